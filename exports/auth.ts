@@ -11,7 +11,7 @@ export type {
   Router,
 } from "../src/auth/authenticator.ts";
 export { passwordAuth } from "../src/identity/accounts/password_auth.ts";
-export { usersTable } from "../src/identity/accounts/users_table.ts";
+export { type NewUserRow, type UserRow, usersTable } from "../src/identity/accounts/users_table.ts";
 export type {
   AccountGateOptions,
   CaptchaRequired,
@@ -28,6 +28,7 @@ export type {
   UserColumn,
   UserColumnOptions,
   UsersOptions,
+  UserTable,
 } from "../src/identity/accounts/password_auth_options.ts";
 export type { Mail, MailKind, SendMail } from "../src/identity/accounts/mails.ts";
 export type { PasswordHasher, ScryptCost } from "../src/identity/accounts/passwords.ts";

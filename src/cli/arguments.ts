@@ -1,4 +1,11 @@
 import { parseArgs } from "node:util";
+import {
+  type AccountCommand,
+  accountHelp,
+  defaultStore,
+  isAccountCommand,
+  parseAccountArguments,
+} from "./account_arguments.ts";
 import { listenOptions } from "../listener.ts";
 import { nearestName } from "../problem/nearest_name.ts";
 
@@ -7,6 +14,7 @@ export type Command =
   | { readonly kind: "help" }
   | { readonly kind: "version" }
   | ServeCommand
+  | AccountCommand
   /** Invalid arguments; `message` says which, and what to write instead. */
   | { readonly kind: "misused"; readonly message: string };
 
@@ -24,10 +32,15 @@ export interface ServeCommand {
   readonly host: string | null;
   readonly public: boolean;
   readonly write: boolean;
+  /** Whether accounts can log in. */
+  readonly users: boolean;
+  /** The file or URL of the key-value store of the accounts, or null. */
+  readonly kv: string | null;
 }
 
 /** Parses the arguments of the command line; never throws. */
 export function parseArguments(args: readonly string[]): Command {
+  if (isAccountCommand(args)) return parseAccountArguments(args);
   const { values, positionals, tokens } = parseArgs({
     args: [...args],
     options,
@@ -49,6 +62,8 @@ export function parseArguments(args: readonly string[]): Command {
     host: textOf(values.host),
     public: values.public === true,
     write: values.write === true,
+    users: values.users === true,
+    kv: textOf(values.kv),
   });
 }
 
@@ -77,6 +92,15 @@ const options = {
   write: {
     type: "boolean",
     says: ["open DATABASE for writing; writes need the printed token"],
+  },
+  users: {
+    type: "boolean",
+    says: ["accounts and API keys: those with the role writer may write; with DATABASE"],
+  },
+  kv: {
+    type: "string",
+    shown: "FILE",
+    says: [`where accounts and API keys are kept; ${defaultStore} unless set`],
   },
   config: {
     type: "string",
@@ -112,6 +136,8 @@ postgres://…, pglite:PATH
 Options:
 ${Object.entries(options).map(helpOf).join("\n")}
 
+${accountHelp}
+
 Exit codes: 0 stopped, 1 failure at run time, 2 wrong usage or configuration`;
 
 interface OptionToken {
@@ -146,6 +172,8 @@ interface Given {
   readonly host: string | null;
   readonly public: boolean;
   readonly write: boolean;
+  readonly users: boolean;
+  readonly kv: string | null;
 }
 
 function serveCommand(given: Given): Command {
@@ -167,6 +195,12 @@ function serveCommand(given: Given): Command {
   if (database === null && given.write) {
     return misused("The option --write belongs to a database: name its file or URL");
   }
+  if (database === null && given.users) {
+    return misused("The option --users belongs to a database: name its file or URL");
+  }
+  if (given.kv !== null && !given.users) {
+    return misused("The option --kv belongs to --users, and to the commands keys and users");
+  }
   return {
     kind: "serve",
     database,
@@ -175,6 +209,8 @@ function serveCommand(given: Given): Command {
     host: given.host,
     public: given.public,
     write: given.write,
+    users: given.users,
+    kv: given.kv,
   };
 }
 

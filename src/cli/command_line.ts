@@ -33,6 +33,13 @@ export async function runCommandLine(args: readonly string[], program: Program):
       const { runServeCommand: runService } = await import("./run_serve_command.ts");
       return await runService(command, program.version);
     }
+    case "keys":
+    case "users": {
+      const exitCode = await restartWithKv(program.url, args);
+      if (exitCode !== null) return exitCode;
+      const { runAccountCommand } = await import("./run_account_command.ts");
+      return await runAccountCommand(command);
+    }
     default:
       return unreachable(command);
   }

@@ -8,6 +8,7 @@ import { serveApp } from "../serve.ts";
 import { decideCliRights } from "./cli_rights.ts";
 import type { ServeCommand } from "./arguments.ts";
 import { banner } from "./banner.ts";
+import { defaultStore } from "./account_arguments.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 import { exitWithParent } from "./restart_with_kv.ts";
 import type { CliService } from "./cli_service.ts";
@@ -61,7 +62,8 @@ async function prepare(command: ServeCommand, runtime: Runtime): Promise<CliServ
     return await serveDemonstration(rights, runtime);
   }
   const { serveDatabase: serveInstantly } = await import("./serve_database.ts");
-  return await serveInstantly(database, rights, runtime);
+  const accountsIn = command.users ? command.kv ?? defaultStore : undefined;
+  return await serveInstantly({ place: database, accountsIn }, rights, runtime);
 }
 
 const defaultHost = "127.0.0.1";
@@ -90,6 +92,7 @@ async function listen(app: App, context: ServeContext): Promise<Server> {
         port,
         paths,
         rights: service.rights,
+        accountsIn: service.accountsIn,
         example: paths[0] === undefined ? "/healthz" : paths[0] + service.exampleQuery,
       }));
     },
@@ -100,7 +103,7 @@ async function listen(app: App, context: ServeContext): Promise<Server> {
  * A plain Error has a message about a mistake of the user's; any other error is a fault of this
  * program, and shows its stack.
  */
-function report(error: unknown, exitCode: number): number {
+export function report(error: unknown, exitCode: number): number {
   const isMistake = error instanceof DatabaseError ||
     (error instanceof Error && error.constructor === Error);
   console.error(isMistake ? messageOf(error) : Deno.inspect(error));

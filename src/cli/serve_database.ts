@@ -6,15 +6,21 @@ import type { TableInfo } from "../schema/table_info.ts";
 import type { CliRights } from "./cli_rights.ts";
 import { pathExists } from "./path_exists.ts";
 import { dnsRebindingGuard } from "./dns_rebinding_guard.ts";
-import { type CliService, refuseWrites, resourceOptionsFor, tokenAuth } from "./cli_service.ts";
+import {
+  accountAuth,
+  type CliService,
+  refuseWrites,
+  resourceOptionsFor,
+  tokenAuth,
+} from "./cli_service.ts";
 
 /**
  * Serves every table of an existing database from the command line, without a configuration file.
- * Without `writable` the database is opened read-only. Throws an Error of one sentence when no
+ * Without `writable` the database is opened read-only; `accountsIn` is the file of the accounts. Throws an Error of one sentence when no
  * table can be served.
  */
 export async function serveDatabase(
-  place: string,
+  { place, accountsIn }: { readonly place: string; readonly accountsIn: string | undefined },
   rights: CliRights,
   runtime: Runtime,
 ): Promise<CliService> {
@@ -27,12 +33,14 @@ export async function serveDatabase(
     config: {
       db,
       runtime,
-      auth: tokenAuth(rights),
+      auth: accountsIn === undefined ? tokenAuth(rights) : accountAuth(rights),
+      kv: accountsIn,
       middleware: [...dnsRebindingGuard(rights), ...(rights.writable ? [] : [refuseWrites])],
       resources: tables.map((table) => definition(table, rights)),
     },
     subject: `${db.label}, ${rights.writable ? "with writes" : "read-only"}`,
     rights,
+    accountsIn,
     exampleQuery: "?limit=3",
   };
 }

@@ -13,6 +13,7 @@ export type MailKind =
 
 /** A mail to a user, whose text is the deployer's. */
 export interface Mail {
+  /** What it is about. */
   readonly kind: MailKind;
   /** Its receiver. */
   readonly user: { readonly email: string; readonly name: string | null };

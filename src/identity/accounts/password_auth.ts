@@ -3,6 +3,7 @@ import type { AuthParts } from "../auth_parts.ts";
 import { createSessionAuth } from "../sessions/session_auth.ts";
 import { SessionCookie } from "../sessions/session_cookie.ts";
 import { Sessions } from "../sessions/sessions.ts";
+import type { Accounts } from "./account.ts";
 import { resolveAccountProtections } from "./account_protections.ts";
 import { createAccountRoutes } from "./account_routes.ts";
 import type { AccountService } from "./account_service.ts";
@@ -16,7 +17,7 @@ import {
   passwordAuthOptions,
   type ResolvedPasswordAuthOptions,
 } from "./password_auth_options.ts";
-import { createPasswords } from "./passwords.ts";
+import { createPasswords, type Passwords } from "./passwords.ts";
 
 /**
  * The authenticator of accounts with a password: signup, login, logout, resets and changes of
@@ -48,7 +49,37 @@ import { createPasswords } from "./passwords.ts";
 export function passwordAuth(options: PasswordAuthOptions = {}): AuthenticatorDefinition {
   const place = { subject: "Cannot start", path: "passwordAuth" };
   const resolved = passwordAuthOptions.read(options, place);
-  return { name: "passwordAuth", open: (parts: AuthParts) => open(resolved, options, parts) };
+  const definition: PasswordAuthDefinition = {
+    name: "passwordAuth",
+    open: (parts: AuthParts) => open(resolved, options, parts),
+    openAdministration: (parts) => openAdministration(resolved, options, parts),
+  };
+  return definition;
+}
+
+/** The definition of an authenticator whose accounts the command line can administer. */
+export interface PasswordAuthDefinition extends AuthenticatorDefinition {
+  openAdministration(parts: AdministrationParts): Promise<Administration>;
+}
+
+/** What the administration of accounts is opened with. */
+export type AdministrationParts = Pick<AuthParts, "store" | "db" | "runtime">;
+
+/** The accounts, and the hashing of their passwords. */
+export interface Administration {
+  readonly accounts: Accounts;
+  readonly passwords: Passwords;
+}
+
+async function openAdministration(
+  { passwords }: ResolvedPasswordAuthOptions,
+  { users }: PasswordAuthOptions,
+  parts: AdministrationParts,
+): Promise<Administration> {
+  return {
+    accounts: await openAccounts(users, { hasSignup: false }, parts),
+    passwords: createPasswords(passwords.hasher ?? passwords.scrypt, parts.runtime),
+  };
 }
 
 async function open(
@@ -56,7 +87,7 @@ async function open(
   { users }: PasswordAuthOptions,
   parts: AuthParts,
 ): Promise<Authenticator> {
-  const { guard, trustedProxies, runtime } = parts;
+  const { guard, trustedProxies } = parts;
   const protections = resolveAccountProtections(options, guard);
   const service = await openService(options, users, parts);
   const { sessions, cookie, trustedOrigins, later } = service;

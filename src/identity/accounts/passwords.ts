@@ -10,7 +10,9 @@ import type { Runtime } from "../../runtime/runtime.ts";
 export interface ScryptCost {
   /** A power of two: each doubles the time and the memory. */
   readonly N: number;
+  /** The size of a block: multiplies the memory. */
   readonly r: number;
+  /** How often all of it is done. */
   readonly p: number;
 }
 

@@ -1,5 +1,31 @@
 import { boolean, json, text, timestamp } from "../../schema/column_builder.ts";
-import { table } from "../../schema/table.ts";
+import { type Table, table } from "../../schema/table.ts";
+
+/** A row of {@link usersTable}. */
+export interface UserRow {
+  /** The id of the user. */
+  readonly id: string;
+  /** In lower case. */
+  readonly email: string;
+  /** As the user gave it. */
+  readonly name: string | null;
+  /** With its parameters and its salt. */
+  readonly passwordHash: string;
+  /** For scopes to decide by. */
+  readonly roles: string[];
+  /** Neither logs in nor has a session. */
+  readonly disabled: boolean;
+  /** When the account was added. */
+  readonly createdAt: string;
+}
+
+/** A new row of {@link usersTable}. */
+export interface NewUserRow extends Omit<UserRow, "name" | "disabled"> {
+  /** Null unless set. */
+  readonly name?: string | null | undefined;
+  /** False unless set. */
+  readonly disabled?: boolean | undefined;
+}
 
 /**
  * The table of accounts that `passwordAuth` creates unless it is given another one. It can be served
@@ -18,7 +44,7 @@ import { table } from "../../schema/table.ts";
  * });
  * ```
  */
-export const usersTable = table("users", {
+export const usersTable: Table<"users", UserRow, NewUserRow> = table("users", {
   id: text().primaryKey(),
   email: text({ maxLength: 254 }).notNull().unique(),
   name: text({ maxLength: 200 }),

@@ -1,7 +1,7 @@
-import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
+import type { KeyValue, KeyValueEntry, KeyValueKey } from "../../kv/key_value.ts";
 import { StoreError } from "../../kv/store_error.ts";
 import { decodeBase64url } from "../../protocol/base64url.ts";
-import { encodeBase64url } from "../../protocol/byte_text.ts";
+import { bytesToHex, encodeBase64url } from "../../protocol/byte_text.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { isOf } from "../accounts/account.ts";
 import { hashOfToken, isSameHash } from "../opaque_token.ts";
@@ -30,9 +30,9 @@ export type NewApiKey = Pick<ApiKey, "name" | "userId" | "scopes" | "expiresAt">
 /** What API keys begin with. */
 export const keyPrefix = "key_";
 
-const idBytes = 9;
+const idBytes = 6;
 const secretBytes = 32;
-const keyPattern = /^key_([\w-]{12})_([\w-]{43})$/;
+const keyPattern = /^key_([0-9a-f]{12})_([\w-]{43})$/;
 
 /**
  * The API keys of an app, in the key-value store. A key is an id and a secret; the secret is stored
@@ -51,7 +51,8 @@ export class ApiKeys {
   /** Makes a key, and gives its text, which is not stored. */
   async create(given: NewApiKey): Promise<{ readonly text: string; readonly key: ApiKey }> {
     const { clock, random } = this.#runtime;
-    const id = encodeBase64url(random.bytes(idBytes));
+    // No command takes it for an option.
+    const id = bytesToHex(random.bytes(idBytes));
     const secret = encodeBase64url(random.bytes(secretBytes));
     const key: ApiKey = { id, ...given, createdAt: clock.now(), lastUsedAt: null };
     const value = { ...key, hash: hashOfToken(secret) };
@@ -77,8 +78,13 @@ export class ApiKeys {
   /** All keys, in the order of their ids. */
   async list(): Promise<readonly ApiKey[]> {
     const keys: ApiKey[] = [];
-    for (let after: KeyValueKey | undefined;;) {
-      const page = await this.#store.list({ prefix: [recordPrefix], limit: pageSize, after });
+    let after: KeyValueKey | undefined = undefined;
+    for (;;) {
+      const page: readonly KeyValueEntry[] = await this.#store.list({
+        prefix: [recordPrefix],
+        limit: pageSize,
+        after,
+      });
       keys.push(...page.map(({ value }) => value).filter(isRecord).map(shownKey));
       if (page.length < pageSize) return keys;
       after = page.at(-1)?.key;
