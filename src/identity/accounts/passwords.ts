@@ -52,10 +52,9 @@ export function createPasswords(
     hash: (password, identity) => queue.run(identity, () => hasher.hash(normalized(password))),
     verify: (password, hash, identity) =>
       queue.run(identity, async () => {
-        // Made once, of a password that no client sends.
-        fake ??= hasher.hash(bytesToBase64(runtime.random.bytes(32)));
-        const known = hash ?? await fake;
-        return await hasher.verify(normalized(password), known) && hash !== null;
+        // Of a password that no client sends. The first verification makes it, for whichever account.
+        const fakeHash = await (fake ??= hasher.hash(bytesToBase64(runtime.random.bytes(32))));
+        return await hasher.verify(normalized(password), hash ?? fakeHash) && hash !== null;
       }),
     isOutdated: (hash) => !("verify" in given) && isCheaper(hash, given),
   };
