@@ -129,7 +129,7 @@ function isCheaper(hash: string, wanted: ScryptCost): boolean {
 /** So many hashes wait at most: a minute of work for one processor. */
 const maxWaiting = 256;
 /** A client that has waited longer has given up. */
-const maxWaitMs = 15_000;
+const maxWaitMs = 30_000;
 
 interface Waiting {
   begin(isInTime: boolean): void;
