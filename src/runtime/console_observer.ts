@@ -3,6 +3,7 @@ import { inspect } from "node:util";
 import { type Described, group } from "../options/option.ts";
 import { callback, oneOf } from "../options/option_kinds.ts";
 import { Problem } from "../problem/problem.ts";
+import { describeAccount, isAboutAccounts } from "./account_observation.ts";
 import type { Observation, Observer } from "./observation.ts";
 
 /** Where and how the console observer writes. */
@@ -90,6 +91,7 @@ function toText(observation: Observation): string {
 }
 
 function describe(observation: Observation): string {
+  if (isAboutAccounts(observation)) return describeAccount(observation);
   switch (observation.kind) {
     case "notice":
     case "deprecated":
@@ -151,24 +153,6 @@ function describe(observation: Observation): string {
       return `the log of changes could not be read, and is read again in ${observation.retryInMs} ms`;
     case "live_upkeep_failed":
       return "old changes could not be forgotten, or open streams not be looked at";
-    case "account_event":
-      return `account ${observation.user ?? "unknown"}: ${observation.event}, from ${
-        observation.address ?? "an unknown address"
-      }`;
-    case "mail_printed":
-      return `the mail ${observation.mailKind} to ${observation.email} is only printed: ${
-        observation.link ?? "it has no link"
-      }`;
-    case "mail_failed":
-      return `the mail ${observation.mailKind} was not sent`;
-    case "account_work_failed":
-      return "a signup or a reset failed after its answer: the client has to repeat it";
-    case "login_risk_failed":
-      return "the required function failed: the login needs a CAPTCHA";
-    case "credential_unread":
-      return "the credential of open streams could not be read: they end in a minute unless it can";
-    case "keys_not_fetched":
-      return `the keys at ${observation.url} were not fetched; those that are known stay in use`;
     case "stream_failed":
       return `a live stream of ${observation.resource} had to end`;
     default: {

@@ -1,3 +1,5 @@
+import type { AccountObservation } from "./account_observation.ts";
+
 /**
  * An observation: an event that the deployer may want to see; an {@link Observer} decides what to
  * show.
@@ -52,25 +54,7 @@ export type Observation =
   | { readonly kind: "draining" }
   | { readonly kind: "changes_unread"; readonly error: unknown; readonly retryInMs: number }
   | { readonly kind: "live_upkeep_failed"; readonly error: unknown }
-  | {
-    readonly kind: "account_event";
-    readonly event: AccountEvent;
-    /** The id of the account; null where there is none. */
-    readonly user: string | null;
-    /** The client's address; null where it is unknown. */
-    readonly address: string | null;
-  }
-  | {
-    readonly kind: "mail_printed";
-    readonly mailKind: string;
-    readonly email: string;
-    readonly link: string | null;
-  }
-  | { readonly kind: "mail_failed"; readonly mailKind: string; readonly error: unknown }
-  | { readonly kind: "account_work_failed"; readonly error: unknown }
-  | { readonly kind: "login_risk_failed"; readonly error: unknown }
-  | { readonly kind: "credential_unread"; readonly error: unknown }
-  | { readonly kind: "keys_not_fetched"; readonly url: string; readonly error: unknown }
+  | AccountObservation
   | { readonly kind: "stream_failed"; readonly resource: string; readonly error: unknown };
 
 /** Why a proof of work was refused, as an observation reports it: never sent to the client. */
@@ -83,16 +67,6 @@ export type PowRefusal =
   | "too-easy"
   | "other-request"
   | "unsolved";
-
-/** What happened to an account, as an observation reports it. */
-export type AccountEvent =
-  | "login"
-  | "login-failed"
-  | "logout-everywhere"
-  | "signup"
-  | "password-forgotten"
-  | "password-reset"
-  | "password-changed";
 
 /** Takes an observation; must not throw. */
 export type Observer = (observation: Observation) => void;

@@ -318,7 +318,7 @@ Deno.test("signup and resets can be switched off, and then are not there", async
   });
 });
 
-Deno.test("nobody can prepare an account for the address of another", async () => {
+Deno.test("no stranger can prepare an account for the address of another", async () => {
   await withAccounts({}, async ({ post, mails, token }) => {
     await post("/api/auth/signup", { ...ada, password: "the password of an attacker" });
     await untilMailed(mails, 1);

@@ -32,8 +32,8 @@ export function readSignup({ fields }: AccountCall, service: AccountService): Si
 
 /**
  * Signs a user up. Where addresses are verified the answer says nothing: the account is added when
- * the link in the mail is followed, with the password of this signup, so that nobody can prepare an
- * account for the address of another; where there is an account, its user gets a mail about that.
+ * the link in the mail is followed, with the password of this signup, so that no stranger can prepare
+ * an account for the address of another; where there is an account, its user gets a mail about that.
  */
 export async function signUp(
   call: AccountCall,
@@ -92,7 +92,7 @@ async function mailSignup(
   await sendMail({ kind: "verify-email", user, link: linkWith(links.verify, token) });
 }
 
-/** To one address, so that nobody's mailbox can be filled by way of this service. */
+/** To one address, so that no mailbox can be filled by way of this service. */
 export const maxMailsAnHour = 5;
 
 async function addAtOnce(

@@ -51,7 +51,7 @@ export async function verifyJwt(
     requiredClaims: requireExpiry ? ["exp"] : [],
   };
   try {
-    // The overloads of jose tell a key from a function that finds one.
+    // The overloads of jose are separate for a key and for a function that finds one.
     const { payload, protectedHeader: { kid } } = typeof key === "function"
       ? await jwtVerify(token, key, checks)
       : await jwtVerify(token, key, checks);
