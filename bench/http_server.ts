@@ -1,11 +1,15 @@
-/** One side of a benchmark in a process of its own: `http_server.ts ours|guarded|hand PATH [PORT]`. */
+/**
+ * One side of a benchmark in a process of its own:
+ * `http_server.ts ours|guarded|open|identified|hand PATH [PORT]`.
+ */
 import { all, createApp, openDatabase, resource } from "../mod.ts";
+import { jwtAuth, passwordAuth } from "../exports/auth.ts";
 import { handWritten } from "./hand_written.ts";
 import { notes } from "./notes_table.ts";
 
 const [side, path, port = "0"] = Deno.args;
 if (path === undefined) throw new Error("Usage: http_server.ts ours|guarded|hand PATH [PORT]");
-const { fetch } = side === "hand" ? handWritten(path) : await ours(path, side === "guarded");
+const { fetch } = side === "hand" ? handWritten(path) : await ours(path, side);
 Deno.serve({
   port: Number(port),
   hostname: "127.0.0.1",
@@ -14,12 +18,12 @@ Deno.serve({
 
 async function ours(
   path: string,
-  isGuarded: boolean,
+  side: string | undefined,
 ): Promise<{ fetch(request: Request): Promise<Response> }> {
   // So much that it never runs out, and little enough to be counted at every request.
   const budget = { capacity: 1_000_000, refillPerMinute: 60_000_000 };
   return await createApp({
-    ...(isGuarded
+    ...(side === "guarded"
       ? {
         kv: `${path}.kv`,
         abuseProtection: { budget: { classes: { anonymous: budget, authenticated: budget } } },
@@ -34,11 +38,18 @@ async function ours(
         etag: { versionField: notes.version },
       }),
     ],
-    auth: {
-      middleware: async (context, next) => {
-        context.set("user", { id: "bench" });
-        await next();
+    auth: side === "open" ? {} : side === "identified"
+      ? {
+        use: [
+          jwtAuth({ secret: "a secret for the tokens of the benchmark" }),
+          passwordAuth({ signup: { verify: false }, passwordReset: false }),
+        ],
+      }
+      : {
+        middleware: async (context, next) => {
+          context.set("user", { id: "bench" });
+          await next();
+        },
       },
-    },
   });
 }

@@ -105,11 +105,14 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
     received: Pick<ReceivedRequest, "request" | "target">,
     info: unknown,
   ): MaybePromise<User | null> {
-    return recovered(
-      () => identify?.(received.request) ?? null,
-      (error) =>
-        handlers.countRefused(error, route, { ...received, caller: new DirectCaller(info, null) }),
-    );
+    const refused = (error: unknown) =>
+      handlers.countRefused(error, route, { ...received, caller: new DirectCaller(info, null) });
+    try {
+      const user = identify?.(received.request) ?? null;
+      return user instanceof Promise ? user.catch(refused) : user;
+    } catch (error) {
+      return refused(error);
+    }
   }
 
   async function withContext(request: Request, info: unknown): Promise<Response> {

@@ -7,7 +7,7 @@ import { parseUser, type User } from "../../auth/user.ts";
 import { type Described, group } from "../../options/option.ts";
 import { callback, textLike } from "../../options/option_kinds.ts";
 import { Problem } from "../../problem/problem.ts";
-import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { AuthParts } from "../auth_parts.ts";
 import { bearerToken } from "../opaque_token.ts";
 import { type CredentialState, TrustedCredentials } from "../trusted_credentials.ts";
@@ -74,12 +74,14 @@ function open(
     identify({ headers }): MaybePromise<Identification | null> {
       const text = headers.get(header) ?? bearerKey(headers);
       if (text === null) return null;
-      return then(trusted.identify(text), (found) => {
-        if (found !== null) return found;
-        throw new Problem("unauthorized", "Cannot accept this API key: it is not one that is good");
-      });
+      const found = trusted.identify(text);
+      return found instanceof Promise ? found.then((one) => one ?? refuse()) : found ?? refuse();
     },
   };
+}
+
+function refuse(): never {
+  throw new Problem("unauthorized", "Cannot accept this API key: it is not one that is good");
 }
 
 function bearerKey(headers: Headers): string | null {

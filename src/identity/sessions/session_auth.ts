@@ -1,6 +1,6 @@
 import type { Authenticator, Identification } from "../../auth/authenticator.ts";
 import { Problem } from "../../problem/problem.ts";
-import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { bearerToken } from "../opaque_token.ts";
 import { isWrite, requireOwnPage } from "./origin_check.ts";
 import type { SessionCookie } from "./session_cookie.ts";
@@ -41,13 +41,19 @@ export function createSessionAuth(
     const { token, isCookie } = carried;
     // First, so that a page of another origin does not learn whether there is a session.
     if (isCookie && isWrite(request.method)) requireOwnPage(request, trustedOrigins);
-    return then(sessions.identify(token), (found) => {
-      if (found !== null) return found;
-      throw new Problem("unauthorized", "The session has ended: log in again", {
-        headers: isCookie ? clearing(request, cookie) : {},
-      });
-    });
+    const found = sessions.identify(token);
+    // Without a closure, where the session is known: each request would make one.
+    if (found instanceof Promise) {
+      return found.then((one) => one ?? ended(request, isCookie, cookie));
+    }
+    return found ?? ended(request, isCookie, cookie);
   };
+}
+
+function ended(request: Request, isCookie: boolean, cookie: SessionCookie): never {
+  throw new Problem("unauthorized", "The session has ended: log in again", {
+    headers: isCookie ? clearing(request, cookie) : {},
+  });
 }
 
 /** A browser would send the cookie of a session that has ended with every request. */

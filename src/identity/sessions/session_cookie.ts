@@ -1,6 +1,7 @@
 import { getCookies, setCookie } from "@std/http/cookie";
 import { type Described, group } from "../../options/option.ts";
 import { flag, oneOf } from "../../options/option_kinds.ts";
+import { type BoundedMap, boundedMap } from "../../runtime/bounded_map.ts";
 import { isLoopback } from "../../protocol/loopback.ts";
 
 /** How the cookie of sessions is set. */
@@ -29,6 +30,14 @@ export const sessionCookieOptions = group(
 export class SessionCookie {
   readonly #sameSite: "Strict" | "Lax" | "None";
   readonly #secure: boolean | undefined;
+  /** By the header: a client sends the same one with each request. */
+  readonly #parsed: BoundedMap<string, CookieTokens> = boundedMap(10_000, {
+    maxBytes: 8 * 1024 * 1024,
+    bytesOf: (header) => 4 * header.length,
+  });
+  /** The last host that was looked at. */
+  #host: string | null = null;
+  #isSecureHost = true;
 
   /** Sets nothing. */
   constructor({ sameSite = "Lax", secure }: SessionCookieOptions) {
@@ -41,7 +50,8 @@ export class SessionCookie {
     // Most requests have none, and to parse them costs more than to look.
     const given = headers.get("cookie");
     if (given === null || !given.includes("session=")) return null;
-    return getCookies(headers)[this.#nameAt(headers, url)] ?? null;
+    const known = this.#parsed.get(given) ?? this.#parse(given, headers);
+    return this.#isSecureAt(headers.get("host"), url) ? known.secure : known.plain;
   }
 
   /** Adds the header that sets the cookie until the end of the session. */
@@ -65,9 +75,31 @@ export class SessionCookie {
    * no other host of the site can plant one (RFC 6265bis, 4.1.3.2).
    */
   #nameAt(headers: Headers, url: string): string {
-    const isSecure = this.#secure ?? !isLoopback(hostName(headers.get("host"), url));
-    return isSecure ? secureName : plainName;
+    return this.#isSecureAt(headers.get("host"), url) ? secureName : plainName;
   }
+
+  #isSecureAt(host: string | null, url: string): boolean {
+    if (this.#secure !== undefined) return this.#secure;
+    // Nearly all requests have the same host.
+    if (host === null || host !== this.#host) {
+      this.#isSecureHost = !isLoopback(hostName(host, url));
+      this.#host = host;
+    }
+    return this.#isSecureHost;
+  }
+
+  #parse(given: string, headers: Headers): CookieTokens {
+    const cookies = getCookies(headers);
+    const tokens = { secure: cookies[secureName] ?? null, plain: cookies[plainName] ?? null };
+    this.#parsed.set(given, tokens);
+    return tokens;
+  }
+}
+
+/** The tokens of a `Cookie` header, under both names. */
+interface CookieTokens {
+  readonly secure: string | null;
+  readonly plain: string | null;
 }
 
 const secureName = "__Host-session";
