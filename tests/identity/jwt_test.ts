@@ -377,7 +377,7 @@ Deno.test("wrong options of tokens fail the start, and say what to do", () => {
     ],
     [
       { secret, algorithms: ["none"] },
-      'jwtAuth.algorithms[0] must be "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA" or "Ed25519", not "none"',
+      'jwtAuth.algorithms[0] must be "EdDSA", "Ed25519", "ES256", "ES384", "ES512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "HS256", "HS384" or "HS512", not "none"',
     ],
     [
       { key: "-----BEGIN PRIVATE KEY-----" },

@@ -61,8 +61,8 @@ export type Claims = Readonly<Record<string, unknown>>;
 export type UserOfClaims = (claims: Claims) => User | null | Promise<User | null>;
 
 const algorithm = oneOf<JwtAlgorithm>(
-  ...["HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const,
-  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"] as const,
+  ...["EdDSA", "Ed25519", "ES256", "ES384", "ES512", "RS256", "RS384", "RS512"] as const,
+  ...["PS256", "PS384", "PS512", "HS256", "HS384", "HS512"] as const,
 );
 
 const name = textLike("a text", /^.+$/);
