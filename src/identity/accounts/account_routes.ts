@@ -32,6 +32,8 @@ export interface AccountRoutesOptions {
 interface AccountRoute<Input> {
   readonly path: string;
   readonly takesBody: boolean;
+  /** Whether one that succeeds costs nothing. */
+  readonly isRefunded?: boolean;
   /** Throws a 422. */
   read(call: AccountCall, service: AccountService): Input;
   /** What it costs and requires; null for nothing. */
@@ -62,6 +64,7 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
       protections.risky !== null && await service.risk?.needsCaptcha(request, { email, address })
         ? protections.risky
         : protections.login,
+    isRefunded: true,
     run: logIn,
   });
   const nothing = { read: () => null, protection: () => null };
@@ -72,6 +75,7 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
     read: readChange,
     // The current password could be guessed here as well.
     protection: () => protections.login,
+    isRefunded: true,
     run: changePassword,
   });
   if (signup !== false) {
@@ -121,7 +125,8 @@ async function answer<Input>(
     return respond(await route.run(call, input, service), request, service);
   }
   const admission = guard.accountAdmission(protection, guarded(call, body));
-  const reply = await admitted(admission, () => route.run(call, input, service));
+  const run = () => admitted(admission, () => route.run(call, input, service));
+  const reply = await (route.isRefunded === true ? service.turns.run(call.identity, run) : run());
   const { headers } = admission.finishReply({ status: reply.status, headers: {}, body: null });
   return respond(reply, request, service, headers);
 }

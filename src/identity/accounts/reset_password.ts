@@ -87,7 +87,7 @@ async function mailReset(
   { accounts, store, options, sendMail, counters, links, runtime }: AccountService,
 ): Promise<void> {
   if (options.passwordReset === false) return;
-  if (await counters.add("mail", email) > maxMailsAnHour) return;
+  if (await counters.add("reset-mail", email) > maxMailsAnHour) return;
   const account = await accounts.findByEmail(email);
   const user = account?.id ?? null;
   runtime.observe({ kind: "account_event", event: "password-forgotten", user, address });
