@@ -8,6 +8,7 @@ import type { OperationProtection } from "../../guard/operation_protection.ts";
 import { Problem } from "../../problem/problem.ts";
 import { jsonType } from "../../protocol/reply.ts";
 import { parseBody, requireJson } from "../../resource/http/request_body.ts";
+import { refuseMethod } from "../../resource/http/route_table.ts";
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { isFromOwnPage } from "../sessions/origin_check.ts";
@@ -50,8 +51,12 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
   const { service, protections } = options;
   const { signup, passwordReset } = service.options;
   const hono = new Hono<RouteEnv>();
-  const add = <Input>(route: Omit<AccountRoute<Input>, "takesBody">, takesBody = true) =>
+  const add = <Input>(route: Omit<AccountRoute<Input>, "takesBody">, takesBody = true) => {
     hono.post(route.path, (context) => answer(context, { ...route, takesBody }, options));
+    hono.all(route.path, ({ req: { method } }) => {
+      throw refuseMethod(method, ["POST"]);
+    });
+  };
   hono.get("/me", (context) => {
     const user = context.get("user") ?? null;
     const headers = { "cache-control": "no-store", "vary": "Cookie, Authorization, X-API-Key" };

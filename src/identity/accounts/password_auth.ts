@@ -138,7 +138,7 @@ async function openService(
  */
 function linksOf(
   { signup, passwordReset, sendMail, links }: ResolvedPasswordAuthOptions,
-  { isProduction }: AuthParts,
+  { isProduction, path }: AuthParts,
 ): AccountService["links"] {
   const sendsLinks = signup !== false && signup.verify || passwordReset !== false;
   if (sendsLinks && isProduction && sendMail === undefined) {
@@ -148,7 +148,9 @@ function linksOf(
     );
   }
   if (links !== undefined) return links;
-  if (!sendsLinks || sendMail === undefined) return { verify: "verify", reset: "reset" };
+  // What is printed says where the token is to be posted.
+  const routes = { verify: `${path}/verify`, reset: `${path}/password/reset` };
+  if (!sendsLinks || sendMail === undefined) return routes;
   throw new Error(
     "Cannot start: passwordAuth.links is missing: give it the URLs of the pages that mails link to",
   );
