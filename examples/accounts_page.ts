@@ -4,8 +4,8 @@
  *
  *     deno serve -A examples/accounts_page.ts
  *
- * Open http://127.0.0.1:8000/. A signup prints the link that a mail would have: open it after the
- * address of the page. From a terminal, a signup is a challenge first:
+ * Open http://127.0.0.1:8000/. A signup prints the link that a mail would have: open it. From a
+ * terminal, a signup is a challenge first:
  *
  *     curl http://127.0.0.1:8000/api/auth/signup --json \
  *       '{"email":"ada@example.com","password":"a password of many words"}'
@@ -35,6 +35,7 @@ const notes = table("notes", {
 const db = await openDatabase("sqlite:accounts_page.db");
 await db.createTables([notes]);
 
+const site = "http://127.0.0.1:8000";
 const own = (user: User) => eq(notes.ownerId, user.id);
 
 const app = await createApp({
@@ -44,7 +45,8 @@ const app = await createApp({
     use: [
       passwordAuth({
         signup: { pow: { difficulty: 20 } }, // a browser needs a tenth of a second
-        // sendMail: ({ kind, user, link }) => …, with links: { verify, reset }
+        // sendMail: ({ kind, user, link }) => …, without which links are printed
+        links: { verify: `${site}/verify`, reset: `${site}/reset` },
       }),
     ],
     recheckMs: 1_000, // so soon a logout ends the streams in every process

@@ -17,8 +17,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { Hono } from "@hono/hono";
 import { csrf } from "@hono/hono/csrf";
-import { betterAuth } from "better-auth";
-import { getMigrations } from "better-auth/db/migration";
+import { betterAuth } from "npm:better-auth@^1.7.25";
+import { getMigrations } from "npm:better-auth@^1.7.25/db/migration";
 import {
   eq,
   integer,

@@ -30,6 +30,7 @@ export async function openAuthenticators(
     trustedOrigins,
     recheckMs,
     isProduction,
+    path: `${resolved.mountedAt}${resolved.basePath}/auth`,
   };
   const opened: Authenticator[] = [];
   for (const given of auth?.use ?? []) {

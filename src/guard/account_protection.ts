@@ -1,14 +1,31 @@
+import { type Described, either, group } from "../options/option.ts";
+import { callback, flag, whole } from "../options/option_kinds.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import { requireCaptchaAction } from "./captcha/captcha_options.ts";
+import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
 import { checkCost, type OperationProtection, powGate } from "./operation_protection.ts";
 import type { PowGateOptions } from "./resource_protection_options.ts";
+
+/** The proof of work that a route of accounts always demands. */
+export type AccountPowOptions = Omit<PowGateOptions, "operations">;
+
+/** The gate of proof of work, described: of a route of accounts. */
+export const accountPowOption = either(
+  flag(),
+  group(
+    {
+      difficulty: whole({ from: 1, to: maxDifficulty }),
+      trust: callback<Trust>(),
+    } satisfies Described<AccountPowOptions>,
+  ),
+).unlessSet(false);
 
 /** The protection options of a route of accounts, as login, signup or the reset of a password. */
 export interface AccountProtectionOptions {
   /** Its options, for messages: `passwordAuth.login`. */
   readonly path: string;
   readonly cost: number;
-  readonly pow: boolean | Omit<PowGateOptions, "operations">;
+  readonly pow: boolean | AccountPowOptions;
   /** Null for none. */
   readonly captcha: { readonly action: string | undefined } | null;
 }

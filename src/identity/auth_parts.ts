@@ -18,4 +18,6 @@ export interface AuthParts {
   /** How long what was read of a credential is trusted. */
   readonly recheckMs: number;
   readonly isProduction: boolean;
+  /** The path of the routes of authenticators, as clients see it. */
+  readonly path: string;
 }

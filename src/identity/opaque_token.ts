@@ -39,5 +39,9 @@ const encoder = new TextEncoder();
 /** The token of an `Authorization: Bearer` header (RFC 6750, 2.1); null for any other header. */
 export function bearerToken(authorization: string | null): string | null {
   if (authorization === null) return null;
+  // As nearly all programs write it; an expression costs three times as much.
+  if (authorization.startsWith("Bearer ") && !authorization.includes(" ", 7)) {
+    return authorization.length > 7 ? authorization.slice(7) : null;
+  }
   return /^Bearer +([^ ]+) *$/i.exec(authorization)?.[1] ?? null;
 }

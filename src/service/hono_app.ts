@@ -3,7 +3,6 @@ import type { H } from "@hono/hono/types";
 import { getPath } from "@hono/hono/utils/url";
 import type { Router } from "../auth/authenticator.ts";
 import type { Credentials } from "../auth/credentials.ts";
-import type { User } from "../auth/user.ts";
 import type { BodyLimits } from "../resource/http/request_body.ts";
 import {
   createHostCheck,
@@ -13,7 +12,7 @@ import {
 import { refuseMethod, type RouteTable } from "../resource/http/route_table.ts";
 import type { ResourceRoute } from "../resource/http/routes.ts";
 import type { ReceivedRequest } from "../resource/http/routed_request.ts";
-import { type MaybePromise, recovered, then } from "../runtime/maybe_promise.ts";
+import { type MaybePromise, recovered } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { mountAuthRoutes } from "./auth_routes.ts";
 import type { Authentication, CountRefusal } from "./authentication.ts";
@@ -92,27 +91,11 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
     received: Pick<ReceivedRequest, "request" | "target">,
     info: unknown,
   ): MaybePromise<Response> {
-    const answer = (user: User | null) =>
-      handlers.direct(route, { ...received, caller: new DirectCaller(info, user) });
+    const caller = new DirectCaller(info);
     return recovered(
-      () => identify === null ? answer(null) : then(identified(route, received, info), answer),
+      () => handlers.direct(route, { ...received, caller }, identify),
       (error) => fail(error, received.request, mountedAt),
     );
-  }
-
-  function identified(
-    route: ResourceRoute,
-    received: Pick<ReceivedRequest, "request" | "target">,
-    info: unknown,
-  ): MaybePromise<User | null> {
-    const refused = (error: unknown) =>
-      handlers.countRefused(error, route, { ...received, caller: new DirectCaller(info, null) });
-    try {
-      const user = identify?.(received.request) ?? null;
-      return user instanceof Promise ? user.catch(refused) : user;
-    } catch (error) {
-      return refused(error);
-    }
   }
 
   async function withContext(request: Request, info: unknown): Promise<Response> {

@@ -8,11 +8,15 @@ import type { AppEnv } from "./middleware.ts";
 /** The caller where no middleware runs. A class, because each request makes one. */
 export class DirectCaller implements Caller {
   readonly #info: unknown;
-  readonly #user: User | null;
+  #user: User | null = null;
 
   /** `info` is what the listener reports of the connection. */
-  constructor(info: unknown, user: User | null) {
+  constructor(info: unknown) {
     this.#info = info;
+  }
+
+  /** An authenticator has identified the user. */
+  identifyAs(user: User | null): void {
     this.#user = user;
   }
 

@@ -242,6 +242,24 @@ Deno.test("a password is changed with the current one, and this client continues
   });
 });
 
+Deno.test("of twenty changes of a password at once, one succeeds", async () => {
+  await withAccounts({}, async ({ signUp, post }) => {
+    await signUp();
+    const { token } = (await post("/api/auth/login", { ...ada, transport: "bearer" })).body;
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        post("/api/auth/password/change", {
+          currentPassword: password,
+          password: `a new password, number ${index}`,
+        }, { headers: { authorization: `Bearer ${token}` }, address: `192.0.2.${index + 10}` })),
+    );
+    assertEquals(answers.filter(({ status }) => status === 200).length, 1);
+    const refused = answers.map(({ status }) => status).filter((status) => status !== 200);
+    // Who comes later finds the old password wrong, or has no session any more.
+    assert(refused.every((status) => [401, 403, 409].includes(status)), refused.join());
+  });
+});
+
 Deno.test("new passwords are long, no repetition, not the address, and not in the deployer's list", async () => {
   const refuse = (given: string) => given.includes("leaked") ? "is in a list of leaked ones" : null;
   const options = { passwords: { minLength: 12, refuse } };
@@ -302,7 +320,10 @@ Deno.test("bodies that are wrong are 400, 413, 415 and 422, and name the member"
       "password",
       "transport",
     ]);
-    assertEquals((await send("GET", "/api/auth/login")).status, 404);
+    const wrongMethod = await send("GET", "/api/auth/login");
+    assertEquals([wrongMethod.status, wrongMethod.headers.get("allow")], [405, "POST"]);
+    const zero = await login({ ...ada, password: `${password}\0` });
+    assertEquals([zero.status, zero.body.details.errors[0].path], [422, "password"]);
     assertEquals(
       (await post("/api/auth/signup", { ...ada, email: `${"a".repeat(300)}@b.c` })).status,
       422,

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStrictEquals } from "@std/assert";
 import { exportSPKI } from "jose";
 import { jwtAuth } from "../../exports/auth.ts";
 import type { JwtAlgorithm, JwtAuthOptions } from "../../exports/auth.ts";
@@ -212,6 +212,19 @@ Deno.test("a token that was verified is good until it expires, and not a moment 
     }
     assertEquals(statuses.slice(0, 49), Array(49).fill(200));
     assertEquals(statuses.slice(-2), [401, 401]);
+  });
+});
+
+Deno.test("a token that comes again is not verified again, and its user is the same object", async () => {
+  let made = 0;
+  const user: JwtAuthOptions["user"] = ({ sub }) => ({ id: `${sub}-${++made}` });
+  await withJwt({ secret, user }, async ({ ask }) => {
+    const bearer = `Bearer ${await signedWith(secret, { sub: "ada" })}`;
+    const first = await ask(bearer);
+    for (let request = 0; request < 50; request++) {
+      assertStrictEquals((await ask(bearer)).user, first.user);
+    }
+    assertEquals(made, 1);
   });
 });
 

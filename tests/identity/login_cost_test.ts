@@ -60,6 +60,24 @@ Deno.test("a hundred logins that succeed cost nothing, and a refund lifts no buc
   }, { config: budget(10) });
 });
 
+Deno.test("an office that logs in at once is not refused for what its logins hold until they succeed", async () => {
+  await withAccounts({}, async ({ signUp, post }) => {
+    await signUp();
+    const answers = await Promise.all(
+      Array.from({ length: 64 }, () => post("/api/auth/login", ada, { address: "192.0.2.78" })),
+    );
+    assertEquals(answers.map(({ status }) => status), Array(64).fill(200));
+    // More than 128 that wait are too many.
+    const flood = await Promise.all(
+      Array.from({ length: 200 }, () => post("/api/auth/login", ada, { address: "192.0.2.79" })),
+    );
+    const counts = Object.groupBy(flood, ({ status }) => status);
+    const [served = 0, refused = 0] = [counts[200]?.length, counts[503]?.length];
+    assertEquals(served + refused, 200);
+    assert(served >= 132 && refused > 0, `${served} and ${refused}`);
+  }, { config: budget(5) });
+});
+
 Deno.test("another e-mail address in each request does not reset the bucket of the address", async () => {
   await withAccounts({}, async ({ post }) => {
     const statuses: number[] = [];

@@ -1,4 +1,5 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
+import { usersTable } from "../../exports/auth.ts";
 import type { Answer } from "../support/http.ts";
 import { ada, afterLaterWork, password, untilMailed, withAccounts } from "./accounts_support.ts";
 
@@ -63,10 +64,51 @@ Deno.test("a mailbox gets five mails an hour at most, from however many addresse
       const answer = await post("/api/auth/password/forgot", { email: ada.email }, options);
       assertEquals(answer.status, 202);
     }
-    await untilMailed(mails, 5);
+    // The first one was that of the signup.
+    await untilMailed(mails, 6);
     await afterLaterWork();
-    assertEquals(mails.length, 5);
+    assertEquals(mails.length, 6);
   });
+});
+
+Deno.test("signups for an address do not use up the mails that reset its password", async () => {
+  await withAccounts({}, async ({ signUp, post, mails }) => {
+    await signUp();
+    for (let index = 0; index < 20; index++) {
+      await post("/api/auth/signup", ada, { address: `198.51.100.${index}` });
+    }
+    await post("/api/auth/password/forgot", { email: ada.email });
+    await untilMailed(mails, 6);
+    await afterLaterWork();
+    assertEquals(mails.at(-1)?.kind, "reset-password");
+  });
+});
+
+Deno.test("an account without a usable hash is refused like one that does not exist, in the same time", async () => {
+  for (
+    const hash of [
+      "",
+      "x",
+      "$2b$12$abcdefghijklmnopqrstuv",
+      "$scrypt$ln=14,r=99,p=99$AAAAAAAAAAAAAAAAAAAAAA$x",
+    ]
+  ) {
+    await withAccounts({ login: { cost: { failed: 0 } } }, async ({ signUp, post, db }) => {
+      await signUp();
+      await db.sql`UPDATE ${usersTable} SET ${usersTable.passwordHash} = ${hash}`;
+      const timeOf = async (email: string) => {
+        const times: number[] = [];
+        for (let turn = 0; turn < 9; turn++) {
+          const startedAt = performance.now();
+          assertEquals((await post("/api/auth/login", { email, password })).status, 401);
+          times.push(performance.now() - startedAt);
+        }
+        return times.sort((left, right) => left - right)[4] ?? 0;
+      };
+      const [none, unknown] = [await timeOf(ada.email), await timeOf("unknown@example.com")];
+      assert(none > unknown / 2, `${none} beside ${unknown} ms`);
+    });
+  }
 });
 
 Deno.test("a login that fails and a mail that cannot be sent look alike to the client", async () => {

@@ -43,6 +43,8 @@ export class AccountFields {
     if (typeof value !== "string" || value === "") this.refuse(name, "must be a text");
     else if (value.length > maxLength) this.refuse(name, `has more than ${maxLength} characters`);
     else if (!value.isWellFormed()) this.refuse(name, "holds half a character");
+    // To scrypt a password with zeros at its end is the one without (RFC 2104, 3: keys are padded).
+    else if (value.includes("\0")) this.refuse(name, "holds a character that is none");
     else return value;
     return "";
   }

@@ -8,6 +8,7 @@ import type { OperationProtection } from "../../guard/operation_protection.ts";
 import { Problem } from "../../problem/problem.ts";
 import { jsonType } from "../../protocol/reply.ts";
 import { parseBody, requireJson } from "../../resource/http/request_body.ts";
+import { refuseMethod } from "../../resource/http/route_table.ts";
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { isFromOwnPage } from "../sessions/origin_check.ts";
@@ -32,6 +33,8 @@ export interface AccountRoutesOptions {
 interface AccountRoute<Input> {
   readonly path: string;
   readonly takesBody: boolean;
+  /** Whether one that succeeds costs nothing. */
+  readonly isRefunded?: boolean;
   /** Throws a 422. */
   read(call: AccountCall, service: AccountService): Input;
   /** What it costs and requires; null for nothing. */
@@ -48,8 +51,12 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
   const { service, protections } = options;
   const { signup, passwordReset } = service.options;
   const hono = new Hono<RouteEnv>();
-  const add = <Input>(route: Omit<AccountRoute<Input>, "takesBody">, takesBody = true) =>
+  const add = <Input>(route: Omit<AccountRoute<Input>, "takesBody">, takesBody = true) => {
     hono.post(route.path, (context) => answer(context, { ...route, takesBody }, options));
+    hono.all(route.path, ({ req: { method } }) => {
+      throw refuseMethod(method, ["POST"]);
+    });
+  };
   hono.get("/me", (context) => {
     const user = context.get("user") ?? null;
     const headers = { "cache-control": "no-store", "vary": "Cookie, Authorization, X-API-Key" };
@@ -62,6 +69,7 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
       protections.risky !== null && await service.risk?.needsCaptcha(request, { email, address })
         ? protections.risky
         : protections.login,
+    isRefunded: true,
     run: logIn,
   });
   const nothing = { read: () => null, protection: () => null };
@@ -72,6 +80,7 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
     read: readChange,
     // The current password could be guessed here as well.
     protection: () => protections.login,
+    isRefunded: true,
     run: changePassword,
   });
   if (signup !== false) {
@@ -121,7 +130,8 @@ async function answer<Input>(
     return respond(await route.run(call, input, service), request, service);
   }
   const admission = guard.accountAdmission(protection, guarded(call, body));
-  const reply = await admitted(admission, () => route.run(call, input, service));
+  const run = () => admitted(admission, () => route.run(call, input, service));
+  const reply = await (route.isRefunded === true ? service.turns.run(call.identity, run) : run());
   const { headers } = admission.finishReply({ status: reply.status, headers: {}, body: null });
   return respond(reply, request, service, headers);
 }

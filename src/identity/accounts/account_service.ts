@@ -6,6 +6,7 @@ import type { Accounts } from "./account.ts";
 import type { HourlyCounters } from "./hourly_counters.ts";
 import type { LaterWork } from "./later_work.ts";
 import type { LoginRisk } from "./login_risk.ts";
+import type { LoginTurns } from "./login_turns.ts";
 import type { Mail } from "./mails.ts";
 import type { ResolvedPasswordAuthOptions } from "./password_auth_options.ts";
 import type { PasswordRules } from "./password_rules.ts";
@@ -22,6 +23,7 @@ export interface AccountService {
   /** Null where logins need no CAPTCHA by their risk. */
   readonly risk: LoginRisk | null;
   readonly counters: HourlyCounters;
+  readonly turns: LoginTurns;
   /** Never rejects. */
   readonly sendMail: (mail: Mail) => Promise<void>;
   /** The pages that links of mails lead to. */

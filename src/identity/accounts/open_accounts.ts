@@ -20,7 +20,7 @@ import { usersTable } from "./users_table.ts";
  */
 export async function openAccounts(
   users: PasswordAuthOptions["users"],
-  { hasSignup }: { readonly hasSignup: boolean },
+  signup: { readonly roles: readonly string[] } | false,
   { store, db, runtime }: Pick<AuthParts, "store" | "db" | "runtime">,
 ): Promise<Accounts> {
   if (users === "kv") return createKvAccounts(store.need("accounts"), runtime);
@@ -32,12 +32,15 @@ export async function openAccounts(
     : { table: users };
   const table = isTableInfo(given.table) ? given.table : tableInfoOf(given.table);
   const columns = columnsOf(table, given.columns ?? {});
-  const missing = hasSignup ? unfilledColumn({ table, columns }) : null;
+  const missing = signup === false ? null : unfilledColumn({ table, columns });
   if (missing !== null) {
     throw new Error(
       `${subject}: a signup cannot fill "${table.name}.${missing.name}": give it a default, or ` +
         "set signup: false",
     );
+  }
+  if (signup !== false && signup.roles.length > 1 && columns.roles?.kind === "text") {
+    throw new Error(`${subject}: "${table.name}.${columns.roles.name}" holds one role, a text`);
   }
   const accounts = { db: given.db ?? db, table, columns };
   await requireColumns(accounts.db, table);

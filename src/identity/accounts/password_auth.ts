@@ -10,6 +10,7 @@ import type { AccountService } from "./account_service.ts";
 import { HourlyCounters } from "./hourly_counters.ts";
 import { LaterWork } from "./later_work.ts";
 import { createLoginRisk } from "./login_risk.ts";
+import { LoginTurns } from "./login_turns.ts";
 import { createMails } from "./mails.ts";
 import { openAccounts } from "./open_accounts.ts";
 import {
@@ -77,7 +78,7 @@ async function openAdministration(
   parts: AdministrationParts,
 ): Promise<Administration> {
   return {
-    accounts: await openAccounts(users, { hasSignup: false }, parts),
+    accounts: await openAccounts(users, false, parts),
     passwords: createPasswords(passwords.hasher ?? passwords.scrypt, parts.runtime),
   };
 }
@@ -106,10 +107,9 @@ async function openService(
 ): Promise<AccountService> {
   const { runtime, recheckMs, trustedOrigins } = parts;
   const { sessions: { idleMs, maxMs, cookie }, passwords, login: { captcha }, sendMail } = options;
-  const hasSignup = options.signup !== false;
   const links = linksOf(options, parts);
   const store = parts.store.need("sessions");
-  const accounts = await openAccounts(users, { hasSignup }, parts);
+  const accounts = await openAccounts(users, options.signup, parts);
   const counters = new HourlyCounters(store, runtime);
   const findAccount = (id: string) => accounts.findById(id);
   const required = typeof captcha === "object" ? captcha.required : undefined;
@@ -122,6 +122,7 @@ async function openService(
     rules: passwords,
     risk: createLoginRisk(required, counters, runtime),
     counters,
+    turns: new LoginTurns(),
     sendMail: createMails(sendMail, runtime),
     links,
     later: new LaterWork(runtime.observe),
@@ -137,7 +138,7 @@ async function openService(
  */
 function linksOf(
   { signup, passwordReset, sendMail, links }: ResolvedPasswordAuthOptions,
-  { isProduction }: AuthParts,
+  { isProduction, path }: AuthParts,
 ): AccountService["links"] {
   const sendsLinks = signup !== false && signup.verify || passwordReset !== false;
   if (sendsLinks && isProduction && sendMail === undefined) {
@@ -147,7 +148,9 @@ function linksOf(
     );
   }
   if (links !== undefined) return links;
-  if (!sendsLinks || sendMail === undefined) return { verify: "verify", reset: "reset" };
+  // What is printed says where the token is to be posted.
+  const routes = { verify: `${path}/verify`, reset: `${path}/password/reset` };
+  if (!sendsLinks || sendMail === undefined) return routes;
   throw new Error(
     "Cannot start: passwordAuth.links is missing: give it the URLs of the pages that mails link to",
   );

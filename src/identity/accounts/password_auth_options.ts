@@ -1,7 +1,8 @@
 import type { Database } from "../../db/open_database.ts";
 import { databaseOption } from "../../db/require_database.ts";
 import { headerText } from "../../guard/captcha/captcha_options.ts";
-import { costOption, powGateOption } from "../../guard/resource_protection_options.ts";
+import { accountPowOption, type AccountPowOptions } from "../../guard/account_protection.ts";
+import { costOption } from "../../guard/resource_protection_options.ts";
 import { type Described, either, group, listOf } from "../../options/option.ts";
 import {
   callback,
@@ -12,7 +13,6 @@ import {
   textLike,
   whole,
 } from "../../options/option_kinds.ts";
-import type { PowGateOptions } from "../../guard/resource_protection_options.ts";
 import {
   type ColumnLike,
   isColumn,
@@ -82,7 +82,7 @@ export interface UserColumnOptions {
 /** The options of a gate of accounts: what it always requires. */
 export interface AccountGateOptions {
   /** Always demands proof of work. Off unless set. */
-  readonly pow?: boolean | Omit<PowGateOptions, "operations"> | undefined;
+  readonly pow?: boolean | AccountPowOptions | undefined;
   /** Always demands a CAPTCHA, solved for `action` where that is set. Off unless set. */
   readonly captcha?: boolean | { readonly action?: string | undefined } | undefined;
 }
@@ -180,7 +180,7 @@ export interface LinkOptions {
 }
 
 const gate = {
-  pow: powGateOption.unlessSet(false),
+  pow: accountPowOption,
   captcha: either(flag(), group({ action: headerText })).unlessSet(false),
 } satisfies Described<AccountGateOptions>;
 

@@ -54,7 +54,10 @@ export function createPasswords(
       queue.run(identity, async () => {
         // Of a password that no client sends. The first verification makes it, for whichever account.
         const fakeHash = await (fake ??= hasher.hash(bytesToBase64(runtime.random.bytes(32))));
-        return await hasher.verify(normalized(password), hash ?? fakeHash) && hash !== null;
+        // What is no hash costs as much as one: an account may have no password of this service.
+        const isHash = hash !== null &&
+          ("verify" in given ? hash !== "" : parseHash(hash) !== null);
+        return await hasher.verify(normalized(password), isHash ? hash : fakeHash) && isHash;
       }),
     isOutdated: (hash) => !("verify" in given) && isCheaper(hash, given),
   };
@@ -111,7 +114,8 @@ function parseHash(text: string): StoredHash | null {
     /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{43})$/
       .exec(text) ?? [];
   const cost = { N: 2 ** Number(ln), r: Number(r), p: Number(p) };
-  const isPossible = cost.N >= 2 && cost.N <= 2 ** 20 && cost.r >= 1 && cost.p >= 1;
+  const isPossible = cost.N >= 2 && cost.N <= 2 ** 20 && cost.r >= 1 && cost.r <= 32 &&
+    cost.p >= 1 && cost.p <= 16;
   return isPossible ? { cost, salt: padded(salt), key: padded(key) } : null;
 }
 

@@ -58,25 +58,29 @@ export async function resetPassword(
   if (account === null || account.isDisabled || !isSameHash(stampOf(account), value.stamp)) {
     throw uselessToken(action);
   }
-  await replacePassword(call, account, { password, action }, service);
+  const replaced = await replacePassword(call, account, { password, action }, service);
+  // Of two requests with one token, one is the first.
+  if (replaced === null) throw uselessToken(action);
   await store.commit({ mutations: [{ kind: "delete", key: resetKey(token) }] });
   const { address } = call;
   observe({ kind: "account_event", event: "password-reset", user: account.id, address });
   return { status: 200, body: { next: "login" } };
 }
 
-/** Replaces the password of an account, which ends all its sessions; gives the account with it. */
+/**
+ * Replaces the password of an account, which ends all its sessions; gives the account with it, or
+ * null where another request was faster.
+ */
 export async function replacePassword(
   { fields, identity }: AccountCall,
   account: Account,
   { password, action }: { readonly password: string; readonly action: string },
   { accounts, passwords, rules, sendMail, later }: AccountService,
-): Promise<Account> {
+): Promise<Account | null> {
   const { email, name } = account;
   await requireGoodPassword(fields, { password, email, action }, rules);
   const passwordHash = await passwords.hash(password, identity);
-  // Of two requests with one token, or with one old password, one is the first.
-  if (!await accounts.setPassword(account, passwordHash)) throw uselessToken(action);
+  if (!await accounts.setPassword(account, passwordHash)) return null;
   later.run(() => sendMail({ kind: "password-changed", user: { email, name }, link: null }));
   return { ...account, passwordHash };
 }
@@ -87,7 +91,7 @@ async function mailReset(
   { accounts, store, options, sendMail, counters, links, runtime }: AccountService,
 ): Promise<void> {
   if (options.passwordReset === false) return;
-  if (await counters.add("mail", email) > maxMailsAnHour) return;
+  if (await counters.add("reset-mail", email) > maxMailsAnHour) return;
   const account = await accounts.findByEmail(email);
   const user = account?.id ?? null;
   runtime.observe({ kind: "account_event", event: "password-forgotten", user, address });

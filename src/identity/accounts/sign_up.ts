@@ -77,7 +77,7 @@ async function mailSignup(
   share: string,
   { accounts, store, sendMail, counters, links, runtime: { clock, random } }: AccountService,
 ): Promise<void> {
-  if (await counters.add("mail", email) > maxMailsAnHour) return;
+  if (await counters.add("signup-mail", email) > maxMailsAnHour) return;
   const user = { email, name };
   const existing = await accounts.findByEmail(email);
   if (existing !== null) {

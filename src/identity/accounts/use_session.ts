@@ -65,6 +65,9 @@ export async function changePassword(
   }
   const action = "change the password";
   const changed = await replacePassword(call, account, { password, action }, service);
+  if (changed === null) {
+    throw new Problem("conflict", "Cannot change the password: it has just been changed");
+  }
   observe({ kind: "account_event", event: "password-changed", user: account.id, address });
   return await beginSession(call, changed, carried.isCookie ? "cookie" : "bearer", service);
 }

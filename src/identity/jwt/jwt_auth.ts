@@ -67,13 +67,17 @@ async function open(
     name: "jwtAuth",
     identify(request): MaybePromise<Identification | null> {
       const authorization = request.headers.get("authorization");
-      if (authorization === null || !/^bearer(?: |$)/i.test(authorization)) return null;
+      if (authorization === null) return null;
+      // By the whole header, which has not even to be taken apart then.
+      const known = tokens.get(authorization);
+      if (known !== null) return known;
+      if (!/^bearer(?: |$)/i.test(authorization)) return null;
       const token = bearerToken(authorization);
       // Two headers arrive as one with a comma.
       if (token === null) throw refusal("it is malformed");
       if (token.startsWith(sessionPrefix) || token.startsWith(keyPrefix)) return null;
       if (token.length > maxTokenLength) throw refusal("it is too long");
-      return tokens.get(token) ?? identifyNew(token, { verify, user, tokens, clockToleranceMs });
+      return identifyNew(token, authorization, { verify, user, tokens, clockToleranceMs });
     },
   };
 }
@@ -87,6 +91,7 @@ interface NewTokenParts {
 
 async function identifyNew(
   token: string,
+  authorization: string,
   { verify, user: userOf, tokens, clockToleranceMs }: NewTokenParts,
 ): Promise<Identification> {
   const keysBefore = tokens.generation;
@@ -101,16 +106,13 @@ async function identifyNew(
   const identification: Identification = { user, expiresAt };
   // Keys that were withdrawn in between may have verified it.
   if (tokens.generation === keysBefore) {
-    tokens.add(
-      token,
-      identification,
-      expiresAt === undefined ? null : expiresAt + clockToleranceMs,
-    );
+    const goodUntil = expiresAt === undefined ? null : expiresAt + clockToleranceMs;
+    tokens.add(authorization, identification, goodUntil);
   }
   return identification;
 }
 
-/** Tokens that were verified, until they expire. */
+/** Tokens that were verified, by the header that had them, until they expire. */
 class VerifiedTokens {
   readonly #clock: Clock;
   #known: BoundedMap<string, VerifiedToken> = emptyMap();
@@ -121,15 +123,15 @@ class VerifiedTokens {
     this.#clock = clock;
   }
 
-  get(token: string): Identification | null {
-    const known = this.#known.get(token);
+  get(authorization: string): Identification | null {
+    const known = this.#known.get(authorization);
     return known !== undefined && this.#clock.now() < known.goodUntil ? known.identification : null;
   }
 
   /** `goodUntil` is null for a token that does not expire. */
-  add(token: string, identification: Identification, goodUntil: number | null): void {
+  add(authorization: string, identification: Identification, goodUntil: number | null): void {
     const until = goodUntil ?? this.#clock.now() + unendingMs;
-    this.#known.set(token, { identification, goodUntil: until });
+    this.#known.set(authorization, { identification, goodUntil: until });
   }
 
   forget(): void {
@@ -147,7 +149,7 @@ function emptyMap(): BoundedMap<string, VerifiedToken> {
   return boundedMap(20_000, {
     maxBytes: 32 * 1024 * 1024,
     // The user and the claims are about as large as the token that they were decoded from.
-    bytesOf: (token) => 4 * token.length + 200,
+    bytesOf: (authorization) => 4 * authorization.length + 200,
   });
 }
 

@@ -149,7 +149,9 @@ export class Sessions {
     const { idleMs } = this.#options;
     const leftMs = Math.min(record.endsAt, record.seenAt + idleMs) - record.seenAt;
     const expireInMs = Math.max(1, Math.ceil(leftMs));
-    return { kind: "set", key, value: record, expireInMs } as const;
+    // A login is free: a user that logs in all the time makes room with own sessions.
+    const share = `session ${record.userId}`;
+    return { kind: "set", key, value: record, expireInMs, share } as const;
   }
 
   async #epochOf(userId: string): Promise<string> {

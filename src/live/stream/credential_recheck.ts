@@ -52,10 +52,13 @@ export class CredentialRecheck {
   /** Adds a holder; nothing is read again for a credential that cannot end by itself. */
   add(user: User | null, holder: CredentialHolder): void {
     if (user === null || this.#options.credentials.of(user)?.renew === undefined) return;
-    const entry = this.#entries.get(user) ??
+    const known = this.#entries.get(user);
+    const entry = known ??
       { holders: new Set<CredentialHolder>(), current: user, failingSince: null };
     entry.holders.add(holder);
     this.#entries.set(user, entry);
+    // At once: the request may have been trusted by what was read before the credential ended.
+    if (known === undefined) void this.#check(user, entry);
   }
 
   /** Removes a holder. */
