@@ -93,6 +93,8 @@ function settings({ data, port }: PeerPlace, database: string) {
     EXTENSIONS_PATH: `${data}/extensions`,
     LOG_LEVEL: "error",
     TELEMETRY: "false",
+    // Else it refuses with 503 whatever keeps its one thread busy, as this load does.
+    PRESSURE_LIMITER_ENABLED: "false",
     NODE_ENV: "production",
   };
 }
