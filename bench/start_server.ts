@@ -3,6 +3,7 @@ import { fillNotes } from "./notes_database.ts";
 /** A server of a benchmark in a process of its own. */
 export interface BenchServer extends AsyncDisposable {
   readonly port: number;
+  readonly pid: number;
   /** That of its database. */
   readonly path: string;
   /** The processor time that it has used, in seconds; null where the system does not report it. */
@@ -25,6 +26,7 @@ export async function startServer(side: string, existingPath?: string): Promise<
   await child.stdout.cancel().catch(() => undefined);
   return {
     port: Number(value),
+    pid: child.pid,
     path,
     cpuSeconds() {
       try {
