@@ -4,7 +4,7 @@
  * installs the peers into a folder of its own. A peer that cannot be installed or started is left
  * out, with the reason. The ratios of medians are the result.
  */
-import { residentMb } from "./attack/processes.ts";
+import { onSignal, residentMb } from "./attack/processes.ts";
 import { median } from "./figures.ts";
 import { measure } from "./load.ts";
 import { fillNotes } from "./notes_database.ts";
@@ -42,6 +42,7 @@ const programs = Deno.env.get("PEERS_FOLDER") ?? "/tmp/resource-api-peers";
 await using started = new AsyncDisposableStack();
 const work = await Deno.makeTempDir({ prefix: "resource-api-peers-" });
 started.defer(() => Deno.remove(work, { recursive: true }));
+onSignal(() => Deno.removeSync(work, { recursive: true }));
 const notes = `${work}/notes.db`;
 fillNotes(notes, rowCount);
 

@@ -1,3 +1,4 @@
+import { endOnSignal } from "./attack/processes.ts";
 import { fillNotes } from "./notes_database.ts";
 
 /** A server of a benchmark in a process of its own. */
@@ -20,6 +21,7 @@ export async function startServer(side: string, existingPath?: string): Promise<
     args: ["run", "-A", script, side, path],
     stdout: "piped",
   }).spawn();
+  endOnSignal(child);
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const { value } = await reader.read();
   reader.releaseLock();

@@ -1,3 +1,4 @@
+import { endOnSignal } from "../attack/processes.ts";
 import type { PreparedPeer } from "./peer.ts";
 
 /** A server of a peer that accepts connections. */
@@ -22,6 +23,7 @@ export async function startPeer(
     stdout: "piped",
     stderr: "piped",
   }).spawn();
+  endOnSignal(child);
   let hasEnded = false;
   const output = child.output().finally(() => hasEnded = true);
   const stop = async (): Promise<string> => {
