@@ -1,8 +1,10 @@
+import { endOnSignal } from "./attack/processes.ts";
 import { fillNotes } from "./notes_database.ts";
 
 /** A server of a benchmark in a process of its own. */
 export interface BenchServer extends AsyncDisposable {
   readonly port: number;
+  readonly pid: number;
   /** That of its database. */
   readonly path: string;
   /** The processor time that it has used, in seconds; null where the system does not report it. */
@@ -19,12 +21,14 @@ export async function startServer(side: string, existingPath?: string): Promise<
     args: ["run", "-A", script, side, path],
     stdout: "piped",
   }).spawn();
+  endOnSignal(child);
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const { value } = await reader.read();
   reader.releaseLock();
   await child.stdout.cancel().catch(() => undefined);
   return {
     port: Number(value),
+    pid: child.pid,
     path,
     cpuSeconds() {
       try {
