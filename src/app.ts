@@ -51,8 +51,11 @@ export interface App {
    * whole: `parent.route("/v1", app.hono)`. Its `fetch` is that of the app.
    */
   readonly hono: Hono<AppEnv>;
-  /** From now on `/readyz` answers 503, and live streams end one after the other. */
-  drain(): void;
+  /**
+   * From now on live streams end one after the other, and `/readyz` answers 503: not where the
+   * process `isReplaced` by another one at the same address, since the service is ready then.
+   */
+  drain(options?: { readonly isReplaced?: boolean }): void;
   /**
    * Starts what requests would otherwise wait for, the reader threads of SQLite files: called by
    * `serve` once it listens, and for the listener of a program to call.
@@ -188,8 +191,8 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   requireFreePages(pages, table);
   return {
     ...routesOf({ table, pages, guard, idempotency, auth: config.auth ?? {}, resolved, runtime }),
-    drain() {
-      draining = true;
+    drain({ isReplaced = false } = {}) {
+      draining = !isReplaced;
       void hubs.drain(drainWindowMs);
     },
     warmUp() {
@@ -261,7 +264,8 @@ function tablesInReach({ table, driver, relations }: Resource): readonly TableOf
   return [{ table, driver }, ...steps.map((step) => ({ table: step.table, driver }))];
 }
 
-function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
+/** The databases of an app: its own, and those of its resources. */
+export function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
   return new Set([db.driver, ...resources.map(({ options }) => (options.db ?? db).driver)]);
 }
 

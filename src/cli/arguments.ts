@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { listenOptions } from "../listener.ts";
+import { whole } from "../options/option_kinds.ts";
 import { nearestName } from "../problem/nearest_name.ts";
 
 /** A command, as parsed from the arguments of the command line. */
@@ -24,7 +25,14 @@ export interface ServeCommand {
   readonly host: string | null;
   readonly public: boolean;
   readonly write: boolean;
+  /** How many processes serve, or null for this one alone. */
+  readonly workers: number | null;
+  /** What hands connections to them, or null for the kernel where it can. */
+  readonly balancer: BalancerName | null;
 }
+
+/** What hands the connections of a port to the workers: see the `--balancer` of the help. */
+export type BalancerName = "kernel" | "proxy";
 
 /** Parses the arguments of the command line; never throws. */
 export function parseArguments(args: readonly string[]): Command {
@@ -49,6 +57,8 @@ export function parseArguments(args: readonly string[]): Command {
     host: textOf(values.host),
     public: values.public === true,
     write: values.write === true,
+    workers: textOf(values.workers),
+    balancer: textOf(values.balancer),
   });
 }
 
@@ -83,6 +93,23 @@ const options = {
     short: "c",
     shown: "FILE",
     says: ["serve the configuration that FILE exports as default"],
+  },
+  workers: {
+    type: "string",
+    short: "w",
+    shown: "N",
+    says: [
+      "serve by N processes on the port; one that ends is replaced, and a SIGHUP",
+      "replaces all, one after the other, without a failed request",
+    ],
+  },
+  balancer: {
+    type: "string",
+    shown: "NAME",
+    says: [
+      "what hands them the connections: kernel, on Linux unless set, or proxy, the",
+      "first process, unless set elsewhere",
+    ],
   },
   help: { type: "boolean", short: "h", says: ["print this"] },
   version: { type: "boolean", short: "v", says: ["print the version"] },
@@ -146,11 +173,14 @@ interface Given {
   readonly host: string | null;
   readonly public: boolean;
   readonly write: boolean;
+  readonly workers: string | null;
+  readonly balancer: string | null;
 }
 
 function serveCommand(given: Given): Command {
-  const { positionals, config } = given;
-  const wanted = given.port === null ? null : portOf(given.port);
+  const { positionals, config, balancer } = given;
+  const workers = given.workers === null ? null : wholeOf(given.workers);
+  const wanted = given.port === null ? null : wholeOf(given.port);
   const [database = null] = positionals;
   if (wanted !== null && !port.rules.fits(wanted)) {
     return misused(`The port must be ${port.rules.takes}, not "${given.port}"`);
@@ -167,6 +197,15 @@ function serveCommand(given: Given): Command {
   if (database === null && given.write) {
     return misused("The option --write belongs to a database: name its file or URL");
   }
+  if (workers !== null && !workersOption.rules.fits(workers)) {
+    return misused(`The workers must be ${workersOption.rules.takes}, not "${given.workers}"`);
+  }
+  if (balancer !== null && !isBalancerName(balancer)) {
+    return misused(`The balancer must be kernel or proxy, not "${balancer}"`);
+  }
+  if (balancer !== null && workers === null) {
+    return misused("The option --balancer belongs to --workers: say how many");
+  }
   return {
     kind: "serve",
     database,
@@ -175,10 +214,19 @@ function serveCommand(given: Given): Command {
     host: given.host,
     public: given.public,
     write: given.write,
+    workers,
+    balancer,
   };
 }
 
-function portOf(text: string): number {
+/** More processes than that are a mistake on any machine. */
+const workersOption = whole({ from: 1, to: 256 });
+
+function isBalancerName(text: string): text is BalancerName {
+  return text === "kernel" || text === "proxy";
+}
+
+function wholeOf(text: string): number {
   // Number() takes further notations.
   return /^\d+$/.test(text) ? Number(text) : NaN;
 }

@@ -8,6 +8,14 @@ import { pathExists } from "./path_exists.ts";
 import { dnsRebindingGuard } from "./dns_rebinding_guard.ts";
 import { type CliService, refuseWrites, resourceOptionsFor, tokenAuth } from "./cli_service.ts";
 
+/** How the command line serves a database. */
+export interface ServeDatabaseOptions {
+  readonly rights: CliRights;
+  readonly runtime: Runtime;
+  /** The store that several workers share. */
+  readonly kv: string | undefined;
+}
+
 /**
  * Serves every table of an existing database from the command line, without a configuration file.
  * Without `writable` the database is opened read-only. Throws an Error of one sentence when no
@@ -15,8 +23,7 @@ import { type CliService, refuseWrites, resourceOptionsFor, tokenAuth } from "./
  */
 export async function serveDatabase(
   place: string,
-  rights: CliRights,
-  runtime: Runtime,
+  { rights, runtime, kv }: ServeDatabaseOptions,
 ): Promise<CliService> {
   const db = await openDatabase(await toUrl(place), {
     readOnly: !rights.writable,
@@ -26,6 +33,7 @@ export async function serveDatabase(
   return {
     config: {
       db,
+      kv,
       runtime,
       auth: tokenAuth(rights),
       middleware: [...dnsRebindingGuard(rights), ...(rights.writable ? [] : [refuseWrites])],
