@@ -1,0 +1,172 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { sleep } from "../../../src/runtime/event_loop.ts";
+import { type EventStream, openEventStream } from "../../support/event_stream.ts";
+import { scratchFolder } from "../../support/scratch.ts";
+import { type LoadResult, startLoad } from "./http_load.ts";
+import { isRunning, notesConfig, startWorkers } from "./several_workers.ts";
+
+/** Writes a configuration that answers with this version, and returns its path. */
+async function writeVersion(folder: string, version: string): Promise<string> {
+  const path = `${folder}/service.config.ts`;
+  await Deno.writeTextFile(
+    path,
+    `import { config } from "${notesConfig}";
+    const version = async (context, next) => {
+      await next();
+      context.header("x-version", "${version}");
+    };
+    export default { ...config, middleware: [version] };`,
+  );
+  return path;
+}
+
+async function versionsOf(url: string): Promise<ReadonlySet<string | null>> {
+  const client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+  const versions = new Set<string | null>();
+  for (let request = 0; request < 10; request++) {
+    const response = await fetch(`${url}/api/notes/count`, { client });
+    await response.body?.cancel();
+    versions.add(response.headers.get("x-version"));
+  }
+  client.close();
+  return versions;
+}
+
+async function createNote(url: string, user: string, title: string): Promise<number> {
+  const client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+  const response = await fetch(`${url}/api/notes`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-user": user },
+    body: JSON.stringify({ title }),
+    client,
+  });
+  const { id } = await response.json();
+  client.close();
+  return id;
+}
+
+interface Follower {
+  /** Resolves once it sees what is added from now on. */
+  readonly synced: Promise<void>;
+  /** The ids of all notes that were added since, up to the one with the title "last". */
+  readonly ids: Promise<readonly number[]>;
+}
+
+/** Follows the notes that are added, over one stream after the other, as an EventSource does. */
+function followNotes(url: string): Follower {
+  const synced = Promise.withResolvers<void>();
+  const ids: number[] = [];
+  let position = "";
+  let isLast = false;
+
+  async function follow(): Promise<readonly number[]> {
+    while (!isLast) {
+      const client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+      const headers = { "x-user": "reader", "last-event-id": position };
+      const stream = await openEventStream(
+        (signal) => fetch(`${url}/api/notes/subscribe`, { headers, signal, client }),
+        () => {},
+      );
+      await followOne(stream);
+      position = stream.lastEventId;
+      await stream.close();
+      client.close();
+    }
+    return ids;
+  }
+
+  async function followOne(stream: EventStream): Promise<void> {
+    if (position === "") {
+      await stream.untilSynced();
+      await stream.untilToken();
+    }
+    synced.resolve();
+    for (let event = await stream.next(); event !== null; event = await stream.next()) {
+      assertEquals(event.type, "added");
+      ids.push(event.data.item.id);
+      isLast = event.data.item.title === "last";
+      if (isLast) return;
+    }
+  }
+
+  return { synced: synced.promise, ids: follow() };
+}
+
+/** Creates notes, one after the other, until `work` is done; returns their ids. */
+async function writeWhile(url: string, work: Promise<void>): Promise<readonly number[]> {
+  const ids: number[] = [];
+  let isDone = false;
+  work.then(() => isDone = true);
+  while (!isDone) {
+    ids.push(await createNote(url, `writer ${ids.length}`, "written"));
+    await sleep(20);
+  }
+  return ids;
+}
+
+async function untilEnded(pids: readonly number[]): Promise<void> {
+  while (pids.some(isRunning)) await sleep(20);
+}
+
+for (const balancer of ["kernel", "proxy"] as const) {
+  Deno.test(`workers of one port are killed, replaced and stopped (${balancer})`, async (test) => {
+    await using folder = await scratchFolder();
+    const config = await writeVersion(folder.path, "first");
+    const env = { NOTES_DB: `sqlite:${folder.path}/notes.db`, NOTES_KV: `${folder.path}/notes.kv` };
+    await using service = await startWorkers(config, env, "--balancer", balancer);
+    const { child, url, port } = service;
+    const running = () => service.pids().filter(isRunning);
+
+    await test.step("one that is killed takes its connections along, and is replaced", async () => {
+      const load = startLoad(port, 4, "kept");
+      await load.answers(50);
+      Deno.kill(running()[0] ?? 0, "SIGKILL");
+      await child.logged(/"worker_ended".*"reason":"SIGKILL"/);
+      await load.answers(50);
+      await child.logged(/"worker_started"/, 3);
+      const { failures } = await load.stop();
+      assert(failures.length <= 4, `at most one for each connection: ${failures}`);
+      assertEquals(running().length, 2);
+    });
+
+    await test.step("a SIGHUP replaces all, no request fails, and no event is lost", async () => {
+      await writeVersion(folder.path, "second");
+      const before = running();
+      const loads = [startLoad(port, 4, "new"), startLoad(port, 4, "kept")];
+      const follower = followNotes(url);
+      await follower.synced;
+      child.signal("SIGHUP");
+      const written = await writeWhile(url, untilEnded(before));
+      for (const load of loads) await load.answers(50);
+      assertEquals((await Promise.all(loads.map((load) => load.stop()))).flatMap(failuresOf), []);
+      const last = await createNote(url, "last", "last");
+      assertEquals(await follower.ids, [...written, last]);
+      assertEquals(await versionsOf(url), new Set(["second"]));
+    });
+
+    await test.step("where the new one does not start, the old ones stay", async () => {
+      const before = running();
+      await Deno.writeTextFile(config, "export default {");
+      child.signal("SIGHUP");
+      await child.logged(/"worker_kept","worker":1,"reason":"exit code 2"/);
+      assertStringIncludes(child.stderr(), `Cannot load ${config}`);
+      assertEquals(running(), before);
+      assertEquals(await versionsOf(url), new Set(["second"]));
+    });
+
+    const signal = balancer === "kernel" ? "SIGKILL" : "SIGTERM";
+    await test.step(`a ${signal} of the first process ends all`, async () => {
+      const before = running();
+      child.signal(signal);
+      const code = await child.ended();
+      assertEquals(code, signal === "SIGTERM" ? 0 : 137);
+      await untilEnded(before);
+      await assertRejects(() => Deno.connect({ hostname: "127.0.0.1", port }));
+    });
+  });
+}
+
+function failuresOf({ answered, failures }: LoadResult): readonly string[] {
+  assert(answered > 0);
+  return failures;
+}
