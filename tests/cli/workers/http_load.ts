@@ -33,6 +33,8 @@ export function startLoad(port: number, clients: number, connections: Connection
         connection ??= await Deno.connect({ hostname: "127.0.0.1", port });
         const head = await ask(connection, connections);
         answered++;
+        // The processors are for the workers.
+        await sleep(1);
         if (connections === "kept" && !/\r\nconnection: close/i.test(head)) continue;
       } catch (error) {
         failures.push(String(error));

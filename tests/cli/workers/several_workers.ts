@@ -1,5 +1,5 @@
 /** Services of several workers for tests: the real command line, with its processes. */
-import { assert } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { type Child, startChild } from "../../serve/child_process.ts";
 
 /** The command line of this repository. */
@@ -47,41 +47,47 @@ export async function startWorkers(
 
 const started = /"worker_started","worker":\d+,"pid":(\d+)/g;
 
-/** One client with one connection, which one of the workers has. */
-export interface WorkerClient extends Disposable {
-  readonly pid: string;
+/** A client that sends every request on a connection of its own. */
+export interface FreshClient extends Disposable {
+  /** To one of the workers, whichever has the connection. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
+  /** To this worker. */
+  fetchFrom(pid: string, path: string, init?: RequestInit): Promise<Response>;
 }
 
-/** A client of each of the two workers. */
-export async function clientOfEach(url: string): Promise<readonly [WorkerClient, WorkerClient]> {
-  const first = await clientOf(url);
-  // The kernel chooses at random.
-  for (let tries = 0; tries < 100; tries++) {
-    const second = await clientOf(url);
-    if (second.pid !== first.pid) return [first, second];
-    second[Symbol.dispose]();
+/** Makes such a client. */
+export function freshClient(url: string): FreshClient {
+  const clients: Deno.HttpClient[] = [];
+
+  function connect(): Deno.HttpClient {
+    const client = Deno.createHttpClient({ poolMaxIdlePerHost: 1 });
+    clients.push(client);
+    return client;
   }
-  throw new Error("All connections are of one worker");
+
+  return {
+    fetch: (path, init) => fetch(url + path, { ...init, client: connect() }),
+    async fetchFrom(pid, path, init) {
+      while (true) {
+        const client = connect();
+        const asked = await fetch(`${url}/api/notes/count`, { client });
+        await asked.body?.cancel();
+        if (workerOf(asked) !== pid) continue;
+        // The second request takes the connection of the first.
+        const response = await fetch(url + path, { ...init, client });
+        assertEquals(workerOf(response), pid);
+        return response;
+      }
+    },
+    [Symbol.dispose]() {
+      for (const client of clients) client.close();
+    },
+  };
 }
 
-async function clientOf(url: string): Promise<WorkerClient> {
-  const client = Deno.createHttpClient({ poolMaxIdlePerHost: 1 });
-  const response = await fetch(`${url}/api/notes/count`, { client });
-  await response.body?.cancel();
-  const pid = response.headers.get("x-worker") ?? "";
-  return {
-    pid,
-    async fetch(path, init) {
-      const response = await fetch(url + path, { ...init, client });
-      assert(
-        response.headers.get("x-worker") === pid,
-        "the connection is still that of its worker",
-      );
-      return response;
-    },
-    [Symbol.dispose]: () => client.close(),
-  };
+/** The process that has answered. */
+export function workerOf({ headers }: Response): string {
+  return headers.get("x-worker") ?? "";
 }
 
 /** Whether a process is there. */
