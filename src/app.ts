@@ -51,11 +51,10 @@ export interface App {
    * whole: `parent.route("/v1", app.hono)`. Its `fetch` is that of the app.
    */
   readonly hono: Hono<AppEnv>;
-  /**
-   * From now on live streams end one after the other, and `/readyz` answers 503: not where the
-   * process `isReplaced` by another one at the same address, since the service is ready then.
-   */
-  drain(options?: { readonly isReplaced?: boolean }): void;
+  /** From now on `/readyz` answers 503: a balancer shall send its requests elsewhere. */
+  announceStop(): void;
+  /** The same, and live streams end one after the other. */
+  drain(): void;
   /**
    * Starts what requests would otherwise wait for, the reader threads of SQLite files: called by
    * `serve` once it listens, and for the listener of a program to call.
@@ -191,8 +190,11 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   requireFreePages(pages, table);
   return {
     ...routesOf({ table, pages, guard, idempotency, auth: config.auth ?? {}, resolved, runtime }),
-    drain({ isReplaced = false } = {}) {
-      draining = !isReplaced;
+    announceStop() {
+      draining = true;
+    },
+    drain() {
+      draining = true;
       void hubs.drain(drainWindowMs);
     },
     warmUp() {

@@ -8,7 +8,9 @@ import type { Runtime } from "./runtime/runtime.ts";
 /** What a listener can serve; an app is one. */
 export interface Listenable {
   fetch(request: Request, info: Deno.ServeHandlerInfo): Response | Promise<Response>;
-  /** From now on `/readyz` answers 503, and live streams end. */
+  /** Called when it begins to stop: from now on `/readyz` answers 503. */
+  announceStop?(): void;
+  /** Called when no more connections are accepted, and each ends with its answer: live streams end. */
   drain(): void;
   /** Called once connections are accepted. */
   warmUp?(): void;
@@ -62,8 +64,8 @@ export interface Server {
   readonly finished: Promise<void>;
   /**
    * Accepts nothing new after `drainMs`, which is 0 unless it is an option, lets requests in flight
-   * finish, closes the app. Until then each answer ends its connection (`Connection: close`), so
-   * that the next request goes to another process. Safe to call twice.
+   * finish, closes the app. Until then answers ask for the end of their connection (`Connection:
+   * close`), so that the next request goes to another process. Safe to call twice.
    */
   stop(drainMs?: number): Promise<void>;
 }
@@ -109,12 +111,15 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
 
   async function stopAll(drainMs: number): Promise<void> {
     runtime.observe({ kind: "draining" });
-    app.drain();
+    app.announceStop?.();
     answer = async (request, info) => endingConnection(await app.fetch(request, info));
     standIn.stop();
     const openMs = Math.min(drainMs, stopDeadlineMs);
     if (openMs > 0) await waitFor(openMs, runtime);
-    if (socket !== null) await finishRequests(socket, stopDeadlineMs - openMs, runtime);
+    const finished = socket?.shutdown();
+    // Before, the client of a stream that ends would be refused its next one, on this connection.
+    app.drain();
+    await untilDeadline(finished, stopDeadlineMs - openMs, runtime);
     await app.close();
   }
 
@@ -210,7 +215,7 @@ function openSocket(address: Address, { answer, runtime }: Serving): Socket {
   }, answer);
 }
 
-/** The same response, after which the connection ends: the client opens its next one elsewhere. */
+/** The same response, after which the client ends the connection, and opens its next one elsewhere. */
 function endingConnection(response: Response): Response {
   // That of an upgrade has no connection left to end, and cannot be copied.
   if (response.status === 101) return response;
@@ -236,9 +241,13 @@ function waitFor(ms: number, { clock }: Runtime): Promise<void> {
  * Deno cannot close the connections of a listener that is shutting down (an abort throws then), so
  * that after the deadline they stay until the client or the process ends.
  */
-async function finishRequests(socket: Socket, deadlineMs: number, runtime: Runtime): Promise<void> {
+async function untilDeadline(
+  finished: Promise<void> | undefined,
+  deadlineMs: number,
+  { clock }: Runtime,
+): Promise<void> {
   const deadline = Promise.withResolvers<void>();
-  const cancel = runtime.clock.after(deadlineMs, deadline.resolve);
-  await Promise.race([socket.shutdown(), deadline.promise]);
+  const cancel = clock.after(deadlineMs, deadline.resolve);
+  await Promise.race([finished, deadline.promise]);
   cancel();
 }

@@ -73,7 +73,11 @@ async function serveByOrder(opened: OpenService, context: WorkerContext): Promis
   let isReplaced = false;
   const replaceable: Listenable = {
     fetch: reusePort ? app.fetch : clients.answer,
-    drain: () => app.drain({ isReplaced }),
+    announceStop() {
+      // Where another worker takes over, the service stays ready.
+      if (!isReplaced) app.announceStop();
+    },
+    drain: () => app.drain(),
     warmUp: () => app.warmUp(),
     close: () => app.close(),
   };

@@ -33,9 +33,11 @@ export function startLoad(port: number, clients: number, connections: Connection
         connection ??= await Deno.connect({ hostname: "127.0.0.1", port });
         const head = await ask(connection, connections);
         answered++;
-        // The processors are for the workers.
-        await sleep(1);
-        if (connections === "kept" && !/\r\nconnection: close/i.test(head)) continue;
+        if (connections === "kept" && !/\r\nconnection: close/i.test(head)) {
+          // A processor is for the workers.
+          await sleep(2);
+          continue;
+        }
       } catch (error) {
         failures.push(String(error));
         // At once it could reach the queue of the same process, which is just being ended.
