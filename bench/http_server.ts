@@ -1,7 +1,7 @@
 /** One side of a benchmark in a process of its own: `http_server.ts ours|guarded|hand PATH [PORT]`. */
-import { all, createApp, openDatabase, resource } from "../mod.ts";
+import { createApp } from "../mod.ts";
 import { handWritten } from "./hand_written.ts";
-import { notes } from "./notes_table.ts";
+import { notesService } from "./notes_service.ts";
 
 const [side, path, port = "0"] = Deno.args;
 if (path === undefined) throw new Error("Usage: http_server.ts ours|guarded|hand PATH [PORT]");
@@ -25,20 +25,6 @@ async function ours(
         abuseProtection: { budget: { classes: { anonymous: budget, authenticated: budget } } },
       }
       : {}),
-    db: await openDatabase(`sqlite:${path}`),
-    secret: "a secret for the benchmark",
-    resources: [
-      resource(notes, {
-        id: notes.id,
-        auth: { public: { read: true }, create: () => all(), update: () => all() },
-        etag: { versionField: notes.version },
-      }),
-    ],
-    auth: {
-      middleware: async (context, next) => {
-        context.set("user", { id: "bench" });
-        await next();
-      },
-    },
+    ...await notesService(path),
   });
 }

@@ -14,15 +14,24 @@ export function clientAddresses(fetch: Listenable["fetch"]): ClientAddresses {
     note: (port, client) => clients.set(port, client),
     answer(request, info) {
       const { remoteAddr } = info;
-      if (remoteAddr.transport !== "tcp") return fetch(request, info);
-      const hostname = clients.get(remoteAddr.port) ?? remoteAddr.hostname;
-      return fetch(request, {
-        remoteAddr: { transport: "tcp", hostname, port: remoteAddr.port },
-        // Deno makes the promise when it is asked for.
-        get completed() {
-          return info.completed;
-        },
-      });
+      const client = remoteAddr.transport === "tcp" ? clients.get(remoteAddr.port) : undefined;
+      return fetch(request, client === undefined ? info : new PassedInfo(info, client));
     },
   };
+}
+
+/** What is known of a connection that the proxy passes. */
+class PassedInfo implements Deno.ServeHandlerInfo {
+  readonly #info: Deno.ServeHandlerInfo;
+  readonly remoteAddr: Deno.NetAddr;
+
+  constructor(info: Deno.ServeHandlerInfo, hostname: string) {
+    this.#info = info;
+    this.remoteAddr = { transport: "tcp", hostname, port: 0 };
+  }
+
+  /** Deno makes the promise when it is asked for. */
+  get completed(): Promise<void> {
+    return this.#info.completed;
+  }
 }

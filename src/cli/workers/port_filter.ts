@@ -15,28 +15,12 @@ export interface PortFilter {
   leaveOutNone(): void;
 }
 
-/** Makes the filter of a port on which this process listens. Throws where that is not possible. */
+/** Makes the filter of a port on which this process listens. Throws where it does not. */
 export function openPortFilter(port: number): PortFilter {
-  const { symbols } = Deno.dlopen("libc.so.6", {
-    setsockopt: { parameters: ["i32", "i32", "i32", "buffer", "u32"], result: "i32" },
-  });
   const descriptor = listenerOf(port);
-
-  function attach(program: BpfProgram): void {
-    const code = encode(program);
-    const options = new DataView(new ArrayBuffer(16));
-    options.setUint16(0, program.length, true);
-    const address = Deno.UnsafePointer.value(Deno.UnsafePointer.of(code));
-    options.setBigUint64(8, BigInt(address), true);
-    const { buffer, byteLength } = options;
-    if (symbols.setsockopt(descriptor, solSocket, attachProgram, buffer, byteLength) !== 0) {
-      throw new Error(`the kernel refuses a filter of port ${port}`);
-    }
-  }
-
   return {
-    leaveOut: (index, count) => attach(allBut(index, count)),
-    leaveOutNone: () => attach(byHash),
+    leaveOut: (index, count) => attach(descriptor, allBut(index, count)),
+    leaveOutNone: () => attach(descriptor, byHash),
   };
 }
 
@@ -53,6 +37,22 @@ export function whyNoPortFilter(): string | null {
   } finally {
     listener.close();
   }
+}
+
+/** Sets the program of all sockets that share the port of this one. Throws where the kernel refuses. */
+function attach(descriptor: number, program: BpfProgram): void {
+  const code = encode(program);
+  // A `struct sock_fprog`: the length, and where the instructions are.
+  const option = new DataView(new ArrayBuffer(16));
+  option.setUint16(0, program.length, true);
+  option.setBigUint64(8, BigInt(Deno.UnsafePointer.value(Deno.UnsafePointer.of(code))), true);
+  const libc = Deno.dlopen("libc.so.6", {
+    setsockopt: { parameters: ["i32", "i32", "i32", "buffer", "u32"], result: "i32" },
+  });
+  const { buffer, byteLength } = option;
+  const result = libc.symbols.setsockopt(descriptor, solSocket, attachProgram, buffer, byteLength);
+  libc.close();
+  if (result !== 0) throw new Error("the kernel refuses to filter the connections of the port");
 }
 
 /** `SOL_SOCKET` and `SO_ATTACH_REUSEPORT_CBPF`, on all processors that Deno runs on. */

@@ -144,7 +144,7 @@ const quickMs = 10_000;
 /** So many of them in a row will not be followed by a better one. */
 const maxQuickEnds = 5;
 
-const backoff: Backoff = { firstMs: 200, factor: 2, maxMs: 10_000 };
+const backoff: Backoff = { firstMs: 100, factor: 2, maxMs: 10_000 };
 
 /** One signal often arrives twice: sent to the process group, and passed on by a parent. */
 const sameSignalMs = 100;

@@ -3,7 +3,7 @@ import { sleep } from "../../../src/runtime/event_loop.ts";
 import { type EventStream, openEventStream } from "../../support/event_stream.ts";
 import { scratchFolder } from "../../support/scratch.ts";
 import { type LoadResult, startLoad } from "./http_load.ts";
-import { isRunning, notesConfig, startWorkers } from "./several_workers.ts";
+import { isRunning, notesConfig, startWorkers, untilEnded } from "./several_workers.ts";
 
 /** Writes a configuration that answers with this version, and returns its path. */
 async function writeVersion(folder: string, version: string): Promise<string> {
@@ -104,10 +104,6 @@ async function writeWhile(url: string, work: Promise<void>): Promise<readonly nu
   return ids;
 }
 
-async function untilEnded(pids: readonly number[]): Promise<void> {
-  while (pids.some(isRunning)) await sleep(20);
-}
-
 for (const balancer of ["kernel", "proxy"] as const) {
   Deno.test(`workers of one port are killed, replaced and stopped (${balancer})`, async (test) => {
     await using folder = await scratchFolder();
@@ -152,6 +148,17 @@ for (const balancer of ["kernel", "proxy"] as const) {
       assertStringIncludes(child.stderr(), `Cannot load ${config}`);
       assertEquals(running(), before);
       assertEquals(await versionsOf(url), new Set(["second"]));
+    });
+
+    await test.step("a limit counts the addresses of clients", async () => {
+      const statusFrom = async (address: string) => {
+        const args = ["-so", "/dev/null", "-w", "%{http_code}", "--interface", address];
+        const curl = new Deno.Command("curl", { args: [...args, `${url}/api/limited`] });
+        return new TextDecoder().decode((await curl.output()).stdout);
+      };
+      const statuses: string[] = [];
+      for (const last of [2, 2, 2, 3]) statuses.push(await statusFrom(`127.0.0.${last}`));
+      assertEquals(statuses, ["200", "200", "429", "200"]);
     });
 
     const signal = balancer === "kernel" ? "SIGKILL" : "SIGTERM";

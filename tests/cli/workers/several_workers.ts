@@ -1,4 +1,5 @@
 /** Services of several workers for tests: the real command line, with its processes. */
+import { sleep } from "../../../src/runtime/event_loop.ts";
 import { assertEquals } from "@std/assert";
 import { type Child, startChild } from "../../serve/child_process.ts";
 
@@ -88,6 +89,11 @@ export function freshClient(url: string): FreshClient {
 /** The process that has answered. */
 export function workerOf({ headers }: Response): string {
   return headers.get("x-worker") ?? "";
+}
+
+/** Resolves once none of these processes is there. */
+export async function untilEnded(pids: readonly number[]): Promise<void> {
+  while (pids.some(isRunning)) await sleep(20);
 }
 
 /** Whether a process is there. */

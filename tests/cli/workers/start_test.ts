@@ -1,8 +1,9 @@
 import { DatabaseSync } from "node:sqlite";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { runChild, startChild } from "../../serve/child_process.ts";
 import { scratchFolder } from "../../support/scratch.ts";
-import { notesConfig, program } from "./several_workers.ts";
+import { testUnless } from "../../support/skip.ts";
+import { notesConfig, program, untilEnded } from "./several_workers.ts";
 
 Deno.test("workers that cannot share their state, or do not start, end with one message", async () => {
   await using folder = await scratchFolder();
@@ -54,6 +55,51 @@ type Env = Readonly<Record<string, string>>;
 
 const memoryRefused = /^Cannot start several workers with the key-value store in memory: .*set kv/;
 const noSecret = /^Cannot start in production: secret is missing \(set SERVICE_SECRET\)$/;
+
+Deno.test("workers that end as soon as they start are given up, with their exit code", async () => {
+  await using folder = await scratchFolder();
+  await Deno.writeTextFile(
+    `${folder.path}/service.config.ts`,
+    `import { config } from "${notesConfig}";
+    import { existsSync } from "node:fs";
+    if (existsSync("ends")) Deno.exit(5);
+    export default config;`,
+  );
+  const env = { NOTES_DB: `sqlite:${folder.path}/notes.db`, NOTES_KV: `${folder.path}/notes.kv` };
+  const args = [program, "--port", "0", "--workers", "1"];
+  await using child = startChild(args, { cwd: folder.path, env });
+  await child.printed(/^Try:/m);
+  await Deno.writeTextFile(`${folder.path}/ends`, "");
+  const [, pid = ""] = /"worker_started".*"pid":(\d+)/.exec(child.stderr()) ?? [];
+  Deno.kill(Number(pid), "SIGKILL");
+  assertEquals(await child.ended(), 5, child.stderr());
+  assertMatch(child.stderr(), /^Cannot keep the workers running: 5 in a row ended at once$/m);
+  assertEquals(child.stderr().match(/"worker_ended".*"reason":"exit code 5"/g)?.length, 4);
+});
+
+testUnless(
+  await hasScript() ? null : "there is no script (util-linux), which makes a terminal",
+  "a terminal that is closed ends the workers, which a SIGHUP would replace",
+  async () => {
+    await using folder = await scratchFolder();
+    const { path } = folder;
+    const env = { NOTES_DB: `sqlite:${path}/notes.db`, NOTES_KV: `${path}/notes.kv` };
+    const inTerminal = ["sh", "-c", 'exec script -qec "$*" /dev/null', "sh"];
+    const args = [program, "--config", notesConfig, "--port", "0", "--workers", "2"];
+    await using terminal = startChild(args, { env, startedBy: inTerminal });
+    const [text] = await terminal.printed(/^[^]*Try:\r\n/m);
+    const pids = [...text.matchAll(/serves, in process (\d+)/g)].map(([, pid]) => Number(pid));
+    assertEquals(pids.length, 2);
+    // Its end of the terminal closes with it.
+    terminal.signal("SIGKILL");
+    await untilEnded(pids);
+  },
+);
+
+async function hasScript(): Promise<boolean> {
+  const { success } = await new Deno.Command("sh", { args: ["-c", "command -v script"] }).output();
+  return success;
+}
 
 Deno.test("a database is served by workers with one banner and one token, which no process shows", async () => {
   await using folder = await scratchFolder();
