@@ -17,7 +17,7 @@ export interface Load {
   stop(): Promise<LoadResult>;
 }
 
-/** What the clients do after an answer that lets them keep their connection. */
+/** Whether a client asks for notes by a new connection each time, or for `/readyz` by one that it keeps. */
 export type Connections = "new" | "kept";
 
 /** Starts so many clients. */
@@ -65,8 +65,10 @@ export function startLoad(port: number, clients: number, connections: Connection
 
 /** Sends a request, and reads the whole answer; returns its head. */
 async function ask(connection: Deno.TcpConn, connections: Connections): Promise<string> {
-  const header = connections === "new" ? "connection: close\r\n" : "";
-  const request = `GET /api/notes/count HTTP/1.1\r\nhost: localhost\r\n${header}\r\n`;
+  const request = connections === "new"
+    ? "GET /api/notes/count HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+    // As a balancer asks.
+    : "GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n";
   await connection.write(new TextEncoder().encode(request));
   const buffer = new Uint8Array(4_096);
   let text = "";

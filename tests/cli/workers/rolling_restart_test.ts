@@ -3,7 +3,7 @@ import { sleep } from "../../../src/runtime/event_loop.ts";
 import { type EventStream, openEventStream } from "../../support/event_stream.ts";
 import { scratchFolder } from "../../support/scratch.ts";
 import { type LoadResult, startLoad } from "./http_load.ts";
-import { isRunning, notesConfig, startWorkers, untilEnded } from "./several_workers.ts";
+import { notesConfig, type SeveralWorkers, startWorkers, untilEnded } from "./several_workers.ts";
 
 /** Writes a configuration that answers with this version, and returns its path. */
 async function writeVersion(folder: string, version: string): Promise<string> {
@@ -104,73 +104,89 @@ async function writeWhile(url: string, work: Promise<void>): Promise<readonly nu
   return ids;
 }
 
-for (const balancer of ["kernel", "proxy"] as const) {
-  Deno.test(`workers of one port are killed, replaced and stopped (${balancer})`, async (test) => {
-    await using folder = await scratchFolder();
-    const config = await writeVersion(folder.path, "first");
-    const env = { NOTES_DB: `sqlite:${folder.path}/notes.db`, NOTES_KV: `${folder.path}/notes.kv` };
-    await using service = await startWorkers(config, env, "--balancer", balancer);
-    const { child, url, port } = service;
-    const running = () => service.pids().filter(isRunning);
+Deno.test("workers of one port are killed, replaced and stopped, by both balancers", async () => {
+  // At the same time: most of it is waiting.
+  await Promise.all([requireLife("kernel", "SIGKILL"), requireLife("proxy", "SIGTERM")]);
+});
 
-    await test.step("one that is killed takes its connections along, and is replaced", async () => {
-      const load = startLoad(port, 4, "kept");
-      await load.answers(50);
-      Deno.kill(running()[0] ?? 0, "SIGKILL");
-      await child.logged(/"worker_ended".*"reason":"SIGKILL"/);
-      await load.answers(50);
-      await child.logged(/"worker_started"/, 3);
-      const { failures } = await load.stop();
-      assert(failures.length <= 4, `at most one for each connection: ${failures}`);
-      assertEquals(running().length, 2);
-    });
+/** From the start of two workers to the signal that ends the first process. */
+async function requireLife(balancer: string, end: "SIGKILL" | "SIGTERM"): Promise<void> {
+  await using folder = await scratchFolder();
+  const config = await writeVersion(folder.path, "first");
+  const env = { NOTES_DB: `sqlite:${folder.path}/notes.db`, NOTES_KV: `${folder.path}/notes.kv` };
+  await using service = await startWorkers(config, env, "--balancer", balancer);
+  await requireOthersAfterKill(service);
+  await writeVersion(folder.path, "second");
+  await requireRollingRestart(service);
+  assertEquals(await versionsOf(service.url), new Set(["second"]));
+  await Deno.writeTextFile(config, "export default {");
+  await requireOldAfterMistake(service, config);
+  assertEquals(await versionsOf(service.url), new Set(["second"]));
+  await requireAddresses(service);
+  await requireEnd(service, end);
+}
 
-    await test.step("a SIGHUP replaces all, no request fails, and no event is lost", async () => {
-      await writeVersion(folder.path, "second");
-      const before = running();
-      const loads = [startLoad(port, 4, "new"), startLoad(port, 4, "kept")];
-      const follower = followNotes(url);
-      await follower.synced;
-      child.signal("SIGHUP");
-      const written = await writeWhile(url, untilEnded(before));
-      for (const load of loads) await load.answers(50);
-      assertEquals((await Promise.all(loads.map((load) => load.stop()))).flatMap(failuresOf), []);
-      const last = await createNote(url, "last", "last");
-      assertEquals(await follower.ids, [...written, last]);
-      assertEquals(await versionsOf(url), new Set(["second"]));
-    });
+/** One that is killed takes its connections along, and is replaced. */
+async function requireOthersAfterKill({ child, port, running }: SeveralWorkers): Promise<void> {
+  const load = startLoad(port, 4, "kept");
+  await load.answers(50);
+  Deno.kill(running()[0] ?? 0, "SIGKILL");
+  await child.logged(/"worker_ended".*"reason":"SIGKILL"/);
+  await load.answers(50);
+  await child.logged(/"worker_started"/, 3);
+  const { failures } = await load.stop();
+  assert(failures.length <= 4, `at most one for each connection: ${failures}`);
+  assertEquals(running().length, 2);
+}
 
-    await test.step("where the new one does not start, the old ones stay", async () => {
-      const before = running();
-      await Deno.writeTextFile(config, "export default {");
-      child.signal("SIGHUP");
-      await child.logged(/"worker_kept","worker":1,"reason":"exit code 2"/);
-      assertStringIncludes(child.stderr(), `Cannot load ${config}`);
-      assertEquals(running(), before);
-      assertEquals(await versionsOf(url), new Set(["second"]));
-    });
+/** A SIGHUP replaces all, no request fails, `/readyz` is never 503, and no event is lost. */
+async function requireRollingRestart({ child, url, port, running }: SeveralWorkers): Promise<void> {
+  const before = running();
+  const loads = [startLoad(port, 4, "new"), startLoad(port, 4, "kept")];
+  const follower = followNotes(url);
+  await follower.synced;
+  child.signal("SIGHUP");
+  const written = await writeWhile(url, untilEnded(before));
+  for (const load of loads) await load.answers(50);
+  assertEquals((await Promise.all(loads.map((load) => load.stop()))).flatMap(failuresOf), []);
+  const last = await createNote(url, "last", "last");
+  assertEquals(await follower.ids, [...written, last]);
+}
 
-    await test.step("a limit counts the addresses of clients", async () => {
-      const statusFrom = async (address: string) => {
-        const args = ["-so", "/dev/null", "-w", "%{http_code}", "--interface", address];
-        const curl = new Deno.Command("curl", { args: [...args, `${url}/api/limited`] });
-        return new TextDecoder().decode((await curl.output()).stdout);
-      };
-      const statuses: string[] = [];
-      for (const last of [2, 2, 2, 3]) statuses.push(await statusFrom(`127.0.0.${last}`));
-      assertEquals(statuses, ["200", "200", "429", "200"]);
-    });
+/** Where the new one does not start, the old ones stay. */
+async function requireOldAfterMistake(
+  { child, running }: SeveralWorkers,
+  config: string,
+): Promise<void> {
+  const before = running();
+  child.signal("SIGHUP");
+  await child.logged(/"worker_kept","worker":1,"reason":"exit code 2"/);
+  assertStringIncludes(child.stderr(), `Cannot load ${config}`);
+  assertEquals(running(), before);
+}
 
-    const signal = balancer === "kernel" ? "SIGKILL" : "SIGTERM";
-    await test.step(`a ${signal} of the first process ends all`, async () => {
-      const before = running();
-      child.signal(signal);
-      const code = await child.ended();
-      assertEquals(code, signal === "SIGTERM" ? 0 : 137);
-      await untilEnded(before);
-      await assertRejects(() => Deno.connect({ hostname: "127.0.0.1", port }));
-    });
-  });
+/** A limit counts the addresses of clients, in all workers together. */
+async function requireAddresses({ url }: SeveralWorkers): Promise<void> {
+  const statusFrom = async (address: string) => {
+    const args = ["-so", "/dev/null", "-w", "%{http_code}", "--interface", address];
+    const curl = new Deno.Command("curl", { args: [...args, `${url}/api/limited`] });
+    return new TextDecoder().decode((await curl.output()).stdout);
+  };
+  const statuses: string[] = [];
+  for (const last of [2, 2, 2, 3]) statuses.push(await statusFrom(`127.0.0.${last}`));
+  assertEquals(statuses, ["200", "200", "429", "200"]);
+}
+
+/** The signal of the first process ends all. */
+async function requireEnd(
+  { child, port, running }: SeveralWorkers,
+  signal: "SIGKILL" | "SIGTERM",
+): Promise<void> {
+  const before = running();
+  child.signal(signal);
+  assertEquals(await child.ended(), signal === "SIGTERM" ? 0 : 137);
+  await untilEnded(before);
+  await assertRejects(() => Deno.connect({ hostname: "127.0.0.1", port }));
 }
 
 function failuresOf({ answered, failures }: LoadResult): readonly string[] {

@@ -14,8 +14,8 @@ export interface SeveralWorkers extends AsyncDisposable {
   readonly child: Child;
   readonly url: string;
   readonly port: number;
-  /** The processes that serve, those that have been replaced before them. */
-  pids(): readonly number[];
+  /** The processes that serve, in the order in which they have started. */
+  running(): readonly number[];
 }
 
 /** Starts two workers of a configuration on a free port. */
@@ -37,7 +37,8 @@ export async function startWorkers(
       child,
       url,
       port: Number(new URL(url).port),
-      pids: () => [...child.stderr().matchAll(started)].map(([, pid]) => Number(pid)),
+      running: () =>
+        [...child.stderr().matchAll(started)].map(([, pid]) => Number(pid)).filter(isRunning),
       [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
     };
   } catch (error) {
@@ -97,7 +98,7 @@ export async function untilEnded(pids: readonly number[]): Promise<void> {
 }
 
 /** Whether a process is there. */
-export function isRunning(pid: number): boolean {
+function isRunning(pid: number): boolean {
   try {
     // The state of a process that has ended, and that its parent has not asked for, is Z.
     return !/\) [ZX] /.test(Deno.readTextFileSync(`/proc/${pid}/stat`));

@@ -23,7 +23,7 @@ async function requireOneService(
   const env = { NOTES_DB: database, NOTES_KV: `${folder}/notes.kv` };
   await using service = await startWorkers(notesConfig, env);
   using client = freshClient(service.url);
-  const [first, second] = service.pids().map(String);
+  const [first, second] = service.running().map(String);
   assert(first !== undefined && second !== undefined);
 
   await test.step("a write in one is an event in the other, live and later", async () => {
