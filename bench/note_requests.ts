@@ -1,4 +1,4 @@
-/** The requests that write notes, as bytes of HTTP/1.1. */
+/** The requests for notes, as bytes of HTTP/1.1. */
 
 /** How many notes a database of a benchmark has. */
 const rows = 10_000;
@@ -10,6 +10,17 @@ const note = JSON.stringify({
   status: "published",
   rank: 7,
 });
+
+/** Reads one note, another one in each turn. */
+export function getRequest(turn: number): string {
+  return `GET /api/notes/${1 + turn * 7919 % rows} HTTP/1.1\r\nhost: bench\r\n\r\n`;
+}
+
+/** Lists twenty notes, with another filter in each turn. */
+export function listRequest(turn: number): string {
+  const filter = `filter=status==published;rank%3E${turn % 900}`;
+  return `GET /api/notes?${filter}&orderBy=rank&limit=20 HTTP/1.1\r\nhost: bench\r\n\r\n`;
+}
 
 /** Creates a note. */
 export function createRequest(): string {
