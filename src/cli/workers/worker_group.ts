@@ -60,6 +60,7 @@ export class WorkerGroup {
   }
 
   #spawn(number: number): WorkerProcess {
+    if (this.#isStopping) throw new Error("No worker starts any more");
     const { program, args, share } = this.#options;
     const worker = startWorker(program, args, { ...share, number });
     this.#processes.add(worker);
@@ -84,6 +85,7 @@ export class WorkerGroup {
 
   /** Lets a worker finish what it does, while others get the new connections. */
   async retire(worker: WorkerProcess): Promise<void> {
+    if (worker.hasEnded()) return;
     this.#balancer?.retire(worker);
     await this.#untilEnded(worker);
   }

@@ -20,9 +20,8 @@ export type WorkerReport =
 /** The report of this kind. */
 export type ReportOf<Kind> = Extract<WorkerReport, { readonly kind: Kind }>;
 
-/** What a supervisor orders a worker to do. */
+/** What a supervisor orders a worker to do that listens. */
 export type WorkerOrder =
-  | ListenOrder
   /** To stop, since another process has taken its place. */
   | {
     readonly kind: "retire";
@@ -34,7 +33,7 @@ export type WorkerOrder =
   /** To note the client whose bytes come from this port of the supervisor. */
   | { readonly kind: "note"; readonly port: number; readonly client: string };
 
-/** The order to listen at an address. */
+/** The first order: to listen at an address. */
 export interface ListenOrder {
   readonly kind: "listen";
   readonly host: string;
@@ -48,7 +47,9 @@ export interface ListenOrder {
 const envelope = "resource-api";
 
 /** A message as it is sent. */
-export function enveloped(message: WorkerReport | WorkerOrder): Record<string, unknown> {
+export function enveloped(
+  message: WorkerReport | ListenOrder | WorkerOrder,
+): Record<string, unknown> {
   return { [envelope]: message };
 }
 
@@ -59,9 +60,9 @@ export function reportIn(message: unknown): WorkerReport | null {
 }
 
 /** The order in what a supervisor sent; null where there is none. */
-export function orderIn(message: unknown): WorkerOrder | null {
+export function orderIn(message: unknown): ListenOrder | WorkerOrder | null {
   // As above.
-  return contentOf(message) as WorkerOrder | null;
+  return contentOf(message) as ListenOrder | WorkerOrder | null;
 }
 
 function contentOf(message: unknown): unknown {

@@ -1,5 +1,11 @@
 import { spawn } from "node:child_process";
-import { enveloped, reportIn, type ReportOf, type WorkerOrder } from "./worker_messages.ts";
+import {
+  enveloped,
+  type ListenOrder,
+  reportIn,
+  type ReportOf,
+  type WorkerOrder,
+} from "./worker_messages.ts";
 import { shareVariable, type WorkerShare } from "./worker_share.ts";
 
 /** How a process has ended. */
@@ -31,7 +37,7 @@ export interface WorkerProcess {
   readonly ended: Promise<WorkerEnd>;
   hasEnded(): boolean;
   /** Sends an order; nothing where it has ended. */
-  send(order: WorkerOrder): void;
+  send(order: ListenOrder | WorkerOrder): void;
   /** Resolves once it knows the client of the connection from this port, or has ended. */
   note(port: number, client: string): Promise<void>;
   /** Sends a signal; on Windows, which has none for other processes, it stops gracefully as well. */
@@ -84,7 +90,7 @@ export function startWorker(
     for (const resolve of noted.values()) resolve();
   }
 
-  function send(order: WorkerOrder): void {
+  function send(order: ListenOrder | WorkerOrder): void {
     if (!hasEnded && child.connected) child.send(enveloped(order));
   }
 

@@ -1,4 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
+import { type Balancer, createBalancer } from "../../../src/cli/workers/balancer.ts";
 import { kernelBalancer } from "../../../src/cli/workers/kernel_balancer.ts";
 import { openPortFilter, whyNoPortFilter } from "../../../src/cli/workers/port_filter.ts";
 import type { WorkerOrder } from "../../../src/cli/workers/worker_messages.ts";
@@ -114,6 +115,29 @@ testUnless(
     assertEquals(await retire(c), "d");
   },
 );
+
+Deno.test("the kernel balances where it can, and is refused where it was asked for and cannot", () => {
+  const prepared = {
+    kind: "prepared",
+    host: "127.0.0.1",
+    port: 0,
+    unbalanced: "only that of Linux does",
+    stopDeadlineMs: 0,
+  } as const;
+  const isByKernel = (balancer: Balancer) => {
+    balancer.close();
+    return balancer.listenOrder().reusePort;
+  };
+  assertEquals(isByKernel(createBalancer(null, prepared, () => {})), false);
+  const able = { ...prepared, unbalanced: null };
+  assertEquals(isByKernel(createBalancer(null, able, () => {})), true);
+  assertEquals(isByKernel(createBalancer("proxy", able, () => {})), false);
+  assertThrows(
+    () => createBalancer("kernel", prepared, () => {}),
+    Error,
+    "Cannot balance by the kernel: only that of Linux does (leave out --balancer)",
+  );
+});
 
 Deno.test("a port that another service has is not shared with it", () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0, reusePort: true });
