@@ -1,4 +1,7 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { type KeyValue, StoreError } from "../../exports/kv.ts";
+import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { usersTable } from "../../exports/auth.ts";
 import { ada, ownPage, password, withAccounts } from "./accounts_support.ts";
 
@@ -151,6 +154,33 @@ Deno.test("a request with a session that is known reads neither the store nor th
     for (let request = 0; request < 100; request++) assertEquals((await me()).status, 200);
     assertEquals(reads, 0);
   }, { movesClock: true });
+});
+
+Deno.test("while the store does not answer, a session that is trusted works, and others are 503", async () => {
+  const kv = createMemoryKeyValue(systemRuntime(() => {}).clock);
+  let isDown = false;
+  const store: KeyValue = {
+    ...kv,
+    get: (key) =>
+      isDown ? Promise.reject(new StoreError("unavailable", new Error("down"))) : kv.get(key),
+  };
+  await withAccounts({}, async ({ signUp, logIn, send, post, advance }) => {
+    await signUp();
+    const [known, unknown] = [await logIn(), await logIn()];
+    const ask = async (cookie: string) => {
+      const answer = await send("GET", "/api/notes", undefined, { headers: { cookie } });
+      return [answer.status, answer.body.code ?? null];
+    };
+    assertEquals(await ask(known), [200, null]);
+    isDown = true;
+    assertEquals(await ask(known), [200, null]);
+    assertEquals(await ask(unknown), [503, "STORE_UNAVAILABLE"]);
+    advance(5_000);
+    assertEquals(await ask(known), [503, "STORE_UNAVAILABLE"]);
+    assertEquals((await post("/api/auth/login", ada)).status, 503);
+    isDown = false;
+    assertEquals([await ask(known), await ask(unknown)], [[200, null], [200, null]]);
+  }, { config: { kv: store }, movesClock: true });
 });
 
 Deno.test("texts that are no tokens are not looked up: malformed, too long, of another kind", async () => {
