@@ -3,7 +3,12 @@
  * `http_server.ts ours|guarded|open|identified|hand PATH [PORT]`.
  */
 import { all, createApp, openDatabase, resource } from "../mod.ts";
-import { jwtAuth, passwordAuth } from "../exports/auth.ts";
+import {
+  type Authenticator,
+  type AuthenticatorDefinition,
+  jwtAuth,
+  passwordAuth,
+} from "../exports/auth.ts";
 import { handWritten } from "./hand_written.ts";
 import { notes } from "./notes_table.ts";
 
@@ -15,6 +20,19 @@ Deno.serve({
   hostname: "127.0.0.1",
   onListen: ({ port }) => console.log(port),
 }, (request) => fetch(request));
+
+const bench = { user: { id: "bench" } };
+
+function authenticatorsOf(
+  side: string | undefined,
+): readonly (Authenticator | AuthenticatorDefinition)[] {
+  if (side === "open") return [];
+  if (side !== "identified") return [{ name: "bench", identify: () => bench }];
+  return [
+    jwtAuth({ secret: "a secret for the tokens of the benchmark" }),
+    passwordAuth({ signup: { verify: false }, passwordReset: false }),
+  ];
+}
 
 async function ours(
   path: string,
@@ -38,18 +56,6 @@ async function ours(
         etag: { versionField: notes.version },
       }),
     ],
-    auth: side === "open" ? {} : side === "identified"
-      ? {
-        use: [
-          jwtAuth({ secret: "a secret for the tokens of the benchmark" }),
-          passwordAuth({ signup: { verify: false }, passwordReset: false }),
-        ],
-      }
-      : {
-        middleware: async (context, next) => {
-          context.set("user", { id: "bench" });
-          await next();
-        },
-      },
+    auth: { use: authenticatorsOf(side) },
   });
 }

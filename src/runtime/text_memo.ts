@@ -5,7 +5,7 @@ import { type BoundedMap, boundedMap, type ByteBound } from "./bounded_map.ts";
  * be forgotten before it comes a third time.
  */
 const places = 256;
-/** A longer text is told from others by so many of its characters. */
+/** So many characters of a longer text are hashed. */
 const hashedCharacters = 128;
 
 /**
