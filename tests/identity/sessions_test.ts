@@ -1,5 +1,7 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { type KeyValue, StoreError } from "../../exports/kv.ts";
+import { Sessions } from "../../src/identity/sessions/sessions.ts";
+import { handClock } from "../db/hand_clock.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { usersTable } from "../../exports/auth.ts";
@@ -134,6 +136,31 @@ Deno.test("new roles and a disabled account are seen within recheckMs, without a
     advance(5_000);
     assertEquals(await me(), undefined);
   }, { movesClock: true });
+});
+
+Deno.test("a stream that is open does not keep a session from being idle, nor hides its use", async () => {
+  const hand = handClock();
+  const clock = { ...hand.clock, now: () => 1_800_000_000_000 + hand.clock.now() };
+  const account = { ...ada, id: "1", name: null, roles: [], isDisabled: false, passwordHash: "x" };
+  const sessions = new Sessions({
+    store: createMemoryKeyValue(clock),
+    findAccount: () => Promise.resolve(account),
+    ...{ idleMs: hour, maxMs: 10 * hour, recheckMs: 5_000 },
+    runtime: { ...systemRuntime(() => {}), clock },
+  });
+  const [used, idle] = [await sessions.begin(account), await sessions.begin(account)];
+  const streamOf = async ({ token }: typeof used) => await sessions.identify(token);
+  const streams = [await streamOf(used), await streamOf(idle)];
+  const states: unknown[] = [];
+  for (let minutes = 0; minutes < 90; minutes += 1) {
+    // A request of the one, and both streams, between whose rechecks it comes.
+    await sessions.identify(used.token);
+    states.push(...await Promise.all(streams.map((stream) => stream?.renew?.())));
+    hand.advance(60_000);
+  }
+  const [ofUsed, ofIdle] = [0, 1].map((which) => states.filter((_, at) => at % 2 === which));
+  assertEquals(ofUsed?.every((user) => user === streams[0]?.user), true);
+  assertEquals(ofIdle?.indexOf(null), 60, "after an hour");
 });
 
 Deno.test("a request with a session that is known reads neither the store nor the table", async () => {
