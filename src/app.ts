@@ -54,7 +54,9 @@ export interface App {
    * whole: `parent.route("/v1", app.hono)`. Its `fetch` is that of the app.
    */
   readonly hono: Hono<AppEnv>;
-  /** From now on `/readyz` answers 503, and live streams end one after the other. */
+  /** From now on `/readyz` answers 503: a balancer shall send its requests elsewhere. */
+  announceStop(): void;
+  /** The same, and live streams end one after the other. */
   drain(): void;
   /**
    * Starts what requests would otherwise wait for, the reader threads of SQLite files: called by
@@ -204,6 +206,9 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
       authRoutes,
       parseUser,
     }),
+    announceStop() {
+      draining = true;
+    },
     drain() {
       draining = true;
       void hubs.drain(drainWindowMs);
@@ -287,7 +292,8 @@ function tablesInReach({ table, driver, relations }: Resource): readonly TableOf
   return [{ table, driver }, ...steps.map((step) => ({ table: step.table, driver }))];
 }
 
-function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
+/** The databases of an app: its own, and those of its resources. */
+export function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
   return new Set([db.driver, ...resources.map(({ options }) => (options.db ?? db).driver)]);
 }
 

@@ -95,7 +95,8 @@ function missingSecrets(
     .map(({ variable }) => variable);
 }
 
-function isInProduction(env: AppConfig["env"], runtime: Runtime): boolean {
+/** Whether settings that suit only development are refused. Throws for an unknown `SERVICE_ENV`. */
+export function isInProduction(env: AppConfig["env"], runtime: Runtime): boolean {
   const variable = "SERVICE_ENV";
   // An empty variable is how many shells unset one.
   const inherited = runtime.environment(variable) || undefined;

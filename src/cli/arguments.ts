@@ -7,6 +7,7 @@ import {
   parseAccountArguments,
 } from "./account_arguments.ts";
 import { listenOptions } from "../listener.ts";
+import { whole } from "../options/option_kinds.ts";
 import { nearestName } from "../problem/nearest_name.ts";
 
 /** A command, as parsed from the arguments of the command line. */
@@ -36,7 +37,14 @@ export interface ServeCommand {
   readonly users: boolean;
   /** The file or URL of the key-value store of the accounts, or null. */
   readonly kv: string | null;
+  /** How many processes serve, or null for this one alone. */
+  readonly workers: number | null;
+  /** What hands connections to them, or null for the kernel where it can. */
+  readonly balancer: BalancerName | null;
 }
+
+/** What hands the connections of a port to the workers: see the `--balancer` of the help. */
+export type BalancerName = "kernel" | "proxy";
 
 /** Parses the arguments of the command line; never throws. */
 export function parseArguments(args: readonly string[]): Command {
@@ -64,6 +72,8 @@ export function parseArguments(args: readonly string[]): Command {
     write: values.write === true,
     users: values.users === true,
     kv: textOf(values.kv),
+    workers: textOf(values.workers),
+    balancer: textOf(values.balancer),
   });
 }
 
@@ -107,6 +117,23 @@ const options = {
     short: "c",
     shown: "FILE",
     says: ["serve the configuration that FILE exports as default"],
+  },
+  workers: {
+    type: "string",
+    short: "w",
+    shown: "N",
+    says: [
+      "serve by N processes on the port; one that ends is replaced, and a SIGHUP",
+      "replaces all, one after the other, without a failed request",
+    ],
+  },
+  balancer: {
+    type: "string",
+    shown: "NAME",
+    says: [
+      "what hands them the connections: kernel, on Linux unless set, or proxy, the",
+      "first process, unless set elsewhere",
+    ],
   },
   help: { type: "boolean", short: "h", says: ["print this"] },
   version: { type: "boolean", short: "v", says: ["print the version"] },
@@ -174,11 +201,14 @@ interface Given {
   readonly write: boolean;
   readonly users: boolean;
   readonly kv: string | null;
+  readonly workers: string | null;
+  readonly balancer: string | null;
 }
 
 function serveCommand(given: Given): Command {
-  const { positionals, config } = given;
-  const wanted = given.port === null ? null : portOf(given.port);
+  const { positionals, config, balancer } = given;
+  const workers = given.workers === null ? null : wholeOf(given.workers);
+  const wanted = given.port === null ? null : wholeOf(given.port);
   const [database = null] = positionals;
   if (wanted !== null && !port.rules.fits(wanted)) {
     return misused(`The port must be ${port.rules.takes}, not "${given.port}"`);
@@ -201,6 +231,15 @@ function serveCommand(given: Given): Command {
   if (given.kv !== null && !given.users) {
     return misused("The option --kv belongs to --users, and to the commands keys and users");
   }
+  if (workers !== null && !workersOption.rules.fits(workers)) {
+    return misused(`The workers must be ${workersOption.rules.takes}, not "${given.workers}"`);
+  }
+  if (balancer !== null && !isBalancerName(balancer)) {
+    return misused(`The balancer must be kernel or proxy, not "${balancer}"`);
+  }
+  if (balancer !== null && workers === null) {
+    return misused("The option --balancer belongs to --workers: say how many");
+  }
   return {
     kind: "serve",
     database,
@@ -211,10 +250,19 @@ function serveCommand(given: Given): Command {
     write: given.write,
     users: given.users,
     kv: given.kv,
+    workers,
+    balancer,
   };
 }
 
-function portOf(text: string): number {
+/** More processes than that are a mistake on any machine. */
+const workersOption = whole({ from: 1, to: 256 });
+
+function isBalancerName(text: string): text is BalancerName {
+  return text === "kernel" || text === "proxy";
+}
+
+function wholeOf(text: string): number {
   // Number() takes further notations.
   return /^\d+$/.test(text) ? Number(text) : NaN;
 }

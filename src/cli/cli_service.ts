@@ -5,14 +5,15 @@ import type { Filter } from "../filter/filter.ts";
 import { passwordAuth } from "../identity/accounts/password_auth.ts";
 import { apiKeyAuth } from "../identity/keys/api_key_auth.ts";
 import { Problem } from "../problem/problem.ts";
-import type { AuthOptions, ServiceConfig } from "../config.ts";
+import type { AuthOptions } from "../config.ts";
 import type { ResourceOptions } from "../resource/define/resource_options.ts";
+import type { ServeConfig } from "../serve.ts";
 import type { AppEnv, Middleware } from "../service/middleware.ts";
 import { checkToken, type CliRights } from "./cli_rights.ts";
 
 /** The service that a run of the command line starts, and how the banner describes it. */
 export interface CliService {
-  readonly config: ServiceConfig;
+  readonly config: ServeConfig;
   /** Completes "Serving …", e.g. `shop.db, read-only`. */
   readonly subject: string;
   /** Null where the configuration decides about access. */

@@ -17,7 +17,7 @@ import { instantOf } from "../schema/instant.ts";
 import { type AccountCommand, defaultStore, type KeysCommand } from "./account_arguments.ts";
 import type { UsersCommand } from "./account_arguments.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
-import { report } from "./run_serve_command.ts";
+import { reportFailure } from "./report_failure.ts";
 
 /** Runs a command for API keys or accounts; returns the exit code. */
 export async function runAccountCommand(command: AccountCommand): Promise<number> {
@@ -38,7 +38,7 @@ export async function runAccountCommand(command: AccountCommand): Promise<number
     );
     return 0;
   } catch (error) {
-    return report(error, 1);
+    return reportFailure(error, 1);
   }
 }
 

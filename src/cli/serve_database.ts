@@ -14,15 +14,24 @@ import {
   tokenAuth,
 } from "./cli_service.ts";
 
+/** How the command line serves a database. */
+export interface ServeDatabaseOptions {
+  readonly rights: CliRights;
+  readonly runtime: Runtime;
+  /** The store that several workers share. */
+  readonly kv: string | undefined;
+  /** The file or URL of the store of accounts; undefined without accounts. */
+  readonly accountsIn: string | undefined;
+}
+
 /**
  * Serves every table of an existing database from the command line, without a configuration file.
- * Without `writable` the database is opened read-only; `accountsIn` is the file of the accounts. Throws an Error of one sentence when no
- * table can be served.
+ * Without `writable` the database is opened read-only. Throws an Error of one sentence when no table
+ * can be served.
  */
 export async function serveDatabase(
-  { place, accountsIn }: { readonly place: string; readonly accountsIn: string | undefined },
-  rights: CliRights,
-  runtime: Runtime,
+  place: string,
+  { rights, runtime, kv, accountsIn }: ServeDatabaseOptions,
 ): Promise<CliService> {
   const db = await openDatabase(await toUrl(place), {
     readOnly: !rights.writable,
@@ -32,9 +41,9 @@ export async function serveDatabase(
   return {
     config: {
       db,
+      kv: accountsIn ?? kv,
       runtime,
       auth: accountsIn === undefined ? tokenAuth(rights) : accountAuth(rights),
-      kv: accountsIn,
       middleware: [...dnsRebindingGuard(rights), ...(rights.writable ? [] : [refuseWrites])],
       resources: tables.map((table) => definition(table, rights)),
     },

@@ -1,7 +1,7 @@
 import process from "node:process";
 import { inspect } from "node:util";
 import { type Described, group } from "../options/option.ts";
-import { callback, oneOf } from "../options/option_kinds.ts";
+import { callback, oneOf, whole } from "../options/option_kinds.ts";
 import { Problem } from "../problem/problem.ts";
 import { describeAccount, isAboutAccounts } from "./account_observation.ts";
 import type { Observation, Observer } from "./observation.ts";
@@ -14,6 +14,8 @@ export interface ConsoleObserverOptions {
   readonly write?: ((line: string) => void) | undefined;
   /** Milliseconds since 1970 for the `time` of JSON lines. */
   readonly now?: (() => number) | undefined;
+  /** The number of the worker, for every line, where several processes write to one console. */
+  readonly worker?: number | undefined;
 }
 
 /** The options of the console observer, described. */
@@ -22,6 +24,7 @@ export const consoleObserverOptions = group(
     format: oneOf("text", "json"),
     write: callback<(line: string) => void>(),
     now: callback<() => number>(),
+    worker: whole({ from: 1 }),
   } satisfies Described<ConsoleObserverOptions>,
 ).required();
 
@@ -34,9 +37,10 @@ export function consoleObserver(options: ConsoleObserverOptions = {}): Observer 
     format = process.stderr.isTTY ? "text" : "json",
     write = (line: string) => console.error(line),
     now = Date.now,
+    worker,
   } = consoleObserverOptions.read(options, { subject: "Cannot observe", path: "" });
   return (observation) => {
-    write(format === "text" ? toText(observation) : toJson(observation, now()));
+    write(format === "text" ? toText(observation, worker) : toJson(observation, worker, now()));
   };
 }
 
@@ -46,6 +50,9 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   notice: "info",
   deprecated: "warning",
   worker_refused: "error",
+  worker_started: "info",
+  worker_ended: "error",
+  worker_kept: "error",
   listening: "info",
   request_failed: "error",
   answer_broke_off: "error",
@@ -81,8 +88,9 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   stream_failed: "error",
 };
 
-function toText(observation: Observation): string {
-  const line = `${levels[observation.kind]}: ${oneLine(describe(observation))}`;
+function toText(observation: Observation, worker: number | undefined): string {
+  const source = worker === undefined ? "" : `worker ${worker}: `;
+  const line = `${levels[observation.kind]}: ${source}${oneLine(describe(observation))}`;
   if (!("error" in observation)) return line;
   // The lines of a stack are indented, so that none can be taken for another observation.
   const lines = stackOf(observation.error).split("\n").filter((text) => text !== "");
@@ -98,6 +106,12 @@ function describe(observation: Observation): string {
       return observation.message;
     case "worker_refused":
       return "a worker does not start";
+    case "worker_started":
+      return `worker ${observation.worker} serves, in process ${observation.pid}`;
+    case "worker_ended":
+      return `worker ${observation.worker}, process ${observation.pid}, ended by ${observation.reason}, and is replaced`;
+    case "worker_kept":
+      return `worker ${observation.worker} and those after it are not replaced: ${observation.reason}`;
     case "listening":
       return `listening on ${observation.url}`;
     case "request_failed":
@@ -195,12 +209,13 @@ function stackOf(error: unknown): string {
   return isAnswer ? "" : inspect(error);
 }
 
-function toJson(observation: Observation, now: number): string {
+function toJson(observation: Observation, worker: number | undefined, now: number): string {
   const { kind, ...facts } = observation;
   return JSON.stringify({
     time: new Date(now).toISOString(),
     level: levels[kind],
     event: kind,
+    worker,
     ...facts,
     ...("error" in facts ? errorFacts(facts.error) : {}),
   });

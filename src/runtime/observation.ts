@@ -8,6 +8,15 @@ export type Observation =
   | { readonly kind: "notice"; readonly message: string }
   | { readonly kind: "deprecated"; readonly message: string }
   | { readonly kind: "worker_refused"; readonly error: Error }
+  | { readonly kind: "worker_started"; readonly worker: number; readonly pid: number }
+  | {
+    readonly kind: "worker_ended";
+    readonly worker: number;
+    readonly pid: number;
+    /** Its exit code or its signal. */
+    readonly reason: string;
+  }
+  | { readonly kind: "worker_kept"; readonly worker: number; readonly reason: string }
   | { readonly kind: "listening"; readonly url: string }
   | {
     readonly kind: "request_failed";
