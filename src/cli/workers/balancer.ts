@@ -9,16 +9,14 @@ import type { WorkerProcess } from "./worker_process.ts";
 export interface Balancer {
   /** The order by which the next worker listens. One at a time does. */
   listenOrder(): ListenOrder;
-  /** The worker listens at this port. */
+  /** The worker listens at this port, for the first time or again. */
   add(worker: WorkerProcess, port: number): void;
   /** Gives the worker no new connection any more, and orders it to retire. */
   retire(worker: WorkerProcess): void;
-  /** The worker has ended. */
+  /** The worker accepts none any more; nothing where that is known. */
   remove(worker: WorkerProcess): void;
-  /** The service stops: its own listener, where it has one, closes once the workers refuse. */
+  /** The service stops: a listener of its own closes with that of the last worker. */
   finish(): void;
-  /** All workers have ended. */
-  close(): void;
 }
 
 /**

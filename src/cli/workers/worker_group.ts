@@ -62,12 +62,12 @@ export class WorkerGroup {
   #spawn(number: number): WorkerProcess {
     if (this.#isStopping) throw new Error("No worker starts any more");
     const { program, args, share } = this.#options;
-    const worker = startWorker(program, args, { ...share, number });
-    this.#processes.add(worker);
-    void worker.ended.then(() => {
-      this.#processes.delete(worker);
-      this.#balancer?.remove(worker);
+    const worker = startWorker(program, args, { ...share, number }, {
+      onListening: (port) => this.#balancer?.add(worker, port),
+      onLeft: () => this.#balancer?.remove(worker),
     });
+    this.#processes.add(worker);
+    void worker.ended.then(() => this.#processes.delete(worker));
     return worker;
   }
 
@@ -77,8 +77,7 @@ export class WorkerGroup {
       const { balancer: wanted } = this.#options;
       this.#balancer ??= createBalancer(wanted, prepared, this.#runtime.observe);
       worker.send(this.#balancer.listenOrder());
-      const { port } = await worker.listening;
-      this.#balancer.add(worker, port);
+      await worker.listening;
     });
     this.#runtime.observe({ kind: "worker_started", worker: worker.number, pid: worker.pid });
   }
@@ -98,7 +97,6 @@ export class WorkerGroup {
       if (signal !== null) worker.stop(signal);
       await this.#untilEnded(worker);
     }));
-    this.#balancer?.close();
   }
 
   /** Ends all at once. */
