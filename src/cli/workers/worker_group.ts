@@ -2,7 +2,8 @@ import { Semaphore } from "../../runtime/queues/semaphore.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { BalancerName } from "../arguments.ts";
 import type { StopSignal } from "../stop_signals.ts";
-import { type Balancer, createBalancer } from "./balancer.ts";
+import type { Balancer } from "./balancer.ts";
+import { createBalancer } from "./create_balancer.ts";
 import { startWorker, type WorkerProcess } from "./worker_process.ts";
 import type { WorkerShare } from "./worker_share.ts";
 

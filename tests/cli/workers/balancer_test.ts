@@ -1,5 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { type Balancer, createBalancer } from "../../../src/cli/workers/balancer.ts";
+import type { Balancer } from "../../../src/cli/workers/balancer.ts";
+import { createBalancer } from "../../../src/cli/workers/create_balancer.ts";
 import { kernelBalancer } from "../../../src/cli/workers/kernel_balancer.ts";
 import { openPortFilter, whyNoPortFilter } from "../../../src/cli/workers/port_filter.ts";
 import type { WorkerOrder } from "../../../src/cli/workers/worker_messages.ts";
