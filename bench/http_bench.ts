@@ -1,6 +1,6 @@
 /**
  * The service beside a hand-written handler (`hand_written.ts`), in turns within one run:
- * `deno task bench:http [seconds per turn] [turns]`. Ratios of medians are the result; the numbers
+ * `deno task bench:http [seconds per turn] [turns] [part of a name]`. Ratios of medians are the result; the numbers
  * of requests depend on the machine and on what else runs there.
  */
 import { median } from "./figures.ts";
@@ -10,6 +10,7 @@ import { startServer } from "./start_server.ts";
 
 const seconds = Number(Deno.args[0] ?? 3);
 const turns = Number(Deno.args[1] ?? 5);
+const wanted = Deno.args[2] ?? "";
 const sides = ["hand", "ours"] as const;
 type Side = typeof sides[number];
 
@@ -77,6 +78,7 @@ console.log(
   `${Deno.version.deno}, ${navigator.hardwareConcurrency} cores, ${turns} × ${seconds} s`,
 );
 for (const { name, target, connections = 32, status, request } of scenarios) {
+  if (!name.includes(wanted)) continue;
   const figures: Record<Side, number[]> = { hand: [], ours: [] };
   const costs: Record<Side, number[]> = { hand: [], ours: [] };
   for (let turn = -1; turn < turns; turn++) {

@@ -28,18 +28,29 @@ export function createRequest(): string {
     `content-length: ${note.length}\r\n\r\n${note}`;
 }
 
-/**
- * Makes the PATCHes of one database, with `If-Match`: each row in its turn, so that its version is
- * known and no request has to ask for it.
- */
+/** Makes the PATCHes of one database, with `If-Match`. */
 export function patchRequests(): () => string {
+  const nextRow = rowsInTurn(rows);
   let turn = 0;
   return () => {
-    const body = `{"title":"Title ${turn}"}`;
-    const row = 1 + turn * 7919 % rows;
-    const version = 1 + Math.floor(turn++ / rows);
+    const { row, version } = nextRow();
+    const body = `{"title":"Title ${turn++}"}`;
     return `PATCH /api/notes/${row} HTTP/1.1\r\nhost: bench\r\n` +
       `if-match: W/"${version}"\r\ncontent-type: application/json\r\n` +
       `content-length: ${body.length}\r\n\r\n${body}`;
+  };
+}
+
+/**
+ * The rows of one database that nothing else changes, each in its turn, with the version that it
+ * has then, so that no request has to ask for it.
+ */
+export function rowsInTurn(
+  count: number,
+): () => { readonly row: number; readonly version: number } {
+  let turn = 0;
+  return () => {
+    const row = 1 + turn * 7919 % count;
+    return { row, version: 1 + Math.floor(turn++ / count) };
   };
 }

@@ -2,6 +2,8 @@
 import { all, openDatabase, resource, type ServiceConfig } from "../mod.ts";
 import { notes } from "./notes_table.ts";
 
+const identification = { user: { id: "bench" } };
+
 /** Serves the notes of a SQLite file. */
 export async function notesService(path: string): Promise<ServiceConfig> {
   return {
@@ -14,11 +16,6 @@ export async function notesService(path: string): Promise<ServiceConfig> {
         etag: { versionField: notes.version },
       }),
     ],
-    auth: {
-      middleware: async (context, next) => {
-        context.set("user", { id: "bench" });
-        await next();
-      },
-    },
+    auth: { use: [{ name: "bench", identify: () => identification }] },
   };
 }

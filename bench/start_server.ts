@@ -1,8 +1,10 @@
+import { endOnSignal } from "./attack/processes.ts";
 import { fillNotes } from "./notes_database.ts";
 
 /** A server of a benchmark in a process of its own. */
 export interface BenchServer extends AsyncDisposable {
   readonly port: number;
+  readonly pid: number;
   /** That of its database. */
   readonly path: string;
   /** The processor time that it has used, in seconds; null where the system does not report it. */
@@ -18,6 +20,7 @@ export async function startServer(side: string, existingPath?: string): Promise<
   const started = await start([script, side, path], /^\d+/);
   return {
     port: Number(started.printed),
+    pid: started.pid,
     path,
     cpuSeconds: () => cpuSecondsOfProcess(started.pid),
     async [Symbol.asyncDispose]() {
@@ -41,6 +44,7 @@ export async function startWorkers(count: number, balancer: string): Promise<Ben
   );
   return {
     port: Number(started.printed),
+    pid: started.pid,
     path,
     cpuSeconds() {
       // The first process passes the bytes, where the kernel does not.
@@ -71,6 +75,7 @@ async function start(
     env,
     stdout: "piped",
   }).spawn();
+  endOnSignal(child);
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   let printed = wanted.exec(text);

@@ -1,5 +1,6 @@
 import { allRows, type Filter, noRows, or } from "../filter/filter.ts";
 import { Problem } from "../problem/problem.ts";
+import { awaitable, type MaybePromise, then } from "../runtime/maybe_promise.ts";
 import type { Access, AccessPolicy } from "./scope.ts";
 import type { User } from "./user.ts";
 
@@ -29,25 +30,21 @@ export function authorize(
   access: Access,
   user: User | null,
   policy: AccessPolicy,
-): Grant | Promise<Grant> {
+): MaybePromise<Grant> {
   if (policy.public.has(access)) return grant(access, user, allRows, allRows);
-  return authorizeByScopes(access, user, policy);
-}
-
-async function authorizeByScopes(
-  access: Access,
-  user: User | null,
-  policy: AccessPolicy,
-): Promise<Grant> {
-  const rows = await grantedRows(access, user, policy);
-  if (rows.kind === "none") {
-    requireUser(access, user);
-    throw forbidden(access);
-  }
-  if (user === null || (access !== "update" && access !== "delete")) {
-    return grant(access, user, rows, rows);
-  }
-  return grant(access, user, rows, await visibleRows(rows, user, policy));
+  return then(grantedRows(access, user, policy), (rows) => {
+    if (rows.kind === "none") {
+      requireUser(access, user);
+      throw forbidden(access);
+    }
+    if (user === null || (access !== "update" && access !== "delete")) {
+      return grant(access, user, rows, rows);
+    }
+    return then(
+      visibleRows(rows, user, policy),
+      (visible) => grant(access, user, rows, visible),
+    );
+  });
 }
 
 /**
@@ -75,23 +72,27 @@ function forbidden(access: Access): Problem {
 }
 
 /** The rows that the user may read, or, without a grant to read, those of the write's own scope. */
-async function visibleRows(own: Filter, user: User, policy: AccessPolicy): Promise<Filter> {
+function visibleRows(own: Filter, user: User, policy: AccessPolicy): MaybePromise<Filter> {
   if (policy.public.has("read")) return allRows;
-  const readable = await grantedRows("read", user, policy);
-  return readable.kind === "none" ? own : readable;
+  return then(
+    grantedRows("read", user, policy),
+    (readable) => readable.kind === "none" ? own : readable,
+  );
 }
 
 /** The rows that every caller may access, and those of the user's scope. */
-async function grantedRows(
+function grantedRows(
   access: Access,
   user: User | null,
   { publicScopes, scopes, resolve }: AccessPolicy,
-): Promise<Filter> {
+): MaybePromise<Filter> {
   const publicScope = publicScopes.get(access);
-  const open = publicScope === undefined ? noRows : resolve(await publicScope());
+  const open = publicScope === undefined ? noRows : then(awaitable(publicScope()), resolve);
   const scope = user === null ? undefined : scopes.get(access);
-  if (user === null || scope === undefined || open.kind === "all") return open;
-  return or(open, resolve(await scope(user)));
+  return then(open, (rows) => {
+    if (user === null || scope === undefined || rows.kind === "all") return rows;
+    return then(awaitable(scope(user)), (own) => or(rows, resolve(own)));
+  });
 }
 
 function grant(access: Access, user: User | null, rows: Filter, visible: Filter): Grant {

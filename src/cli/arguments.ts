@@ -1,4 +1,11 @@
 import { parseArgs } from "node:util";
+import {
+  type AccountCommand,
+  accountHelp,
+  defaultStore,
+  isAccountCommand,
+  parseAccountArguments,
+} from "./account_arguments.ts";
 import { listenOptions } from "../listener.ts";
 import { whole } from "../options/option_kinds.ts";
 import { nearestName } from "../problem/nearest_name.ts";
@@ -8,6 +15,7 @@ export type Command =
   | { readonly kind: "help" }
   | { readonly kind: "version" }
   | ServeCommand
+  | AccountCommand
   /** Invalid arguments; `message` says which, and what to write instead. */
   | { readonly kind: "misused"; readonly message: string };
 
@@ -25,6 +33,10 @@ export interface ServeCommand {
   readonly host: string | null;
   readonly public: boolean;
   readonly write: boolean;
+  /** Whether accounts can log in. */
+  readonly users: boolean;
+  /** The file or URL of the key-value store of the accounts, or null. */
+  readonly kv: string | null;
   /** How many processes serve, or null for this one alone. */
   readonly workers: number | null;
   /** What hands connections to them, or null for the kernel where it can. */
@@ -36,6 +48,7 @@ export type BalancerName = "kernel" | "proxy";
 
 /** Parses the arguments of the command line; never throws. */
 export function parseArguments(args: readonly string[]): Command {
+  if (isAccountCommand(args)) return parseAccountArguments(args);
   const { values, positionals, tokens } = parseArgs({
     args: [...args],
     options,
@@ -57,6 +70,8 @@ export function parseArguments(args: readonly string[]): Command {
     host: textOf(values.host),
     public: values.public === true,
     write: values.write === true,
+    users: values.users === true,
+    kv: textOf(values.kv),
     workers: textOf(values.workers),
     balancer: textOf(values.balancer),
   });
@@ -87,6 +102,15 @@ const options = {
   write: {
     type: "boolean",
     says: ["open DATABASE for writing; writes need the printed token"],
+  },
+  users: {
+    type: "boolean",
+    says: ["accounts and API keys: those with the role writer may write; with DATABASE"],
+  },
+  kv: {
+    type: "string",
+    shown: "FILE",
+    says: [`where accounts and API keys are kept; ${defaultStore} unless set`],
   },
   config: {
     type: "string",
@@ -139,6 +163,8 @@ postgres://…, pglite:PATH
 Options:
 ${Object.entries(options).map(helpOf).join("\n")}
 
+${accountHelp}
+
 Exit codes: 0 stopped, 1 failure at run time, 2 wrong usage or configuration`;
 
 interface OptionToken {
@@ -173,6 +199,8 @@ interface Given {
   readonly host: string | null;
   readonly public: boolean;
   readonly write: boolean;
+  readonly users: boolean;
+  readonly kv: string | null;
   readonly workers: string | null;
   readonly balancer: string | null;
 }
@@ -197,6 +225,12 @@ function serveCommand(given: Given): Command {
   if (database === null && given.write) {
     return misused("The option --write belongs to a database: name its file or URL");
   }
+  if (database === null && given.users) {
+    return misused("The option --users belongs to a database: name its file or URL");
+  }
+  if (given.kv !== null && !given.users) {
+    return misused("The option --kv belongs to --users, and to the commands keys and users");
+  }
   if (workers !== null && !workersOption.rules.fits(workers)) {
     return misused(`The workers must be ${workersOption.rules.takes}, not "${given.workers}"`);
   }
@@ -214,6 +248,8 @@ function serveCommand(given: Given): Command {
     host: given.host,
     public: given.public,
     write: given.write,
+    users: given.users,
+    kv: given.kv,
     workers,
     balancer,
   };

@@ -31,6 +31,13 @@ export async function runCommandLine(args: readonly string[], program: Program):
       return exitCodes.misused;
     case "serve":
       return await serve(command, args, program);
+    case "keys":
+    case "users": {
+      const exitCode = await restartWithKv(program.url, args);
+      if (exitCode !== null) return exitCode;
+      const { runAccountCommand } = await import("./run_account_command.ts");
+      return await runAccountCommand(command);
+    }
     default:
       return unreachable(command);
   }

@@ -1,5 +1,6 @@
 import { type ListenOptions, readListenOptions } from "../listener.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import { defaultStore } from "./account_arguments.ts";
 import type { ServeCommand } from "./arguments.ts";
 import { decideCliRights } from "./cli_rights.ts";
 import type { CliService } from "./cli_service.ts";
@@ -47,7 +48,8 @@ export async function prepareService(
     return await serveDemonstration(rights, runtime);
   }
   const { serveDatabase } = await import("./serve_database.ts");
-  return await serveDatabase(database, { rights, runtime, kv });
+  const accountsIn = command.users ? command.kv ?? defaultStore : undefined;
+  return await serveDatabase(database, { rights, runtime, kv, accountsIn });
 }
 
 /** Where the service listens: the options of the command come before those of a configuration. */

@@ -21,10 +21,10 @@ export function bannerOf(
   { service, app }: OpenService,
   start: Pick<BannerFacts, "version" | "host" | "port">,
 ): string {
-  const { subject, rights, exampleQuery } = service;
+  const { subject, rights, accountsIn, exampleQuery } = service;
   const paths = app.resources.map((resource) => resource.url);
   const example = paths[0] === undefined ? "/healthz" : paths[0] + exampleQuery;
-  return banner({ ...start, subject, paths, rights, example });
+  return banner({ ...start, subject, paths, rights, accountsIn, example });
 }
 
 /**

@@ -22,13 +22,15 @@ export function compileAggregate(
   const columns = [
     ...keys.map(({ column, as }) => sql`${dialect.operand(column)} AS ${identifier(as.dbName)}`),
     ...metrics.map((metric) =>
-      sql`${compileMetric(metric, dialect)} AS ${identifier(metric.as.dbName)}`
+      sql`${compileMetric(metric, dialect, plan.isQuick === true)} AS ${
+        identifier(metric.as.dbName)
+      }`
     ),
   ];
   const grouping = keys.length === 0
     ? rawSql("")
     : sql` GROUP BY ${rawSql(keys.map((_key, index) => index + 1).join(", "))}${
-      checkOfGroups(check)
+      checkOfGroups(check, dialect)
     }`;
   const groups = sql`SELECT ${join(columns, ", ")} FROM ${tableName(table)} WHERE ${
     checkedFirst(check, compileFilter(plan.where, dialect))
@@ -43,20 +45,25 @@ export function compileAggregate(
 }
 
 /** The rows pass the check of WHERE before they are sorted, and are added up after it. */
-function checkOfGroups(check: Fragment | null): Fragment {
-  return check === null ? rawSql("") : sql` HAVING count(*) FILTER (WHERE ${check}) >= 0`;
+function checkOfGroups(check: Fragment | null, { groupCheck }: Dialect): Fragment {
+  return check === null || groupCheck === null ? rawSql("") : groupCheck(check);
 }
 
-function compileMetric(metric: Metric, { metrics }: Dialect): Fragment {
+function compileMetric(metric: Metric, { metrics }: Dialect, isQuick: boolean): Fragment {
+  const quick = isQuick && metric.column !== null && metrics.quick?.serves(metric.column) === true
+    ? metrics.quick
+    : null;
   switch (metric.name) {
     case "count":
       return metric.column === null
         ? rawSql("count(*)")
         : sql`count(${identifier(metric.column.dbName)})`;
     case "sum":
-      return metrics.sum(metric.column);
+      return (quick ?? metrics).sum(metric.column);
     case "avg":
-      return metrics.average(metric.column, averageDigits(metric.column));
+      return quick === null
+        ? metrics.average(metric.column, averageDigits(metric.column))
+        : quick.average(metric.column);
     case "min":
     case "max":
       return metrics.extreme(metric.name, metric.column);

@@ -10,6 +10,7 @@ import {
   type ReadPlan,
   type UpdatePlan,
 } from "../plan/plan.ts";
+import { equalOperator } from "../filter/operators/value_operators.ts";
 import { unreachable } from "../problem/unreachable.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
@@ -39,7 +40,7 @@ export type Compile = (plan: Plan) => PlannedStatement;
 
 /**
  * Creates the compiler from plans to statements for one engine, which keeps the select list of each
- * list of columns, and the check of each table.
+ * list of columns, the text that reads them by a key, and the check of each table.
  */
 export function createCompiler(dialect: Dialect): Compile {
   const lists = new WeakMap<readonly ColumnInfo[], Fragment>();
@@ -60,10 +61,43 @@ export function createCompiler(dialect: Dialect): Compile {
       return list;
     },
   };
+  const byKey = new WeakMap<readonly ColumnInfo[], KeptText>();
+
+  function compile(plan: Plan): Statement {
+    return toStatement(compilePlan(plan, context), dialect.placeholder);
+  }
+
+  /** The commonest statement: of two that read the same columns only the values differ. */
+  function compileByKey(plan: ReadPlan): Statement {
+    const { texts, values } = compileFilter(plan.where, dialect);
+    const known = byKey.get(plan.columns);
+    const text = known?.where === texts ? known.text : compile(plan).text;
+    if (text !== known?.text) byKey.set(plan.columns, { where: texts, text });
+    return { text, values };
+  }
+
   return (plan) => {
-    const { text, values } = toStatement(compilePlan(plan, context), dialect.placeholder);
+    if (readsByKey(plan)) {
+      const { text, values } = compileByKey(plan);
+      return { text, values, plan, isSingle: true };
+    }
+    const { text, values } = compile(plan);
     return { text, values, plan };
   };
+}
+
+/** The text of a statement, with those of its condition. */
+interface KeptText {
+  readonly where: Fragment["texts"];
+  readonly text: string;
+}
+
+/** Whether a plan reads the row of one key, and nothing else. */
+function readsByKey(plan: Plan): plan is ReadPlan {
+  if (plan.kind !== "read" || plan.where.kind !== "compare") return false;
+  return plan.where.operator === equalOperator && isByKey(plan.where, plan.table) &&
+    plan.order.length === 0 && plan.after === null && plan.limit === null &&
+    plan.lock === undefined;
 }
 
 interface Context {

@@ -1,9 +1,11 @@
 import type { AggregatePlan, ColumnMetric, Metric } from "../plan/plan.ts";
-import { type MaybePromise, then } from "../runtime/maybe_promise.ts";
+import { type MaybePromise, recovered, then } from "../runtime/maybe_promise.ts";
 import { shortestDecimal, withScale } from "../schema/decimal_kind.ts";
 import { shortestInteger } from "../schema/number_kinds.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { asStored, type SqlValue } from "../sql/fragment.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import { DatabaseError } from "./database_error.ts";
 import type { Connection } from "./driver.ts";
 import type { RowReader } from "./rows.ts";
 
@@ -16,16 +18,42 @@ export interface AggregateGroup {
   readonly metrics: readonly unknown[];
 }
 
+type Cells = readonly (readonly SqlValue[])[];
+
 /** Runs an aggregate's plan and gives its groups. */
 export function fetchGroups(
   connection: Connection,
   plan: AggregatePlan,
   reader: RowReader,
 ): MaybePromise<readonly AggregateGroup[]> {
-  return then(
-    connection.query(reader.compile(plan)),
-    ({ rows }) => decodeGroups(rows, plan, reader),
-  );
+  const cellsOf = (variant: AggregatePlan): MaybePromise<Cells> =>
+    then(connection.query(reader.compile(variant)), ({ rows }) => rows);
+  const cells = mayBeQuick(plan, reader.dialect)
+    ? then(
+      recovered<Cells | null>(() => cellsOf({ ...plan, isQuick: true }), unlessInexact),
+      (quick) => quick === null || isInexact(quick, reader.dialect) ? cellsOf(plan) : quick,
+    )
+    : cellsOf(plan);
+  return then(cells, (rows) => decodeGroups(rows, plan, reader));
+}
+
+/** Whether quicker metrics may serve: those that are compared have their exact form. */
+function mayBeQuick({ metrics, having, order }: AggregatePlan, dialect: Dialect): boolean {
+  const { quick } = dialect.metrics;
+  if (quick === null || having.kind !== "all") return false;
+  return metrics.some((metric) =>
+    (metric.name === "sum" || metric.name === "avg") && quick.serves(metric.column)
+  ) && !order.some(({ column }) => metrics.some(({ as }) => as === column));
+}
+
+function unlessInexact(error: unknown): null {
+  if (error instanceof DatabaseError && error.kind === "other") return null;
+  throw error;
+}
+
+function isInexact(cells: Cells, { metrics: { quick } }: Dialect): boolean {
+  // The text may also be the key of a group: then the exact form finds the same once more.
+  return quick !== null && cells.some((row) => row.includes(quick.inexact));
 }
 
 /** Decodes the rows of an aggregate's statement to groups. */

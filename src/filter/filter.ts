@@ -119,14 +119,22 @@ function combine(
   absorbing: "all" | "none",
   neutral: "all" | "none",
 ): Filter {
-  const terms: Filter[] = [];
+  let only: Filter | null = null;
+  let isSeveral = false;
   for (const filter of filters) {
     if (filter.kind === absorbing) return filter;
     if (filter.kind === neutral) continue;
-    if (filter.kind === kind) terms.push(...filter.terms);
-    else terms.push(filter);
+    isSeveral = only !== null;
+    if (isSeveral) break;
+    only = filter;
   }
-  const [first] = terms;
-  if (first === undefined) return neutral === "all" ? allRows : noRows;
-  return terms.length === 1 ? first : { kind, terms };
+  // Mostly there is one: the others are those of a resource without a scope or without soft delete.
+  if (!isSeveral) return only ?? (neutral === "all" ? allRows : noRows);
+  const terms: Filter[] = [];
+  for (const filter of filters) {
+    if (filter.kind === absorbing) return filter;
+    if (filter.kind === kind) terms.push(...filter.terms);
+    else if (filter.kind !== neutral) terms.push(filter);
+  }
+  return { kind, terms };
 }

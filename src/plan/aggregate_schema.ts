@@ -20,6 +20,8 @@ export interface AggregateSchema {
   readonly keys: ReadonlyMap<string, GroupKey>;
   /** By `count`, `sum_x`, `avg_x`, `min_x` and `max_x`. */
   readonly metrics: ReadonlyMap<string, Metric>;
+  /** Those of columns, by their own name and that of the column. */
+  readonly ofColumns: ReadonlyMap<ColumnMetric["name"], ReadonlyMap<string, ColumnMetric>>;
 }
 
 /** Makes the schema of an aggregate; `columns` are those that keys and metrics may use. */
@@ -37,7 +39,8 @@ export function aggregateSchema(
     column: null,
     as: { ...neutral, name: "count", dbName: "count", notNull: true },
   };
-  const metrics = [count, ...ordered.flatMap(metricsOf)];
+  const ofColumns = ordered.flatMap(metricsOf);
+  const metrics = [count, ...ofColumns];
   return {
     table: createTableInfo({
       name,
@@ -50,6 +53,14 @@ export function aggregateSchema(
     count,
     keys: new Map(keys.map((key) => [key.column.name, key])),
     metrics: new Map(metrics.map((metric): [string, Metric] => [metric.as.name, metric])),
+    ofColumns: new Map(
+      (["sum", "avg", "min", "max"] as const).map((wanted) => [
+        wanted,
+        new Map(
+          ofColumns.filter(({ name }) => name === wanted).map((one) => [one.column.name, one]),
+        ),
+      ]),
+    ),
   };
 }
 

@@ -64,9 +64,11 @@ export function keyOf(row: Row, table: TableInfo): Key {
 }
 
 /** A filter for the one row with this key. */
-export function keyFilter(key: Key, table: TableInfo): Filter {
+export function keyFilter(key: Key, { primaryKey }: TableInfo): Filter {
+  const [only, another] = primaryKey;
+  if (only !== undefined && another === undefined) return comparison(equalOperator, only, key);
   return and(
-    ...table.primaryKey.map((column, index) => comparison(equalOperator, column, [key[index]])),
+    ...primaryKey.map((column, index) => comparison(equalOperator, column, [key[index]])),
   );
 }
 

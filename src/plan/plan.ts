@@ -142,6 +142,8 @@ export interface AggregatePlan {
   readonly having: Filter;
   readonly order: readonly OrderKey[];
   readonly limit: number;
+  /** Takes the quicker metrics of the dialect where it has some. */
+  readonly isQuick?: true;
 }
 
 /** A plan of any kind: one statement on one table, as data. */

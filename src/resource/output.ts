@@ -1,5 +1,5 @@
 import type { AggregateGroup } from "../db/aggregate_groups.ts";
-import type { GroupKey, Metric, OrderKey } from "../plan/plan.ts";
+import type { ColumnMetric, GroupKey, Metric, OrderKey } from "../plan/plan.ts";
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import type { Computed, Resource } from "./define/resource.ts";
@@ -131,29 +131,35 @@ export function presentGroups(
   for (const column of columns) {
     if (!readable.includes(column)) throw new Error(`Cannot show groups of "${column.name}"`);
   }
-  const names = new Set(metrics.map(({ name }) => name));
   return groups.map((group) => {
-    const key = keys.length === 0
-      ? null
-      : Object.fromEntries(keys.map(({ column }, index) => [column.name, group.key[index]]));
-    const shown = [...names].map((name) => [name, presentMetric(name, group, metrics)]);
-    return { key, ...Object.fromEntries(shown) };
+    const shown: Record<string, unknown> = { key: presentKey(group, keys) };
+    for (const [index, metric] of metrics.entries()) {
+      const value = group.metrics[index];
+      if (metric.name === "count") shown.count = value;
+      else valuesByColumn(shown, metric.name)[metric.column.name] = value;
+    }
+    return shown;
   });
 }
 
-/** `count` is a number, each other metric an object by column. */
-function presentMetric(
-  name: Metric["name"],
-  group: AggregateGroup,
-  metrics: readonly Metric[],
-): unknown {
-  const values: [string, unknown][] = [];
-  for (const [index, metric] of metrics.entries()) {
-    if (metric.name !== name) continue;
-    if (metric.name === "count") return group.metrics[index];
-    values.push([metric.column.name, group.metrics[index]]);
-  }
-  return Object.fromEntries(values);
+function presentKey({ key }: AggregateGroup, keys: readonly GroupKey[]): Row | null {
+  if (keys.length === 0) return null;
+  const shown: Record<string, unknown> = {};
+  for (const [index, { column }] of keys.entries()) shown[column.name] = key[index];
+  return shown;
+}
+
+/** The values of a metric in a group that is shown, by column; made with the first of them. */
+function valuesByColumn(
+  shown: Record<string, unknown>,
+  name: ColumnMetric["name"],
+): Record<string, unknown> {
+  const known = shown[name];
+  // Only this function sets a metric of columns.
+  if (known !== undefined) return known as Record<string, unknown>;
+  const values: Record<string, unknown> = {};
+  shown[name] = values;
+  return values;
 }
 
 function isShownAsRead(read: readonly ColumnInfo[], { visible, computed }: View): boolean {

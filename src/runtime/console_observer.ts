@@ -3,6 +3,7 @@ import { inspect } from "node:util";
 import { type Described, group } from "../options/option.ts";
 import { callback, oneOf, whole } from "../options/option_kinds.ts";
 import { Problem } from "../problem/problem.ts";
+import { describeAccount, isAboutAccounts } from "./account_observation.ts";
 import type { Observation, Observer } from "./observation.ts";
 
 /** Where and how the console observer writes. */
@@ -77,6 +78,13 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   draining: "info",
   changes_unread: "error",
   live_upkeep_failed: "error",
+  account_event: "info",
+  mail_printed: "warning",
+  mail_failed: "error",
+  account_work_failed: "error",
+  login_risk_failed: "warning",
+  credential_unread: "error",
+  keys_not_fetched: "error",
   stream_failed: "error",
 };
 
@@ -91,6 +99,7 @@ function toText(observation: Observation, worker: number | undefined): string {
 }
 
 function describe(observation: Observation): string {
+  if (isAboutAccounts(observation)) return describeAccount(observation);
   switch (observation.kind) {
     case "notice":
     case "deprecated":

@@ -24,3 +24,9 @@ export function recovered<T>(
     return recover(error);
   }
 }
+
+/** What a function of the deployer gave: every thenable counts as a promise, as for `await`. */
+export function awaitable<T>(value: T | PromiseLike<T>): MaybePromise<T> {
+  const isThenable = typeof value === "object" && value !== null && "then" in value;
+  return isThenable ? Promise.resolve(value) : value;
+}

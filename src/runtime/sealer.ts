@@ -3,6 +3,7 @@ import { createCipheriv, createDecipheriv } from "node:crypto";
 import { boundedMap } from "./bounded_map.ts";
 import { deriveKey } from "./derive_key.ts";
 import type { Random } from "./runtime.ts";
+import { TextMemo } from "./text_memo.ts";
 
 /** Seals texts: encrypts and authenticates them, for all processes with the same secret. */
 export interface Sealer {
@@ -22,26 +23,42 @@ const maxSealedLength = 16_384;
  * much on small texts.
  */
 export function createSealer(secrets: readonly string[], random: Random): Sealer {
-  const keys = secrets.map((secret) => deriveKey(secret, "seal"));
+  const keys = secrets.map((secret) => Buffer.from(deriveKey(secret, "seal")));
   const [sealingKey] = keys;
   if (sealingKey === undefined) throw new Error("Cannot seal without a secret");
+  const nextNonce = nonces(random);
   // Sealing is the most expensive part of a list, and first pages are requested repeatedly.
-  const sealedBefore = boundedMap<string, string>(500, {
+  const sealedBefore = new TextMemo<string>(100, {
     maxBytes: 1024 * 1024,
     bytesOf: (memo, sealed) => 2 * (memo.length + sealed.length),
   });
+  const contexts = boundedMap<string, Buffer>(100);
+
+  function contextBytes(context: string): Buffer {
+    const known = contexts.get(context);
+    if (known !== undefined) return known;
+    const bytes = Buffer.from(context);
+    contexts.set(context, bytes);
+    return bytes;
+  }
+
+  function encrypt(text: string, context: string, key: Buffer): string {
+    const nonce = nextNonce();
+    const cipher = createCipheriv("aes-256-gcm", key, nonce);
+    cipher.setAAD(contextBytes(context));
+    const encrypted = cipher.update(text, "utf8");
+    // This mode has no last block: it makes the tag.
+    cipher.final();
+    return Buffer.concat([nonce, encrypted, cipher.getAuthTag()]).toString("base64url");
+  }
 
   return {
     seal(text, context) {
       const memo = `${context.length} ${context}${text}`;
       const known = sealedBefore.get(memo);
       if (known !== undefined) return known;
-      const nonce = random.bytes(nonceBytes);
-      const cipher = createCipheriv("aes-256-gcm", sealingKey, nonce);
-      cipher.setAAD(Buffer.from(context));
-      const parts = [nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()];
-      const sealed = Buffer.concat(parts).toString("base64url");
-      sealedBefore.set(memo, sealed);
+      const sealed = encrypt(text, context, sealingKey);
+      if (sealedBefore.comesAgain(memo)) sealedBefore.keep(memo, sealed);
       return sealed;
     },
     open(sealed, context) {
@@ -59,7 +76,24 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
   };
 }
 
-function decrypt(bytes: Buffer, key: Uint8Array, context: string): string | null {
+/** So many are drawn at once: a draw costs as much as a tenth of a seal. */
+const pooledNonces = 256;
+
+/** Makes the function that gives random nonces, each of them once. */
+function nonces(random: Random): () => Buffer {
+  let pool = Buffer.alloc(0);
+  let at = 0;
+  return () => {
+    if (at === pool.length) {
+      pool = Buffer.from(random.bytes(nonceBytes * pooledNonces));
+      at = 0;
+    }
+    at += nonceBytes;
+    return pool.subarray(at - nonceBytes, at);
+  };
+}
+
+function decrypt(bytes: Buffer, key: Buffer, context: string): string | null {
   const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, nonceBytes));
   decipher.setAAD(Buffer.from(context));
   decipher.setAuthTag(bytes.subarray(bytes.length - tagBytes));

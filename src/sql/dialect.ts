@@ -100,6 +100,8 @@ export interface Dialect {
    * whose values differ from row to row. Null where the engine ends statements by itself.
    */
   readonly scanCheck: ((column?: Fragment, integer?: Fragment) => Fragment) | null;
+  /** What follows GROUP BY: the same check of rows while they are added up. */
+  readonly groupCheck: ((check: Fragment) => Fragment) | null;
   /** After a SELECT: locks its rows until the transaction ends. */
   readonly rowLock: Fragment;
   /** The smallest step between two moments of update, in microseconds. */
@@ -133,6 +135,11 @@ export interface MetricDialect {
    * integers the double next to the sum, divided by the count; of reals as the engine has it.
    */
   average(column: ColumnInfo, digits: number): Fragment;
+  /**
+   * Quicker forms of the sums and averages of some columns, which may find that they cannot be exact.
+   * Null where the engine needs none.
+   */
+  readonly quick: QuickMetrics | null;
   /** A plain decimal, bound for a comparison with an exact metric. */
   boundExact(plain: string): Fragment;
   /**
@@ -140,6 +147,21 @@ export interface MetricDialect {
    * `misfit` is called where a value of the group was no number and left out.
    */
   decodeExact(value: Exclude<SqlValue, null>, misfit: () => void): string | null;
+}
+
+/**
+ * The part of a dialect for metrics that are quicker than the exact ones and equal to them, for
+ * results alone: nothing is compared with them. Where a value of the group makes one inexact, its
+ * cell is {@link QuickMetrics.inexact}, or the statement fails as `other`.
+ */
+export interface QuickMetrics {
+  readonly inexact: string;
+  /** Whether the column has these forms. */
+  serves(column: ColumnInfo): boolean;
+  /** {@link MetricDialect.sum} */
+  sum(column: ColumnInfo): Fragment;
+  /** {@link MetricDialect.average} */
+  average(column: ColumnInfo): Fragment;
 }
 
 /**

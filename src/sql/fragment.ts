@@ -34,6 +34,8 @@ export interface Statement {
   readonly values: readonly SqlValue[];
   /** Whether the result has the names and types of its columns. */
   readonly describe?: boolean;
+  /** Whether the result has one row at most, whatever the values are: by the primary key. */
+  readonly isSingle?: boolean;
 }
 
 /**

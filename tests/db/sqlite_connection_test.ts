@@ -84,6 +84,7 @@ function fakeHandle(
     columnNames: () => [],
     run: () => 0,
     all: (_, exact) => all(exact),
+    first: (_, exact) => all(exact),
   };
   return {
     prepared,

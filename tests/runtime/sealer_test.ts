@@ -7,6 +7,7 @@ const secret = "a secret for the tests only";
 
 /** A sealed text begins with a random number: the same one again was remembered. */
 function rememberedBytes(sealer: ReturnType<typeof createSealer>, texts: readonly string[]) {
+  for (const text of texts) sealer.seal(text, "list");
   const sealed = texts.map((text) => sealer.seal(text, "list"));
   let bytes = 0;
   // From the last one, because each that is not known takes the place of others.
@@ -24,9 +25,19 @@ Deno.test("128 lists ended the process: 500 sealed positions of any size were re
   assert(rememberedBytes(createSealer([secret], random), long) <= 1024 * 1024);
 });
 
-Deno.test("the sealed positions of ordinary lists are remembered", () => {
+Deno.test("the sealed positions of lists that come again are remembered", () => {
   const sealer = createSealer([secret], random);
-  const positions = Array.from({ length: 200 }, (_, index) => `["${index}",12345]`);
-  const sealed = positions.map((text) => sealer.seal(text, "list"));
-  assertEquals(positions.map((text) => sealer.seal(text, "list")), sealed);
+  const positions = Array.from({ length: 5 }, (_, index) => `["${index}",12345]`);
+  const sealAll = () => positions.map((text) => sealer.seal(text, "list"));
+  const first = sealAll();
+  const second = sealAll();
+  assertEquals(sealAll(), second);
+  for (const [index, sealed] of first.entries()) assert(sealed !== second[index]);
+});
+
+Deno.test("no two seals have the same nonce", () => {
+  const sealer = createSealer([secret], random);
+  const sealed = Array.from({ length: 2_000 }, (_, index) => sealer.seal(`${index}`, "list"));
+  // Twelve bytes are sixteen characters.
+  assertEquals(new Set(sealed.map((text) => text.slice(0, 16))).size, sealed.length);
 });

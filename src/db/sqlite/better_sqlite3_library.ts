@@ -33,6 +33,7 @@ interface Statement {
   columns(): readonly { readonly name: string }[];
   safeIntegers(on: boolean): void;
   all(values: readonly SqlValue[]): SqlValue[][];
+  get(values: readonly SqlValue[]): SqlValue[] | undefined;
   run(values: readonly SqlValue[]): { readonly changes: number };
 }
 
@@ -76,14 +77,22 @@ function statementOf(statement: Statement): SqliteStatement {
   const returnsRows = statement.reader;
   if (returnsRows) statement.raw(true);
   let isExact = false;
+  function readIntegers(exact: boolean): void {
+    if (exact !== isExact) statement.safeIntegers(isExact = exact);
+  }
   return {
     readOnly: statement.readonly,
     returnsRows,
     columnNames: () => statement.columns().map(({ name }) => name),
     run: (values) => statement.run(values).changes,
     all(values, exact) {
-      if (exact !== isExact) statement.safeIntegers(isExact = exact);
+      readIntegers(exact);
       return statement.all(values);
+    },
+    first(values, exact) {
+      readIntegers(exact);
+      const row = statement.get(values);
+      return row === undefined ? [] : [row];
     },
   };
 }

@@ -63,6 +63,16 @@ function statementOf(statement: Statement, database: DatabaseSync): SqliteStatem
   const countsChanges = /^(insert|update|delete|replace|with)\b/i.test(statementStart(text));
   statement.setReturnArrays(true);
   let isExact = false;
+  function readAll(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null {
+    refuseNul(values);
+    if (exact !== isExact) statement.setReadBigInts(isExact = exact);
+    try {
+      return statement.all(...values);
+    } catch (error) {
+      if (!exact && isOutOfRange(error)) return null;
+      throw error;
+    }
+  }
   return {
     readOnly: !writes(database, text),
     returnsRows: statement.columns().length > 0,
@@ -73,16 +83,8 @@ function statementOf(statement: Statement, database: DatabaseSync): SqliteStatem
       // For any other statement the library repeats the count of the statement before.
       return countsChanges ? Number(changes) : 0;
     },
-    all(values, exact) {
-      refuseNul(values);
-      if (exact !== isExact) statement.setReadBigInts(isExact = exact);
-      try {
-        return statement.all(...values);
-      } catch (error) {
-        if (!exact && isOutOfRange(error)) return null;
-        throw error;
-      }
-    },
+    all: readAll,
+    first: readAll,
   };
 }
 

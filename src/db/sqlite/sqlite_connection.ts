@@ -3,7 +3,7 @@ import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, QueryResult, ResultColumn } from "../driver.ts";
 import { lockingTime } from "./reads/locking_time.ts";
-import { countedRows, timeCheckName } from "../../sql/sqlite/time_check.ts";
+import { countedRows, timeCheckName, withoutRowChecks } from "../../sql/sqlite/time_check.ts";
 import {
   type BytesLeft,
   resolveCells,
@@ -41,6 +41,8 @@ export interface LimitedRead {
   readonly time: TimeLimit;
   /** Whether all rows may be in memory before they are counted, which is faster. */
   readonly atOnce: boolean;
+  /** Whether it needs no checks of the time, with all rows that there are. */
+  readonly isShort?: boolean;
 }
 
 /** How a statement may run. */
@@ -80,7 +82,7 @@ export function sqliteConnection(
     if (start === "") throw new Error("Cannot run an empty statement");
     const statement = handle.prepare(text);
     // A write cannot run a second time to get all digits, so that it is exact from the start.
-    const fresh = {
+    const fresh: Prepared = {
       statement,
       kind: statementKind(start, statement.readOnly),
       exact: !statement.readOnly,
@@ -88,9 +90,16 @@ export function sqliteConnection(
       columns: text.includes("*") ? null : columnsOf(statement),
       sorts: sorting.test(text),
       checksTime: text.includes(timeCheckName),
+      short: null,
     };
     cache.set(text, fresh);
     return fresh;
+  }
+
+  /** The statement without checks of the time. */
+  function shortOf(text: string): Prepared {
+    const known = prepared(text);
+    return known.short ??= known.checksTime ? prepared(withoutRowChecks(text)) : known;
   }
 
   /** The statement that counts the bytes of its rows; only a SELECT can be a part of it. */
@@ -118,16 +127,16 @@ export function sqliteConnection(
     checksTime: (text) => prepared(text).checksTime,
     run(statement) {
       const known = prepared(statement.text);
-      const result = runPrepared(known, bound(statement.values));
+      const result = runPrepared(known, bound(statement.values), statement.isSingle === true);
       return statement.describe === true ? described(result, known) : result;
     },
-    read(statement, { bytes, time, atOnce }) {
-      const known = prepared(statement.text);
+    read(statement, { bytes, time, atOnce, isShort }) {
+      const known = isShort === true ? shortOf(statement.text) : prepared(statement.text);
       const counted = atOnce ? known : countedBy(statement.text, known);
       deadline.start(time, known.sorts);
       rowBytes.start(bytes);
       try {
-        const result = runPrepared(counted, bound(statement.values), bytes);
+        const result = runPrepared(counted, bound(statement.values), false, bytes);
         return statement.describe === true ? described(result, known) : result;
       } catch (error) {
         if (rowBytes.isOver) throw tooLarge();
@@ -156,6 +165,8 @@ interface Prepared {
   /** Whether rows may be sorted once all of them are read. */
   readonly sorts: boolean;
   readonly checksTime: boolean;
+  /** The same without checks of the time; null before it is needed. */
+  short: Prepared | null;
 }
 
 const sorting = /\b(?:GROUP BY|OVER)\b/;
@@ -180,16 +191,18 @@ function toBound(value: SqlValue): SqlValue {
 function runPrepared(
   prepared: Prepared,
   values: readonly SqlValue[],
+  isSingle: boolean,
   bytes: BytesLeft = unlimitedBytes,
 ): QueryResult {
   const { statement } = prepared;
   if (!statement.returnsRows) return { rows: [], changed: statement.run(values) };
+  const read = isSingle ? statement.first : statement.all;
   if (!prepared.exact) {
-    const rows = statement.all(values, false);
+    const rows = read(values, false);
     if (rows !== null && resolveCells(rows, bytes)) return { rows, changed: 0 };
     prepared.exact = true;
   }
-  const rows = statement.all(values, true) ?? [];
+  const rows = read(values, true) ?? [];
   resolveCells(rows, bytes);
   // RETURNING gives one row for each changed row.
   return { rows, changed: statement.readOnly ? 0 : rows.length };

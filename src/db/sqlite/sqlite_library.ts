@@ -51,4 +51,6 @@ export interface SqliteStatement {
    * null where the library refuses to give an integer as a number.
    */
   all(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
+  /** The same for a statement that gives one row at most, whose rows after the first are not read. */
+  first(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
 }

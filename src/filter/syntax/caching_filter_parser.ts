@@ -1,4 +1,4 @@
-import { boundedMap } from "../../runtime/bounded_map.ts";
+import { TextMemo } from "../../runtime/text_memo.ts";
 import { parseFilter } from "./parse_filter.ts";
 import type { FilterSyntax } from "./filter_syntax.ts";
 
@@ -9,11 +9,11 @@ export interface CachingFilterParser {
 }
 
 /**
- * Creates a filter parser that caches the syntax trees of the last `capacity` texts. Trees are
- * shared, therefore frozen. Errors are not cached: they are rare, and cheap to find again.
+ * Creates a filter parser that caches the syntax trees of the last `capacity` texts that came again.
+ * Trees are shared, therefore frozen. Errors are not cached: they are rare, and cheap to find again.
  */
-export function createCachingFilterParser(capacity = 500): CachingFilterParser {
-  const remembered = boundedMap<string, FilterSyntax>(capacity, {
+export function createCachingFilterParser(capacity = 100): CachingFilterParser {
+  const remembered = new TextMemo<FilterSyntax>(capacity, {
     maxBytes: 4 * 1024 * 1024,
     bytesOf: (text) => bytesPerCharacter * text.length,
   });
@@ -22,7 +22,9 @@ export function createCachingFilterParser(capacity = 500): CachingFilterParser {
       const known = remembered.get(text);
       if (known !== undefined) return known;
       const syntax = parseFilter(text);
-      if (syntax !== null) remembered.set(text, deepFreeze(syntax));
+      if (syntax !== null && remembered.comesAgain(text)) {
+        remembered.keep(text, deepFreeze(syntax));
+      }
       return syntax;
     },
   };

@@ -72,6 +72,18 @@ export function parsePrecondition(header: string | null, { etag }: EtagOwner): P
 }
 
 /**
+ * The version of the one row state that a precondition allows: where it is a single tag of this
+ * service that shows the version of an integer column. Null for any other precondition.
+ */
+export function integerVersionOf(precondition: Precondition, policy: EtagPolicy): number | null {
+  const { versionField: field, readable } = policy;
+  if (precondition === null || field?.kind !== "integer" || !readable.has(field)) return null;
+  const [, text = ""] = /^(?:W\/)?"(-?\d{1,15})"$/.exec(precondition) ?? [];
+  const version = Number(text);
+  return tag(String(version), policy) === precondition ? version : null;
+}
+
+/**
  * Throws a 412 that carries the current ETag unless the `If-Match` precondition holds for the
  * stored row.
  */

@@ -4,7 +4,7 @@ import type { AggregatePlan } from "../../plan/plan.ts";
 import { recovered } from "../../runtime/maybe_promise.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { limitedReply } from "../http/json_reply.ts";
-import { allGroups, namingPart } from "../read/answer_bytes.ts";
+import { allGroups, bytesOfGroups, namingPart } from "../read/answer_bytes.ts";
 import { type AggregateQuery, parseAggregateQuery } from "../read/aggregate_query.ts";
 import { readsToAnswer } from "../read/limited_reads.ts";
 import type { Operation } from "../operation.ts";
@@ -49,7 +49,7 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Aggre
   shape(groups, { question }, resource) {
     return limitedReply(200, groupAnswer(groups, question, resource), {
       limit: resource.readCosts.maxAnswerBytes,
-      counted: null,
+      counted: bytesOfGroups(groups),
       part: allGroups,
     });
   },

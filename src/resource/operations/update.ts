@@ -12,6 +12,7 @@ import {
   type RowTarget,
 } from "../write/row_target.ts";
 import { beforeUpdate } from "../write/run_hooks.ts";
+import { updateAtVersion } from "../write/update_at_version.ts";
 import { updateRow } from "../write/update_row.ts";
 
 /** The row that a PATCH or PUT names, and the new values of some of its columns. */
@@ -48,6 +49,8 @@ export const update: Operation<UpdateIntent, UpdatePlan, Row> = {
     const values = call.resource.hooks.onBeforeUpdate === undefined
       ? plan.values
       : await hookedValues(plan, write);
+    const updated = await updateAtVersion(target, values, write);
+    if (updated !== null) return updated;
     return await inTransaction(
       write,
       (connection) => updateRow(target, values, write, connection),

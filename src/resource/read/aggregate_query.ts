@@ -68,23 +68,13 @@ export function parseAggregateQuery(
   };
 }
 
-function parseMetrics(query: Query, { count, metrics }: AggregateSchema): readonly Metric[] {
-  const ofColumns = (["sum", "avg", "min", "max"] as const).flatMap((name) =>
-    query.has(name) ? parseList(query, name, metricsByColumn(name, metrics)) : []
-  );
-  const isCounted = parseFlag(query, "count") || ofColumns.length === 0;
-  return isCounted ? [count, ...ofColumns] : ofColumns;
-}
-
-function metricsByColumn(
-  name: Metric["name"],
-  metrics: AggregateSchema["metrics"],
-): ReadonlyMap<string, Metric> {
-  return new Map(
-    [...metrics.values()].flatMap((metric) =>
-      metric.name === name && metric.column !== null ? [[metric.column.name, metric]] : []
-    ),
-  );
+function parseMetrics(query: Query, { count, ofColumns }: AggregateSchema): readonly Metric[] {
+  const metrics: Metric[] = [];
+  for (const [name, byColumn] of ofColumns) {
+    if (query.has(name)) metrics.push(...parseList(query, name, byColumn));
+  }
+  const isCounted = parseFlag(query, "count") || metrics.length === 0;
+  return isCounted ? [count, ...metrics] : metrics;
 }
 
 /** `a,b` → what each name means, each at most once. */

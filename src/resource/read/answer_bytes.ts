@@ -1,3 +1,4 @@
+import type { AggregateGroup } from "../../db/aggregate_groups.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { bytesOfRow } from "../../db/row_bytes.ts";
 import { Problem } from "../../problem/problem.ts";
@@ -128,4 +129,18 @@ export function countRows(
 ): void {
   for (const row of rows) bytes.left -= bytesOf(row);
   if (bytes.left < 0) throw answerTooLarge(bytes.limit, part);
+}
+
+/** A value of a group with its names. */
+const bytesOfValue = 64;
+
+/** About the bytes of the groups of an aggregate, which hold texts and numbers. */
+export function bytesOfGroups(groups: readonly AggregateGroup[]): number {
+  let bytes = 0;
+  for (const { key, metrics } of groups) {
+    bytes += bytesOfValue * (key.length + metrics.length);
+    for (const value of key) if (typeof value === "string") bytes += value.length;
+    for (const value of metrics) if (typeof value === "string") bytes += value.length;
+  }
+  return bytes;
 }

@@ -56,6 +56,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     certified: certifiedOperators.postgres,
     // A statement has a timeout of its own.
     scanCheck: null,
+    groupCheck: null,
     rowLock: rawSql(" FOR UPDATE"),
     timestampStepMicros: 1,
     columnDefault: () => rawSql("DEFAULT"),

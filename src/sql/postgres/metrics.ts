@@ -32,6 +32,7 @@ export function postgresMetrics(
       const [spare, wanted] = [rawSql(String(digits + 12)), rawSql(String(digits))];
       return sql`round(round(${sum}, ${spare}) / ${count}, ${wanted})`;
     },
+    quick: null,
     boundExact: (plain) => sql`${plain}::numeric`,
     decodeExact: (value) => plainDecimal(String(value)),
   };

@@ -23,7 +23,7 @@ import {
 import { affinityOf, sqliteColumnType } from "./column_type.ts";
 import { sqliteImages } from "./row_images.ts";
 import { sqliteMetrics } from "./metrics.ts";
-import { scanCheck } from "./time_check.ts";
+import { groupCheck, scanCheck } from "./time_check.ts";
 import { decodeTimestamp, encodeTimestamp } from "./timestamps.ts";
 
 /** The SQL dialect of SQLite, whichever library runs it. */
@@ -53,6 +53,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     comparesAsMemory,
     certified: certifiedOperators.sqlite,
     scanCheck,
+    groupCheck,
     // There is only one writing transaction at a time.
     rowLock: rawSql(""),
     // The engine's own date functions know milliseconds.

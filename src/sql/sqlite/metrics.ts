@@ -1,6 +1,6 @@
 import { plainDecimal } from "../../schema/decimal_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { MetricDialect } from "../dialect.ts";
+import type { MetricDialect, QuickMetrics } from "../dialect.ts";
 import {
   addExact,
   divideExact,
@@ -10,6 +10,27 @@ import {
 } from "../exact_decimal.ts";
 import { type Fragment, identifier, rawSql, sql } from "../fragment.ts";
 import { fromSortable, toSortable } from "../sortable_decimal.ts";
+import { affinityOf } from "./column_type.ts";
+
+/**
+ * SQLite adds integers as integers, as long as all values are some, and fails where the sum has more
+ * than 64 bits: then, or where the sum is a double, the exact forms find it. They take three times as
+ * long.
+ */
+const quickMetrics: QuickMetrics = {
+  inexact: "inexact",
+  // Another affinity keeps numbers as texts, which `sum()` reads in its own way.
+  serves: (column) =>
+    (column.kind === "integer" || column.kind === "bigint") && affinityOf(column) === "INTEGER",
+  sum: (column) => ofIntegers(column, (sum) => sum),
+  average: (column) =>
+    ofIntegers(column, (sum) => sql`CAST(${sum} AS REAL) / count(${identifier(column.dbName)})`),
+};
+
+function ofIntegers(column: ColumnInfo, metric: (sum: Fragment) => Fragment): Fragment {
+  const sum = sql`sum(${identifier(column.dbName)})`;
+  return sql`CASE typeof(${sum}) WHEN 'real' THEN 'inexact' ELSE ${metric(sum)} END`;
+}
 
 /**
  * The aggregate metrics of SQLite, whose `sum()` fails beyond 64 bits and adds decimals as doubles.
@@ -38,9 +59,11 @@ export const sqliteMetrics: MetricDialect = {
       ? sql`service_average(${exactSum(column)}, count(${name}), ${rawSql(String(digits))})`
       : sql`service_mean(${exactSum(column)}, count(${name}))`;
   },
+  quick: quickMetrics,
   boundExact: (plain) => sql`${toSortable(plain)}`,
   decodeExact(value, misfit) {
-    const [plain, mark] = unmarked(String(value), fromSortable);
+    if (typeof value !== "string") return String(value);
+    const [plain, mark] = unmarked(value, fromSortable);
     if (mark !== "") misfit();
     return plain;
   },

@@ -30,6 +30,16 @@ export function scanCheck(column?: Fragment, integer?: Fragment): Fragment {
     : sql`(random() & 15 OR abs(${name}(nullif(${column}, ${column}))))`;
 }
 
+/** A condition of groups in which a check looks at the rows that are added up. */
+export function groupCheck(check: Fragment): Fragment {
+  return sql` HAVING count(*) FILTER (WHERE ${check}) >= 0`;
+}
+
+/** A statement of SQLite without its checks of rows: {@link scanCheck} and {@link groupCheck}. */
+export function withoutRowChecks(text: string): string {
+  return text.replace(groupChecks, "").replace(rowChecks, "1");
+}
+
 /** A check of the time before a condition that takes longer for a longer text. */
 export function textCheck(operand: Fragment): Fragment {
   return sql`abs(${name}(octet_length(${operand})))`;
@@ -47,5 +57,12 @@ export function countedRows(text: string, columns: number): string {
   }) AS (${text}) SELECT * FROM q WHERE abs(${rowBytesName}(${bytes}))`;
 }
 
+const rowCheckPattern = String
+  .raw`\((?:"(?:[^"]|"")*" % 61|random\(\) & 15) OR abs\(${timeCheckName}\(NULL\)\)\)`;
+const rowChecks = new RegExp(rowCheckPattern, "g");
+const groupChecks = new RegExp(
+  String.raw` HAVING count\(\*\) FILTER \(WHERE ${rowCheckPattern}\) >= 0`,
+  "g",
+);
 const name = rawSql(timeCheckName);
 const rowCheck = rawSql(`(random() & 15 OR abs(${timeCheckName}(NULL)))`);

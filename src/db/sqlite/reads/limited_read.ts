@@ -5,6 +5,7 @@ import type { QueryResult, ReadLimits } from "../../driver.ts";
 import { type BytesLeft, unlimitedBytes } from "../row_cells.ts";
 import type { ReaderThreads } from "./reader_threads.ts";
 import { RowWidths } from "./row_widths.ts";
+import { ShortScans } from "./short_scans.ts";
 import type { SqliteConnection } from "../sqlite_connection.ts";
 import { fixedLimit, InlineTime } from "./statement_deadline.ts";
 
@@ -29,17 +30,24 @@ export class LimitedReads {
   readonly #options: LimitedReadsOptions;
   readonly #inline: InlineTime = new InlineTime();
   readonly #widths: RowWidths;
+  readonly #shortScans: ShortScans;
 
   /** Measures nothing yet. */
   constructor(options: LimitedReadsOptions) {
     this.#options = options;
     const { clock, takeLongestWritten } = options;
+    const read = (statement: Statement) => numberOf(options.reader.run(statement));
     this.#widths = new RowWidths({
       clock,
       takeLongestWritten,
       measure: (statement) => this.#measure(statement),
       measureElsewhere: (statement) => this.#measureElsewhere(statement),
-      databaseBytes: () => numberOf(options.reader.run(databaseSize)),
+      databaseBytes: () => read(databaseSize),
+    });
+    this.#shortScans = new ShortScans({
+      clock,
+      read,
+      widestRow: (table) => this.#widths.widestRow(table),
     });
   }
 
@@ -59,8 +67,9 @@ export class LimitedReads {
     const { atOnce, isElsewhere } = this.#widths.strategyFor(statement, bytes.left);
     if (isElsewhere) return this.#readElsewhere(statement, limits, bytes);
     const before = bytes.left;
+    const isShort = atOnce && this.#shortScans.includes(statement);
     try {
-      return reader.read(statement, { bytes, time: this.#inline, atOnce });
+      return reader.read(statement, { bytes, time: this.#inline, atOnce, isShort });
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.kind !== "too-slow") throw error;
       bytes.left = before;

@@ -90,6 +90,11 @@ export class RowWidths {
     return isWide ? elsewhere : fits ? atOnce : rowByRow;
   }
 
+  /** The bytes of the widest row of a table, as far as it is known; else Infinity. */
+  widestRow(table: TableInfo): number {
+    return this.#widths.get(table)?.bytes ?? Infinity;
+  }
+
   #widen(length: number): void {
     for (const [table, width] of this.#widths) {
       width.bytes = Math.max(width.bytes, length * longColumns(table).length);

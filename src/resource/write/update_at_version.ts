@@ -1,0 +1,44 @@
+import { and, comparison } from "../../filter/filter.ts";
+import { equalOperator } from "../../filter/operators/value_operators.ts";
+import type { Assignments } from "../../plan/plan.ts";
+import type { Row } from "../../schema/table_info.ts";
+import { integerVersionOf } from "../http/etag.ts";
+import type { OperationCall, WriteCall } from "../operation.ts";
+import { inTransaction } from "./in_transaction.ts";
+import { type RowTarget, writableTarget } from "./row_target.ts";
+import { nextVersion } from "./row_version.ts";
+import { updateReturning } from "./update_row.ts";
+
+/**
+ * Updates the row that a request names by one statement, without reading it before: where its
+ * `If-Match` names one version, and neither a scope, a hook, a time of update nor a stored answer
+ * needs a transaction. Null where that does not apply or no row has this version: why not is for
+ * {@link updateRow} to find out.
+ */
+export async function updateAtVersion(
+  target: RowTarget,
+  set: Assignments,
+  write: WriteCall & Pick<OperationCall<Row>, "record">,
+): Promise<Row | null> {
+  const { resource, grant, record } = write;
+  const { etag, hooks } = resource;
+  const field = etag?.versionField ?? null;
+  if (field === null || etag === null || etag.updatedAtField !== null || record !== null) {
+    return null;
+  }
+  const isUnscoped = grant.rows.kind === "all" && grant.visible.kind === "all";
+  if (!isUnscoped || hooks.onAfterUpdate !== undefined || set.has(field)) return null;
+  const version = integerVersionOf(target.precondition, etag);
+  const next = nextVersion(version);
+  if (version === null || next === null) return null;
+  const where = and(
+    writableTarget(target, write),
+    comparison(equalOperator, field, [version]),
+  );
+  const counted = new Map([...set, [field, next]]);
+  return await inTransaction<Row | null>(
+    { ...write, record: null },
+    (connection) => updateReturning(where, counted, resource, connection),
+    { isLoneStatement: true },
+  );
+}

@@ -1,0 +1,105 @@
+import { assert, assertEquals } from "@std/assert";
+import { createCompiler } from "../../src/compile/compile.ts";
+import { ShortScans } from "../../src/db/sqlite/reads/short_scans.ts";
+import { allRows, comparison, type Filter } from "../../src/filter/filter.ts";
+import { equalOperator } from "../../src/filter/operators/value_operators.ts";
+import { aggregateSchema } from "../../src/plan/aggregate_schema.ts";
+import type { AggregatePlan, CountPlan } from "../../src/plan/plan.ts";
+import { integer, text } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/table.ts";
+import { tableInfoOf } from "../../src/schema/table_like.ts";
+import { sqliteDialect } from "../../src/sql/sqlite/dialect.ts";
+import { sqliteText } from "../../src/sql/sqlite/text_operators.ts";
+import { withoutRowChecks } from "../../src/sql/sqlite/time_check.ts";
+
+const notes = table("notes", {
+  id: integer().primaryKey().as('the "id"'),
+  rank: integer(),
+  label: text(),
+});
+const named = table("named", { id: text().primaryKey(), rank: integer() });
+const compile = createCompiler(sqliteDialect({ text: sqliteText }));
+
+function sizes(rows: number, widest = 100) {
+  let now = 0;
+  const scans = new ShortScans({
+    clock: { elapsedMs: () => now },
+    read: () => rows,
+    widestRow: () => widest,
+  });
+  return {
+    scans,
+    grow(to: number, afterMs: number) {
+      rows = to;
+      now += afterMs;
+    },
+  };
+}
+
+function count(where: Filter = allRows, of = tableInfoOf(notes)) {
+  const plan: CountPlan = { kind: "count", table: of, where };
+  return compile(plan);
+}
+
+function grouped(keys: number) {
+  const info = tableInfoOf(notes);
+  const schema = aggregateSchema(info, info.columns);
+  const plan: AggregatePlan = {
+    kind: "aggregate",
+    table: info,
+    where: allRows,
+    keys: [...schema.keys.values()].slice(0, keys),
+    metrics: [schema.count],
+    having: allRows,
+    order: [],
+    limit: 10,
+  };
+  return compile(plan);
+}
+
+Deno.test("a count of few rows is short, and one of many is not", () => {
+  assert(sizes(10_000).scans.includes(count()));
+  assert(!sizes(1_000_000).scans.includes(count()));
+});
+
+Deno.test("the values that a filter compares, and the keys of groups, count for each row", () => {
+  const ranks = comparison(equalOperator, tableInfoOf(notes).columns[1]!, [1]);
+  const many: Filter = { kind: "and", terms: Array.from({ length: 99 }, () => ranks) };
+  assert(!sizes(10_000).scans.includes(count(many)));
+  assert(sizes(2_000).scans.includes(count(many)));
+  assert(sizes(10_000).scans.includes(grouped(2)));
+  assert(!sizes(10_000).scans.includes(grouped(3)));
+});
+
+Deno.test("rows of many bytes are not few", () => {
+  assert(!sizes(10_000, 10_000).scans.includes(count()));
+  assert(!sizes(10, Infinity).scans.includes(count()));
+});
+
+Deno.test("a table that has grown is noticed after a tenth of a second", () => {
+  const { scans, grow } = sizes(10_000);
+  assert(scans.includes(count()));
+  grow(10_000_000, 99);
+  assert(scans.includes(count()));
+  grow(10_000_000, 1);
+  assert(!scans.includes(count()));
+});
+
+Deno.test("only the keys of own tables that are integers say how many rows there are", () => {
+  assert(!sizes(10).scans.includes(count(allRows, tableInfoOf(named))));
+  const existing = { ...tableInfoOf(notes), own: false };
+  assert(!sizes(10).scans.includes(count(allRows, existing)));
+});
+
+Deno.test("a statement loses its checks of rows and nothing else", () => {
+  assertEquals(
+    withoutRowChecks(count().text),
+    'SELECT count(*) FROM "notes" WHERE 1 AND 1=1',
+  );
+  for (const keys of [0, 1, 3]) {
+    const { text } = grouped(keys);
+    assert(text.includes("service_time_check"), text);
+    assert(!withoutRowChecks(text).includes("service_time_check"), withoutRowChecks(text));
+    assert(!withoutRowChecks(text).includes("HAVING"), withoutRowChecks(text));
+  }
+});
