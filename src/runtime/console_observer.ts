@@ -107,11 +107,9 @@ function describe(observation: Observation): string {
     case "worker_refused":
       return "a worker does not start";
     case "worker_started":
-      return `worker ${observation.worker} serves, in process ${observation.pid}`;
     case "worker_ended":
-      return `worker ${observation.worker}, process ${observation.pid}, ended by ${observation.reason}, and is replaced`;
     case "worker_kept":
-      return `worker ${observation.worker} and those after it are not replaced: ${observation.reason}`;
+      return describeWorker(observation);
     case "listening":
       return `listening on ${observation.url}`;
     case "request_failed":
@@ -174,6 +172,20 @@ function describe(observation: Observation): string {
       const never: never = observation;
       return inspect(never);
     }
+  }
+}
+
+type WorkerObservation = Extract<Observation, { readonly worker: number }>;
+
+function describeWorker(observation: WorkerObservation): string {
+  const { kind, worker } = observation;
+  switch (kind) {
+    case "worker_started":
+      return `worker ${worker} serves, in process ${observation.pid}`;
+    case "worker_ended":
+      return `worker ${worker}, process ${observation.pid}, ended by ${observation.reason}, and is replaced`;
+    case "worker_kept":
+      return `worker ${worker} and those after it are not replaced: ${observation.reason}`;
   }
 }
 

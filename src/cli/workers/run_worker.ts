@@ -73,19 +73,33 @@ async function serveByOrder(opened: OpenService, context: WorkerContext): Promis
   const clients = clientAddresses(app.fetch);
   const state: WorkerState = { isReplaced: false };
   const fetch = reusePort ? app.fetch : clients.answer;
-  const server = await serveApp({ ...replaceable(app, state), fetch }, {
+  const reportListening = (port: number) => {
+    const banner = bannerOf(opened, { version, ...(shown ?? { host, port }) });
+    supervisor.report({ kind: "listening", port, banner });
+  };
+  const server = await serveApp({ ...replaceable(app, state, supervisor), fetch }, {
     ...config,
     host,
     port,
     reusePort,
     onListen(server) {
-      const start = { version, ...(shown ?? { host, port: server.port }) };
-      supervisor.report({ kind: "listening", port: server.port, banner: bannerOf(opened, start) });
+      reportListening(server.port);
       config.onListen?.(server);
     },
-  }, config.runtime ?? runtime);
+  }, onListeningAgain(config.runtime ?? runtime, () => reportListening(server.port)));
   supervisor.onOrder((order) => obey(order, { server, clients, state, runtime, supervisor }));
   return server;
+}
+
+/** A listener that has failed listens again, and observes that; the first time it calls `onListen`. */
+function onListeningAgain(runtime: Runtime, work: () => void): Runtime {
+  return {
+    ...runtime,
+    observe(observation) {
+      runtime.observe(observation);
+      if (observation.kind === "listening") work();
+    },
+  };
 }
 
 interface WorkerState {
@@ -93,13 +107,20 @@ interface WorkerState {
   isReplaced: boolean;
 }
 
-function replaceable(app: App, state: WorkerState): Omit<Listenable, "fetch"> {
+function replaceable(
+  app: App,
+  state: WorkerState,
+  supervisor: SupervisorChannel,
+): Omit<Listenable, "fetch"> {
   return {
     announceStop() {
       // The service stays ready where another worker takes over.
       if (!state.isReplaced) app.announceStop();
     },
-    drain: () => app.drain(),
+    drain() {
+      supervisor.report({ kind: "left" });
+      app.drain();
+    },
     warmUp: () => app.warmUp(),
     close: () => app.close(),
   };

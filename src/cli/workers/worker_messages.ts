@@ -14,6 +14,8 @@ export type WorkerReport =
   | { readonly kind: "ready" }
   /** It accepts connections at this port. */
   | { readonly kind: "listening"; readonly port: number; readonly banner: string }
+  /** It accepts no connections any more, and finishes what it has. */
+  | { readonly kind: "left" }
   /** It knows the client of the connection from this port. */
   | { readonly kind: "noted"; readonly port: number };
 

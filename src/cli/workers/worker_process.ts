@@ -46,11 +46,20 @@ export interface WorkerProcess {
   kill(reason?: string): void;
 }
 
+/** Called for what a worker does to the port. */
+export interface PortEvents {
+  /** It accepts connections at this port: also again, after it has run out of descriptors. */
+  onListening(port: number): void;
+  /** It accepts none any more, or has ended. */
+  onLeft(): void;
+}
+
 /** Starts this program again as a worker, with the flags that it needs. */
 export function startWorker(
   program: string,
   args: readonly string[],
   share: WorkerShare,
+  events: PortEvents,
 ): WorkerProcess {
   const flags = ["--unstable-kv", "--unstable-cron", "--unstable-net"];
   const child = spawn(Deno.execPath(), ["run", "-A", ...flags, program, ...args], {
@@ -69,9 +78,13 @@ export function startWorker(
   child.on("message", (message: unknown) => {
     const report = reportIn(message);
     if (report?.kind === "prepared") prepared.resolve(report);
-    else if (report?.kind === "listening") listening.resolve(report);
     else if (report?.kind === "ready") ready.resolve(report);
     else if (report?.kind === "noted") noted.get(report.port)?.();
+    else if (report?.kind === "left") events.onLeft();
+    else if (report?.kind === "listening") {
+      events.onListening(report.port);
+      listening.resolve(report);
+    }
   });
   const pid = child.pid ?? 0;
   child.on("error", (error) => end({ pid, exitCode: 1, reason: error.message }));
@@ -81,6 +94,7 @@ export function startWorker(
 
   function end(how: WorkerEnd): void {
     hasEnded = true;
+    events.onLeft();
     ended.resolve(how);
     for (const { promise, reject } of [prepared, listening, ready]) {
       // Only some of them are waited for.
