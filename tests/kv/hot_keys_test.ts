@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
-import { HotKeys, type KeyChange } from "../../src/kv/hot_keys.ts";
+import { HotKeys } from "../../src/kv/hot_keys.ts";
+import type { KeyChange } from "../../src/kv/key_change.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { StoreError } from "../../src/kv/store_error.ts";
