@@ -3,6 +3,7 @@ import { inspect } from "node:util";
 import { type Described, group } from "../options/option.ts";
 import { callback, oneOf } from "../options/option_kinds.ts";
 import { Problem } from "../problem/problem.ts";
+import { describeBilling, isAboutBilling } from "./billing_observation.ts";
 import type { Observation, Observer } from "./observation.ts";
 
 /** Where and how the console observer writes. */
@@ -70,6 +71,9 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   draining: "info",
   changes_unread: "error",
   live_upkeep_failed: "error",
+  webhook_refused: "warning",
+  webhook_claim_kept: "error",
+  payment_without_account: "error",
   stream_failed: "error",
 };
 
@@ -83,6 +87,7 @@ function toText(observation: Observation): string {
 }
 
 function describe(observation: Observation): string {
+  if (isAboutBilling(observation)) return describeBilling(observation);
   switch (observation.kind) {
     case "notice":
     case "deprecated":

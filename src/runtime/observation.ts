@@ -1,3 +1,5 @@
+import type { BillingObservation } from "./billing_observation.ts";
+
 /**
  * An observation: an event that the deployer may want to see; an {@link Observer} decides what to
  * show.
@@ -52,6 +54,7 @@ export type Observation =
   | { readonly kind: "draining" }
   | { readonly kind: "changes_unread"; readonly error: unknown; readonly retryInMs: number }
   | { readonly kind: "live_upkeep_failed"; readonly error: unknown }
+  | BillingObservation
   | { readonly kind: "stream_failed"; readonly resource: string; readonly error: unknown };
 
 /** Why a proof of work was refused, as an observation reports it: never sent to the client. */

@@ -1,5 +1,6 @@
 import { type Described, group } from "../../../options/option.ts";
 import { flag, textLike } from "../../../options/option_kinds.ts";
+import { Problem } from "../../../problem/problem.ts";
 import type { BillingSubscription } from "../../billing_event.ts";
 import type {
   BillingProvider,
@@ -7,7 +8,7 @@ import type {
   ProviderCheckout,
   VendorEvent,
 } from "../billing_provider.ts";
-import { JsonFields } from "../json_fields.ts";
+import type { JsonFields } from "../json_fields.ts";
 import {
   type ProviderOptions,
   providerOptions,
@@ -94,20 +95,23 @@ export function lemonSqueezy(options: LemonSqueezyOptions): BillingProvider {
       return { url };
     },
     async listSubscriptions(customerId) {
-      // The API filters by address alone.
-      const { value } = await api.send({
+      const answer = await api.send({
         method: "GET",
         path: `/v1/customers/${encodeURIComponent(customerId)}/subscriptions`,
       });
-      return new JsonFields(value).list("data").map(subscriptionOf);
+      return answer.list("data").map(subscriptionOf);
     },
     async getSubscription(id) {
       const answer = await api.find({ method: "GET", path: path(id) });
       return answer === null ? null : subscriptionOf(answer.at("data"));
     },
-    // A cancelled subscription ends with its period, whatever is asked for.
     async cancelSubscription(id, { atPeriodEnd }) {
-      if (!atPeriodEnd) throw failed("it cancels at the end of the period only");
+      if (!atPeriodEnd) {
+        throw new Problem(
+          "billing-unsupported",
+          "Cannot cancel at once: Lemon Squeezy cancels at the end of the period",
+        );
+      }
       return subscriptionOf((await api.send({ method: "DELETE", path: path(id) })).at("data"));
     },
     async updateSubscription(id, { priceId }) {

@@ -143,7 +143,7 @@ function sessionPayment(session: JsonFields): EventFacts {
       id,
       prices: pricesIn(session.texts("metadata")),
       isForCredits: true,
-      isOnlyForOneTime: true,
+      isOnlyForOneTime: false,
       ...present({
         amount: session.number("amount_total"),
         currency: session.text("currency")?.toLowerCase(),
@@ -166,7 +166,7 @@ function intentFacts(intent: JsonFields): EventFacts {
       id,
       prices: pricesIn(metadata),
       isForCredits: true,
-      isOnlyForOneTime: true,
+      isOnlyForOneTime: false,
       ...present({
         amount: intent.number("amount_received"),
         currency: intent.text("currency")?.toLowerCase(),

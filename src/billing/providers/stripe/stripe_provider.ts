@@ -4,8 +4,6 @@
  * @module
  */
 import Stripe from "stripe";
-import { type Described, group } from "../../../options/option.ts";
-import { textLike } from "../../../options/option_kinds.ts";
 import { Problem } from "../../../problem/problem.ts";
 import type { BillingSubscription } from "../../billing_event.ts";
 import type {
@@ -16,33 +14,14 @@ import type {
   VendorEvent,
 } from "../billing_provider.ts";
 import { JsonFields } from "../json_fields.ts";
-import {
-  type ProviderOptions,
-  providerOptions,
-  secretsOf,
-  secretText,
-} from "../provider_options.ts";
+import { secretsOf } from "../provider_options.ts";
 import { billingFailed } from "../vendor_api.ts";
 import { keysOf, parseDelivery } from "../webhook_signature.ts";
 import { readStripeEvent, stripeName, stripeSubscription } from "./stripe_events.ts";
+import { type StripeOptions, stripeOptions } from "./stripe_options.ts";
 import { verifyStripeSignature } from "./stripe_signature.ts";
 
-/** Options of {@link stripe}. */
-export interface StripeOptions extends ProviderOptions {
-  /** The secret key, `sk_live_…`, or a restricted one, `rk_live_…`. */
-  readonly apiKey: string;
-  /** The version of Stripe's API that is called; that of the library unless set. */
-  readonly apiVersion?: string | undefined;
-}
-
-/** The options of {@link stripe}, described. */
-export const stripeOptions = group(
-  {
-    ...providerOptions,
-    apiKey: secretText().required(),
-    apiVersion: textLike('a version like "2026-10-28.endive"', /^\d{4}-\d\d-\d\d(\.[a-z]+)?$/),
-  } satisfies Described<StripeOptions>,
-).required();
+export type { StripeOptions } from "./stripe_options.ts";
 
 /**
  * Stripe: `priceId` is the id of a price, `price_…`. A key of test mode accepts deliveries of test

@@ -1,0 +1,35 @@
+/** An observation about payments. */
+export type BillingObservation =
+  | { readonly kind: "webhook_refused"; readonly provider: string; readonly error: unknown }
+  | { readonly kind: "webhook_claim_kept"; readonly provider: string; readonly error: unknown }
+  | {
+    readonly kind: "payment_without_account";
+    readonly provider: string;
+    readonly payment: string;
+  };
+
+const kinds: ReadonlySet<string> = new Set<BillingObservation["kind"]>([
+  "webhook_refused",
+  "webhook_claim_kept",
+  "payment_without_account",
+]);
+
+/** Whether an observation is about payments. */
+export function isAboutBilling(
+  observation: { readonly kind: string },
+): observation is BillingObservation {
+  return kinds.has(observation.kind);
+}
+
+/** Describes an observation about payments in one line. */
+export function describeBilling(observation: BillingObservation): string {
+  const { kind, provider } = observation;
+  switch (kind) {
+    case "webhook_refused":
+      return `a delivery in the name of ${provider} was refused`;
+    case "webhook_claim_kept":
+      return `an event of ${provider} failed, and can be repeated only after a minute`;
+    case "payment_without_account":
+      return `the payment ${observation.payment} of ${provider} names no account: nothing was granted`;
+  }
+}
