@@ -33,9 +33,9 @@ export type {
   ReverseOptions,
 } from "../src/billing/ledger/credits_ledger.ts";
 export type {
+  EndedReservation,
   LedgerResult,
   ReservationState,
-  SettledReservation,
 } from "../src/billing/ledger/ledger_operations.ts";
 export type { LedgerEntry, LedgerEntryKind } from "../src/billing/ledger/ledger_entry.ts";
 export type { AccountAudit } from "../src/billing/ledger/audit_account.ts";

@@ -73,7 +73,7 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   live_upkeep_failed: "error",
   webhook_refused: "warning",
   webhook_claim_kept: "error",
-  payment_without_account: "error",
+  unattributed_payment: "error",
   stream_failed: "error",
 };
 

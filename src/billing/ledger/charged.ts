@@ -3,7 +3,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { CreditsLedger } from "./credits_ledger.ts";
 import { parseAmount } from "./ledger_input.ts";
 
-/** What a charged procedure costs whom. */
+/** What a charged procedure costs, and which account. */
 export interface ChargeOptions<Context, Input> {
   /** The credits, or a function of the call. */
   readonly amount: number | ((context: Context, input: Input) => MaybePromise<number>);

@@ -1,6 +1,6 @@
 import type { LedgerEntry } from "./ledger_entry.ts";
 import type { AccountAudit } from "./audit_account.ts";
-import type { LedgerResult, SettledReservation } from "./ledger_operations.ts";
+import type { EndedReservation, LedgerResult } from "./ledger_operations.ts";
 
 /** What an operation of the credits ledger may carry. */
 export interface LedgerNote {
@@ -98,9 +98,9 @@ export interface CreditsLedger {
   commit(
     reservation: Pick<Reservation, "account" | "id">,
     options?: CommitOptions,
-  ): Promise<SettledReservation>;
+  ): Promise<EndedReservation>;
   /** Returns the credits; not `ok` where the reservation was committed or has expired. */
-  release(reservation: Pick<Reservation, "account" | "id">): Promise<SettledReservation>;
+  release(reservation: Pick<Reservation, "account" | "id">): Promise<EndedReservation>;
   /**
    * Takes back what the grant with this key gave, as after a refund, also what was consumed since:
    * the balance may become negative. Never more than was granted. Unless `key` is set, a grant is

@@ -20,15 +20,15 @@ import type { LedgerEntry } from "./ledger_entry.ts";
 import { parseAccount, parseAmount, parseKey, parseLifetime, parseReason } from "./ledger_input.ts";
 import { ledgerKeys } from "./ledger_keys.ts";
 import {
+  type EndedReservation,
+  endReservation,
   expire,
   type LedgerResult,
   type OperationRecord,
+  type ReservationEnd,
   type ReservationRecord,
   reserve,
   reverse,
-  settle,
-  type SettledReservation,
-  type Settlement,
   type Transfer,
   transfer,
 } from "./ledger_operations.ts";
@@ -132,13 +132,13 @@ export class KvLedger {
   async commit(
     reservation: Pick<Reservation, "account" | "id">,
     { amount }: CommitOptions = {},
-  ): Promise<SettledReservation> {
+  ): Promise<EndedReservation> {
     const used = amount === undefined ? null : parseAmount(amount);
-    return await this.#settle(reservation, { state: "committed", used });
+    return await this.#endReservation(reservation, { state: "committed", used });
   }
 
-  async release(reservation: Pick<Reservation, "account" | "id">): Promise<SettledReservation> {
-    return await this.#settle(reservation, { state: "released", used: null });
+  async release(reservation: Pick<Reservation, "account" | "id">): Promise<EndedReservation> {
+    return await this.#endReservation(reservation, { state: "released", used: null });
   }
 
   async reverse(grantKey: string, options: ReverseOptions = {}): Promise<LedgerResult> {
@@ -225,15 +225,15 @@ export class KvLedger {
     });
   }
 
-  async #settle(
+  async #endReservation(
     reservation: Pick<Reservation, "account" | "id">,
-    settlement: Omit<Settlement, "id">,
-  ): Promise<SettledReservation> {
+    end: Omit<ReservationEnd, "id">,
+  ): Promise<EndedReservation> {
     const account = parseAccount(reservation.account);
     const id = parseKey(reservation.id, "id");
     const record = ledgerKeys.reservation(account, id);
     return await this.#post(account, [record], (posting, [existing]) => {
-      const done = settle(posting, { id, ...settlement }, asReservation(existing));
+      const done = endReservation(posting, { id, ...end }, asReservation(existing));
       return { result: done.result, records: setting(record, done.record, keepMs) };
     });
   }

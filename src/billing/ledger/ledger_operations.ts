@@ -16,7 +16,7 @@ export interface LedgerResult {
 export type ReservationState = "open" | "committed" | "released" | "expired";
 
 /** The result of the end of a reservation. */
-export interface SettledReservation extends LedgerResult {
+export interface EndedReservation extends LedgerResult {
   /** What became of it; where it is not what was asked for, `ok` is false. */
   readonly state: ReservationState;
 }
@@ -160,7 +160,7 @@ export function reserve(
 }
 
 /** How a reservation is to end. */
-export interface Settlement {
+export interface ReservationEnd {
   readonly id: string;
   readonly state: "committed" | "released";
   /** How much a commit uses of it; null for all. */
@@ -168,17 +168,17 @@ export interface Settlement {
 }
 
 /** The result of the end of a reservation, and its record. */
-export interface SettleOutcome {
-  readonly result: SettledReservation;
+export interface EndOutcome {
+  readonly result: EndedReservation;
   readonly record: ReservationRecord | null;
 }
 
 /** Ends a reservation: keeps what was used of it, and returns the rest. */
-export function settle(
+export function endReservation(
   posting: Posting,
-  { id, state, used }: Settlement,
+  { id, state, used }: ReservationEnd,
   existing: ReservationRecord | undefined,
-): SettleOutcome {
+): EndOutcome {
   const { holds } = posting.state;
   const hold = holds.find((one) => one.id === id);
   if (hold === undefined) {

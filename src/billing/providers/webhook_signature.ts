@@ -42,7 +42,7 @@ export async function verifySignature(
   for (const bytes of keys) {
     const key = await crypto.subtle.importKey("raw", bytes, hmac, false, ["verify"]);
     for (const code of codes) {
-      // No early exit: the time does not tell which secret is the current one.
+      // No early exit: the time does not show which secret is the current one.
       const isRight = await crypto.subtle.verify("HMAC", key, code, message);
       matches ||= isRight;
     }

@@ -53,7 +53,7 @@ export const lemonSqueezyOptions = group(
  * Lemon Squeezy: `priceId` is the id of a variant. A checkout has one item. Throws a plain Error for
  * an option that cannot be one.
  *
- * Its deliveries have neither an id nor a time, so that nothing tells an old one from a new one:
+ * Its deliveries have neither an id nor a time, so that an old one looks like a new one:
  * what they grant is bound to the order or the invoice, for ever.
  *
  * @example

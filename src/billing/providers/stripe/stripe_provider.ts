@@ -127,7 +127,7 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
       : customerEmail !== undefined
       ? { customer_email: customerEmail }
       : {}),
-    // A one-time payment makes a customer only on demand, by whom later events are attributed.
+    // A one-time payment makes a customer only on demand, to which later events are attributed.
     ...(customerId === undefined && mode === "payment" ? { customer_creation: "always" } : {}),
     ...(checkout.successUrl === undefined ? {} : { success_url: checkout.successUrl }),
     ...(checkout.cancelUrl === undefined ? {} : { cancel_url: checkout.cancelUrl }),
