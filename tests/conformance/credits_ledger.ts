@@ -142,6 +142,13 @@ async function reservations(ledger: KvLedger): Promise<void> {
     ...result(false, 8, true),
     state: "committed",
   });
+  const again = {
+    account: "a",
+    id: (await ledger.reserve("a", 1, { key: "job 0" })).reservation!.id,
+  };
+  await ledger.commit(again);
+  assertEquals((await ledger.reserve("a", 1, { key: "job 0" })).replayed, true);
+  await ledger.grant("a", 1);
   const second = await ledger.reserve("a", 8, { key: "job 1" });
   assertEquals((await ledger.reserve("a", 8, { key: "job 1" })).replayed, true);
   await refuses(() => ledger.reserve("a", 7, { key: "job 1" }), "idempotency-key-reused");
@@ -152,7 +159,10 @@ async function reservations(ledger: KvLedger): Promise<void> {
   await refuses(() => ledger.commit({ account: "a", id: "none" }), "not-found");
   assertEquals(
     (await ledger.history("a")).map(({ kind, amount }) => `${kind} ${amount}`),
-    ["release 8", "reserve -8", "commit 4", "reserve -6", "grant 10"],
+    [
+      ...["release 8", "reserve -8", "grant 1", "commit 0", "reserve -1"],
+      ...["commit 4", "reserve -6", "grant 10"],
+    ],
   );
 }
 

@@ -133,8 +133,9 @@ export function reserve(
   const { balance, holds } = posting.state;
   const { id, amount, expiresAt } = hold;
   if (existing !== undefined) {
-    const isSame = existing.amount === amount && holds.some((one) => one.id === id);
-    if (!isSame) throw reused();
+    // The same work, repeated: it is under way, or was done and is committed already.
+    const isUsable = existing.state === "committed" || holds.some((one) => one.id === id);
+    if (existing.amount !== amount || !isUsable) throw reused();
     const result = { ok: true, balance, replayed: true };
     return { result, expiresAt: existing.expiresAt, record: null };
   }
