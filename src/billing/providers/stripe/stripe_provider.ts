@@ -47,11 +47,11 @@ export function stripe(options: StripeOptions): BillingProvider {
     createCheckout: (checkout) => calling(() => createCheckout(client, checkout)),
     createPortal: (customer, returnUrl) =>
       calling(async () => {
-        const { url } = await client.billingPortal.sessions.create({
+        const session = await client.billingPortal.sessions.create({
           customer,
           ...(returnUrl === undefined ? {} : { return_url: returnUrl }),
         });
-        return { url };
+        return { url: answered(session, "url") };
       }),
     listSubscriptions: (customer) =>
       calling(async () => {
@@ -132,8 +132,7 @@ async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
     ...(checkout.successUrl === undefined ? {} : { success_url: checkout.successUrl }),
     ...(checkout.cancelUrl === undefined ? {} : { cancel_url: checkout.cancelUrl }),
   }, { idempotencyKey: checkout.idempotencyKey });
-  if (session.url === null) throw new Error("The session has no URL");
-  return { id: session.id, url: session.url };
+  return { id: answered(session, "id"), url: answered(session, "url") };
 }
 
 /**
@@ -175,6 +174,13 @@ async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonl
   return data.flatMap(({ price, quantity }) =>
     price === null ? [] : [{ ids: [price.id], quantity: quantity ?? 1 }]
   );
+}
+
+/** A text that an answer must have: the library believes whatever it receives. */
+function answered(object: object, name: string): string {
+  const text = new JsonFields(object).text(name);
+  if (text === undefined) throw new Error(`Stripe's answer has no ${name}`);
+  return text;
 }
 
 function subscriptionOf(object: Stripe.Subscription): BillingSubscription {
