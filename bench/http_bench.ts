@@ -5,7 +5,7 @@
  */
 import { median } from "./figures.ts";
 import { measure } from "./load.ts";
-import { createRequest, patchRequests } from "./note_requests.ts";
+import { createRequest, getRequest, listRequest, patchRequests } from "./note_requests.ts";
 import { startServer } from "./start_server.ts";
 
 const seconds = Number(Deno.args[0] ?? 3);
@@ -30,18 +30,16 @@ const scenarios: readonly Scenario[] = [
     name: "get by id",
     target: 0.6,
     status: 200,
-    request: (_side, turn) => get(`/api/notes/${1 + turn * 7919 % 10_000}`),
+    request: (_side, turn) => getRequest(turn),
   },
   {
     name: "list of 20",
     target: 0.7,
     status: 200,
     request: (side, turn) =>
-      get(
-        side === "hand"
-          ? `/api/notes?status=published&over=${turn % 900}&limit=20`
-          : `/api/notes?filter=status==published;rank%3E${turn % 900}&orderBy=rank&limit=20`,
-      ),
+      side === "hand"
+        ? get(`/api/notes?status=published&over=${turn % 900}&limit=20`)
+        : listRequest(turn),
   },
   {
     name: "count",

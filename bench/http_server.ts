@@ -1,44 +1,44 @@
-/** One side of a benchmark in a process of its own: `http_server.ts ours|guarded|hand PATH [PORT]`. */
-import { all, createApp, openDatabase, resource } from "../mod.ts";
+/**
+ * One side of a benchmark in a process of its own:
+ * `http_server.ts ours|guarded|open|identified|hand PATH [PORT]`.
+ */
+import { createApp, type ServiceConfig } from "../mod.ts";
+import { jwtAuth, passwordAuth } from "../exports/auth.ts";
 import { handWritten } from "./hand_written.ts";
-import { notes } from "./notes_table.ts";
+import { notesService } from "./notes_service.ts";
 
-const [side, path, port = "0"] = Deno.args;
+const [side = "", path, port = "0"] = Deno.args;
 if (path === undefined) throw new Error("Usage: http_server.ts ours|guarded|hand PATH [PORT]");
-const { fetch } = side === "hand" ? handWritten(path) : await ours(path, side === "guarded");
+const { fetch } = side === "hand"
+  ? handWritten(path)
+  : await createApp({ ...await notesService(path), ...optionsOf(side, path) });
 Deno.serve({
   port: Number(port),
   hostname: "127.0.0.1",
   onListen: ({ port }) => console.log(port),
 }, (request) => fetch(request));
 
-async function ours(
-  path: string,
-  isGuarded: boolean,
-): Promise<{ fetch(request: Request): Promise<Response> }> {
+function optionsOf(side: string, path: string): Partial<ServiceConfig> {
   // So much that it never runs out, and little enough to be counted at every request.
   const budget = { capacity: 1_000_000, refillPerMinute: 60_000_000 };
-  return await createApp({
-    ...(isGuarded
-      ? {
+  switch (side) {
+    case "guarded":
+      return {
         kv: `${path}.kv`,
         abuseProtection: { budget: { classes: { anonymous: budget, authenticated: budget } } },
-      }
-      : {}),
-    db: await openDatabase(`sqlite:${path}`),
-    secret: "a secret for the benchmark",
-    resources: [
-      resource(notes, {
-        id: notes.id,
-        auth: { public: { read: true }, create: () => all(), update: () => all() },
-        etag: { versionField: notes.version },
-      }),
-    ],
-    auth: {
-      middleware: async (context, next) => {
-        context.set("user", { id: "bench" });
-        await next();
-      },
-    },
-  });
+      };
+    case "open":
+      return { auth: {} };
+    case "identified":
+      return {
+        auth: {
+          use: [
+            jwtAuth({ secret: "a secret for the tokens of the benchmark" }),
+            passwordAuth({ signup: { verify: false }, passwordReset: false }),
+          ],
+        },
+      };
+    default:
+      return {};
+  }
 }

@@ -5,6 +5,8 @@ export interface Load {
   readonly port: number;
   readonly connections: number;
   readonly durationMs: number;
+  /** Ends after so many requests, if that is sooner; there is no such limit unless set. */
+  readonly mostRequests?: number;
   /** The whole request, as bytes on the wire; `turn` counts up. */
   request(turn: number): string;
   /** Every answer must begin with this status line's number. */
@@ -16,6 +18,7 @@ export interface Load {
 /** Requests per second. Throws when an answer has another status. */
 export async function measure(load: Load): Promise<number> {
   const endsAt = performance.now() + load.durationMs;
+  const mostRequests = load.mostRequests ?? Infinity;
   let turn = 0;
   let answers = 0;
   const startedAt = performance.now();
@@ -24,7 +27,7 @@ export async function measure(load: Load): Promise<number> {
     connection.setNoDelay(true);
     const encoder = new TextEncoder();
     const buffer = new Uint8Array(64 * 1024);
-    while (performance.now() < endsAt) {
+    while (performance.now() < endsAt && turn < mostRequests) {
       const sentAt = performance.now();
       await connection.write(encoder.encode(load.request(turn++)));
       await readAnswer(connection, buffer, load.status);

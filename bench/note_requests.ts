@@ -1,4 +1,4 @@
-/** The requests that write notes, as bytes of HTTP/1.1. */
+/** The requests for notes, as bytes of HTTP/1.1. */
 
 /** How many notes a database of a benchmark has. */
 const rows = 10_000;
@@ -11,24 +11,46 @@ const note = JSON.stringify({
   rank: 7,
 });
 
+/** Reads one note, another one in each turn. */
+export function getRequest(turn: number): string {
+  return `GET /api/notes/${1 + turn * 7919 % rows} HTTP/1.1\r\nhost: bench\r\n\r\n`;
+}
+
+/** Lists twenty notes, with another filter in each turn. */
+export function listRequest(turn: number): string {
+  const filter = `filter=status==published;rank%3E${turn % 900}`;
+  return `GET /api/notes?${filter}&orderBy=rank&limit=20 HTTP/1.1\r\nhost: bench\r\n\r\n`;
+}
+
 /** Creates a note. */
 export function createRequest(): string {
   return `POST /api/notes HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\n` +
     `content-length: ${note.length}\r\n\r\n${note}`;
 }
 
-/**
- * Makes the PATCHes of one database, with `If-Match`: each row in its turn, so that its version is
- * known and no request has to ask for it.
- */
+/** Makes the PATCHes of one database, with `If-Match`. */
 export function patchRequests(): () => string {
+  const nextRow = rowsInTurn(rows);
   let turn = 0;
   return () => {
-    const body = `{"title":"Title ${turn}"}`;
-    const row = 1 + turn * 7919 % rows;
-    const version = 1 + Math.floor(turn++ / rows);
+    const { row, version } = nextRow();
+    const body = `{"title":"Title ${turn++}"}`;
     return `PATCH /api/notes/${row} HTTP/1.1\r\nhost: bench\r\n` +
       `if-match: W/"${version}"\r\ncontent-type: application/json\r\n` +
       `content-length: ${body.length}\r\n\r\n${body}`;
+  };
+}
+
+/**
+ * The rows of one database that nothing else changes, each in its turn, with the version that it
+ * has then, so that no request has to ask for it.
+ */
+export function rowsInTurn(
+  count: number,
+): () => { readonly row: number; readonly version: number } {
+  let turn = 0;
+  return () => {
+    const row = 1 + turn * 7919 % count;
+    return { row, version: 1 + Math.floor(turn++ / count) };
   };
 }

@@ -1,120 +1,126 @@
 /**
  * The service beside what people choose today, with the same 100,000 rows, one load, in turns:
  * `deno task bench:peers [seconds per turn] [turns]`. Needs Go and npm for the first run, which
- * installs the peers into a folder of its own. The ratios of medians are the result.
+ * installs the peers into a folder of its own. A peer that cannot be installed or started is left
+ * out, with the reason. The ratios of medians are the result.
  */
+import { onSignal, residentMb } from "./attack/processes.ts";
 import { median } from "./figures.ts";
 import { measure } from "./load.ts";
 import { fillNotes } from "./notes_database.ts";
+import { checkAnswers } from "./peers/check_answers.ts";
+import { directus } from "./peers/directus.ts";
 import { jsonServer } from "./peers/json_server.ts";
 import { ours } from "./peers/ours.ts";
-import {
-  type Peer,
-  type PeerRequests,
-  type PreparedPeer,
-  rowCount,
-  untilListening,
-} from "./peers/peer.ts";
+import { type Peer, type PeerRequests, rowCount } from "./peers/peer.ts";
 import { pocketbase } from "./peers/pocketbase.ts";
+import { freePort, type PeerServer, startPeer } from "./peers/server.ts";
 import { supabaseLite } from "./peers/supabase_lite.ts";
 
 const seconds = Number(Deno.args[0] ?? 2);
 const turns = Number(Deno.args[1] ?? 5);
 const connections = 32;
-const operations = ["get", "list", "create"] as const satisfies readonly (keyof PeerRequests)[];
-type Operation = typeof operations[number];
+const operations = [
+  ["get", "get"],
+  ["list", "list of 20"],
+  ["create", "create"],
+  ["patch", "PATCH with its version"],
+] as const satisfies readonly (readonly [keyof PeerRequests, heading: string])[];
+type Operation = typeof operations[number][0];
 
 /** A peer that listens, and what was measured of it. */
-interface Running extends PreparedPeer {
+interface Running {
   readonly name: string;
-  readonly process: Deno.ChildProcess;
-  /** From the start of its process to its first accepted connection. */
-  readonly startMs: number;
+  readonly version: string;
+  readonly requests: PeerRequests;
+  readonly port: number;
+  readonly server: PeerServer;
   readonly rates: Record<Operation, number[]>;
 }
 
 const programs = Deno.env.get("PEERS_FOLDER") ?? "/tmp/resource-api-peers";
+await using started = new AsyncDisposableStack();
 const work = await Deno.makeTempDir({ prefix: "resource-api-peers-" });
+started.defer(() => Deno.remove(work, { recursive: true }));
+onSignal(() => Deno.removeSync(work, { recursive: true }));
 const notes = `${work}/notes.db`;
 fillNotes(notes, rowCount);
 
-const running: Running[] = [];
-try {
-  for (const peer of [ours, pocketbase, supabaseLite, jsonServer]) running.push(await start(peer));
-  console.log(
-    `${Deno.version.deno}, ${navigator.hardwareConcurrency} cores, ${turns} × ${seconds} s`,
-  );
-  for (const operation of operations) {
-    for (let turn = -1; turn < turns; turn++) {
-      // The order changes with every turn, so that a drift of the machine meets all alike.
-      for (const one of turn % 2 === 0 ? running : running.toReversed()) {
-        const rate = await rateOf(one, operation, turn < 0 ? 1 : seconds);
-        if (turn >= 0) one.rates[operation].push(rate);
-      }
+const own = await start(ours);
+const running = [own];
+for (const peer of [pocketbase, directus, supabaseLite, jsonServer]) {
+  await start(peer).then((one) => running.push(one), (error) => showAbsence(peer, error));
+}
+for (const [operation] of operations) {
+  for (let turn = -1; turn < turns; turn++) {
+    // The order changes with every turn, so that a drift of the machine meets all alike.
+    for (const one of turn % 2 === 0 ? [...running] : running.toReversed()) {
+      await measureOnce(one, operation, turn < 0 ? "warm up" : "count").catch((error) => {
+        if (one === own) throw error;
+        running.splice(running.indexOf(one), 1);
+        showAbsence(one, error);
+      });
     }
   }
-  report();
-} finally {
-  for (const { process } of running) {
-    process.kill("SIGKILL");
-    await process.status;
-  }
-  await Deno.remove(work, { recursive: true });
 }
+console.log(
+  `Deno ${Deno.version.deno}, ${navigator.hardwareConcurrency} cores, ${turns} × ${seconds} s\n`,
+);
+printTable([
+  ["", ...operations.map(([, heading]) => heading), "memory", "start", "version"],
+  ...await Promise.all(running.map(cellsOf)),
+]);
 
 async function start(peer: Peer): Promise<Running> {
   const data = `${work}/${peer.name.replaceAll(" ", "-")}`;
   await Deno.mkdir(data);
-  const prepared = await peer.prepare({ programs, data, notes });
-  const { command: [program, ...args], env = {}, cwd = data, port } = prepared;
-  const startedAt = performance.now();
-  const options = { args, env, cwd, stdout: "null", stderr: "inherit" } as const;
-  const process = new Deno.Command(program, options).spawn();
-  await untilListening(port);
-  const startMs = performance.now() - startedAt;
-  return {
-    ...prepared,
-    name: peer.name,
-    process,
-    startMs,
-    rates: { get: [], list: [], create: [] },
-  };
+  const port = freePort();
+  const prepared = await peer.prepare({ programs, data, notes, port });
+  const { version, requests } = prepared;
+  const server = started.use(await startPeer(prepared, port));
+  await checkAnswers(port, requests);
+  const rates = { get: [], list: [], create: [], patch: [] };
+  return { name: peer.name, version, requests, port, server, rates };
 }
 
-function rateOf(
-  { name, port, requests }: Running,
+async function measureOnce(
+  { port, requests, rates }: Running,
   operation: Operation,
-  forSeconds: number,
-): Promise<number> {
-  const { status } = requests[operation](0);
-  return measure({
-    port,
-    connections,
-    durationMs: forSeconds * 1_000,
-    status,
-    request: (turn) => requests[operation](turn).text,
-  }).catch((error) => {
-    throw new Error(`${name}, ${operation}`, { cause: error });
+  purpose: "warm up" | "count",
+): Promise<void> {
+  const request = requests[operation];
+  if (request === undefined) return;
+  const { status, text } = request;
+  const durationMs = purpose === "count" ? seconds * 1_000 : 1_000;
+  const rate = await measure({ port, connections, durationMs, status, request: text });
+  if (purpose === "count") rates[operation].push(rate);
+}
+
+/** On one line: a message may have all that a command printed. */
+function showAbsence({ name }: { readonly name: string }, error: unknown): void {
+  console.log(`${name} is left out: ${String(error).replaceAll(/\s+/g, " ").slice(0, 400)}`);
+}
+
+async function cellsOf({ name, version, server, rates }: Running): Promise<readonly string[]> {
+  const figures = operations.map(([operation]) => {
+    const rate = median(rates[operation]);
+    if (rate === 0) return "–";
+    const ratio = (median(own.rates[operation]) / rate).toFixed(1);
+    return `${rounded(rate)}/s` + (name === own.name ? "" : `, ours ${ratio} ×`);
   });
+  const memory = `${rounded(await residentMb(server.pid, "now"))} MB`;
+  return [name, ...figures, memory, `${rounded(server.startMs)} ms`, version];
 }
 
-function report(): void {
-  const [first] = running;
-  if (first === undefined) return;
-  for (const { name, version, rates, startMs, process } of running) {
-    const figures = operations.map((operation) => {
-      const rate = median(rates[operation]);
-      const ratio = median(first.rates[operation]) / rate;
-      return `${operation} ${Math.round(rate)}/s (ours ${ratio.toFixed(1)} ×)`;
-    });
-    console.log(
-      `${name} ${version}: ${figures.join(", ")}; ` +
-        `resident ${residentMegabytes(process.pid)} MB, start ${Math.round(startMs)} ms`,
-    );
+function rounded(figure: number): string {
+  return Math.round(figure).toLocaleString("en");
+}
+
+function printTable([head = [], ...body]: readonly (readonly string[])[]): void {
+  const widths = head.map((_, column) =>
+    Math.max(...[head, ...body].map((cells) => cells[column]?.length ?? 0))
+  );
+  for (const cells of [head, widths.map((width) => "-".repeat(width)), ...body]) {
+    console.log(`| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`);
   }
-}
-
-function residentMegabytes(pid: number): string {
-  const found = /^VmRSS:\s+(\d+) kB$/m.exec(Deno.readTextFileSync(`/proc/${pid}/status`));
-  return found === null ? "?" : String(Math.round(Number(found[1]) / 1_024));
 }

@@ -1,14 +1,15 @@
 /**
  * One process of the service against two on the same SQLite file, in turns within one run:
- * `deno task bench:processes [seconds per turn] [turns]`. The connections are shared out evenly. One
- * process whose file others have used shows what it costs to take turns, two processes with a file
- * each what the processors allow, which also run the load. Ratios are medians of those of turns that
- * followed each other.
+ * `deno task bench:processes [seconds per turn] [turns]`. The connections are shared out evenly, but
+ * for the two workers of one port, to which the kernel or the proxy gives them. One process whose
+ * file others have used shows what it costs to take turns, two processes with a file each what the
+ * processors allow, which also run the load. Ratios are medians of those of turns that followed each
+ * other.
  */
 import { median, quantile } from "./figures.ts";
 import { measure } from "./load.ts";
-import { createRequest, patchRequests } from "./note_requests.ts";
-import { type BenchServer, cpuSecondsOf, startServer } from "./start_server.ts";
+import { createRequest, getRequest, listRequest, patchRequests } from "./note_requests.ts";
+import { type BenchServer, cpuSecondsOf, startServer, startWorkers } from "./start_server.ts";
 
 const seconds = Number(Deno.args[0] ?? 3);
 const turns = Number(Deno.args[1] ?? 7);
@@ -28,12 +29,37 @@ interface Figures {
   readonly costs: number[];
 }
 
+interface Scenario {
+  readonly name: string;
+  readonly status: number;
+  /** What two workers shall have of one process. */
+  readonly target: number;
+  /** Whether taking turns matters. */
+  readonly isWrite: boolean;
+  /** The path is that of the database. */
+  request(path: string, turn: number): string;
+}
+
 /** By the path of the database file, whose rows each PATCH changes in turn. */
 const patches = new Map<string, () => string>();
 
-const scenarios = [
-  { name: "create", status: 201, request: createRequest },
-  { name: "PATCH, If-Match", status: 200, request: patch },
+const scenarios: readonly Scenario[] = [
+  {
+    name: "get by id",
+    status: 200,
+    target: 1.4,
+    isWrite: false,
+    request: (_path, turn) => getRequest(turn),
+  },
+  {
+    name: "list of 20",
+    status: 200,
+    target: 1.4,
+    isWrite: false,
+    request: (_path, turn) => listRequest(turn),
+  },
+  { name: "create", status: 201, target: 0.85, isWrite: true, request: createRequest },
+  { name: "PATCH, If-Match", status: 200, target: 0.85, isWrite: true, request: patch },
 ];
 
 await using started = new AsyncDisposableStack();
@@ -43,33 +69,40 @@ for (const end of ["-turn", "-next"]) await Deno.writeTextFile(turning.path + en
 const first = started.use(await startServer("ours"));
 const second = started.use(await startServer("ours", first.path));
 const apart = [started.use(await startServer("ours")), started.use(await startServer("ours"))];
-const sides: readonly Side[] = [
-  { name: "one process", servers: [alone] },
-  { name: "one process, taking turns", servers: [turning] },
-  { name: "two processes", servers: [first, second] },
-  { name: "two processes, a file each", servers: apart },
-];
+const workers = started.use(await startWorkers(2, "kernel"));
+const proxied = started.use(await startWorkers(2, "proxy"));
+const one: Side = { name: "one process", servers: [alone] };
+const takingTurns: Side = { name: "one process, taking turns", servers: [turning] };
+const two: Side = { name: "two processes", servers: [first, second] };
+const twoApart: Side = { name: "two processes, a file each", servers: apart };
+const twoWorkers: Side = { name: "--workers 2", servers: [workers] };
+const twoByProxy: Side = { name: "--workers 2 --balancer proxy", servers: [proxied] };
+const readingSides = [one, two, twoWorkers, twoByProxy];
+const writingSides = [one, takingTurns, two, twoApart, twoWorkers, twoByProxy];
+
 console.log(
   `${Deno.version.deno}, ${navigator.hardwareConcurrency} cores, ${turns} × ${seconds} s, ` +
     `${connections} connections`,
 );
-for (const { name, status, request } of scenarios) {
-  const figures = sides.map((): Figures => ({ rates: [], p50: [], p99: [], max: [], costs: [] }));
+for (const scenario of scenarios) {
+  const sides = scenario.isWrite ? writingSides : readingSides;
+  const figures = new Map(sides.map((side) => [side, emptyFigures()]));
   for (let turn = -1; turn < turns; turn++) {
     // The order changes with every turn, so that a drift of the machine meets both sides alike.
-    for (const index of turn % 2 === 0 ? [0, 1, 2, 3] : [3, 2, 1, 0]) {
-      const [side, ofSide] = [sides[index], figures[index]];
-      if (side === undefined || ofSide === undefined) continue;
-      await loadSide(side, status, request, turn < 0 ? null : ofSide);
+    for (const side of turn % 2 === 0 ? sides : sides.toReversed()) {
+      await loadSide(side, scenario, turn < 0 ? null : figures.get(side) ?? null);
     }
   }
-  print(name, figures);
+  print(scenario, figures);
+}
+
+function emptyFigures(): Figures {
+  return { rates: [], p50: [], p99: [], max: [], costs: [] };
 }
 
 async function loadSide(
   { servers }: Side,
-  status: number,
-  request: (path: string) => string,
+  { status, request }: Scenario,
   figures: Figures | null,
 ): Promise<void> {
   const durationMs = figures === null ? 1_000 : seconds * 1_000;
@@ -81,7 +114,7 @@ async function loadSide(
       connections: connections / servers.length,
       durationMs,
       status,
-      request: () => request(path),
+      request: (turn) => request(path, turn),
       onAnswer: (ms) => tookMs.push(ms),
     })
   ));
@@ -94,29 +127,36 @@ async function loadSide(
   figures.costs.push((cpuSecondsOf(servers) - before) / tookMs.length * 1e6);
 }
 
-function print(name: string, figures: readonly Figures[]): void {
-  figures.forEach(({ rates, p50, p99, max, costs }, index) =>
+function print(
+  { name, target, isWrite }: Scenario,
+  figures: ReadonlyMap<Side, Figures>,
+): void {
+  const of = (side: Side) => figures.get(side) ?? emptyFigures();
+  for (const [side, { rates, p50, p99, max, costs }] of figures) {
     console.log(
-      `${name}, ${sides[index]?.name}: ${Math.round(median(rates))}/s, ` +
+      `${name}, ${side.name}: ${Math.round(median(rates))}/s, ` +
         `p50 ${median(p50).toFixed(1)} ms, p99 ${median(p99).toFixed(1)} ms, ` +
         `slowest ${Math.max(...max).toFixed(0)} ms, ${median(costs).toFixed(0)} µs of processor`,
-    )
-  );
-  const [one, turning, two, apart] = figures;
-  if (one === undefined || turning === undefined || two === undefined || apart === undefined) {
-    return;
+    );
   }
-  const ratio = ratioOf(two, one);
-  const p99 = median(two.p99);
-  const share = ratioOf(turning, one);
+  for (const side of [two, twoWorkers, twoByProxy]) {
+    const ratio = ratioOf(of(side), of(one));
+    const isQuick = median(of(side).p99) <= 10;
+    console.log(
+      `${name}, ${side.name}: ${ratio.toFixed(2)} of one process ` +
+        `(at least ${target}: ${yes(ratio >= target)})` +
+        (isWrite ? `, p99 at most 10 ms: ${yes(isQuick)}` : ""),
+    );
+  }
+  if (!isWrite) return;
+  const share = ratioOf(of(takingTurns), of(one));
   console.log(
     `${name}, one process that takes turns: ${share.toFixed(2)} of one that does not ` +
       `(at least 0.98: ${yes(share >= 0.98)})`,
   );
   console.log(
-    `${name}, two processes: ${ratio.toFixed(2)} of one (at least 0.85: ${yes(ratio >= 0.85)}), ` +
-      `${ratioOf(two, apart).toFixed(2)} of a file each, which has ` +
-      `${ratioOf(apart, one).toFixed(2)} of one; p99 at most 10 ms: ${yes(p99 <= 10)}`,
+    `${name}, two processes: ${ratioOf(of(two), of(twoApart)).toFixed(2)} of a file each, ` +
+      `which has ${ratioOf(of(twoApart), of(one)).toFixed(2)} of one`,
   );
 }
 

@@ -1,8 +1,10 @@
+import { endOnSignal } from "./attack/processes.ts";
 import { fillNotes } from "./notes_database.ts";
 
 /** A server of a benchmark in a process of its own. */
 export interface BenchServer extends AsyncDisposable {
   readonly port: number;
+  readonly pid: number;
   /** That of its database. */
   readonly path: string;
   /** The processor time that it has used, in seconds; null where the system does not report it. */
@@ -15,33 +17,100 @@ export async function startServer(side: string, existingPath?: string): Promise<
   const path = existingPath ?? `${folder}/notes.db`;
   if (folder !== null) fillNotes(path);
   const script = new URL("http_server.ts", import.meta.url).pathname;
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", script, side, path],
-    stdout: "piped",
-  }).spawn();
-  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  const { value } = await reader.read();
-  reader.releaseLock();
-  await child.stdout.cancel().catch(() => undefined);
+  const started = await start([script, side, path], /^\d+/);
   return {
-    port: Number(value),
+    port: Number(started.printed),
+    pid: started.pid,
     path,
-    cpuSeconds() {
-      try {
-        const [, fields = ""] = Deno.readTextFileSync(`/proc/${child.pid}/stat`).split(") ");
-        const [user, system] = fields.split(" ").slice(11, 13).map(Number);
-        return ((user ?? 0) + (system ?? 0)) / ticksPerSecond;
-      } catch (error) {
-        if (error instanceof Deno.errors.NotFound) return null;
-        throw error;
-      }
-    },
+    cpuSeconds: () => cpuSecondsOfProcess(started.pid),
     async [Symbol.asyncDispose]() {
-      child.kill();
-      await child.status;
+      await started.stop();
       if (folder !== null) await Deno.remove(folder, { recursive: true });
     },
   };
+}
+
+/** Starts several workers of the command line over a database of their own. */
+export async function startWorkers(count: number, balancer: string): Promise<BenchServer> {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/notes.db`;
+  fillNotes(path);
+  const program = new URL("../cli.ts", import.meta.url).pathname;
+  const config = new URL("workers_config.ts", import.meta.url).pathname;
+  const started = await start(
+    [program, "-c", config, "-p", "0", "--workers", `${count}`, "--balancer", balancer],
+    /(?<=:)\d+(?=\/healthz)/,
+    { NOTES_PATH: path },
+  );
+  return {
+    port: Number(started.printed),
+    pid: started.pid,
+    path,
+    cpuSeconds() {
+      // The first process passes the bytes, where the kernel does not.
+      const pids = [started.pid, ...childrenOf(started.pid)];
+      return pids.reduce((sum, pid) => sum + (cpuSecondsOfProcess(pid) ?? NaN), 0);
+    },
+    async [Symbol.asyncDispose]() {
+      await started.stop();
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}
+
+interface Started {
+  readonly pid: number;
+  readonly printed: string;
+  stop(): Promise<void>;
+}
+
+/** Starts a program, and waits until it prints what is asked for. */
+async function start(
+  args: readonly string[],
+  wanted: RegExp,
+  env: Record<string, string> = {},
+): Promise<Started> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", ...args],
+    env,
+    stdout: "piped",
+  }).spawn();
+  endOnSignal(child);
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  let printed = wanted.exec(text);
+  while (printed === null) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error(`It ended without printing ${wanted}: ${text}`);
+    text += value;
+    printed = wanted.exec(text);
+  }
+  reader.releaseLock();
+  await child.stdout.cancel().catch(() => undefined);
+  return {
+    pid: child.pid,
+    printed: printed[0],
+    async stop() {
+      child.kill("SIGINT");
+      await child.status;
+    },
+  };
+}
+
+function childrenOf(pid: number): readonly number[] {
+  const text = Deno.readTextFileSync(`/proc/${pid}/task/${pid}/children`);
+  return text.trim().split(" ").map(Number);
+}
+
+function cpuSecondsOfProcess(pid: number): number | null {
+  try {
+    const [, fields = ""] = Deno.readTextFileSync(`/proc/${pid}/stat`).split(") ");
+    const [user, system] = fields.split(" ").slice(11, 13).map(Number);
+    return ((user ?? 0) + (system ?? 0)) / ticksPerSecond;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
 }
 
 /** The processor time of several servers; NaN where the system does not report it. */

@@ -15,9 +15,9 @@
  *     curl http://127.0.0.1:8000/api/notes -H 'Authorization: Bearer …' --json '{"title":"Tea"}'
  *     # {…"status":401,…}
  */
-import { verify } from "@hono/hono/jwt";
-import { createApp, eq, openDatabase, Problem, resource, table } from "@svc/resource-api";
+import { createApp, eq, openDatabase, resource, table } from "@svc/resource-api";
 import { text, timestamp, type User, uuid } from "@svc/resource-api";
+import { jwtAuth } from "@svc/resource-api/auth";
 // Imported by name, not found by the URL: a host may have no files to search.
 import { openPostgres } from "@svc/resource-api/postgres";
 
@@ -28,7 +28,6 @@ const notes = table("notes", {
   createdAt: timestamp().notNull().as("created_at"),
 });
 
-const jwtSecret = required("JWT_SECRET");
 const db = await openDatabase(await openPostgres(required("DATABASE_URL")));
 await db.createTables([notes]);
 
@@ -37,12 +36,8 @@ const own = (user: User) => eq(notes.ownerId, user.id);
 const app = await createApp({
   db,
   kv: await Deno.openKv(), // the app's KV on the platform: shared by all instances
-  auth: {
-    middleware: async (context, next) => {
-      context.set("user", await userOf(context.req.header("authorization")));
-      await next();
-    },
-  },
+  // Tokens that your login has signed with it.
+  auth: { use: [jwtAuth({ secret: required("JWT_SECRET") })] },
   resources: [
     resource(notes, {
       id: notes.id,
@@ -56,17 +51,6 @@ const app = await createApp({
 Deno.cron("upkeep", "*/15 * * * *", () => app.upkeep());
 
 export default { fetch: app.fetch };
-
-/** The user of a JSON Web Token that your login signed with `JWT_SECRET`; null without a token. */
-async function userOf(authorization: string | undefined): Promise<User | null> {
-  if (authorization === undefined) return null;
-  try {
-    const { sub } = await verify(authorization.replace(/^Bearer /, ""), jwtSecret, "HS256");
-    return typeof sub === "string" ? { id: sub } : null;
-  } catch {
-    throw new Problem("unauthorized", "The token is not valid, or has expired");
-  }
-}
 
 function required(name: string): string {
   const value = Deno.env.get(name);

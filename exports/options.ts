@@ -53,7 +53,6 @@ export type {
   ScopeText,
 } from "../src/auth/scope.ts";
 export type { ProblemOptions } from "../src/problem/problem.ts";
-export type { Router } from "../src/service/middleware.ts";
 export type { IdempotencyOptions } from "../src/idempotency/idempotency_options.ts";
 export type { CorsOptions } from "../src/service/cors.ts";
 export type { SecurityHeaders } from "../src/service/responder.ts";

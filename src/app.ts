@@ -1,6 +1,9 @@
 import type { Hono } from "@hono/hono";
-import { createUserParser } from "./auth/user.ts";
-import type { AppConfig, AuthOptions } from "./config.ts";
+import type { Router } from "./auth/authenticator.ts";
+import { createCredentials, type Credentials } from "./auth/credentials.ts";
+import { createUserParser, type User } from "./auth/user.ts";
+import type { AppConfig } from "./config.ts";
+import { openAuthenticators } from "./open_authenticators.ts";
 import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
 import { checkTables, type TableOfDriver } from "./db/check_tables.ts";
 import type { Driver } from "./db/driver.ts";
@@ -33,11 +36,11 @@ import { systemRuntime } from "./runtime/system_runtime.ts";
 import type { RelationStep } from "./schema/relation.ts";
 import type { ColumnInfo } from "./schema/table_info.ts";
 import { requireFreePath } from "./service/auth_routes.ts";
-import { createAuthentication } from "./service/authentication.ts";
+import { createAuthentication, identifying } from "./service/authentication.ts";
 import { createFail } from "./service/failures.ts";
 import { worksWithoutStore } from "./service/health.ts";
 import { createHonoApp } from "./service/hono_app.ts";
-import type { AppEnv } from "./service/middleware.ts";
+import type { AppEnv, Middleware } from "./service/middleware.ts";
 import { createResponder } from "./service/responder.ts";
 import { createServicePages, requireFreePages, type ServicePage } from "./service/service_pages.ts";
 import { resolveResources, type ResourceParts } from "./resolve_resources.ts";
@@ -51,7 +54,9 @@ export interface App {
    * whole: `parent.route("/v1", app.hono)`. Its `fetch` is that of the app.
    */
   readonly hono: Hono<AppEnv>;
-  /** From now on `/readyz` answers 503, and live streams end one after the other. */
+  /** From now on `/readyz` answers 503: a balancer shall send its requests elsewhere. */
+  announceStop(): void;
+  /** The same, and live streams end one after the other. */
   drain(): void;
   /**
    * Starts what requests would otherwise wait for, the reader threads of SQLite files: called by
@@ -157,18 +162,25 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   const { resolved, runtime, store } = context;
   const config = { ...given, resources: given.resources.map(readDefinition) };
   const recordings = await resolveChangeRecordings(config, resolved.changes, runtime.random);
+  const parseUser = createUserParser(runtime.observe);
+  const guard = createGuard({ abuse: resolved.abuse, store, runtime });
+  const authenticators = await openAuthenticators(config, { resolved, guard, store, runtime });
+  const credentials = createCredentials(authenticators, parseUser);
   const hubs = new LiveHubs({
+    credentials,
+    recheckMs: resolved.recheckMs,
     recordings,
     limits: resolved.subscribe,
     queryTimeoutMs: resolved.reads.queryTimeoutMs,
     runtime,
   });
-  const guard = createGuard({ abuse: resolved.abuse, store, runtime });
   const indexed = new Set<ColumnInfo>();
   const parts: ResourceParts = { resolved, guard, hubs, recordings, indexed, runtime };
   const resources = resolveResources(config, parts);
   const table = createRouteTable(resources);
-  if (config.auth?.routes !== undefined) requireFreePath(`${resolved.basePath}/auth`, table);
+  const authRoutes = [...authenticators, { routes: config.auth?.routes }]
+    .flatMap(({ routes }) => routes ?? []);
+  if (authRoutes.length > 0) requireFreePath(`${resolved.basePath}/auth`, table);
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources.flatMap(tablesInReach))) indexed.add(column);
   await hubs.open(resources);
@@ -187,7 +199,16 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   });
   requireFreePages(pages, table);
   return {
-    ...routesOf({ table, pages, guard, idempotency, auth: config.auth ?? {}, resolved, runtime }),
+    ...routesOf({
+      ...{ table, pages, guard, idempotency, resolved, runtime },
+      identify: authenticators.length === 0 ? null : credentials.identify,
+      middleware: config.auth?.middleware,
+      authRoutes,
+      parseUser,
+    }),
+    announceStop() {
+      draining = true;
+    },
     drain() {
       draining = true;
       void hubs.drain(drainWindowMs);
@@ -199,7 +220,11 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
       await Promise.all([hubs.purge(), idempotency?.purge()]);
     },
     async close() {
-      await Promise.all([hubs.close(), guard.close()]);
+      await Promise.all([
+        hubs.close(),
+        guard.close(),
+        ...authenticators.map((one) => one.close?.()),
+      ]);
       await Promise.all([...databases, store].map((one) => one.close()));
     },
     resources: resources.map(summarizeResource),
@@ -211,15 +236,19 @@ interface RouteParts {
   readonly pages: readonly ServicePage[];
   readonly guard: Guard;
   readonly idempotency: IdempotentAnswers | null;
-  readonly auth: AuthOptions;
+  /** Null without authenticators. */
+  readonly identify: Credentials["identify"] | null;
+  readonly middleware: Middleware | undefined;
+  readonly authRoutes: readonly Router[];
+  readonly parseUser: (value: unknown) => User | null;
   readonly resolved: ResolvedConfig;
   readonly runtime: Runtime;
 }
 
 function routesOf(parts: RouteParts): ReturnType<typeof createHonoApp> {
-  const { table, pages, guard, idempotency, auth, resolved, runtime } = parts;
+  const { table, pages, guard, idempotency, identify, authRoutes, resolved, runtime } = parts;
   const { observe, clock } = runtime;
-  const { middleware: identify, routes } = auth;
+  const authenticate = identifying(identify, parts.middleware);
   const { trustProxy: trustedProxies } = resolved.abuse;
   const turns = new FairTurns(clock);
   const limits = { ...resolved, receiving: new ReceivingBodies(clock) };
@@ -233,16 +262,18 @@ function routesOf(parts: RouteParts): ReturnType<typeof createHonoApp> {
     pages,
     answer: createAnswerRequest(answering),
     cors: resolved.cors,
-    authenticate: identify === undefined
+    authenticate: authenticate === null
       ? null
       : (count) =>
-        createAuthentication(identify, observe, countsRequests(table.routes) ? count : null),
+        createAuthentication(authenticate, observe, countsRequests(table.routes) ? count : null),
+    identify,
+    authenticatesByContext: parts.middleware !== undefined,
     countRefused: (route, received) => countRefused(route, received, answering),
     middleware: resolved.middleware,
-    authRoutes: routes ?? null,
+    authRoutes,
     authPath: `${resolved.basePath}/auth`,
     mountedAt: resolved.mountedAt,
-    parseUser: createUserParser(observe),
+    parseUser: parts.parseUser,
     responder,
     fail: createFail(responder, observe),
     limits,
@@ -261,7 +292,8 @@ function tablesInReach({ table, driver, relations }: Resource): readonly TableOf
   return [{ table, driver }, ...steps.map((step) => ({ table: step.table, driver }))];
 }
 
-function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
+/** The databases of an app: its own, and those of its resources. */
+export function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
   return new Set([db.driver, ...resources.map(({ options }) => (options.db ?? db).driver)]);
 }
 

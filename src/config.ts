@@ -1,3 +1,4 @@
+import type { Authenticator, AuthenticatorDefinition, Router } from "./auth/authenticator.ts";
 import type { ChangesOptions } from "./db/changes/changes_options.ts";
 import type { Database } from "./db/open_database.ts";
 import type { AbuseProtectionOptions } from "./guard/abuse_protection_options.ts";
@@ -6,7 +7,7 @@ import type { KeyValueOption } from "./kv/open_key_value_store.ts";
 import type { ResourceDefinition } from "./resource/define/resource_definition.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import type { CorsOptions } from "./service/cors.ts";
-import type { Middleware, Router } from "./service/middleware.ts";
+import type { Middleware } from "./service/middleware.ts";
 import type { SecurityHeaders } from "./service/responder.ts";
 
 /** The configuration of an app: every option of it. */
@@ -88,11 +89,21 @@ export interface SubscribeOptions {
 /** The app's configuration of authentication: how users log in and are identified. */
 export interface AuthOptions {
   /**
+   * The authenticators, in the order in which they are asked: the first that recognizes a credential
+   * identifies the user. `jwtAuth`, `apiKeyAuth` and `passwordAuth` of the subpath `auth` give some.
+   */
+  readonly use?: readonly (Authenticator | AuthenticatorDefinition)[] | undefined;
+  /**
+   * How long in milliseconds a session, a key or an account is trusted before it is read again, in
+   * requests and for open streams; 5,000 unless set.
+   */
+  readonly recheckMs?: number | undefined;
+  /**
    * Mounted at `{basePath}/auth`: a Hono app, which shares the context of this one, or anything that
    * has a `fetch`.
    */
   readonly routes?: Router | undefined;
-  /** Identifies the user and sets it: `c.set("user", { id })`. Runs before all but `cors`. */
+  /** Identifies the user and sets it: `c.set("user", { id })`. Runs after `use`. */
   readonly middleware?: Middleware | undefined;
 }
 

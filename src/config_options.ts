@@ -1,3 +1,4 @@
+import type { Authenticator, Router } from "./auth/authenticator.ts";
 import type { AuthOptions, ServiceConfig, SubscribeOptions } from "./config.ts";
 import { changesOptions } from "./db/changes/changes_options.ts";
 import { databaseOption } from "./db/require_database.ts";
@@ -13,7 +14,7 @@ import { secretOption } from "./runtime/resolve_secrets.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { tableInfoKey } from "./schema/table_like.ts";
 import { corsOption } from "./service/cors.ts";
-import type { Middleware, Router } from "./service/middleware.ts";
+import type { Middleware } from "./service/middleware.ts";
 import { securityHeadersOption } from "./service/responder.ts";
 
 const path = textLike(
@@ -37,12 +38,14 @@ export const serviceOptions = group(
     idempotency: idempotencyOptions,
     auth: group(
       {
+        use: listOf("authenticators, like jwtAuth(…)", authenticatorOption()).unlessSet([]),
+        recheckMs: timerMs().unlessSet(5_000),
         routes: having<Router>("a Hono app, or an object with a fetch", "fetch"),
         middleware: callback<Middleware>(),
       } satisfies Described<AuthOptions>,
     ).advising((given) =>
       typeof given === "function" ? "is a function: write auth: { middleware }" : null
-    ),
+    ).unlessSet({}),
     middleware: listOf("functions", callback<Middleware>()).unlessSet([]),
     cors: corsOption,
     health: flag().unlessSet(true),
@@ -67,6 +70,20 @@ export const serviceOptions = group(
     ...listenOptions,
   } satisfies Described<ServiceConfig & ListenOptions>,
 ).required();
+
+function authenticatorOption() {
+  return other<Authenticator>(
+    "an authenticator, like jwtAuth(…), or an object with a name and a function identify",
+    (given) =>
+      typeof given === "object" && given !== null && "name" in given &&
+      typeof given.name === "string" &&
+      ["identify", "open"].some((name) => typeof Reflect.get(given, name) === "function"),
+  ).advising((given) =>
+    typeof given === "function" && /Auth$/.test(given.name)
+      ? `is the function ${given.name}: call it, as in ${given.name}({ … })`
+      : null
+  );
+}
 
 function definitionOption() {
   const isTable = (given: unknown) =>

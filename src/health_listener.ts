@@ -10,7 +10,11 @@ export interface HealthListener {
 
 /** Where it listens, and for what. */
 export interface HealthListenerOptions {
-  readonly address: { readonly hostname: string; readonly port: number };
+  readonly address: {
+    readonly hostname: string;
+    readonly port: number;
+    readonly reusePort: boolean;
+  };
   /** On how many connections it waits at once. */
   readonly maxWaiting: number;
   /** Answers `/healthz`. */
@@ -28,8 +32,8 @@ export interface HealthListenerOptions {
  * listen.
  */
 export function listenForHealth(options: HealthListenerOptions): HealthListener {
-  const { address: { hostname, port }, maxWaiting, clock } = options;
-  const listener = Deno.listen({ hostname, port });
+  const { address, address: { hostname, port }, maxWaiting, clock } = options;
+  const listener = Deno.listen(address);
   const open = new Set<Deno.TcpConn>();
   /** Those that have not sent their head. */
   const waiting = new Set<Deno.TcpConn>();

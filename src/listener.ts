@@ -1,6 +1,6 @@
 import { createStandIn } from "./stand_in.ts";
-import { type Described, group } from "./options/option.ts";
-import { callback, textLike, timerMs, whole } from "./options/option_kinds.ts";
+import { type Described, group, type ReadGroup } from "./options/option.ts";
+import { callback, flag, textLike, timerMs, whole } from "./options/option_kinds.ts";
 import { ResponseAborted } from "./problem/response_aborted.ts";
 import { Problem } from "./problem/problem.ts";
 import type { Runtime } from "./runtime/runtime.ts";
@@ -8,7 +8,9 @@ import type { Runtime } from "./runtime/runtime.ts";
 /** What a listener can serve; an app is one. */
 export interface Listenable {
   fetch(request: Request, info: Deno.ServeHandlerInfo): Response | Promise<Response>;
-  /** From now on `/readyz` answers 503, and live streams end. */
+  /** Called when it begins to stop: from now on `/readyz` answers 503. */
+  announceStop?(): void;
+  /** Called when no more connections are accepted, and each ends with its answer: live streams end. */
   drain(): void;
   /** Called once connections are accepted. */
   warmUp?(): void;
@@ -21,6 +23,11 @@ export interface ListenOptions {
   readonly port?: number | undefined;
   /** The address to bind; `127.0.0.1` by default, so that nothing is open by accident. */
   readonly host?: string | undefined;
+  /**
+   * Whether other processes of this user may listen on the same port, with this option as well: the
+   * system shares new connections out among them. Only Linux does, and Deno needs `--unstable-net`.
+   */
+  readonly reusePort?: boolean | undefined;
   /** Called once, instead of the observation, when connections are accepted. */
   readonly onListen?: ((server: Server) => void) | undefined;
   /** How long requests in flight may take after `stop()`; 10,000 by default. */
@@ -37,11 +44,15 @@ export interface ListenOptions {
 export const listenOptions = {
   port: whole({ from: 0, to: 65_535 }).unlessSet(8000),
   host: textLike('an address to bind, like "127.0.0.1"', /^[!-.0-~]+$/).unlessSet("127.0.0.1"),
+  reusePort: flag().unlessSet(false),
   onListen: callback<(server: Server) => void>(),
   stopDeadlineMs: timerMs().unlessSet(10_000),
   // The default depends on how the service stops.
   drainMs: whole({ from: 0, to: 2_147_483_647 }),
 } satisfies Described<ListenOptions>;
+
+/** The options of a listener, with their defaults. */
+export type ResolvedListenOptions = ReadGroup<typeof listenOptions>;
 
 /** A running listener. */
 export interface Server {
@@ -53,7 +64,8 @@ export interface Server {
   readonly finished: Promise<void>;
   /**
    * Accepts nothing new after `drainMs`, which is 0 unless it is an option, lets requests in flight
-   * finish, closes the app. Safe to call twice.
+   * finish, closes the app. Until then answers ask for the end of their connection (`Connection:
+   * close`), so that the next request goes to another process. Safe to call twice.
    */
   stop(drainMs?: number): Promise<void>;
 }
@@ -65,16 +77,15 @@ export interface Server {
  * Throws an Error with the reason when the first attempt fails, e.g. because the port is taken.
  */
 export function listen(app: Listenable, options: ListenOptions, runtime: Runtime): Server {
-  const { port: wanted, host, onListen, stopDeadlineMs } = readListenOptions(options);
-  const first = firstSocket(app, host, wanted, runtime);
+  const { port: wanted, host, reusePort, onListen, stopDeadlineMs } = readListenOptions(options);
+  let answer: Answer = (request, info) => app.fetch(request, info);
+  const serving: Serving = { answer: (request, info) => answer(request, info), runtime };
+  const first = firstSocket({ hostname: host, port: wanted, reusePort }, serving);
   const { port } = first.addr;
+  const address = { hostname: host, port, reusePort };
   const url = urlOf(host, port);
   const finished = Promise.withResolvers<void>();
-  const standIn = createStandIn({
-    address: { hostname: host, port },
-    answer: (request, info) => app.fetch(request, info),
-    clock: runtime.clock,
-  });
+  const standIn = createStandIn({ address, answer: serving.answer, clock: runtime.clock });
   /** Null after the listener has failed. */
   let socket: Socket | null = first;
   let stopped: Promise<void> | null = null;
@@ -93,18 +104,22 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
   }
 
   function listenAgain(): Socket {
-    const again = openSocket(app, host, port, runtime);
+    const again = openSocket(address, serving);
     runtime.observe({ kind: "listening", url });
     return again;
   }
 
   async function stopAll(drainMs: number): Promise<void> {
     runtime.observe({ kind: "draining" });
-    app.drain();
+    app.announceStop?.();
+    answer = async (request, info) => endingConnection(await app.fetch(request, info));
     standIn.stop();
     const openMs = Math.min(drainMs, stopDeadlineMs);
     if (openMs > 0) await waitFor(openMs, runtime);
-    if (socket !== null) await finishRequests(socket, stopDeadlineMs - openMs, runtime);
+    const finished = socket?.shutdown();
+    // Before, the client of a stream that ends would be refused its next one, on this connection.
+    app.drain();
+    await untilDeadline(finished, stopDeadlineMs - openMs, runtime);
     await app.close();
   }
 
@@ -123,10 +138,11 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
   return server;
 }
 
-/** Programs pass the whole configuration, whose other options the app has read. */
-function readListenOptions({ port, host, onListen, stopDeadlineMs, drainMs }: ListenOptions) {
+/** The options of a listener, with their defaults, in a configuration that may have others as well. */
+export function readListenOptions(options: ListenOptions): ResolvedListenOptions {
+  const { port, host, reusePort, onListen, stopDeadlineMs, drainMs } = options;
   const place = { subject: "Cannot listen", path: "" };
-  const given = { port, host, onListen, stopDeadlineMs, drainMs };
+  const given = { port, host, reusePort, onListen, stopDeadlineMs, drainMs };
   return group(listenOptions).required().read(given, place);
 }
 
@@ -139,12 +155,42 @@ const retryInMs = 200;
 
 type Socket = Deno.HttpServer<Deno.NetAddr>;
 
-function firstSocket(app: Listenable, host: string, port: number, runtime: Runtime): Socket {
+/** Where a socket listens. */
+interface Address {
+  readonly hostname: string;
+  readonly port: number;
+  readonly reusePort: boolean;
+}
+
+type Answer = Listenable["fetch"];
+
+interface Serving {
+  readonly answer: Answer;
+  readonly runtime: Runtime;
+}
+
+function firstSocket(address: Address, serving: Serving): Socket {
   try {
-    return openSocket(app, host, port, runtime);
+    if (address.reusePort && !canReusePorts()) {
+      throw new Error("reusePort needs Deno with --unstable-net");
+    }
+    return openSocket(address, serving);
   } catch (cause) {
-    throw new Error(`Cannot listen on ${urlOf(host, port)}: ${whyNot(cause)}`, { cause });
+    throw cannotListen(address, cause);
   }
+}
+
+/** Deno would end the process without the flag, and has this function with it only. */
+export function canReusePorts(): boolean {
+  return "listenDatagram" in Deno;
+}
+
+/** The error of one sentence for an address where the system refused a listener. */
+export function cannotListen(
+  { hostname, port }: Pick<Address, "hostname" | "port">,
+  cause: unknown,
+): Error {
+  return new Error(`Cannot listen on ${urlOf(hostname, port)}: ${whyNot(cause)}`, { cause });
 }
 
 function whyNot(cause: unknown): string {
@@ -154,10 +200,9 @@ function whyNot(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-function openSocket(app: Listenable, hostname: string, port: number, runtime: Runtime): Socket {
+function openSocket(address: Address, { answer, runtime }: Serving): Socket {
   return Deno.serve({
-    hostname,
-    port,
+    ...address,
     // Suppresses Deno's own line in the output of every test and every container.
     onListen() {},
     // An app answers its own failures; any other error must not show a stack to the client.
@@ -167,7 +212,17 @@ function openSocket(app: Listenable, hostname: string, port: number, runtime: Ru
       }
       return internalError();
     },
-  }, (request, info) => app.fetch(request, info));
+  }, answer);
+}
+
+/** The same response, after which the client ends the connection, and opens its next one elsewhere. */
+function endingConnection(response: Response): Response {
+  // That of an upgrade has no connection left to end, and cannot be copied.
+  if (response.status === 101) return response;
+  // The headers of a response that a route has fetched cannot be changed.
+  const headers = new Headers(response.headers);
+  headers.set("connection", "close");
+  return new Response(response.body, { status: response.status, headers });
 }
 
 function internalError(): Response {
@@ -186,9 +241,13 @@ function waitFor(ms: number, { clock }: Runtime): Promise<void> {
  * Deno cannot close the connections of a listener that is shutting down (an abort throws then), so
  * that after the deadline they stay until the client or the process ends.
  */
-async function finishRequests(socket: Socket, deadlineMs: number, runtime: Runtime): Promise<void> {
+async function untilDeadline(
+  finished: Promise<void> | undefined,
+  deadlineMs: number,
+  { clock }: Runtime,
+): Promise<void> {
   const deadline = Promise.withResolvers<void>();
-  const cancel = runtime.clock.after(deadlineMs, deadline.resolve);
-  await Promise.race([socket.shutdown(), deadline.promise]);
+  const cancel = clock.after(deadlineMs, deadline.resolve);
+  await Promise.race([finished, deadline.promise]);
   cancel();
 }

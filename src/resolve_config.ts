@@ -34,6 +34,11 @@ export interface ResolvedConfig {
   /** Null where pages of other origins are not allowed. */
   readonly cors: Middleware | null;
   readonly middleware: readonly Middleware[];
+  /** How long what was read of a credential is trusted. */
+  readonly recheckMs: number;
+  /** The origins whose pages may send cookies. */
+  readonly trustedOrigins: ReadonlySet<string>;
+  readonly isProduction: boolean;
   readonly changes: ChangesOptions;
   readonly subscribe: StreamQuotaLimits;
 }
@@ -67,6 +72,11 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
     idempotency: idempotency === false ? null : idempotency,
     cors: cors === false ? null : corsMiddleware(cors, read.abuseProtection.captcha?.tokenHeader),
     middleware: read.middleware,
+    recheckMs: read.auth.recheckMs,
+    trustedOrigins: new Set(
+      typeof cors === "object" && cors.credentials ? [cors.origin].flat() : [],
+    ),
+    isProduction,
     changes: read.changes,
     subscribe: read.subscribe,
   };

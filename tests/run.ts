@@ -21,6 +21,7 @@ const parts: readonly string[] = [
   "tests/http",
   "tests/live",
   "tests/db",
+  "tests/identity",
   "tests/live/checker",
   "tests/invariants",
 ];
@@ -38,6 +39,10 @@ const alone: readonly string[] = [
   "tests/http/hostile_test.ts",
   // That a refusal comes before the work, which its duration shows.
   "tests/http/batch_filter_test.ts",
+  // That an unknown address takes as long as a known one, within a tenth.
+  "tests/identity/login_timing_test.ts",
+  // That /healthz is answered in time while passwords are hashed.
+  "tests/identity/login_load_test.ts",
 ];
 
 /** What one `deno test` is called with, after the options that are common to all. */

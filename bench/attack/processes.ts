@@ -22,6 +22,12 @@ export interface ProcessOptions {
 
 const running = new Set<Deno.ChildProcess>();
 
+/** Has a child end with the benchmark where `onSignal` ends that. */
+export function endOnSignal(child: Deno.ChildProcess): void {
+  running.add(child);
+  child.status.then(() => running.delete(child));
+}
+
 /** Starts a script of this folder. */
 export function startProcess(
   script: string,
@@ -40,12 +46,9 @@ export function startProcess(
     stdout: "piped",
     stderr: isVerbose ? "inherit" : "null",
   }).spawn();
-  running.add(child);
+  endOnSignal(child);
   let isAlive = true;
-  child.status.then(() => {
-    isAlive = false;
-    running.delete(child);
-  });
+  child.status.then(() => isAlive = false);
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   let unread = "";
   return {
@@ -72,7 +75,7 @@ export function startProcess(
 }
 
 /** Ends all children and calls `work` when this process receives a signal to stop. */
-export function onSignal(work: () => Promise<void>): void {
+export function onSignal(work: () => void | Promise<void>): void {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     Deno.addSignalListener(signal, async () => {
       for (const child of running) child.kill("SIGKILL");

@@ -1,67 +1,40 @@
-import {
-  exists,
-  getRequest,
-  keyOf,
-  type Peer,
-  postRequest,
-  rankOf,
-  runCommand,
-  untilListening,
-} from "./peer.ts";
 // @ts-types="../better_sqlite3.d.ts"
 import Database from "better-sqlite3";
+import { exists, runCommand } from "./install.ts";
+import { getRequests, keyOf, noteOf, type Peer, postRequests, rankOf } from "./peer.ts";
+import { post, startPeer } from "./server.ts";
 
 const version = "v0.40.4";
-const port = 8_302;
 const path = "/api/collections/notes/records";
 const admin = { identity: "bench@example.org", password: "a password for the benchmark" };
 
 /** PocketBase, built with Go; its collection is public, and has no rules to check. */
 export const pocketbase: Peer = {
   name: "PocketBase",
-  async prepare({ programs, data, notes }) {
-    const program = `${programs}/pocketbase-${version}/base`;
+  async prepare({ programs, data, notes, port }) {
+    const folder = `${programs}/pocketbase-${version}`;
+    const program = `${folder}/base`;
     if (!await exists(program)) {
-      await runCommand([
-        "go",
-        "install",
-        `github.com/pocketbase/pocketbase/examples/base@${version}`,
-      ], {
-        env: { GOBIN: `${programs}/pocketbase-${version}`, GOTOOLCHAIN: "auto" },
+      const source = `github.com/pocketbase/pocketbase/examples/base@${version}`;
+      await runCommand(["go", "install", source], {
+        env: { GOBIN: folder, GOTOOLCHAIN: "auto" },
       });
     }
-    const serve = [program, "serve", "--http", `127.0.0.1:${port}`, "--dir", data] as const;
-    await runCommand([
-      program,
-      "superuser",
-      "upsert",
-      admin.identity,
-      admin.password,
-      "--dir",
-      data,
-    ]);
-    await createCollection(serve);
+    const { identity, password } = admin;
+    await runCommand([program, "superuser", "upsert", identity, password, "--dir", data]);
+    const command = [program, "serve", "--http", `127.0.0.1:${port}`, "--dir", data] as const;
+    await createCollection(command, port);
     fill(`${data}/data.db`, notes);
     return {
       version,
-      command: serve,
-      port,
+      command,
       requests: {
-        get: (turn) => getRequest(`${path}/${idOf(keyOf(turn))}`),
-        list: (turn) =>
-          getRequest(
-            `${path}?filter=(status='published'%26%26rank%3E${rankOf(turn)})` +
-              "&sort=rank,id&perPage=20&skipTotal=1",
-          ),
-        create: (turn) =>
-          postRequest(path, {
-            ownerId: "user-1",
-            title: `A note, ${turn}`,
-            body: "Some text",
-            status: "published",
-            rank: 7,
-            version: 1,
-          }, { status: 200 }),
+        get: getRequests((turn) => `${path}/${idOf(keyOf(turn))}`),
+        list: getRequests((turn) =>
+          `${path}?filter=(status='published'%26%26rank%3E${rankOf(turn)})` +
+          "&sort=rank,id&perPage=20&skipTotal=1"
+        ),
+        create: postRequests(path, (turn) => ({ ...noteOf(turn), version: 1 }), { status: 200 }),
       },
     };
   },
@@ -72,31 +45,15 @@ function idOf(key: number): string {
   return `n${String(key).padStart(14, "0")}`;
 }
 
-async function createCollection([program, ...args]: readonly [string, ...string[]]): Promise<void> {
-  const server = new Deno.Command(program, { args, stdout: "null", stderr: "null" }).spawn();
-  try {
-    await untilListening(port);
-    const origin = `http://127.0.0.1:${port}/api/collections`;
-    const { token } = await post(`${origin}/_superusers/auth-with-password`, admin);
-    await post(origin, collection, { authorization: String(token) });
-  } finally {
-    server.kill();
-    await server.status;
-  }
-}
-
-async function post(
-  url: string,
-  body: unknown,
-  headers: Record<string, string> = {},
-): Promise<Record<string, unknown>> {
-  const response = await fetch(url, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  });
-  if (!response.ok) throw new Error(`${url}: ${await response.text()}`);
-  return await response.json();
+async function createCollection(
+  command: readonly [string, ...string[]],
+  port: number,
+): Promise<void> {
+  await using _server = await startPeer({ command }, port);
+  const url = `http://127.0.0.1:${port}/api/collections`;
+  // An answer to a log-in has this member.
+  const { token } = await post(`${url}/_superusers/auth-with-password`, admin) as { token: string };
+  await post(url, collection, { authorization: token });
 }
 
 const everyone = "";

@@ -1,10 +1,18 @@
 // @ts-types="../better_sqlite3.d.ts"
 import Database from "better-sqlite3";
-import { exists, getRequest, keyOf, type Peer, postRequest, rankOf, runCommand } from "./peer.ts";
+import { exists, npm, runCommand } from "./install.ts";
+import {
+  getRequests,
+  keyOf,
+  noteOf,
+  patchRequests,
+  type Peer,
+  postRequests,
+  rankOf,
+} from "./peer.ts";
 
 const version = "0.10.0";
 const node = "24";
-const port = 8_303;
 const path = "/rest/v1/notes";
 
 const schema = `CREATE TABLE notes (
@@ -23,20 +31,12 @@ CREATE INDEX notes_by_rank ON notes (rank, id);
 /** Supabase Lite on SQLite, with a Node of its own. */
 export const supabaseLite: Peer = {
   name: "Supabase Lite",
-  async prepare({ programs, data, notes }) {
+  async prepare({ programs, data, notes, port }) {
     const folder = `${programs}/supabase-lite-${version}`;
-    if (!await exists(`${folder}/node_modules/.bin/lite`)) {
-      await Deno.mkdir(folder, { recursive: true });
-      await runCommand([
-        "npm",
-        "install",
-        "--prefix",
-        folder,
-        `@supabase/lite@${version}`,
-        `node@${node}`,
-      ]);
-    }
     const bin = `${folder}/node_modules/.bin`;
+    if (!await exists(`${bin}/lite`)) {
+      await npm(folder, ["install", `@supabase/lite@${version}`, `node@${node}`]);
+    }
     const env = { PATH: `${bin}:${Deno.env.get("PATH") ?? ""}` };
     const lite = (...args: readonly string[]) =>
       runCommand([`${bin}/lite`, "--no-telemetry", ...args], { cwd: data, env });
@@ -49,28 +49,29 @@ export const supabaseLite: Peer = {
     await lite("db", "reset", "--hard");
     fill(`${data}/supabase/.temp/data.db`, notes);
     const key = /^SUPABASE_PUBLISHABLE_KEY=(.+)$/m.exec(await Deno.readTextFile(`${data}/.env`));
-    const headers = `apikey: ${key?.[1]}\r\n`;
+    const apiKey = `apikey: ${key?.[1]}\r\n`;
+    const showsRow = `${apiKey}prefer: return=representation\r\n`;
     return {
       version,
       command: [`${bin}/node`, `${bin}/lite`, "--no-telemetry", "start"],
       env,
       cwd: data,
-      port,
       requests: {
-        get: (turn) => getRequest(`${path}?id=eq.${keyOf(turn)}`, headers),
-        list: (turn) =>
-          getRequest(
-            `${path}?status=eq.published&rank=gt.${rankOf(turn)}&order=rank,id&limit=20`,
-            headers,
-          ),
-        create: (turn) =>
-          postRequest(path, {
-            owner_id: "user-1",
-            title: `A note, ${turn}`,
-            body: "Some text",
-            status: "published",
-            rank: 7,
-          }, { headers: `${headers}prefer: return=representation\r\n` }),
+        get: getRequests((turn) => `${path}?id=eq.${keyOf(turn)}`, apiKey),
+        list: getRequests(
+          (turn) => `${path}?status=eq.published&rank=gt.${rankOf(turn)}&order=rank,id&limit=20`,
+          apiKey,
+        ),
+        create: postRequests(path, (turn) => {
+          const { ownerId, ...others } = noteOf(turn);
+          return { owner_id: ownerId, ...others };
+        }, { headers: showsRow }),
+        // An object instead of a list is 406 where no row has this version.
+        patch: patchRequests((row, version) => ({
+          path: `${path}?id=eq.${row}&version=eq.${version}`,
+          headers: `${showsRow}accept: application/vnd.pgrst.object+json\r\n`,
+          body: { title: `A title, ${version}`, version: version + 1 },
+        })),
       },
     };
   },

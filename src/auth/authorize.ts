@@ -1,6 +1,6 @@
 import { allRows, type Filter, noRows, or } from "../filter/filter.ts";
 import { Problem } from "../problem/problem.ts";
-import { type MaybePromise, settled, then } from "../runtime/maybe_promise.ts";
+import { awaitable, type MaybePromise, then } from "../runtime/maybe_promise.ts";
 import type { Access, AccessPolicy } from "./scope.ts";
 import type { User } from "./user.ts";
 
@@ -87,11 +87,11 @@ function grantedRows(
   { publicScopes, scopes, resolve }: AccessPolicy,
 ): MaybePromise<Filter> {
   const publicScope = publicScopes.get(access);
-  const open = publicScope === undefined ? noRows : then(settled(publicScope()), resolve);
+  const open = publicScope === undefined ? noRows : then(awaitable(publicScope()), resolve);
   const scope = user === null ? undefined : scopes.get(access);
   return then(open, (rows) => {
     if (user === null || scope === undefined || rows.kind === "all") return rows;
-    return then(settled(scope(user)), (own) => or(rows, resolve(own)));
+    return then(awaitable(scope(user)), (own) => or(rows, resolve(own)));
   });
 }
 

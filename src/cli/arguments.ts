@@ -1,5 +1,13 @@
 import { parseArgs } from "node:util";
+import {
+  type AccountCommand,
+  accountHelp,
+  defaultStore,
+  isAccountCommand,
+  parseAccountArguments,
+} from "./account_arguments.ts";
 import { listenOptions } from "../listener.ts";
+import { whole } from "../options/option_kinds.ts";
 import { nearestName } from "../problem/nearest_name.ts";
 
 /** A command, as parsed from the arguments of the command line. */
@@ -7,6 +15,7 @@ export type Command =
   | { readonly kind: "help" }
   | { readonly kind: "version" }
   | ServeCommand
+  | AccountCommand
   /** Invalid arguments; `message` says which, and what to write instead. */
   | { readonly kind: "misused"; readonly message: string };
 
@@ -24,10 +33,22 @@ export interface ServeCommand {
   readonly host: string | null;
   readonly public: boolean;
   readonly write: boolean;
+  /** Whether accounts can log in. */
+  readonly users: boolean;
+  /** The file or URL of the key-value store of the accounts, or null. */
+  readonly kv: string | null;
+  /** How many processes serve, or null for this one alone. */
+  readonly workers: number | null;
+  /** What hands connections to them, or null for the kernel where it can. */
+  readonly balancer: BalancerName | null;
 }
+
+/** What hands the connections of a port to the workers: see the `--balancer` of the help. */
+export type BalancerName = "kernel" | "proxy";
 
 /** Parses the arguments of the command line; never throws. */
 export function parseArguments(args: readonly string[]): Command {
+  if (isAccountCommand(args)) return parseAccountArguments(args);
   const { values, positionals, tokens } = parseArgs({
     args: [...args],
     options,
@@ -49,6 +70,10 @@ export function parseArguments(args: readonly string[]): Command {
     host: textOf(values.host),
     public: values.public === true,
     write: values.write === true,
+    users: values.users === true,
+    kv: textOf(values.kv),
+    workers: textOf(values.workers),
+    balancer: textOf(values.balancer),
   });
 }
 
@@ -78,11 +103,37 @@ const options = {
     type: "boolean",
     says: ["open DATABASE for writing; writes need the printed token"],
   },
+  users: {
+    type: "boolean",
+    says: ["accounts and API keys: those with the role writer may write; with DATABASE"],
+  },
+  kv: {
+    type: "string",
+    shown: "FILE",
+    says: [`where accounts and API keys are kept; ${defaultStore} unless set`],
+  },
   config: {
     type: "string",
     short: "c",
     shown: "FILE",
     says: ["serve the configuration that FILE exports as default"],
+  },
+  workers: {
+    type: "string",
+    short: "w",
+    shown: "N",
+    says: [
+      "serve by N processes on the port; one that ends is replaced, and a SIGHUP",
+      "replaces all, one after the other, without a failed request",
+    ],
+  },
+  balancer: {
+    type: "string",
+    shown: "NAME",
+    says: [
+      "what hands them the connections: kernel, on Linux unless set, or proxy, the",
+      "first process, unless set elsewhere",
+    ],
   },
   help: { type: "boolean", short: "h", says: ["print this"] },
   version: { type: "boolean", short: "v", says: ["print the version"] },
@@ -111,6 +162,8 @@ postgres://…, pglite:PATH
 
 Options:
 ${Object.entries(options).map(helpOf).join("\n")}
+
+${accountHelp}
 
 Exit codes: 0 stopped, 1 failure at run time, 2 wrong usage or configuration`;
 
@@ -146,11 +199,16 @@ interface Given {
   readonly host: string | null;
   readonly public: boolean;
   readonly write: boolean;
+  readonly users: boolean;
+  readonly kv: string | null;
+  readonly workers: string | null;
+  readonly balancer: string | null;
 }
 
 function serveCommand(given: Given): Command {
-  const { positionals, config } = given;
-  const wanted = given.port === null ? null : portOf(given.port);
+  const { positionals, config, balancer } = given;
+  const workers = given.workers === null ? null : wholeOf(given.workers);
+  const wanted = given.port === null ? null : wholeOf(given.port);
   const [database = null] = positionals;
   if (wanted !== null && !port.rules.fits(wanted)) {
     return misused(`The port must be ${port.rules.takes}, not "${given.port}"`);
@@ -167,6 +225,21 @@ function serveCommand(given: Given): Command {
   if (database === null && given.write) {
     return misused("The option --write belongs to a database: name its file or URL");
   }
+  if (database === null && given.users) {
+    return misused("The option --users belongs to a database: name its file or URL");
+  }
+  if (given.kv !== null && !given.users) {
+    return misused("The option --kv belongs to --users, and to the commands keys and users");
+  }
+  if (workers !== null && !workersOption.rules.fits(workers)) {
+    return misused(`The workers must be ${workersOption.rules.takes}, not "${given.workers}"`);
+  }
+  if (balancer !== null && !isBalancerName(balancer)) {
+    return misused(`The balancer must be kernel or proxy, not "${balancer}"`);
+  }
+  if (balancer !== null && workers === null) {
+    return misused("The option --balancer belongs to --workers: say how many");
+  }
   return {
     kind: "serve",
     database,
@@ -175,10 +248,21 @@ function serveCommand(given: Given): Command {
     host: given.host,
     public: given.public,
     write: given.write,
+    users: given.users,
+    kv: given.kv,
+    workers,
+    balancer,
   };
 }
 
-function portOf(text: string): number {
+/** More processes than that are a mistake on any machine. */
+const workersOption = whole({ from: 1, to: 256 });
+
+function isBalancerName(text: string): text is BalancerName {
+  return text === "kernel" || text === "proxy";
+}
+
+function wholeOf(text: string): number {
   // Number() takes further notations.
   return /^\d+$/.test(text) ? Number(text) : NaN;
 }

@@ -12,6 +12,8 @@ export interface BannerFacts {
   readonly paths: readonly string[];
   /** Null where the configuration decides who may do what. */
   readonly rights: CliRights | null;
+  /** The file of the accounts; undefined without accounts. */
+  readonly accountsIn?: string | undefined;
   /** The path and query of the example. */
   readonly example: string;
 }
@@ -31,6 +33,7 @@ export function banner(facts: BannerFacts): string {
     ...shown,
     `  ${url}/healthz`,
     ...tokenLines(rights),
+    ...accountLines(facts.accountsIn, url),
     "",
     "Try:",
     `  ${exampleCommand(url + facts.example, rights)}`,
@@ -55,6 +58,15 @@ function tokenLines(rights: CliRights | null): readonly string[] {
   if (rights === null || rights.token === null) return [];
   const what = rights.readsNeedToken ? "Requests need" : "Writes need";
   return ["", `${what} the header  Authorization: Bearer ${rights.token}`];
+}
+
+function accountLines(accountsIn: string | undefined, url: string): readonly string[] {
+  if (accountsIn === undefined) return [];
+  return [
+    "",
+    `Accounts are in ${printable(accountsIn)}: add one by  users add EMAIL, log in at`,
+    `  ${url}/api/auth/login`,
+  ];
 }
 
 function exampleCommand(url: string, rights: CliRights | null): string {

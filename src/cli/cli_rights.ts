@@ -5,7 +5,7 @@ import type { Random } from "../runtime/runtime.ts";
 
 /** The rights of callers where the command line serves tables without a configuration file. */
 export interface CliRights {
-  /** The bearer token of this process, or null where no request needs one. */
+  /** The bearer token of this start, or null where no request needs one. */
   readonly token: string | null;
   /** Whether reads need the token, too. */
   readonly readsNeedToken: boolean;
@@ -24,14 +24,14 @@ export interface CliRightsOptions {
 
 /**
  * Decides the rights of callers at the command line's service: reads are open where only this
- * machine can connect. On any other address they need the token, unless `public` opens them. Writes
+ * machine can connect. On any other address they need the `token`, unless `public` opens them. Writes
  * always need it.
  */
-export function decideCliRights(facts: CliRightsOptions, random: Random): CliRights {
+export function decideCliRights(facts: CliRightsOptions, token: string): CliRights {
   const localOnly = !facts.public && isLoopback(facts.host);
   const readsNeedToken = !facts.public && !localOnly;
-  const token = facts.writable || readsNeedToken ? makeToken(random) : null;
-  return { token, readsNeedToken, localOnly, writable: facts.writable };
+  const isNeeded = facts.writable || readsNeedToken;
+  return { token: isNeeded ? token : null, readsNeedToken, localOnly, writable: facts.writable };
 }
 
 /**
@@ -49,8 +49,8 @@ export function checkToken(authorization: string | undefined, token: string): To
   return presented !== undefined && sameText(presented, token) ? "right" : "wrong";
 }
 
-/** 192 bits in one word; with the prefix, no command takes it for an option. */
-function makeToken(random: Random): string {
+/** Makes a token: 192 bits in one word; with the prefix, no command takes it for an option. */
+export function makeToken(random: Random): string {
   return `t_${random.bytes(24).toBase64({ alphabet: "base64url" })}`;
 }
 

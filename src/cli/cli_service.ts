@@ -1,18 +1,25 @@
 import type { Context } from "@hono/hono";
-import { all } from "../filter/builders.ts";
+import type { User } from "../auth/user.ts";
+import { all, none } from "../filter/builders.ts";
+import type { Filter } from "../filter/filter.ts";
+import { passwordAuth } from "../identity/accounts/password_auth.ts";
+import { apiKeyAuth } from "../identity/keys/api_key_auth.ts";
 import { Problem } from "../problem/problem.ts";
-import type { AuthOptions, ServiceConfig } from "../config.ts";
+import type { AuthOptions } from "../config.ts";
 import type { ResourceOptions } from "../resource/define/resource_options.ts";
+import type { ServeConfig } from "../serve.ts";
 import type { AppEnv, Middleware } from "../service/middleware.ts";
 import { checkToken, type CliRights } from "./cli_rights.ts";
 
 /** The service that a run of the command line starts, and how the banner describes it. */
 export interface CliService {
-  readonly config: ServiceConfig;
+  readonly config: ServeConfig;
   /** Completes "Serving …", e.g. `shop.db, read-only`. */
   readonly subject: string;
   /** Null where the configuration decides about access. */
   readonly rights: CliRights | null;
+  /** The file of the accounts; undefined without accounts. */
+  readonly accountsIn?: string | undefined;
   /** The query of the banner's example, for the first resource. */
   readonly exampleQuery: string;
 }
@@ -30,7 +37,7 @@ export function resourceOptionsFor(
       public: !readsNeedToken,
       read: () => all(),
       subscribe: () => all(),
-      ...(writable ? { create: () => all(), update: () => all(), delete: () => all() } : {}),
+      ...(writable ? { create: ofWriters, update: ofWriters, delete: ofWriters } : {}),
     },
     capabilities: {
       enableCreate: writable,
@@ -44,6 +51,13 @@ export function resourceOptionsFor(
     // For a person who tries requests by hand, a misspelt field should be an error.
     strictInput: true,
   };
+}
+
+/** The operator writes everything, and so do accounts and API keys with this role. */
+const writerRole = "writer";
+
+function ofWriters({ id, roles = [] }: User): Filter {
+  return id === operatorId || roles.includes(writerRole) ? all() : none();
 }
 
 /**
@@ -82,9 +96,11 @@ export function tokenAuth(rights: CliRights): AuthOptions | undefined {
   const { token, readsNeedToken } = rights;
   if (token === null) return undefined;
   const middleware: Middleware = async function identify(context, next) {
+    // An account or an API key: neither has the id of the operator.
+    if (context.get("user")) return await next();
     const credentials = checkToken(context.req.header("authorization"), token);
     if (credentials === "wrong") throw unauthorized("This is not the token that was printed");
-    if (credentials === "right") context.set("user", { id: "operator" });
+    if (credentials === "right") context.set("user", { id: operatorId });
     // Without the token, descriptions of the tables are refused like their rows.
     else if (readsNeedToken) {
       throw unauthorized("This needs the token that was printed at the start");
@@ -92,6 +108,20 @@ export function tokenAuth(rights: CliRights): AuthOptions | undefined {
     await next();
   };
   return { middleware };
+}
+
+/** Accounts have UUIDs. */
+const operatorId = "operator";
+
+/**
+ * The authentication of the command line's service with accounts: they are kept in the key-value
+ * store, and added by `cli.ts users add`, as API keys are by `cli.ts keys create`.
+ */
+export function accountAuth(rights: CliRights): AuthOptions {
+  return {
+    ...tokenAuth(rights),
+    use: [apiKeyAuth(), passwordAuth({ users: "kv", signup: false, passwordReset: false })],
+  };
 }
 
 function unauthorized(message: string): Problem {

@@ -1,6 +1,9 @@
 import { unreachable } from "../problem/unreachable.ts";
-import { type Command, helpText, parseArguments } from "./arguments.ts";
+import { hasAllPermissions } from "./all_permissions.ts";
+import { type Command, helpText, parseArguments, type ServeCommand } from "./arguments.ts";
 import { restartWithKv } from "./restart_with_kv.ts";
+import { superviseWorkers } from "./workers/supervise_workers.ts";
+import { takeShare } from "./workers/worker_share.ts";
 
 /** The exit codes of the command line: stopped, failed at run time, invalid arguments. */
 export const exitCodes = { stopped: 0, failed: 1, misused: 2 } as const;
@@ -26,14 +29,43 @@ export async function runCommandLine(args: readonly string[], program: Program):
     case "misused":
       console.error(`${command.message}\nTry --help.`);
       return exitCodes.misused;
-    case "serve": {
+    case "serve":
+      return await serve(command, args, program);
+    case "keys":
+    case "users": {
       const exitCode = await restartWithKv(program.url, args);
       if (exitCode !== null) return exitCode;
-      // Imported here only, because it loads the whole service.
-      const { runServeCommand: runService } = await import("./run_serve_command.ts");
-      return await runService(command, program.version);
+      const { runAccountCommand } = await import("./run_account_command.ts");
+      return await runAccountCommand(command);
     }
     default:
       return unreachable(command);
   }
+}
+
+/** Imports here only what loads the whole service: a process that starts others needs none of it. */
+async function serve(
+  command: ServeCommand,
+  args: readonly string[],
+  { url, version }: Program,
+): Promise<number> {
+  const share = takeShare();
+  if (share !== null) {
+    const { runWorker } = await import("./workers/run_worker.ts");
+    return await runWorker(command, version, share);
+  }
+  const { workers, balancer } = command;
+  if (workers !== null) {
+    if (hasAllPermissions()) {
+      return await superviseWorkers({ program: url, args, count: workers, balancer });
+    }
+    console.error(
+      "Cannot start workers, which have all permissions, without them: use deno run -A",
+    );
+    return exitCodes.misused;
+  }
+  const exitCode = await restartWithKv(url, args);
+  if (exitCode !== null) return exitCode;
+  const { runServeCommand } = await import("./run_serve_command.ts");
+  return await runServeCommand(command, version);
 }

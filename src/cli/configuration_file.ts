@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { ServiceConfig } from "../config.ts";
+import type { ServeConfig } from "../serve.ts";
 import { pathExists } from "./path_exists.ts";
 
 /** The path of the configuration file in the current folder, or null when there is none. */
@@ -15,7 +15,7 @@ export async function findConfiguration(): Promise<string | null> {
 }
 
 /** Imports a configuration file. Throws an Error of one sentence for an invalid one. */
-export async function loadConfiguration(path: string): Promise<ServiceConfig> {
+export async function loadConfiguration(path: string): Promise<ServeConfig> {
   if (/\.ya?ml$/i.test(path)) {
     throw new Error(`Cannot read ${path}: so far only TypeScript configurations are understood`);
   }
@@ -28,7 +28,7 @@ export async function loadConfiguration(path: string): Promise<ServiceConfig> {
     throw new Error(`Cannot serve ${path}: its default export needs db and a list of resources`);
   }
   // The other options are checked when the app is created.
-  return config as ServiceConfig;
+  return config as ServeConfig;
 }
 
 const typescriptName = "service.config.ts";

@@ -1,5 +1,7 @@
 import { platformOpenKv } from "../kv/deno_kv.ts";
 import type { Clock } from "../runtime/runtime.ts";
+import { hasAllPermissions } from "./all_permissions.ts";
+import { onStopSignals } from "./stop_signals.ts";
 
 /**
  * Runs this program again as a child with `--unstable-kv --unstable-cron`, where Deno was started
@@ -21,7 +23,9 @@ export async function restartWithKv(
     stdout: "inherit",
     stderr: "inherit",
   }).spawn();
-  const stopForwarding = forwardSignals(child);
+  const stopForwarding = onStopSignals((signal, reachedChildren) => {
+    if (!reachedChildren) child.kill(signal);
+  });
   const { code } = await child.status;
   stopForwarding();
   return code;
@@ -45,32 +49,3 @@ export function exitWithParent(clock: Clock): void {
 const parentVariable = "SERVICE_RUN_AGAIN_BY";
 
 const pollEveryMs = 500;
-
-/** The child runs with all permissions, so that this process must have them. */
-function hasAllPermissions(): boolean {
-  return permissions.every((name) => {
-    const { state, partial } = Deno.permissions.querySync({ name });
-    return state === "granted" && !partial;
-  });
-}
-
-const permissions = ["read", "write", "net", "env", "sys", "run", "ffi"] as const;
-
-/** A terminal interrupts the child as well, for which a second signal means an immediate stop. */
-function forwardSignals(child: Deno.ChildProcess): () => void {
-  const terminate = () => child.kill("SIGTERM");
-  const interrupt = () => {
-    if (!Deno.stdin.isTerminal()) child.kill("SIGINT");
-  };
-  // A file watcher (`--watch`) ends the program, but not its process.
-  globalThis.addEventListener("unload", terminate);
-  Deno.addSignalListener("SIGINT", interrupt);
-  if (hasTerminate) Deno.addSignalListener("SIGTERM", terminate);
-  return () => {
-    globalThis.removeEventListener("unload", terminate);
-    Deno.removeSignalListener("SIGINT", interrupt);
-    if (hasTerminate) Deno.removeSignalListener("SIGTERM", terminate);
-  };
-}
-
-const hasTerminate = Deno.build.os !== "windows";

@@ -6,17 +6,32 @@ import type { TableInfo } from "../schema/table_info.ts";
 import type { CliRights } from "./cli_rights.ts";
 import { pathExists } from "./path_exists.ts";
 import { dnsRebindingGuard } from "./dns_rebinding_guard.ts";
-import { type CliService, refuseWrites, resourceOptionsFor, tokenAuth } from "./cli_service.ts";
+import {
+  accountAuth,
+  type CliService,
+  refuseWrites,
+  resourceOptionsFor,
+  tokenAuth,
+} from "./cli_service.ts";
+
+/** How the command line serves a database. */
+export interface ServeDatabaseOptions {
+  readonly rights: CliRights;
+  readonly runtime: Runtime;
+  /** The store that several workers share. */
+  readonly kv: string | undefined;
+  /** The file or URL of the store of accounts; undefined without accounts. */
+  readonly accountsIn: string | undefined;
+}
 
 /**
  * Serves every table of an existing database from the command line, without a configuration file.
- * Without `writable` the database is opened read-only. Throws an Error of one sentence when no
- * table can be served.
+ * Without `writable` the database is opened read-only. Throws an Error of one sentence when no table
+ * can be served.
  */
 export async function serveDatabase(
   place: string,
-  rights: CliRights,
-  runtime: Runtime,
+  { rights, runtime, kv, accountsIn }: ServeDatabaseOptions,
 ): Promise<CliService> {
   const db = await openDatabase(await toUrl(place), {
     readOnly: !rights.writable,
@@ -26,13 +41,15 @@ export async function serveDatabase(
   return {
     config: {
       db,
+      kv: accountsIn ?? kv,
       runtime,
-      auth: tokenAuth(rights),
+      auth: accountsIn === undefined ? tokenAuth(rights) : accountAuth(rights),
       middleware: [...dnsRebindingGuard(rights), ...(rights.writable ? [] : [refuseWrites])],
       resources: tables.map((table) => definition(table, rights)),
     },
     subject: `${db.label}, ${rights.writable ? "with writes" : "read-only"}`,
     rights,
+    accountsIn,
     exampleQuery: "?limit=3",
   };
 }

@@ -1,11 +1,17 @@
 import type { Access } from "../auth/scope.ts";
 import type { AppStore } from "../kv/open_key_value_store.ts";
+import { then } from "../runtime/maybe_promise.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import { Admission, type AdmissionOptions } from "./admission.ts";
 import type { AnswerShares } from "../idempotency/answer_shares.ts";
 import { createAnswerShares } from "./budget/answer_shares.ts";
-import { anonymousClass, authenticatedClass } from "./budget/budget_options.ts";
+import { type AccountProtectionOptions, resolveAccountProtection } from "./account_protection.ts";
+import {
+  anonymousClass,
+  authenticatedClass,
+  type BudgetClassOptions,
+} from "./budget/budget_options.ts";
 import { createCaptchaChallenge } from "./captcha/captcha_challenge.ts";
 import { type BucketPolicy, fixedWindow, tokenBucket } from "./budget/token_bucket.ts";
 import { BucketStore } from "./budget/bucket_store.ts";
@@ -34,6 +40,12 @@ export interface Guard {
     options: ProtectionOptions,
     target: ProtectedResource,
   ): OperationProtection | null;
+  /** The protection of a route of accounts, whose cost is that of its address. */
+  protectAccounts(options: AccountProtectionOptions): OperationProtection;
+  /** Begins the admission of one request to such a route. */
+  accountAdmission(protection: OperationProtection, guarded: GuardedRequest): Admission;
+  /** Counts what happens to accounts or addresses, in all processes. `id` names it in the store. */
+  counter(id: string, options: BudgetClassOptions): RateLimiter;
   /** Begins the admission of one request. */
   admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
   /** The shares of clients in the room for stored answers, which are kept so long. */
@@ -54,6 +66,7 @@ export interface GuardOptions {
 export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
   let buckets: BucketStore | null = null;
   let proofOfWork: ProofOfWork | null = null;
+  let accountBudget: RateLimiter | null = null;
   function rateLimiterOf(id: string, limit: BucketPolicy): RateLimiter {
     buckets ??= new BucketStore(store.need("limits"), runtime);
     return new RateLimiter(id, limit, buckets, runtime.clock);
@@ -82,6 +95,14 @@ export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
     protect: (options, target) => resolveProtections(options, target, context),
     protectProcedure: (own, options, target) =>
       resolveProcedureProtection(own, options, target, context),
+    protectAccounts: (options) => resolveAccountProtection(options, abuse),
+    accountAdmission(protection, guarded) {
+      const own = () => accountBudget ??= rateLimiterOf("accounts", accountPolicy);
+      const budgetOf: AdmissionOptions["budgetOf"] = (request, user) =>
+        then(parts.budgetOf(request, user), (budget) => budget ?? own());
+      return new Admission({ ...parts, budgetOf }, protection, guarded);
+    },
+    counter: (id, options) => rateLimiterOf(id, tokenBucket("accounts", options)),
     admission: (protection, guarded) => new Admission(parts, protection, guarded),
     answerShares: (ttlMs) =>
       createAnswerShares(ttlMs, (policy) => rateLimiterOf("answers", policy)),
@@ -90,6 +111,12 @@ export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
     },
   };
 }
+
+/**
+ * The budget of addresses for routes of accounts, where the app has none for callers without a user:
+ * passwords must not be guessed without a limit because an option is not set.
+ */
+const accountPolicy = tokenBucket("accounts", { capacity: 20, refillPerMinute: 10 });
 
 function budgetFinder(
   { budget }: ResolvedAbuseProtection,

@@ -123,7 +123,8 @@ function covers({ operations }: PowGateOptions | CaptchaGateOptions, kind: Guard
   return operations === undefined || operations.includes(kind);
 }
 
-function powGate(
+/** The gate with the defaults of the service. */
+export function powGate(
   { difficulty, trust }: PowGateOptions,
   abuse: ResolvedAbuseProtection,
 ): OperationProtection["pow"] {
@@ -132,7 +133,7 @@ function powGate(
 }
 
 /** Refuses a cost that no bucket could pay, because it exceeds the capacity. */
-function checkCost(
+export function checkCost(
   option: string,
   cost: number,
   { subject }: ProtectedResource,

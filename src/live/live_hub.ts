@@ -1,3 +1,4 @@
+import type { Credentials } from "../auth/credentials.ts";
 import type { ChangeLog } from "../db/changes/change_log.ts";
 import { filterWork } from "../filter/filter_work.ts";
 import { Problem } from "../problem/problem.ts";
@@ -9,6 +10,7 @@ import type { GroupMemory } from "./aggregate/group_memory.ts";
 import { SharedAggregates } from "./aggregate/shared_aggregates.ts";
 import { commentText, retryText, toBytes, tokenText } from "./dispatch/server_sent_events.ts";
 import type { SubscriberGroup } from "./dispatch/subscriber_group.ts";
+import { CredentialRecheck } from "./stream/credential_recheck.ts";
 import { ExpiryTimer, requireUnexpired } from "./stream/expiry_timer.ts";
 import { HeartbeatTimer } from "./stream/heartbeat_timer.ts";
 import type { LiveStream } from "./stream/live_stream.ts";
@@ -40,6 +42,9 @@ export interface LiveHubOptions extends StreamContextOptions {
   readonly groupMemory: GroupMemory;
   /** The columns that are never recorded. */
   readonly excluded: ReadonlySet<ColumnInfo>;
+  readonly credentials: Pick<Credentials, "of">;
+  /** How often the credentials of open streams are read again. */
+  readonly recheckMs: number;
 }
 
 /** Makes a stream, which calls back at its end. */
@@ -50,6 +55,7 @@ type Prepare = (context: StreamContext) => MaybePromise<MakeStream>;
 export class LiveHub {
   readonly #options: LiveHubOptions;
   readonly #scopes: ScopeRecheck;
+  readonly #credentials: CredentialRecheck;
   readonly #heartbeats: HeartbeatTimer<LiveStream>;
   readonly #expiries: ExpiryTimer<LiveStream>;
   readonly #sessions = new Map<LiveStream, StreamSession>();
@@ -68,7 +74,15 @@ export class LiveHub {
     this.#strategy = new ByteLengthQueuingStrategy({
       highWaterMark: options.limits.maxUnreadBytes,
     });
-    this.#scopes = new ScopeRecheck(options.runtime);
+    this.#credentials = new CredentialRecheck({
+      ...options.runtime,
+      credentials: options.credentials,
+      onChange: (user) => void this.#scopes.recheckUser(user),
+    });
+    this.#scopes = new ScopeRecheck(
+      options.runtime,
+      (user) => this.#credentials.current(user),
+    );
     this.#heartbeats = new HeartbeatTimer(
       options.runtime,
       (streams) => void this.#checkSessions(streams),
@@ -91,7 +105,8 @@ export class LiveHub {
   /** Opens the log, so that changes are recorded, and starts to purge old ones. */
   async start(): Promise<void> {
     this.#every(purgeMs, () => this.purge());
-    this.#every(recheckMs, () => this.#scopes.recheck());
+    this.#every(scopeRecheckMs, () => this.#scopes.recheck());
+    this.#every(this.#options.recheckMs, () => this.#credentials.recheck());
     await this.#openLog();
   }
 
@@ -133,7 +148,10 @@ export class LiveHub {
       if (isFull(context)) throw overloaded("too many clients begin at once");
       const make = await prepare(context);
       if (this.#isClosing) throw overloaded("the service is stopping");
-      const expiresInMs = requireUnexpired(request.user, runtime.clock);
+      const expiresInMs = Math.min(
+        requireUnexpired(request.user, runtime.clock),
+        this.#credentials.expiryOf(request.user) - runtime.clock.now(),
+      );
       const stream = make(this.#ended);
       const now = runtime.clock.elapsedMs();
       const session = new StreamSession(request, stream, {
@@ -146,7 +164,7 @@ export class LiveHub {
       this.#sessions.set(stream, session);
       stream.expireAt(session.expiresAt);
       this.#expiries.add(stream, session.expiresAt);
-      session.watch(this.#scopes);
+      session.watch(this.#scopes, this.#credentials);
       endWhen(request.disconnected, stream);
       return new ReadableStream(stream, this.#strategy);
     } catch (error) {
@@ -232,7 +250,7 @@ export class LiveHub {
     this.#sessions.delete(stream);
     this.#heartbeats.remove(stream, session.slot);
     this.#expiries.remove(stream, session.expiresAt);
-    session.unwatch(this.#scopes);
+    session.unwatch(this.#scopes, this.#credentials);
     this.#options.quota.free(session.quotaSlot);
   }
 
@@ -271,7 +289,7 @@ export class LiveHub {
 }
 
 const purgeMs = 60_000;
-const recheckMs = 60_000;
+const scopeRecheckMs = 60_000;
 const minLifeMs = 15 * 60_000;
 const maxLifeMs = 30 * 60_000;
 const shortestRetryMs = 1_000;

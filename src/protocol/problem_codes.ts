@@ -34,6 +34,7 @@ export const problemCodes = {
   "billing-unsupported": { status: 501, title: "The billing provider does not support this" },
   "billing-failed": { status: 502, title: "The billing provider failed" },
   "overloaded": { status: 503, title: "The service is overloaded" },
+  "identity-unavailable": { status: 503, title: "The identity provider is not available" },
   "database-unavailable": { status: 503, title: "The database is not available" },
   "store-unavailable": { status: 503, title: "The key-value store is not available" },
   "search-unavailable": { status: 503, title: "The search index is not available" },

@@ -100,6 +100,9 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "overloaded":
     "The service has as much work as it can do: too many requests wait for their turn, or too many " +
     "large answers have not been received by their clients. Wait as many seconds as Retry-After says.",
+  "identity-unavailable":
+    "The token cannot be verified, because the keys of the identity provider could not be fetched " +
+    "yet. Wait as many seconds as Retry-After says.",
   "database-unavailable":
     "The database cannot be reached, is busy or full. Wait as many seconds as " +
     "Retry-After says. If the connection broke during the commit, the write may have happened: " +

@@ -1,8 +1,9 @@
 import process from "node:process";
 import { inspect } from "node:util";
 import { type Described, group } from "../options/option.ts";
-import { callback, oneOf } from "../options/option_kinds.ts";
+import { callback, oneOf, whole } from "../options/option_kinds.ts";
 import { Problem } from "../problem/problem.ts";
+import { describeAccount, isAboutAccounts } from "./account_observation.ts";
 import { describeBilling, isAboutBilling } from "./billing_observation.ts";
 import type { Observation, Observer } from "./observation.ts";
 
@@ -14,6 +15,8 @@ export interface ConsoleObserverOptions {
   readonly write?: ((line: string) => void) | undefined;
   /** Milliseconds since 1970 for the `time` of JSON lines. */
   readonly now?: (() => number) | undefined;
+  /** The number of the worker, for every line, where several processes write to one console. */
+  readonly worker?: number | undefined;
 }
 
 /** The options of the console observer, described. */
@@ -22,6 +25,7 @@ export const consoleObserverOptions = group(
     format: oneOf("text", "json"),
     write: callback<(line: string) => void>(),
     now: callback<() => number>(),
+    worker: whole({ from: 1 }),
   } satisfies Described<ConsoleObserverOptions>,
 ).required();
 
@@ -34,9 +38,10 @@ export function consoleObserver(options: ConsoleObserverOptions = {}): Observer 
     format = process.stderr.isTTY ? "text" : "json",
     write = (line: string) => console.error(line),
     now = Date.now,
+    worker,
   } = consoleObserverOptions.read(options, { subject: "Cannot observe", path: "" });
   return (observation) => {
-    write(format === "text" ? toText(observation) : toJson(observation, now()));
+    write(format === "text" ? toText(observation, worker) : toJson(observation, worker, now()));
   };
 }
 
@@ -46,6 +51,9 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   notice: "info",
   deprecated: "warning",
   worker_refused: "error",
+  worker_started: "info",
+  worker_ended: "error",
+  worker_kept: "error",
   listening: "info",
   request_failed: "error",
   answer_broke_off: "error",
@@ -74,11 +82,19 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   webhook_refused: "warning",
   webhook_claim_kept: "error",
   unattributed_payment: "error",
+  account_event: "info",
+  mail_printed: "warning",
+  mail_failed: "error",
+  account_work_failed: "error",
+  login_risk_failed: "warning",
+  credential_unread: "error",
+  keys_not_fetched: "error",
   stream_failed: "error",
 };
 
-function toText(observation: Observation): string {
-  const line = `${levels[observation.kind]}: ${oneLine(describe(observation))}`;
+function toText(observation: Observation, worker: number | undefined): string {
+  const source = worker === undefined ? "" : `worker ${worker}: `;
+  const line = `${levels[observation.kind]}: ${source}${oneLine(describe(observation))}`;
   if (!("error" in observation)) return line;
   // The lines of a stack are indented, so that none can be taken for another observation.
   const lines = stackOf(observation.error).split("\n").filter((text) => text !== "");
@@ -88,12 +104,19 @@ function toText(observation: Observation): string {
 
 function describe(observation: Observation): string {
   if (isAboutBilling(observation)) return describeBilling(observation);
+  if (isAboutAccounts(observation)) return describeAccount(observation);
   switch (observation.kind) {
     case "notice":
     case "deprecated":
       return observation.message;
     case "worker_refused":
       return "a worker does not start";
+    case "worker_started":
+      return `worker ${observation.worker} serves, in process ${observation.pid}`;
+    case "worker_ended":
+      return `worker ${observation.worker}, process ${observation.pid}, ended by ${observation.reason}, and is replaced`;
+    case "worker_kept":
+      return `worker ${observation.worker} and those after it are not replaced: ${observation.reason}`;
     case "listening":
       return `listening on ${observation.url}`;
     case "request_failed":
@@ -191,12 +214,13 @@ function stackOf(error: unknown): string {
   return isAnswer ? "" : inspect(error);
 }
 
-function toJson(observation: Observation, now: number): string {
+function toJson(observation: Observation, worker: number | undefined, now: number): string {
   const { kind, ...facts } = observation;
   return JSON.stringify({
     time: new Date(now).toISOString(),
     level: levels[kind],
     event: kind,
+    worker,
     ...facts,
     ...("error" in facts ? errorFacts(facts.error) : {}),
   });

@@ -26,7 +26,7 @@ export function recovered<T>(
 }
 
 /** What a function of the deployer gave: every thenable counts as a promise, as for `await`. */
-export function settled<T>(value: T | PromiseLike<T>): MaybePromise<T> {
+export function awaitable<T>(value: T | PromiseLike<T>): MaybePromise<T> {
   const isThenable = typeof value === "object" && value !== null && "then" in value;
   return isThenable ? Promise.resolve(value) : value;
 }

@@ -1,3 +1,4 @@
+import type { AccountObservation } from "./account_observation.ts";
 import type { BillingObservation } from "./billing_observation.ts";
 
 /**
@@ -8,6 +9,15 @@ export type Observation =
   | { readonly kind: "notice"; readonly message: string }
   | { readonly kind: "deprecated"; readonly message: string }
   | { readonly kind: "worker_refused"; readonly error: Error }
+  | { readonly kind: "worker_started"; readonly worker: number; readonly pid: number }
+  | {
+    readonly kind: "worker_ended";
+    readonly worker: number;
+    readonly pid: number;
+    /** Its exit code or its signal. */
+    readonly reason: string;
+  }
+  | { readonly kind: "worker_kept"; readonly worker: number; readonly reason: string }
   | { readonly kind: "listening"; readonly url: string }
   | {
     readonly kind: "request_failed";
@@ -55,6 +65,7 @@ export type Observation =
   | { readonly kind: "changes_unread"; readonly error: unknown; readonly retryInMs: number }
   | { readonly kind: "live_upkeep_failed"; readonly error: unknown }
   | BillingObservation
+  | AccountObservation
   | { readonly kind: "stream_failed"; readonly resource: string; readonly error: unknown };
 
 /** Why a proof of work was refused, as an observation reports it: never sent to the client. */

@@ -1,8 +1,11 @@
 import { type BoundedMap, boundedMap, type ByteBound } from "./bounded_map.ts";
 
-/** How many hashes of texts that came once are kept. */
-const places = 4_096;
-/** A longer text is told from others by so many of its characters. */
+/**
+ * How many hashes of texts that came once are kept: a text that comes again after more others would
+ * be forgotten before it comes a third time.
+ */
+const places = 256;
+/** So many characters of a longer text are hashed. */
 const hashedCharacters = 128;
 
 /**

@@ -1,6 +1,7 @@
 import { Hono } from "@hono/hono";
 import type { RouteTable } from "../resource/http/route_table.ts";
-import type { AppEnv, Router } from "./middleware.ts";
+import type { Router } from "../auth/authenticator.ts";
+import type { AppEnv } from "./middleware.ts";
 
 /**
  * Mounts the deployer's router for authentication. A Hono app shares the context of the app: its

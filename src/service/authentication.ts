@@ -1,4 +1,5 @@
 import type { Context, MiddlewareHandler } from "@hono/hono";
+import type { Credentials } from "../auth/credentials.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Observer } from "../runtime/observation.ts";
 import { isHttpException } from "./http_exception.ts";
@@ -16,6 +17,22 @@ export interface Authentication {
 
 /** Counts a request that authentication refuses with 401. Throws a 429 where it is one too many. */
 export type CountRefusal = (context: Context<AppEnv>) => Promise<void>;
+
+/**
+ * The middleware that identifies the user by the authenticators of an app, and then runs the
+ * deployer's own, which may know more.
+ */
+export function identifying(
+  identify: Credentials["identify"] | null,
+  own: Middleware | undefined,
+): Middleware | null {
+  if (identify === null) return own ?? null;
+  return async function identifyUser(context, next) {
+    const user = await identify(context.req.raw);
+    if (user !== null) context.set("user", user);
+    return own === undefined ? await next() : await own(context, next);
+  };
+}
 
 /** Makes the authentication of an app; `countRefusal` is null where no limit counts requests. */
 export function createAuthentication(

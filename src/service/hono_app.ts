@@ -1,6 +1,8 @@
 import { Hono } from "@hono/hono";
 import type { H } from "@hono/hono/types";
 import { getPath } from "@hono/hono/utils/url";
+import type { Router } from "../auth/authenticator.ts";
+import type { Credentials } from "../auth/credentials.ts";
 import type { BodyLimits } from "../resource/http/request_body.ts";
 import {
   createHostCheck,
@@ -15,9 +17,9 @@ import type { Clock } from "../runtime/runtime.ts";
 import { mountAuthRoutes } from "./auth_routes.ts";
 import type { Authentication, CountRefusal } from "./authentication.ts";
 import type { Fail } from "./failures.ts";
-import { AnonymousCaller } from "./hono_caller.ts";
+import { DirectCaller } from "./hono_caller.ts";
 import { preparingContext } from "./middleware_context.ts";
-import type { AppEnv, Middleware, Router } from "./middleware.ts";
+import type { AppEnv, Middleware } from "./middleware.ts";
 import { ResourceHonoRouter, type RouteHandler } from "./resource_hono_router.ts";
 import { RouteHandlers, type RouteHandlersOptions } from "./route_handlers.ts";
 import type { ServicePage } from "./service_pages.ts";
@@ -27,6 +29,10 @@ import { emptyStream } from "./responder.ts";
 export interface HonoAppOptions extends RouteHandlersOptions, Omit<ChainOptions, "authentication"> {
   /** Makes the authentication, which counts the requests that it refuses. Null for none. */
   readonly authenticate: ((countRefusal: CountRefusal) => Authentication) | null;
+  /** Identifies users without a context, where no middleware needs one. Null for none. */
+  readonly identify: Credentials["identify"] | null;
+  /** Whether the authentication is more than {@link identify}. */
+  readonly authenticatesByContext: boolean;
 }
 
 /** What the chain of middlewares and routes is made of. */
@@ -36,7 +42,7 @@ interface ChainOptions {
   readonly cors: Middleware | null;
   readonly authentication: Authentication | null;
   readonly middleware: readonly Middleware[];
-  readonly authRoutes: Router | null;
+  readonly authRoutes: readonly Router[];
   readonly authPath: string;
   readonly fail: Fail;
   readonly limits: BodyLimits;
@@ -59,7 +65,8 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
   const options: ChainOptions = { ...given, authentication };
   const hono = assemble(options, handlers);
   const handleByHono = hono.fetch;
-  const isBare = middlewaresOf(options).length === 0;
+  const { identify, authenticatesByContext } = given;
+  const isBare = given.cors === null && given.middleware.length === 0 && !authenticatesByContext;
 
   function fetch(request: Request, info: unknown = {}): Promise<Response> {
     // Before any middleware, because middlewares decide by the path, too.
@@ -84,9 +91,9 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
     received: Pick<ReceivedRequest, "request" | "target">,
     info: unknown,
   ): MaybePromise<Response> {
-    const caller = new AnonymousCaller(info);
+    const caller = new DirectCaller(info);
     return recovered(
-      () => handlers.direct(route, { ...received, caller }),
+      () => handlers.direct(route, { ...received, caller }, identify),
       (error) => fail(error, received.request, mountedAt),
     );
   }
@@ -137,11 +144,11 @@ function assemble(options: ChainOptions, handlers: RouteHandlers): Hono<AppEnv> 
 
   if (authentication !== null) {
     for (const { path } of pages) hono.use(path, authentication.skip);
-    if (authRoutes !== null) hono.use(`${authPath}/*`, authentication.tolerate);
+    if (authRoutes.length > 0) hono.use(`${authPath}/*`, authentication.tolerate);
   }
   useAll(hono, options);
   for (const { path } of pages) hono.get(path, handlers.named("page"));
-  if (authRoutes !== null) mountAuthRoutes(hono, authPath, authRoutes);
+  for (const routes of authRoutes) mountAuthRoutes(hono, authPath, routes);
   for (const route of table.routes) {
     const handler = handlers.named(route.endpoint.name);
     matched.set(handler, { route, handler: handlers.matched(route) });
@@ -155,7 +162,7 @@ function useAll(hono: Hono<AppEnv>, options: ChainOptions): void {
   const { limits, clock, authRoutes, authPath } = options;
   const [first, ...others] = middlewaresOf(options);
   if (first !== undefined) hono.use("*", preparingContext(first, limits, clock));
-  else if (authRoutes !== null) {
+  else if (authRoutes.length > 0) {
     hono.use(`${authPath}/*`, preparingContext((_, next) => next(), limits, clock));
   }
   for (const one of others) hono.use("*", one);

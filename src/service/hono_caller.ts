@@ -5,18 +5,24 @@ import type { Caller } from "../resource/http/routed_request.ts";
 import { bodyWasConsumed } from "./middleware_context.ts";
 import type { AppEnv } from "./middleware.ts";
 
-/** The caller where no middleware identifies users. A class, because each request makes one. */
-export class AnonymousCaller implements Caller {
+/** The caller where no middleware runs. A class, because each request makes one. */
+export class DirectCaller implements Caller {
   readonly #info: unknown;
+  #user: User | null = null;
 
   /** `info` is what the listener reports of the connection. */
   constructor(info: unknown) {
     this.#info = info;
   }
 
-  /** No user was identified. */
-  user(): null {
-    return null;
+  /** An authenticator has identified the user. */
+  identifyAs(user: User | null): void {
+    this.#user = user;
+  }
+
+  /** The user that an authenticator has identified; null without one. */
+  user(): User | null {
+    return this.#user;
   }
 
   /** The address of the peer; null without one. */

@@ -17,12 +17,3 @@ export interface AppEnv {
 export type Middleware = {
   run(context: Context<AppEnv>, next: Next): Promise<Response | void>;
 }["run"];
-
-/**
- * The type of the deployer's router for authentication: a Hono app, or anything that answers
- * requests.
- */
-export interface Router {
-  /** Answers one request. */
-  fetch(request: Request, ...rest: never[]): Response | Promise<Response>;
-}

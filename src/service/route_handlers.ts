@@ -2,7 +2,9 @@ import type { Context, Next } from "@hono/hono";
 import { basePath, matchedRoutes } from "@hono/hono/route";
 import type { H, RouterRoute } from "@hono/hono/types";
 import { findTargetHandler } from "@hono/hono/utils/handler";
+import type { Credentials } from "../auth/credentials.ts";
 import type { User } from "../auth/user.ts";
+import { Problem } from "../problem/problem.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { type MaybePromise, then } from "../runtime/maybe_promise.ts";
 import type { AnswerRequest } from "../resource/http/answer_request.ts";
@@ -14,7 +16,7 @@ import {
 import type { ReceivedRequest } from "../resource/http/routed_request.ts";
 import { refuseMethod, type RouteTable } from "../resource/http/route_table.ts";
 import type { ResourceRoute } from "../resource/http/routes.ts";
-import { HonoCaller } from "./hono_caller.ts";
+import { type DirectCaller, HonoCaller } from "./hono_caller.ts";
 import type { AppEnv } from "./middleware.ts";
 import { prefixedReply } from "./prefixed_reply.ts";
 import type { Responder } from "./responder.ts";
@@ -35,6 +37,11 @@ export interface RouteHandlersOptions {
   readonly parseUser: (value: unknown) => User | null;
   /** The path at which a proxy or an app that takes it off the requests has mounted this one. */
   readonly mountedAt: string;
+}
+
+/** A request that no middleware has seen. */
+export interface DirectRequest extends ReceivedRequest {
+  readonly caller: DirectCaller;
 }
 
 /**
@@ -71,11 +78,29 @@ export class RouteHandlers {
       this.#answerAt(route, context, parseRequestTarget(context.req.raw.url), "");
   }
 
-  /** Answers at a resource's route without a context, where no middleware needs one. */
-  direct(route: ResourceRoute, received: ReceivedRequest): MaybePromise<Response> {
-    const { answer, mountedAt } = this.#options;
-    const { method } = received.request;
-    return then(answer(route, received), (reply) => this.#respond(reply, method, mountedAt));
+  /**
+   * Answers at a resource's route without a context, where no middleware needs one, once the user is
+   * identified.
+   */
+  direct(
+    route: ResourceRoute,
+    received: DirectRequest,
+    identify: Credentials["identify"] | null,
+  ): MaybePromise<Response> {
+    if (identify === null) return this.#answerDirectly(route, received);
+    let user: MaybePromise<User | null>;
+    try {
+      user = identify(received.request);
+    } catch (error) {
+      return this.#countRefused(error, route, received);
+    }
+    if (user instanceof Promise) {
+      return user.then(
+        (one) => this.#answerAs(one, route, received),
+        (error) => this.#countRefused(error, route, received),
+      );
+    }
+    return this.#answerAs(user, route, received);
   }
 
   /** The path at which the app that handles a request is mounted, as its client sees it. */
@@ -94,6 +119,32 @@ export class RouteHandlers {
     const caller = new HonoCaller(context, () => null);
     const headers = await countRefused(route, { request, target, caller });
     for (const [name, value] of Object.entries(headers)) context.header(name, value);
+  }
+
+  /** Rejects with the refusal of a credential, once it is counted, or with a 429. */
+  async #countRefused(
+    error: unknown,
+    route: ResourceRoute,
+    received: ReceivedRequest,
+  ): Promise<never> {
+    if (!(error instanceof Problem) || error.status !== 401) throw error;
+    const headers = await this.#options.countRefused(route, received);
+    throw error.withHeaders({ ...headers, ...error.headers });
+  }
+
+  #answerAs(
+    user: User | null,
+    route: ResourceRoute,
+    received: DirectRequest,
+  ): MaybePromise<Response> {
+    received.caller.identifyAs(user);
+    return this.#answerDirectly(route, received);
+  }
+
+  #answerDirectly(route: ResourceRoute, received: ReceivedRequest): MaybePromise<Response> {
+    const { answer, mountedAt } = this.#options;
+    const { method } = received.request;
+    return then(answer(route, received), (reply) => this.#respond(reply, method, mountedAt));
   }
 
   async #answerByPath(context: Context<AppEnv>, next: Next): Promise<Response | void> {

@@ -10,7 +10,11 @@ const nothing = {
   host: null,
   public: false,
   write: false,
+  users: false,
+  kv: null,
 } as const;
+
+const store = { kv: null, config: null };
 
 Deno.test("the arguments are parsed in any order", () => {
   const cases: readonly [args: string, expected: unknown][] = [
@@ -22,6 +26,42 @@ Deno.test("the arguments are parsed in any order", () => {
     ["--write shop.db --public", { ...nothing, database: "shop.db", write: true, public: true }],
     ["-c other.ts", { ...nothing, config: "other.ts" }],
     ["-- --odd.db", { ...nothing, database: "--odd.db" }],
+    ["--users --kv a.kv shop.db", { ...nothing, database: "shop.db", users: true, kv: "a.kv" }],
+    ["./users", { ...nothing, database: "./users" }],
+    ["keys list --kv a.kv", { kind: "keys", kv: "a.kv", config: null, action: { verb: "list" } }],
+    ["keys revoke 12 -c b.ts", {
+      kind: "keys",
+      kv: null,
+      config: "b.ts",
+      action: { verb: "revoke", id: "12" },
+    }],
+    ["keys create --name ci --scopes a,b, --expires 12h --user 7", {
+      kind: "keys",
+      ...store,
+      action: {
+        verb: "create",
+        name: "ci",
+        userId: "7",
+        scopes: ["a", "b"],
+        expireInMs: 43_200_000,
+      },
+    }],
+    ["users add a@b.c --roles x --password-stdin", {
+      kind: "users",
+      ...store,
+      action: { verb: "add", email: "a@b.c", name: null, roles: ["x"], readsPassword: true },
+    }],
+    ["users role a@b.c x y", {
+      kind: "users",
+      ...store,
+      action: { verb: "role", email: "a@b.c", roles: ["x", "y"] },
+    }],
+    ["users enable a@b.c", {
+      kind: "users",
+      ...store,
+      action: { verb: "enable", email: "a@b.c" },
+    }],
+    ["users --help", { kind: "help" }],
     ["--help", { kind: "help" }],
     ["-v", { kind: "version" }],
   ];
@@ -46,6 +86,21 @@ Deno.test("invalid arguments are refused with one sentence", () => {
     ["--port 1e3", 'The port must be a whole number from 0 to 65535, not "1e3"'],
     ["a.db b.db", 'One database at a time: "b.db" is one too many'],
     ["--write", "The option --write belongs to a database: name its file or URL"],
+    ["--users", "The option --users belongs to a database: name its file or URL"],
+    ["a.db --kv b", "The option --kv belongs to --users, and to the commands keys and users"],
+    ["keys", "keys takes create, list or revoke"],
+    ["keys creat", 'keys takes create, list or revoke, not "creat"'],
+    ["keys create", "keys create needs --name, which says what it is for"],
+    ["keys create ci", 'keys create takes no "ci": name the key by --name'],
+    ["keys create --name ci --expires soon", '--expires takes 12h, 90d or 1y, not "soon"'],
+    ["keys create --nam ci", "keys create has no option --nam: did you mean --name?"],
+    ["keys list --name ci", "keys list has no option --name"],
+    ["keys revoke", "keys revoke needs the id of one key"],
+    ["users add", "users add needs the e-mail address of an account"],
+    ["users add a b", 'users add takes one account: "b" is one too many'],
+    ["users drop a", 'users takes add, list, role, disable or enable, not "drop"'],
+    ["users list --kv", "The option --kv needs a value"],
+    ["users add a --password-stdin=x", "--password-stdin takes no value"],
     [
       "a.db --config b.ts",
       "Give a database or --config, not both: a configuration names its own database",

@@ -49,7 +49,11 @@ testUnless(
       const [, port, crons] = await child.printed(/127\.0\.0\.1:(\d+) crons: (.*)/);
       assertEquals(crons, "upkeep");
       const origin = `http://127.0.0.1:${port}`;
-      const token = await sign({ sub: "ada" }, jwtSecret, "HS256");
+      const token = await sign(
+        { sub: "ada", exp: Math.floor(Date.now() / 1_000) + 3_600 },
+        jwtSecret,
+        "HS256",
+      );
       const create = (authorization: string, key: string) =>
         fetch(`${origin}/api/notes`, {
           method: "POST",

@@ -50,6 +50,8 @@ export function readExample(name: string): Example {
 /** A running example. */
 export interface RunningExample extends AsyncDisposable {
   readonly port: number;
+  /** Resolves once what it prints matches. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
 /** Where an example and its commands run, and at which port; a free one unless set. */
@@ -77,6 +79,7 @@ export async function startExample(
   });
   return {
     port: await server.port(),
+    printed: server.printed,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }

@@ -1,3 +1,4 @@
+import type { Credentials } from "../../src/auth/credentials.ts";
 import type { AccessPolicy, ScopeFunction } from "../../src/auth/scope.ts";
 import type { User } from "../../src/auth/user.ts";
 import { fetchGroups } from "../../src/db/aggregate_groups.ts";
@@ -56,6 +57,7 @@ export interface TestHub {
 /** The options of a test hub. */
 export interface TestHubOptions {
   /** The columns that are never recorded. */
+  readonly credentials?: Pick<Credentials, "of">;
   readonly excluded?: ReadonlySet<ColumnInfo>;
   /** Tables beside the one that is followed. */
   readonly related?: readonly TableLike<unknown, unknown>[];
@@ -99,6 +101,8 @@ export async function withHub(
       limits,
       groupMemory,
       excluded: options.excluded ?? new Set(),
+      credentials: options.credentials ?? { of: () => null },
+      recheckMs: 5_000,
       quota: new StreamQuota({ maxPerUser: 10_000, maxPerAddress: 10_000 }),
     });
   const hub = hubOver(log);

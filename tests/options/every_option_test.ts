@@ -16,6 +16,12 @@ import { hcaptcha } from "../../src/guard/captcha/hcaptcha.ts";
 import { recaptcha, recaptchaOptions } from "../../src/guard/captcha/recaptcha.ts";
 import { siteVerifyOptions } from "../../src/guard/captcha/siteverify_protocol.ts";
 import { turnstile } from "../../src/guard/captcha/turnstile.ts";
+import { passwordAuth } from "../../src/identity/accounts/password_auth.ts";
+import { passwordAuthOptions } from "../../src/identity/accounts/password_auth_options.ts";
+import { usersTable } from "../../src/identity/accounts/users_table.ts";
+import { jwtAuth } from "../../src/identity/jwt/jwt_auth.ts";
+import { jwtAuthOptions } from "../../src/identity/jwt/jwt_auth_options.ts";
+import { apiKeyAuth, apiKeyAuthOptions } from "../../src/identity/keys/api_key_auth.ts";
 import { group, type Option } from "../../src/options/option.ts";
 import { resourceOptions } from "../../src/resource/define/read_definition.ts";
 import { consoleObserver, consoleObserverOptions } from "../../src/runtime/console_observer.ts";
@@ -135,6 +141,35 @@ const verifiers: readonly Subject[] = Object.entries({ turnstile, hcaptcha, reca
   }),
 );
 
+const authenticators: readonly Subject[] = [
+  {
+    name: "Cannot start",
+    root: "jwtAuth",
+    description: jwtAuthOptions,
+    base: { secret: "sixteen or more characters", algorithms: ["HS256"] },
+    start: (options) => Promise.try(() => jwtAuth(Object(options))),
+  },
+  {
+    name: "Cannot start",
+    root: "apiKeyAuth",
+    description: apiKeyAuthOptions,
+    base: {},
+    start: (options) => Promise.try(() => apiKeyAuth(Object(options))),
+  },
+  {
+    name: "Cannot start",
+    root: "passwordAuth",
+    description: passwordAuthOptions,
+    base: {
+      users: { table: usersTable, db },
+      signup: { roles: ["reader"] },
+      passwords: { scrypt: { N: 16_384, r: 8, p: 5 } },
+      links: { verify: "https://example.com/verify", reset: "https://example.com/reset" },
+    },
+    start: (options) => Promise.try(() => passwordAuth(Object(options))),
+  },
+];
+
 for (const { name, description, base, start } of subjects) {
   Deno.test(`${name}: all options together start`, async () => {
     const app = await start(emptyGroups(description, base));
@@ -147,6 +182,7 @@ const all: readonly Subject[] = [
   ...subjects,
   ...opened,
   ...verifiers,
+  ...authenticators,
   {
     name: "Cannot introspect the database",
     description: introspectOptions,

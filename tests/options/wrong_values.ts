@@ -116,6 +116,7 @@ function of(kind: string): readonly unknown[] {
 }
 
 function isOfKind({ rules: { shape } }: Option<unknown>, value: unknown): boolean {
+  if (shape.kind === "either") return shape.options.some((option) => isOfKind(option, value));
   const tag = Object.prototype.toString.call(value);
   switch (shape.kind) {
     case "flag":

@@ -3,6 +3,9 @@ import { helpText } from "../../src/cli/arguments.ts";
 import { serviceOptions } from "../../src/config_options.ts";
 import { openDatabaseOptions } from "../../src/db/open_driver.ts";
 import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
+import { passwordAuthOptions } from "../../src/identity/accounts/password_auth_options.ts";
+import { jwtAuthOptions } from "../../src/identity/jwt/jwt_auth_options.ts";
+import { apiKeyAuthOptions } from "../../src/identity/keys/api_key_auth.ts";
 import type { Option } from "../../src/options/option.ts";
 import { problemCodes, type ProblemSlug } from "../../src/protocol/problem_codes.ts";
 import { problemExplanations, problemsToCome } from "../../src/protocol/problem_explanations.ts";
@@ -72,6 +75,40 @@ for (
     });
     assertEquals(wrong, []);
   });
+}
+
+Deno.test("docs/authentication.md has a row for every option of the authenticators, with its default", () => {
+  const text = read("authentication.md");
+  const rows = text.split("\n").filter((line) => line.startsWith("| `"));
+  const wrong = [passwordAuthOptions, jwtAuthOptions, apiKeyAuthOptions].flatMap((description) =>
+    everyOption(description, {}).flatMap(({ path, option }) => {
+      const own = rows.filter((row) => row.startsWith(`| \`${path.at(-1)}\` `));
+      const told = own.join("\n").replaceAll("`", "").toLowerCase();
+      const isTold = own.length > 0 &&
+        shownValues(option).every((forms) =>
+          forms.some((form) => told.includes(form.toLowerCase()))
+        );
+      return isTold ? [] : [path.join(".")];
+    })
+  );
+  // Long lists of names, which the standards have; and the pages of links, in the row of these.
+  const excused = ["algorithms", "algorithms.0", "links.verify", "links.reset"];
+  assertEquals(wrong.filter((path) => !excused.includes(path)), []);
+});
+
+Deno.test("docs/authentication.md has every route of accounts, every mail and every event", () => {
+  const text = read("authentication.md");
+  const named = [
+    ...literals("src/identity/accounts/account_routes.ts", /path: "(\/[\w/]+)"/g),
+    ...literals("src/identity/accounts/mails.ts", /^ {2}\| "([\w-]+)"/gm),
+    ...literals("src/runtime/account_observation.ts", /(?:^ {2}\| |kind: )"([\w-]+)"/gm),
+  ];
+  assertEquals(named.length > 20, true, "they are found");
+  assertEquals(named.filter((name) => !RegExp(`\`(?:POST )?${name}\``).test(text)), []);
+});
+
+function literals(file: string, pattern: RegExp): readonly string[] {
+  return [...Deno.readTextFileSync(root + file).matchAll(pattern)].map(([, name = ""]) => name);
 }
 
 /** The row of an option, or its own section, or the row of its group. */

@@ -27,6 +27,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...["live", "search", "guard", "idempotency", "db", "compile", "plan", "auth", "filter"],
     ...["schema", "kv", "runtime", "options", "protocol", "problem"],
   ],
+  identity: [
+    ...["resource", "guard", "db", "auth", "schema", "kv", "runtime", "options"],
+    ...["protocol", "problem"],
+  ],
   openapi: ["resource", "filter", "schema", "protocol", "problem"],
   service: [
     ...["openapi", "resource", "live", "search", "billing", "guard", "idempotency", "db"],

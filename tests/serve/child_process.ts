@@ -21,6 +21,8 @@ export interface Child extends AsyncDisposable {
   stderr(): string;
   /** Resolves once the standard output matches; throws with all output when it ends before. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
+  /** The same of the standard error, which has to match so often. */
+  logged(pattern: RegExp, count?: number): Promise<void>;
   /** Sends a signal, by default SIGTERM. */
   signal(name?: Deno.Signal): void;
   /** The exit code, once the process has ended by itself. */
@@ -69,6 +71,12 @@ export function startChild(args: readonly string[], options: ChildOptions = {}):
         if (match !== null) return match;
       }
       throw new Error(`It ended without printing ${pattern}:\n${stdout.text()}${stderr.text()}`);
+    },
+    async logged(pattern, count = 1) {
+      for await (const text of stderr.growth()) {
+        if (text.split(pattern).length > count) return;
+      }
+      throw new Error(`It ended without ${count} × ${pattern}:\n${stdout.text()}${stderr.text()}`);
     },
     signal: (name = "SIGTERM") => process.kill(name),
     ended,

@@ -118,7 +118,7 @@ Deno.test("a new connection was refused while the service drained", async () => 
   const app: Listenable = {
     ...emptyApp,
     fetch: () => new Response(null, { status: isDraining ? 503 : 200 }),
-    drain: () => void (isDraining = true),
+    announceStop: () => void (isDraining = true),
   };
   const server = listen(app, { port: 0, drainMs: 5_000 }, runtime);
   const firstLine = async () => {
@@ -138,6 +138,81 @@ Deno.test("a new connection was refused while the service drained", async () => 
   await stopped;
   await assertRejects(firstLine, Deno.errors.ConnectionRefused);
 });
+
+Deno.test("the client of a stream that ended by a stop was refused its next one on that connection", async () => {
+  const { clock, advance } = handClock();
+  const runtime = { ...systemRuntime(() => {}), clock };
+  let stream: ReadableStreamDefaultController<Uint8Array>;
+  const app: Listenable = {
+    ...emptyApp,
+    fetch: () =>
+      new Response(
+        new ReadableStream<Uint8Array>({
+          start(controller) {
+            stream = controller;
+            controller.enqueue(new TextEncoder().encode("begun"));
+          },
+        }),
+      ),
+    drain() {
+      stream.enqueue(new TextEncoder().encode("ended"));
+      stream.close();
+    },
+  };
+  const server = listen(app, { port: 0, drainMs: 1_000 }, runtime);
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+  const text = connectionText(connection);
+  await connection.write(new TextEncoder().encode("GET / HTTP/1.1\r\nhost: x\r\n\r\n"));
+  assertStringIncludes(await text.until("begun"), "200 OK");
+  const stopped = server.stop();
+  advance(999);
+  assertEquals(text.sofar().includes("ended"), false);
+  advance(1);
+  // The connection ends with the stream, and not at the end of the stop alone.
+  assertMatch(await text.toEnd(), /ended\r\n0\r\n\r\n$/);
+  await stopped;
+});
+
+Deno.test("answers while the service drains ask their clients to end the connection", async () => {
+  const { clock, advance } = handClock();
+  const runtime = { ...systemRuntime(() => {}), clock };
+  const server = listen(
+    { ...emptyApp, fetch: () => Response.redirect("http://x/") },
+    { port: 0, drainMs: 1_000 },
+    runtime,
+  );
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+  const text = connectionText(connection);
+  const request = new TextEncoder().encode("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+  await connection.write(request);
+  assertEquals(/connection: close/i.test(await text.until("\r\n\r\n")), false);
+  const stopped = server.stop();
+  await connection.write(request);
+  assertMatch(await text.until("close\r\n"), /302 Found[^]*302 Found[^]*\r\nconnection: close/i);
+  advance(1_000);
+  await stopped;
+});
+
+function connectionText(connection: Deno.TcpConn) {
+  let text = "";
+  const read = async () => {
+    const bytes = new Uint8Array(4_096);
+    const length = await connection.read(bytes);
+    if (length !== null) text += new TextDecoder().decode(bytes.subarray(0, length));
+    return length !== null;
+  };
+  return {
+    sofar: () => text,
+    async until(part: string) {
+      while (!text.includes(part) && await read());
+      return text;
+    },
+    async toEnd() {
+      while (await read());
+      return text;
+    },
+  };
+}
 
 Deno.test("an IPv6 address is in brackets in a URL", () => {
   assertEquals(urlOf("::1", 80), "http://[::1]:80");

@@ -18,6 +18,7 @@ const app: Listenable = {
     const endless = new ReadableStream({ start: (c) => c.enqueue(new Uint8Array(1)) });
     return Promise.resolve(new Response(path === "/stream" ? endless : "ok"));
   },
+  announceStop: () => console.log("announced"),
   drain: () => console.log("drained"),
   close: () => Promise.resolve(),
 };

@@ -32,7 +32,7 @@ Deno.test("a process that was replaced refused new connections at once", async (
   await using child = startChild([processFile, "20000"]);
   const [, url = ""] = await child.printed(/^url (.*)$/m);
   child.signal("SIGTERM");
-  await child.printed(/drained/);
+  await child.printed(/announced/);
   assertEquals(await (await fetch(`${url}/`)).text(), "ok");
   assertEquals(await child.ended(), 0, child.stderr());
 });

@@ -8,14 +8,17 @@ import { testPostgres, testUnless } from "./skip.ts";
 export type OpenTestDriver = (options?: PostgresOptions, search?: string) => Promise<Driver>;
 
 /** A test over the URL of a Postgres database, which is removed at its end. */
-export function testOnPostgres(name: string, work: (url: string) => Promise<void>): void {
+export function testOnPostgres(
+  name: string,
+  work: (url: string, test: Deno.TestContext) => Promise<void>,
+): void {
   const server = testPostgres();
   const missing = "missing" in server ? server.missing : null;
-  testUnless(missing, `postgres: ${name}`, async () => {
+  testUnless(missing, `postgres: ${name}`, async (test) => {
     if ("missing" in server) throw new Error(server.missing);
     const scratch = await createScratchDatabase(server.url);
     try {
-      await work(scratch.url);
+      await work(scratch.url, test);
     } finally {
       await scratch.drop();
     }

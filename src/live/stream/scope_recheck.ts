@@ -42,15 +42,20 @@ interface Entry {
  */
 export class ScopeRecheck {
   readonly #runtime: Pick<Runtime, "observe" | "clock">;
+  readonly #currentUser: (user: User | null) => User | null;
   /**
    * By the user object of the middleware: two that share an id may be granted different rows. The
    * callers without a user are granted the same ones.
    */
   readonly #entries = new Map<User | null, Map<string, Entry>>();
 
-  /** Begins without holders. */
-  constructor(runtime: Pick<Runtime, "observe" | "clock">) {
+  /** Begins without holders. `currentUser` gives the user of a credential as it is now. */
+  constructor(
+    runtime: Pick<Runtime, "observe" | "clock">,
+    currentUser: (user: User | null) => User | null,
+  ) {
     this.#runtime = runtime;
+    this.#currentUser = currentUser;
   }
 
   /** Adds a holder that was granted `rows`. */
@@ -82,7 +87,16 @@ export class ScopeRecheck {
 
   /** Checks all grants again, a few at a time. */
   async recheck(): Promise<void> {
-    const waiting = [...this.#entries.values()].flatMap((own) => [...own.values()]).values();
+    await this.#checkAll([...this.#entries.values()].flatMap((own) => [...own.values()]));
+  }
+
+  /** Checks the grants of one credential again, whose user has changed. */
+  async recheckUser(user: User): Promise<void> {
+    await this.#checkAll([...this.#entries.get(user)?.values() ?? []]);
+  }
+
+  async #checkAll(entries: readonly Entry[]): Promise<void> {
+    const waiting = entries.values();
     const checkNext = async () => {
       for (const entry of waiting) await this.#check(entry);
     };
@@ -91,10 +105,13 @@ export class ScopeRecheck {
 
   async #check(entry: Entry): Promise<void> {
     try {
-      const { resource } = entry.request;
+      const { request } = entry;
+      const { resource } = request;
       const tooLate = () => new Error(`The scope of ${resource} took over ${maxMs} ms`);
       const limit = deadline(maxMs, this.#runtime.clock, tooLate);
-      const grant = await limit.within(grantNow(entry.request));
+      const grant = await limit.within(
+        grantNow({ ...request, user: this.#currentUser(request.user) }),
+      );
       const scope = canonicalFilterText(grant?.rows ?? noRows);
       if (scope === entry.scope) return;
       entry.scope = scope;

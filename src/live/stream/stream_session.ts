@@ -1,6 +1,8 @@
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Grant } from "../../auth/authorize.ts";
+import type { User } from "../../auth/user.ts";
 import { noRows } from "../../filter/filter.ts";
+import type { CredentialRecheck } from "./credential_recheck.ts";
 import { liveQueryKey } from "../live_query.ts";
 import type { LiveStream } from "./live_stream.ts";
 import type { StreamSlot } from "./stream_quota.ts";
@@ -37,10 +39,13 @@ export class StreamSession implements ScopeHolder {
   /** The rows and the view by the present grants. */
   #grantedView: Pick<GrantedRequest, "scope" | "view"> | null;
   readonly #related: readonly RelatedScopeHolder[];
+  /** As the request had it. */
+  readonly #user: User | null;
 
   constructor(request: StreamRequest, stream: LiveStream, options: StreamSessionOptions) {
     const { view: { rights } } = request;
     this.stream = stream;
+    this.#user = request.user;
     this.slot = options.slot;
     this.endsAt = options.endsAt;
     this.expiresAt = options.expiresAt;
@@ -55,8 +60,9 @@ export class StreamSession implements ScopeHolder {
       : rights.map((_right, index) => new RelatedScopeHolder(this, index));
   }
 
-  /** Has all its grants checked from time to time. */
-  watch(scopes: ScopeRecheck): void {
+  /** Has its credential and all its grants checked from time to time. */
+  watch(scopes: ScopeRecheck, credentials: CredentialRecheck): void {
+    credentials.add(this.#user, this);
     const granted = this.#request;
     if (granted === null) return;
     scopes.add(granted, granted.scope, this);
@@ -67,7 +73,8 @@ export class StreamSession implements ScopeHolder {
   }
 
   /** The opposite of {@link watch}. */
-  unwatch(scopes: ScopeRecheck): void {
+  unwatch(scopes: ScopeRecheck, credentials: CredentialRecheck): void {
+    credentials.remove(this.#user, this);
     const granted = this.#request;
     if (granted === null) return;
     scopes.remove(granted, this);

@@ -1,3 +1,4 @@
+import type { Credentials } from "../../auth/credentials.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import type { Driver } from "../../db/driver.ts";
 import { openChangeLog } from "../../db/changes/open_change_log.ts";
@@ -17,6 +18,9 @@ export interface LiveHubsOptions {
   /** Keyed by the driver that the configuration names. */
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
   readonly limits: StreamQuotaLimits;
+  readonly credentials: Pick<Credentials, "of">;
+  /** How often the credentials of open streams are read again. */
+  readonly recheckMs: number;
   /** How long one query of a stream may run. */
   readonly queryTimeoutMs: number;
   readonly runtime: Runtime;
@@ -73,11 +77,13 @@ export class LiveHubs {
     { driver, changes }: ChangeRecording,
     tables: ReadonlySet<TableInfo>,
   ): Promise<void> {
-    const { runtime, queryTimeoutMs } = this.#options;
+    const { runtime, queryTimeoutMs, credentials, recheckMs } = this.#options;
     const hub = new LiveHub({
       openLog: () => openChangeLog({ driver, tables, changes, runtime }),
       matcher: createMatcher(driver, runtime),
       runtime,
+      credentials,
+      recheckMs,
       limits: { ...liveLimits, queryTimeoutMs },
       excluded: changes.exclude,
       quota: this.#quota,

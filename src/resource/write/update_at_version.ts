@@ -2,9 +2,9 @@ import { and, comparison } from "../../filter/filter.ts";
 import { equalOperator } from "../../filter/operators/value_operators.ts";
 import type { Assignments } from "../../plan/plan.ts";
 import type { Row } from "../../schema/table_info.ts";
-import { transact } from "../../db/transact.ts";
 import { integerVersionOf } from "../http/etag.ts";
 import type { OperationCall, WriteCall } from "../operation.ts";
+import { inTransaction } from "./in_transaction.ts";
 import { type RowTarget, writableTarget } from "./row_target.ts";
 import { nextVersion } from "./row_version.ts";
 import { updateReturning } from "./update_row.ts";
@@ -21,7 +21,7 @@ export async function updateAtVersion(
   write: WriteCall & Pick<OperationCall<Row>, "record">,
 ): Promise<Row | null> {
   const { resource, grant, record } = write;
-  const { etag, hooks, driver, runtime } = resource;
+  const { etag, hooks } = resource;
   const field = etag?.versionField ?? null;
   if (field === null || etag === null || etag.updatedAtField !== null || record !== null) {
     return null;
@@ -36,9 +36,8 @@ export async function updateAtVersion(
     comparison(equalOperator, field, [version]),
   );
   const counted = new Map([...set, [field, next]]);
-  return await transact(
-    driver,
-    runtime,
+  return await inTransaction<Row | null>(
+    { ...write, record: null },
     (connection) => updateReturning(where, counted, resource, connection),
     { isLoneStatement: true },
   );

@@ -83,6 +83,8 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
     matcher: limitedMatcher(fault.matcher?.(matcher) ?? matcher, semaphore),
     runtime,
     limits,
+    credentials: { of: () => null },
+    recheckMs: 5_000,
     excluded: new Set(),
     groupMemory: new GroupMemory(limits.groupMemory),
     quota: new StreamQuota({ maxPerUser: 1_000, maxPerAddress: 1_000 }),

@@ -1,0 +1,50 @@
+/**
+ * Who the users are: authenticators for JSON Web Tokens, API keys and accounts with a password, and
+ * the seam for your own.
+ *
+ * @module
+ */
+export type {
+  Authenticator,
+  AuthenticatorDefinition,
+  Identification,
+  Router,
+} from "../src/auth/authenticator.ts";
+export { passwordAuth } from "../src/identity/accounts/password_auth.ts";
+export { type NewUserRow, type UserRow, usersTable } from "../src/identity/accounts/users_table.ts";
+export type {
+  AccountGateOptions,
+  CaptchaRequired,
+  LinkOptions,
+  LoginCaptchaOptions,
+  LoginFacts,
+  LoginOptions,
+  PasswordAuthOptions,
+  PasswordOptions,
+  PasswordResetOptions,
+  RefusePassword,
+  SessionOptions,
+  SignupOptions,
+  UserColumn,
+  UserColumnOptions,
+  UsersOptions,
+  UserTable,
+} from "../src/identity/accounts/password_auth_options.ts";
+export type { Mail, MailKind, SendMail } from "../src/identity/accounts/mails.ts";
+export type { PasswordHasher, ScryptCost } from "../src/identity/accounts/passwords.ts";
+export type { SessionCookieOptions } from "../src/identity/sessions/session_cookie.ts";
+export { jwtAuth } from "../src/identity/jwt/jwt_auth.ts";
+export type {
+  Claims,
+  JwtAlgorithm,
+  JwtAuthOptions,
+  PublicKey,
+  UserOfClaims,
+} from "../src/identity/jwt/jwt_auth_options.ts";
+export {
+  apiKeyAuth,
+  type ApiKeyAuthOptions,
+  type UserOfKey,
+} from "../src/identity/keys/api_key_auth.ts";
+export { type ApiKey, ApiKeys, type NewApiKey } from "../src/identity/keys/api_keys.ts";
+export type { AccountPowOptions } from "../src/guard/account_protection.ts";

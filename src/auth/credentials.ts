@@ -1,0 +1,48 @@
+import { type MaybePromise, then } from "../runtime/maybe_promise.ts";
+import type { Authenticator, Identification } from "./authenticator.ts";
+import type { User } from "./user.ts";
+
+/** The credentials of an app's requests: who sends them, and for how long that is so. */
+export interface Credentials {
+  /**
+   * Identifies the sender of a request by the first authenticator that recognizes a credential; null
+   * for none. Throws or rejects with a 401 for a credential that is wrong.
+   */
+  identify(request: Request): MaybePromise<User | null>;
+  /** The credential by which a user was identified; null where it cannot end by itself. */
+  of(user: User): Identification | null;
+}
+
+/** Makes the credentials of an app from its authenticators, which are asked in this order. */
+export function createCredentials(
+  authenticators: readonly Authenticator[],
+  parseUser: (value: unknown) => User | null,
+): Credentials {
+  const ending = new WeakMap<User, Identification>();
+
+  function accepted(identification: Identification): User | null {
+    const user = parseUser(identification.user);
+    const ends = identification.expiresAt !== undefined || identification.renew !== undefined;
+    if (user !== null && ends) ending.set(user, identification);
+    return user;
+  }
+
+  function identifyFrom(start: number, request: Request): MaybePromise<User | null> {
+    for (let index = start; index < authenticators.length; index++) {
+      const found = authenticators[index]?.identify(request) ?? null;
+      if (found instanceof Promise) {
+        return then(
+          found,
+          (one) => one === null ? identifyFrom(index + 1, request) : accepted(one),
+        );
+      }
+      if (found !== null) return accepted(found);
+    }
+    return null;
+  }
+
+  return {
+    identify: (request) => identifyFrom(0, request),
+    of: (user) => ending.get(user) ?? null,
+  };
+}

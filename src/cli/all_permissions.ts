@@ -1,0 +1,9 @@
+/** Whether this process has all permissions, as children need that run with `-A`. */
+export function hasAllPermissions(): boolean {
+  return permissions.every((name) => {
+    const { state, partial } = Deno.permissions.querySync({ name });
+    return state === "granted" && !partial;
+  });
+}
+
+const permissions = ["read", "write", "net", "env", "sys", "run", "ffi"] as const;

@@ -1,0 +1,62 @@
+import { type ListenOptions, readListenOptions } from "../listener.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { defaultStore } from "./account_arguments.ts";
+import type { ServeCommand } from "./arguments.ts";
+import { decideCliRights } from "./cli_rights.ts";
+import type { CliService } from "./cli_service.ts";
+import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
+
+/** What a service of the command line is prepared with. */
+export interface Preparation {
+  readonly runtime: Runtime;
+  /** For requests that need one. */
+  readonly token: string;
+  /** The store of several workers, where no configuration names one. */
+  readonly kv?: string;
+}
+
+/**
+ * Prepares what the command serves: a configuration file, a database or the demonstration. Throws an
+ * Error of one sentence for what cannot be served.
+ */
+export async function prepareService(
+  command: ServeCommand,
+  { runtime, token, kv }: Preparation,
+): Promise<CliService> {
+  const { database } = command;
+  const path = command.config ?? (database === null ? await findConfiguration() : null);
+  if (path !== null) {
+    if (command.public) {
+      throw new Error(`Cannot serve ${path} with --public: a configuration has its own auth`);
+    }
+    const config = await loadConfiguration(path);
+    return {
+      config: { runtime, ...config },
+      subject: path,
+      rights: null,
+      exampleQuery: "?limit=3",
+    };
+  }
+  const rights = decideCliRights({
+    host: addressOf(command, {}).host,
+    public: command.public,
+    // The demonstration is in memory, so that it needs no --write, only the token.
+    writable: command.write || database === null,
+  }, token);
+  if (database === null) {
+    const { serveDemonstration } = await import("./serve_demonstration.ts");
+    return await serveDemonstration(rights, runtime);
+  }
+  const { serveDatabase } = await import("./serve_database.ts");
+  const accountsIn = command.users ? command.kv ?? defaultStore : undefined;
+  return await serveDatabase(database, { rights, runtime, kv, accountsIn });
+}
+
+/** Where the service listens: the options of the command come before those of a configuration. */
+export function addressOf(
+  command: ServeCommand,
+  config: ListenOptions,
+): { readonly host: string; readonly port: number } {
+  const { host, port } = config;
+  return readListenOptions({ host: command.host ?? host, port: command.port ?? port });
+}

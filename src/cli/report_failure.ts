@@ -1,0 +1,22 @@
+import { DatabaseError } from "../db/database_error.ts";
+
+/**
+ * Prints why the service does not run, and returns the exit code: `exitCode` for a mistake of the
+ * user's, which a plain Error is about and shows in one sentence; any other error is a fault of this
+ * program, and shows its stack.
+ */
+export function reportFailure(error: unknown, exitCode: number): number {
+  const isMistake = error instanceof DatabaseError ||
+    (error instanceof Error && error.constructor === Error);
+  console.error(isMistake ? messageOf(error) : Deno.inspect(error));
+  return isMistake ? exitCode : 1;
+}
+
+function messageOf(error: Error): string {
+  if (error.cause instanceof Deno.errors.AddrInUse) {
+    return `${error.message}; try --port 0, which takes a free one`;
+  }
+  if (!(error instanceof DatabaseError)) return error.message;
+  const reason = error.cause instanceof Error ? error.cause.message : error.kind;
+  return `Cannot use the database: ${reason}`;
+}

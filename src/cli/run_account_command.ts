@@ -1,0 +1,217 @@
+import type { ServiceConfig } from "../config.ts";
+import { openDatabase } from "../db/open_database.ts";
+import { type Account, type Accounts, normalEmail } from "../identity/accounts/account.ts";
+import {
+  type Administration,
+  passwordAuth,
+  type PasswordAuthDefinition,
+} from "../identity/accounts/password_auth.ts";
+import { type ApiKey, ApiKeys } from "../identity/keys/api_keys.ts";
+import { platformOpenKv } from "../kv/deno_kv.ts";
+import { type AppStore, openKeyValueStore } from "../kv/open_key_value_store.ts";
+import { encodeBase64url } from "../protocol/byte_text.ts";
+import { consoleObserver } from "../runtime/console_observer.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { systemRuntime } from "../runtime/system_runtime.ts";
+import { instantOf } from "../schema/instant.ts";
+import { type AccountCommand, defaultStore, type KeysCommand } from "./account_arguments.ts";
+import type { UsersCommand } from "./account_arguments.ts";
+import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
+import { reportFailure } from "./report_failure.ts";
+
+/** Runs a command for API keys or accounts; returns the exit code. */
+export async function runAccountCommand(command: AccountCommand): Promise<number> {
+  const runtime = systemRuntime(consoleObserver());
+  try {
+    const config = await configurationOf(command);
+    await withStore(
+      config?.kv ?? command.kv ?? defaultStore,
+      runtime,
+      (store) =>
+        command.kind === "keys"
+          ? runKeys(command, new ApiKeys(store.need("API keys"), runtime), runtime)
+          : withAccounts(
+            config,
+            { store, runtime },
+            (opened) => runUsers(command, opened, runtime),
+          ),
+    );
+    return 0;
+  } catch (error) {
+    return reportFailure(error, 1);
+  }
+}
+
+/** The configuration that the accounts belong to; null where `--kv` names their store. */
+async function configurationOf({ kv, config }: AccountCommand): Promise<ServiceConfig | null> {
+  if (kv !== null && config !== null) {
+    throw new Error("Give --kv or --config, not both: a configuration names its own store");
+  }
+  const path = config ?? (kv === null ? await findConfiguration() : null);
+  return path === null ? null : await loadConfiguration(path);
+}
+
+async function withStore(
+  option: ServiceConfig["kv"],
+  runtime: Runtime,
+  work: (store: AppStore) => Promise<void>,
+): Promise<void> {
+  if (typeof option === "string" && (option === ":memory:" || platformOpenKv() === undefined)) {
+    throw new Error(
+      "Cannot change accounts or API keys: the key-value store is the memory of the service",
+    );
+  }
+  const store = await openKeyValueStore(option, runtime);
+  try {
+    await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** The accounts of the configuration, or those in the store of the command line's service. */
+async function withAccounts(
+  config: ServiceConfig | null,
+  { store, runtime }: { readonly store: AppStore; readonly runtime: Runtime },
+  work: (opened: Administration) => Promise<void>,
+): Promise<void> {
+  const definition = config === null
+    ? passwordAuth({ users: "kv" })
+    : config.auth?.use?.find(({ name }) => name === "passwordAuth");
+  if (definition === undefined || !isAdministered(definition)) {
+    throw new Error("Cannot change accounts: the configuration has no passwordAuth in auth.use");
+  }
+  const db = config?.db ?? await openDatabase("sqlite::memory:");
+  try {
+    await work(await definition.openAdministration({ store, db, runtime }));
+  } finally {
+    await db.close();
+  }
+}
+
+function isAdministered(definition: object): definition is PasswordAuthDefinition {
+  return "openAdministration" in definition;
+}
+
+async function runKeys(
+  { action }: KeysCommand,
+  keys: ApiKeys,
+  { clock }: Pick<Runtime, "clock">,
+): Promise<void> {
+  switch (action.verb) {
+    case "create": {
+      const { name, userId, scopes, expireInMs } = action;
+      const expiresAt = expireInMs === null ? null : clock.now() + expireInMs;
+      const { text } = await keys.create({ name, userId, scopes, expiresAt });
+      // The key alone on the standard output, so that it can be piped into a secret store.
+      console.log(text);
+      console.error("This key is shown once only. Send it in the header X-API-Key.");
+      return;
+    }
+    case "list":
+      return printTable(
+        ["id", "name", "scopes", "user", "expires", "last used"],
+        await keyRows(keys),
+      );
+    case "revoke":
+      if (await keys.revoke(action.id)) return console.error(`Revoked ${action.id}`);
+      throw new Error(`Cannot revoke ${action.id}: there is no such key (see keys list)`);
+  }
+}
+
+async function keyRows(keys: ApiKeys): Promise<readonly (readonly string[])[]> {
+  const moment = (at: number | null, none: string) => at === null ? none : instantOf(at);
+  return (await keys.list()).map(({ id, name, scopes, userId, expiresAt, lastUsedAt }: ApiKey) => [
+    ...[id, name, scopes.join(","), userId ?? ""],
+    ...[moment(expiresAt, "never"), moment(lastUsedAt, "never")],
+  ]);
+}
+
+async function runUsers(
+  { action }: UsersCommand,
+  opened: Administration,
+  runtime: Runtime,
+): Promise<void> {
+  const { accounts } = opened;
+  switch (action.verb) {
+    case "add":
+      return await addUser(action, opened, runtime);
+    case "list": {
+      const rows: string[][] = [];
+      for await (const { id, email, name, roles, isDisabled } of allAccounts(accounts)) {
+        rows.push([id, email, name ?? "", roles.join(","), isDisabled ? "disabled" : ""]);
+      }
+      return printTable(["id", "email", "name", "roles", ""], rows);
+    }
+    case "role": {
+      const { id, email } = await requireAccount(action.email, accounts);
+      await accounts.change(id, { roles: action.roles });
+      return console.error(`${email} has ${action.roles.join(", ") || "no role"} now`);
+    }
+    case "disable":
+    case "enable": {
+      const { id, email } = await requireAccount(action.email, accounts);
+      await accounts.change(id, { isDisabled: action.verb === "disable" });
+      return console.error(`${email} is ${action.verb}d`);
+    }
+  }
+}
+
+async function addUser(
+  action: Extract<UsersCommand["action"], { readonly verb: "add" }>,
+  { accounts, passwords }: Administration,
+  { random }: Pick<Runtime, "random">,
+): Promise<void> {
+  const email = requireEmail(action.email);
+  const { name, roles, readsPassword } = action;
+  const password = readsPassword ? await firstLine() : encodeBase64url(random.bytes(15));
+  if (password === "") {
+    throw new Error("Cannot add the account: the standard input has no password");
+  }
+  const passwordHash = await passwords.hash(password, "");
+  if (await accounts.add({ email, name, roles, passwordHash }) === null) {
+    throw new Error(`Cannot add the account: ${email} has one`);
+  }
+  console.error(`Added ${email}`);
+  if (readsPassword) return;
+  console.error("Its password is shown once only:");
+  console.log(password);
+}
+
+async function firstLine(): Promise<string> {
+  const [line = ""] = (await new Response(Deno.stdin.readable).text()).split(/\r?\n/);
+  return line;
+}
+
+async function requireAccount(given: string, accounts: Accounts): Promise<Account> {
+  const email = requireEmail(given);
+  const account = await accounts.findByEmail(email);
+  if (account !== null) return account;
+  throw new Error(`There is no account of ${email} (see users list)`);
+}
+
+function requireEmail(given: string): string {
+  const email = normalEmail(given);
+  if (email !== null) return email;
+  throw new Error(`"${given}" is no e-mail address`);
+}
+
+async function* allAccounts(accounts: Accounts): AsyncIterable<Account> {
+  for (let after: string | null = null;;) {
+    const page: readonly Account[] = await accounts.list(after, pageSize);
+    yield* page;
+    after = page.at(-1)?.id ?? null;
+    if (page.length < pageSize || after === null) return;
+  }
+}
+
+const pageSize = 500;
+
+/** Names are input: a control character could rewrite the terminal. */
+function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
+  const shown = [head, ...rows].map((row) => row.map((cell) => cell.replace(/\p{Cc}/gu, "\ufffd")));
+  const widths = head.map((_, index) => Math.max(...shown.map((row) => row[index]?.length ?? 0)));
+  for (const row of shown) {
+    console.log(row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join("  ").trimEnd());
+  }
+}

@@ -1,0 +1,51 @@
+import { type App, createApp } from "../app.ts";
+import { DatabaseError } from "../db/database_error.ts";
+import type { Server } from "../listener.ts";
+import { banner, type BannerFacts } from "./banner.ts";
+import type { CliService } from "./cli_service.ts";
+import { reportFailure } from "./report_failure.ts";
+
+/** A service of the command line with its app. */
+export interface OpenService {
+  readonly service: CliService;
+  readonly app: App;
+}
+
+/** Opens the app of a service that is prepared. */
+export async function openService(service: CliService): Promise<OpenService> {
+  return { service, app: await createApp(service.config) };
+}
+
+/** The banner of a service, at the address where clients reach it. */
+export function bannerOf(
+  { service, app }: OpenService,
+  start: Pick<BannerFacts, "version" | "host" | "port">,
+): string {
+  const { subject, rights, accountsIn, exampleQuery } = service;
+  const paths = app.resources.map((resource) => resource.url);
+  const example = paths[0] === undefined ? "/healthz" : paths[0] + exampleQuery;
+  return banner({ ...start, subject, paths, rights, accountsIn, example });
+}
+
+/**
+ * Opens and serves a service until it is stopped; returns the exit code of the process, and prints
+ * why it did not start.
+ */
+export async function runService(
+  open: () => Promise<OpenService>,
+  serve: (opened: OpenService) => Promise<Server>,
+): Promise<number> {
+  let opened: OpenService;
+  try {
+    opened = await open();
+  } catch (error) {
+    return reportFailure(error, error instanceof DatabaseError ? 1 : 2);
+  }
+  try {
+    const server = await serve(opened);
+    await server.finished;
+    return 0;
+  } catch (error) {
+    return reportFailure(error, 1);
+  }
+}

@@ -1,0 +1,25 @@
+/** A signal that stops a process and its children. */
+export type StopSignal = "SIGTERM" | "SIGINT";
+
+/**
+ * Calls `stop` when this process shall end, which has children: with the signal, and whether the
+ * children have received it as well. Returns the function that ends that.
+ */
+export function onStopSignals(
+  stop: (signal: StopSignal, reachedChildren: boolean) => void,
+): () => void {
+  const terminate = () => stop("SIGTERM", false);
+  // A terminal interrupts all processes, and a second signal means an immediate stop.
+  const interrupt = () => stop("SIGINT", Deno.stdin.isTerminal());
+  // A file watcher (`--watch`) ends the program, but not its process.
+  globalThis.addEventListener("unload", terminate);
+  Deno.addSignalListener("SIGINT", interrupt);
+  if (hasTerminate) Deno.addSignalListener("SIGTERM", terminate);
+  return () => {
+    globalThis.removeEventListener("unload", terminate);
+    Deno.removeSignalListener("SIGINT", interrupt);
+    if (hasTerminate) Deno.removeSignalListener("SIGTERM", terminate);
+  };
+}
+
+const hasTerminate = Deno.build.os !== "windows";

@@ -1,0 +1,22 @@
+/**
+ * Passes the bytes of two connections to each other until both directions have ended. A direction
+ * that is slow is read no faster, and the end of one leaves the other open. Closes neither; rejects
+ * where one of them breaks.
+ */
+export async function passBytes(left: Deno.TcpConn, right: Deno.TcpConn): Promise<void> {
+  for (const connection of [left, right]) connection.setNoDelay(true);
+  await Promise.all([copy(left, right), copy(right, left)]);
+}
+
+async function copy(from: Deno.TcpConn, to: Deno.TcpConn): Promise<void> {
+  const chunk = new Uint8Array(chunkBytes);
+  for (let size = await from.read(chunk); size !== null; size = await from.read(chunk)) {
+    for (let written = 0; written < size;) {
+      written += await to.write(chunk.subarray(written, size));
+    }
+  }
+  await to.closeWrite();
+}
+
+/** Two of them for each connection. */
+const chunkBytes = 16 * 1024;

@@ -1,0 +1,129 @@
+import { canReusePorts } from "../../listener.ts";
+
+/**
+ * Chooses which of the sockets that share a port get new connections (`SO_REUSEPORT`), by a program
+ * that the kernel runs for each of them (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)). A socket that is
+ * closed resets what waits in its queue; one that has been left out for a while has an empty queue.
+ */
+export interface PortFilter {
+  /**
+   * Leaves out the socket with this index among so many: they are in the order in which they began
+   * to listen, and where one is closed, the last takes its place. Throws where the kernel refuses.
+   */
+  leaveOut(index: number, count: number): void;
+  /** Every socket gets connections again, also those that are added. */
+  leaveOutNone(): void;
+}
+
+/** Makes the filter of a port on which this process listens. Throws where it does not. */
+export function openPortFilter(port: number): PortFilter {
+  const descriptor = listenerOf(port);
+  return {
+    leaveOut: (index, count) => attach(descriptor, allBut(index, count)),
+    leaveOutNone: () => attach(descriptor, byHash),
+  };
+}
+
+/** Why the connections of a port cannot be filtered here; null where they can. */
+export function whyNoPortFilter(): string | null {
+  if (Deno.build.os !== "linux") return "only that of Linux does";
+  if (!canReusePorts()) return "Deno runs without --unstable-net";
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0, reusePort: true });
+  try {
+    openPortFilter(listener.addr.port).leaveOutNone();
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    listener.close();
+  }
+}
+
+/** Sets the program of all sockets that share the port of this one. Throws where the kernel refuses. */
+function attach(descriptor: number, program: BpfProgram): void {
+  const code = encode(program);
+  // A `struct sock_fprog`: the length, and where the instructions are.
+  const option = new DataView(new ArrayBuffer(16));
+  option.setUint16(0, program.length, true);
+  option.setBigUint64(8, BigInt(Deno.UnsafePointer.value(Deno.UnsafePointer.of(code))), true);
+  const libc = Deno.dlopen("libc.so.6", {
+    setsockopt: { parameters: ["i32", "i32", "i32", "buffer", "u32"], result: "i32" },
+  });
+  const { buffer, byteLength } = option;
+  const result = libc.symbols.setsockopt(descriptor, solSocket, attachProgram, buffer, byteLength);
+  libc.close();
+  if (result !== 0) throw new Error("the kernel refuses to filter the connections of the port");
+}
+
+/** `SOL_SOCKET` and `SO_ATTACH_REUSEPORT_CBPF`, on all processors that Deno runs on. */
+const [solSocket, attachProgram] = [1, 51];
+
+/** Instructions of classic BPF: the code, how many to skip where it holds and where not, its value. */
+type BpfProgram = readonly (readonly [code: number, then: number, otherwise: number, k: number])[];
+
+/** An index that no socket has: the kernel then chooses by the hash of the addresses. */
+const byHash: BpfProgram = [[0x06, 0, 0, 0xffff_ffff]];
+
+/** One of all but the last, at random, and the last in place of the one that is left out. */
+function allBut(index: number, count: number): BpfProgram {
+  const [last, random] = [count - 1, 0xffff_f038];
+  return [
+    [0x20, 0, 0, random], // load SKF_AD_RANDOM
+    [0x94, 0, 0, last], // modulo
+    [0x15, 0, 1, index], // equal?
+    [0x06, 0, 0, last], // return the constant
+    [0x16, 0, 0, 0], // return what was loaded
+  ];
+}
+
+function encode(program: BpfProgram): Uint8Array<ArrayBuffer> {
+  const view = new DataView(new ArrayBuffer(program.length * 8));
+  program.forEach(([code, then, otherwise, k], index) => {
+    view.setUint16(index * 8, code, true);
+    view.setUint8(index * 8 + 2, then);
+    view.setUint8(index * 8 + 3, otherwise);
+    view.setUint32(index * 8 + 4, k, true);
+  });
+  return new Uint8Array(view.buffer);
+}
+
+/** The descriptor of the socket by which this process listens on the port: Deno does not give it. */
+function listenerOf(port: number): number {
+  const sockets = new Set(["tcp", "tcp6"].flatMap((family) => listenersOn(port, family)));
+  for (const { name } of Deno.readDirSync("/proc/self/fd")) {
+    if (sockets.has(linkOf(`/proc/self/fd/${name}`))) return Number(name);
+  }
+  throw new Error(`this process does not listen on port ${port}`);
+}
+
+/** The sockets that listen on the port, as the links of their descriptors show them (proc(5)). */
+function listenersOn(port: number, family: string): readonly string[] {
+  const hex = port.toString(16).toUpperCase().padStart(4, "0");
+  return readIfThere(`/proc/self/net/${family}`).split("\n").flatMap((line) => {
+    const [, local = "", , state, , , , , , inode] = line.trim().split(/\s+/);
+    return state === listening && local.endsWith(`:${hex}`) ? [`socket:[${inode}]`] : [];
+  });
+}
+
+/** `TCP_LISTEN`. */
+const listening = "0A";
+
+/** Empty for a family that the kernel does not have. */
+function readIfThere(path: string): string {
+  try {
+    return Deno.readTextFileSync(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return "";
+    throw error;
+  }
+}
+
+/** Empty where the descriptor has been closed since the folder was read. */
+function linkOf(path: string): string {
+  try {
+    return Deno.readLinkSync(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return "";
+    throw error;
+  }
+}

@@ -1,0 +1,106 @@
+import { cannotListen } from "../../listener.ts";
+import { sleep } from "../../runtime/event_loop.ts";
+import type { Observer } from "../../runtime/observation.ts";
+import type { Balancer } from "./balancer.ts";
+import { passBytes } from "./pass_bytes.ts";
+import type { WorkerProcess } from "./worker_process.ts";
+
+/**
+ * The balancer where this process accepts the connections, and passes the bytes of each to the
+ * worker that has the fewest. The worker knows the client before its bytes arrive. Throws where the
+ * port is taken.
+ */
+export function proxyBalancer(host: string, port: number, observe: Observer): Balancer {
+  const listener = listenOn(host, port);
+  const shown = { host, port: listener.addr.port };
+  const targets = new Map<WorkerProcess, Target>();
+  let isFinishing = false;
+  let isClosed = false;
+
+  async function acceptAll(): Promise<void> {
+    while (!isClosed) {
+      try {
+        const client = await listener.accept();
+        // What fails is the connection: one of its two sides has left.
+        serve(client).catch(() => null).finally(() => client.close());
+      } catch (error) {
+        if (isClosed) return;
+        // This process has no descriptor left; clients wait in the queue.
+        observe({ kind: "listener_failed", error, retryInMs });
+        await sleep(retryInMs);
+      }
+    }
+  }
+
+  async function serve(client: Deno.TcpConn): Promise<void> {
+    for (const target of [...targets.values()].sort((left, right) => left.open - right.open)) {
+      target.open++;
+      try {
+        using connection = await connectTo(target.port);
+        if (connection === null) continue;
+        const { hostname } = client.remoteAddr;
+        await target.worker.note(connection.localAddr.port, hostname);
+        return await passBytes(client, connection);
+      } finally {
+        target.open--;
+      }
+    }
+    // The drain of the workers is over.
+    if (isFinishing) close();
+  }
+
+  function close(): void {
+    if (isClosed) return;
+    isClosed = true;
+    listener.close();
+  }
+
+  void acceptAll();
+  return {
+    listenOrder: () => ({ kind: "listen", host: loopback, port: 0, reusePort: false, shown }),
+    add(worker, port) {
+      targets.set(worker, { worker, port, open: 0 });
+    },
+    retire(worker) {
+      targets.delete(worker);
+      worker.send({ kind: "retire", filter: null });
+    },
+    remove(worker) {
+      targets.delete(worker);
+    },
+    finish() {
+      isFinishing = true;
+    },
+    close,
+  };
+}
+
+/** A worker that gets connections. */
+interface Target {
+  readonly worker: WorkerProcess;
+  /** Its port on the loopback. */
+  readonly port: number;
+  /** How many connections it has. */
+  open: number;
+}
+
+const loopback = "127.0.0.1";
+const retryInMs = 200;
+
+function listenOn(hostname: string, port: number): Deno.TcpListener {
+  try {
+    return Deno.listen({ hostname, port });
+  } catch (cause) {
+    throw cannotListen({ hostname, port }, cause);
+  }
+}
+
+/** Null where nothing listens: the worker is about to end. */
+async function connectTo(port: number): Promise<Deno.TcpConn | null> {
+  try {
+    return await Deno.connect({ hostname: loopback, port });
+  } catch (error) {
+    if (error instanceof Deno.errors.ConnectionRefused) return null;
+    throw error;
+  }
+}

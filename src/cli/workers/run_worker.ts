@@ -1,0 +1,142 @@
+import type { App } from "../../app.ts";
+import { type Listenable, readListenOptions, type Server } from "../../listener.ts";
+import { consoleObserver } from "../../runtime/console_observer.ts";
+import { sleep } from "../../runtime/event_loop.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { systemRuntime } from "../../runtime/system_runtime.ts";
+import { serveApp } from "../../serve.ts";
+import type { ServeCommand } from "../arguments.ts";
+import { addressOf, prepareService } from "../prepare_service.ts";
+import { bannerOf, type OpenService, openService, runService } from "../run_service.ts";
+import { clientAddresses } from "./client_addresses.ts";
+import { openPortFilter, type PortFilter, whyNoPortFilter } from "./port_filter.ts";
+import { requireSharedState, withSharedSecrets } from "./shared_state.ts";
+import { openSupervisorChannel, type SupervisorChannel } from "./supervisor_channel.ts";
+import type { WorkerShare } from "./worker_share.ts";
+
+/** What a worker serves with. */
+interface WorkerContext {
+  readonly command: ServeCommand;
+  readonly version: string;
+  readonly share: WorkerShare;
+  readonly runtime: Runtime;
+  readonly supervisor: SupervisorChannel;
+}
+
+/**
+ * Runs the command that serves in this process, one of several, until its supervisor or a signal
+ * stops it, or the supervisor has ended; returns the exit code.
+ */
+export async function runWorker(
+  command: ServeCommand,
+  version: string,
+  share: WorkerShare,
+): Promise<number> {
+  // A terminal sends it to all processes; it is for the supervisor.
+  if (Deno.build.os !== "windows") Deno.addSignalListener("SIGHUP", () => {});
+  const runtime = systemRuntime(consoleObserver({ worker: share.number }));
+  const supervisor = openSupervisorChannel();
+  let server: Server | null = null;
+  void supervisor.lost.then(() => server === null ? Deno.exit() : server.stop(0));
+  const context: WorkerContext = { command, version, share, runtime, supervisor };
+  return await runService(
+    () => openShared(context),
+    async (opened) => server = await serveByOrder(opened, context),
+  );
+}
+
+async function openShared(
+  { command, share, runtime }: WorkerContext,
+): Promise<OpenService> {
+  const service = await prepareService(command, { runtime, token: share.token, kv: share.kv });
+  const config = withSharedSecrets(service.config, share, service.config.runtime ?? runtime);
+  const opened = await openService({ ...service, config });
+  try {
+    if (share.count > 1) requireSharedState(config);
+    return opened;
+  } catch (error) {
+    await opened.app.close();
+    throw error;
+  }
+}
+
+async function serveByOrder(opened: OpenService, context: WorkerContext): Promise<Server> {
+  const { command, version, runtime, supervisor } = context;
+  const { app, service: { config } } = opened;
+  const { stopDeadlineMs } = readListenOptions(config);
+  const unbalanced = whyNoPortFilter();
+  const prepared = { ...addressOf(command, config), unbalanced, stopDeadlineMs };
+  supervisor.report({ kind: "prepared", ...prepared });
+  void untilReady(app).then(() => supervisor.report({ kind: "ready" }));
+  const { host, port, reusePort, shown } = await supervisor.listenOrder;
+  const clients = clientAddresses(app.fetch);
+  let isReplaced = false;
+  const replaceable: Listenable = {
+    fetch: reusePort ? app.fetch : clients.answer,
+    announceStop() {
+      // Where another worker takes over, the service stays ready.
+      if (!isReplaced) app.announceStop();
+    },
+    drain: () => app.drain(),
+    warmUp: () => app.warmUp(),
+    close: () => app.close(),
+  };
+  const server = await serveApp(replaceable, {
+    ...config,
+    host,
+    port,
+    reusePort,
+    onListen(server) {
+      const start = { version, ...(shown ?? { host, port: server.port }) };
+      supervisor.report({ kind: "listening", port: server.port, banner: bannerOf(opened, start) });
+      config.onListen?.(server);
+    },
+  }, config.runtime ?? runtime);
+
+  /** Where it fails, connections that wait for a worker are reset when it ends; nothing else changes. */
+  function filterPort(apply: (filter: PortFilter) => void): void {
+    try {
+      apply(openPortFilter(server.port));
+    } catch (error) {
+      const message = `the connections of port ${server.port} are not kept from a worker that ends`;
+      runtime.observe({ kind: "notice", message: `${message}: ${error}` });
+    }
+  }
+
+  supervisor.onOrder((order) => {
+    switch (order.kind) {
+      case "listen":
+        return;
+      case "note":
+        clients.note(order.port, order.client);
+        return supervisor.report({ kind: "noted", port: order.port });
+      case "unfilter":
+        return filterPort((filter) => filter.leaveOutNone());
+      case "retire": {
+        isReplaced = true;
+        const { filter: left } = order;
+        if (left !== null) filterPort((filter) => filter.leaveOut(left.without, left.of));
+        void server.stop(quietMs);
+      }
+    }
+  });
+  return server;
+}
+
+/**
+ * How long a worker that is replaced still answers what reaches it: what the system has accepted for
+ * it, and one more request on each connection in use, whose answer ends the connection.
+ */
+const quietMs = 1_000;
+
+/** Resolves once the app can answer; at once where it does not say. */
+async function untilReady(app: App): Promise<void> {
+  while (true) {
+    const { status, body } = await app.fetch(new Request("http://localhost/readyz"));
+    await body?.cancel();
+    if (status !== 503) return;
+    await sleep(askAgainMs);
+  }
+}
+
+const askAgainMs = 250;

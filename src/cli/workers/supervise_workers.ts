@@ -1,0 +1,61 @@
+import { consoleObserver } from "../../runtime/console_observer.ts";
+import { systemRuntime } from "../../runtime/system_runtime.ts";
+import type { BalancerName } from "../arguments.ts";
+import { makeToken } from "../cli_rights.ts";
+import { onStopSignals } from "../stop_signals.ts";
+import { Supervisor } from "./supervisor.ts";
+import { WorkerGroup } from "./worker_group.ts";
+
+/** The workers to supervise. */
+export interface SuperviseOptions {
+  /** The URL of the main module that each of them runs. */
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly count: number;
+  /** Null for the kernel where it can. */
+  readonly balancer: BalancerName | null;
+}
+
+/**
+ * Serves by several processes until a signal stops it; returns the exit code. A worker that ends is
+ * replaced; a SIGHUP replaces all, one after the other. Where the first does not start, or all end
+ * again and again as soon as they have started, the exit code is that of the last one.
+ */
+export async function superviseWorkers(options: SuperviseOptions): Promise<number> {
+  const { program, args, count, balancer } = options;
+  const runtime = systemRuntime(consoleObserver());
+  const folder = await Deno.makeTempDir({ prefix: "resource-api-workers-" });
+  const share = {
+    count,
+    token: makeToken(runtime.random),
+    secret: runtime.random.bytes(32).toBase64(),
+    kv: `${folder}/service.kv`,
+  };
+  const group = new WorkerGroup({ program, args, balancer, share }, runtime);
+  const supervisor = new Supervisor(group, runtime);
+  const stopListening = onSignals(supervisor);
+  try {
+    return await supervisor.run(count);
+  } finally {
+    await group.stop("SIGINT");
+    stopListening();
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function onSignals(supervisor: Supervisor): () => void {
+  const stopListening = onStopSignals((...signal) => supervisor.stop(...signal));
+  // Windows has no such signal.
+  if (Deno.build.os === "windows") return stopListening;
+  const hadTerminal = Deno.stdin.isTerminal();
+  const hangUp = () => {
+    // A terminal sends it to all its processes when it is closed.
+    if (hadTerminal && !Deno.stdin.isTerminal()) supervisor.stop("SIGTERM", false);
+    else supervisor.replaceAll();
+  };
+  Deno.addSignalListener("SIGHUP", hangUp);
+  return () => {
+    stopListening();
+    Deno.removeSignalListener("SIGHUP", hangUp);
+  };
+}

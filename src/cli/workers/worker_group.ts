@@ -1,0 +1,122 @@
+import { Semaphore } from "../../runtime/queues/semaphore.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { BalancerName } from "../arguments.ts";
+import type { StopSignal } from "../stop_signals.ts";
+import { type Balancer, createBalancer } from "./balancer.ts";
+import { startWorker, type WorkerProcess } from "./worker_process.ts";
+import type { WorkerShare } from "./worker_share.ts";
+
+/** The program that each worker runs, and how they share a port. */
+export interface WorkerGroupOptions {
+  /** The URL of its main module. */
+  readonly program: string;
+  readonly args: readonly string[];
+  /** Null for the kernel where it can. */
+  readonly balancer: BalancerName | null;
+  /** The same in all of them. */
+  readonly share: Omit<WorkerShare, "number">;
+}
+
+/** The processes that serve one port together. */
+export class WorkerGroup {
+  readonly #options: WorkerGroupOptions;
+  readonly #runtime: Runtime;
+  /** All of them, also those that start and those that retire. */
+  readonly #processes = new Set<WorkerProcess>();
+  /** One listens after the other: their order matters to the balancer. */
+  readonly #listening = new Semaphore(1, Infinity);
+  #balancer: Balancer | null = null;
+  #isStopping = false;
+
+  constructor(options: WorkerGroupOptions, runtime: Runtime) {
+    this.#options = options;
+    this.#runtime = runtime;
+  }
+
+  /** Whether no worker starts any more. */
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
+  /**
+   * Starts a worker, and resolves once it listens. Rejects with {@link WorkerEnded} where it ends
+   * before, and with an Error of one sentence where the first one cannot have the port.
+   */
+  async start(number: number): Promise<WorkerProcess> {
+    const worker = this.#spawn(number);
+    await this.#listen(worker);
+    return worker;
+  }
+
+  /** The same for one that replaces another: it listens once it can answer, and ends where it cannot. */
+  async startReady(number: number): Promise<WorkerProcess> {
+    const worker = this.#spawn(number);
+    await worker.prepared;
+    const cancel = this.#runtime.clock.after(readyWithinMs, () => worker.kill(notReady));
+    await worker.ready;
+    cancel();
+    await this.#listen(worker);
+    return worker;
+  }
+
+  #spawn(number: number): WorkerProcess {
+    const { program, args, share } = this.#options;
+    const worker = startWorker(program, args, { ...share, number });
+    this.#processes.add(worker);
+    void worker.ended.then(() => {
+      this.#processes.delete(worker);
+      this.#balancer?.remove(worker);
+    });
+    return worker;
+  }
+
+  async #listen(worker: WorkerProcess): Promise<void> {
+    const prepared = await worker.prepared;
+    await this.#listening.run(async () => {
+      const { balancer: wanted } = this.#options;
+      this.#balancer ??= createBalancer(wanted, prepared, this.#runtime.observe);
+      worker.send(this.#balancer.listenOrder());
+      const { port } = await worker.listening;
+      this.#balancer.add(worker, port);
+    });
+    this.#runtime.observe({ kind: "worker_started", worker: worker.number, pid: worker.pid });
+  }
+
+  /** Lets a worker finish what it does, while others get the new connections. */
+  async retire(worker: WorkerProcess): Promise<void> {
+    this.#balancer?.retire(worker);
+    await this.#untilEnded(worker);
+  }
+
+  /** Stops all, by a signal where they have not received it. Resolves once they have ended. */
+  async stop(signal: StopSignal | null): Promise<void> {
+    this.#isStopping = true;
+    this.#balancer?.finish();
+    await Promise.all([...this.#processes].map(async (worker) => {
+      if (signal !== null) worker.stop(signal);
+      await this.#untilEnded(worker);
+    }));
+    this.#balancer?.close();
+  }
+
+  /** Ends all at once. */
+  kill(): void {
+    for (const worker of this.#processes) worker.kill();
+  }
+
+  /** One that does not answer its event loop any more does not end by itself. */
+  async #untilEnded(worker: WorkerProcess): Promise<void> {
+    const killLate = ({ stopDeadlineMs }: { readonly stopDeadlineMs: number }) =>
+      this.#runtime.clock.after(stopDeadlineMs + graceMs, () => worker.kill());
+    void worker.prepared.then(killLate, () => null);
+    await worker.ended;
+  }
+}
+
+/** How long the app of a worker that replaces another may be unable to answer. */
+const readyWithinMs = 30_000;
+
+const notReady = `SIGKILL, since it was not ready within ${readyWithinMs} ms`;
+
+/** How long a worker may take to end beside the requests that it lets finish. */
+const graceMs = 5_000;

@@ -1,0 +1,62 @@
+import { type Described, either, group } from "../options/option.ts";
+import { callback, flag, whole } from "../options/option_kinds.ts";
+import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
+import { requireCaptchaAction } from "./captcha/captcha_options.ts";
+import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
+import { checkCost, type OperationProtection, powGate } from "./operation_protection.ts";
+import type { PowGateOptions } from "./resource_protection_options.ts";
+
+/** The proof of work that a route of accounts always demands. */
+export type AccountPowOptions = Omit<PowGateOptions, "operations">;
+
+/** The gate of proof of work, described: of a route of accounts. */
+export const accountPowOption = either(
+  flag(),
+  group(
+    {
+      difficulty: whole({ from: 1, to: maxDifficulty }),
+      trust: callback<Trust>(),
+    } satisfies Described<AccountPowOptions>,
+  ),
+).unlessSet(false);
+
+/** The protection options of a route of accounts, as login, signup or the reset of a password. */
+export interface AccountProtectionOptions {
+  /** Its options, for messages: `passwordAuth.login`. */
+  readonly path: string;
+  readonly cost: number;
+  readonly pow: boolean | AccountPowOptions;
+  /** Null for none. */
+  readonly captcha: { readonly action: string | undefined } | null;
+}
+
+/**
+ * Resolves the protection of a route of accounts. Throws a plain Error for a CAPTCHA without a
+ * verifier, and for a cost that no budget holds.
+ */
+export function resolveAccountProtection(
+  { path, cost, pow, captcha }: AccountProtectionOptions,
+  abuse: ResolvedAbuseProtection,
+): OperationProtection {
+  const subject = "Cannot start";
+  checkCost(`${path}.cost`, cost, { subject, url: "" }, abuse);
+  if (captcha !== null) {
+    if (abuse.captcha === null) {
+      throw new Error(
+        `${subject}: ${path}.captcha needs a verifier: set abuseProtection.captcha`,
+      );
+    }
+    const { action } = captcha;
+    if (action !== undefined) {
+      requireCaptchaAction(abuse.captcha.verifier, `${subject}: ${path}.captcha.action`);
+    }
+  }
+  return {
+    rateLimit: null,
+    cost,
+    pow: pow === false ? null : powGate(pow === true ? {} : pow, abuse),
+    captcha,
+    overflowsToCaptcha: false,
+    isStream: false,
+  };
+}

@@ -1,0 +1,70 @@
+import { createHash } from "node:crypto";
+import type { User } from "../../auth/user.ts";
+
+/** An account: a user that logs in with an e-mail address and a password. */
+export interface Account {
+  readonly id: string;
+  /** As {@link normalEmail} has it. */
+  readonly email: string;
+  readonly name: string | null;
+  readonly roles: readonly string[];
+  /** Neither logs in nor has a session. */
+  readonly isDisabled: boolean;
+  /** Of the password, with its parameters and its salt. */
+  readonly passwordHash: string;
+}
+
+/** An account to be added; its id is made by the store. */
+export type NewAccount = Pick<Account, "email" | "name" | "roles" | "passwordHash">;
+
+/** What the administration of accounts changes. */
+export type AccountChange = Partial<Pick<Account, "roles" | "isDisabled">>;
+
+/** Where accounts are stored: the key-value store, or a table. */
+export interface Accounts {
+  findById(id: string): Promise<Account | null>;
+  findByEmail(email: string): Promise<Account | null>;
+  /** Adds an account; null where another one has its e-mail address. */
+  add(account: NewAccount): Promise<Account | null>;
+  /** Replaces the hash of a password; false where it is no longer the expected one. */
+  setPassword(account: Account, passwordHash: string): Promise<boolean>;
+  /** False where there is no such account. */
+  change(id: string, change: AccountChange): Promise<boolean>;
+  /** In the order of ids, after this one. */
+  list(after: string | null, limit: number): Promise<readonly Account[]>;
+}
+
+/** The user that scopes and hooks see of an account. */
+export function userOf({ id, email, name, roles }: Account): User {
+  return Object.freeze({ id, email, ...(name === null ? {} : { name }), roles });
+}
+
+/**
+ * A stamp of the password of an account, which changes with it: what was granted to the holder of
+ * the password ends with it. The hash is salted, so the stamp reveals nothing.
+ */
+export function stampOf({ id, passwordHash }: Pick<Account, "id" | "passwordHash">): string {
+  const facts = JSON.stringify(["stamp", id, passwordHash]);
+  return createHash("sha256").update(facts).digest("base64url").slice(0, 32);
+}
+
+/**
+ * The one spelling of an e-mail address, or null for what is none: the local part may not be quoted,
+ * and case does not count, as with every large provider. At most 254 characters (RFC 5321, 4.5.3.1).
+ */
+export function normalEmail(given: string): string | null {
+  const email = given.trim().normalize("NFC").toLowerCase();
+  const isEmail = email.length <= 254 && email.isWellFormed() &&
+    /^[^\s@"<>()[\]\\,;:\p{Cc}]{1,64}@(?:[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?)(?:\.[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?)*$/u
+      .test(email);
+  return isEmail ? email : null;
+}
+
+/** Whether a value that was read from a store is an object with members of these types. */
+export function isOf(
+  value: unknown,
+  members: Readonly<Record<string, "string" | "number" | "boolean">>,
+): boolean {
+  return typeof value === "object" && value !== null &&
+    Object.entries(members).every(([name, type]) => typeof Reflect.get(value, name) === type);
+}

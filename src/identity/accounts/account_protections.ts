@@ -1,0 +1,42 @@
+import type { AccountProtectionOptions } from "../../guard/account_protection.ts";
+import type { Guard } from "../../guard/guard.ts";
+import type { OperationProtection } from "../../guard/operation_protection.ts";
+import type { ResolvedPasswordAuthOptions } from "./password_auth_options.ts";
+
+/** What each route of accounts costs and requires. */
+export interface AccountProtections {
+  readonly login: OperationProtection;
+  /** Of a login that needs a CAPTCHA by its risk; null where none is asked for by risk. */
+  readonly risky: OperationProtection | null;
+  readonly signup: OperationProtection | null;
+  readonly reset: OperationProtection | null;
+}
+
+/** Resolves the protections of the routes of accounts. Throws a plain Error for a wrong option. */
+export function resolveAccountProtections(
+  { login, signup, passwordReset }: ResolvedPasswordAuthOptions,
+  guard: Guard,
+): AccountProtections {
+  const protect = (name: string, options: Omit<AccountProtectionOptions, "path">) =>
+    guard.protectAccounts({ path: `passwordAuth.${name}`, ...options });
+  const { captcha, pow, cost: { failed: cost } } = login;
+  const ofLogin = captchaOf(captcha);
+  const byRisk = typeof captcha === "object" && captcha.required !== undefined;
+  return {
+    login: protect("login", { cost, pow, captcha: byRisk ? null : ofLogin }),
+    risky: byRisk ? protect("login", { cost, pow, captcha: ofLogin }) : null,
+    signup: signup === false
+      ? null
+      : protect("signup", { ...signup, captcha: captchaOf(signup.captcha) }),
+    reset: passwordReset === false
+      ? null
+      : protect("passwordReset", { ...passwordReset, captcha: captchaOf(passwordReset.captcha) }),
+  };
+}
+
+function captchaOf(
+  given: boolean | { readonly action?: string | undefined },
+): AccountProtectionOptions["captcha"] {
+  if (given === false) return null;
+  return { action: given === true ? undefined : given.action };
+}

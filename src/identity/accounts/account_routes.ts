@@ -1,0 +1,210 @@
+import { type Context, Hono } from "@hono/hono";
+import type { User } from "../../auth/user.ts";
+import type { Admission } from "../../guard/admission.ts";
+import { addressGroup, clientAddress } from "../../guard/client_address.ts";
+import type { Guard } from "../../guard/guard.ts";
+import type { GuardedRequest } from "../../guard/guarded_request.ts";
+import type { OperationProtection } from "../../guard/operation_protection.ts";
+import { Problem } from "../../problem/problem.ts";
+import { jsonType } from "../../protocol/reply.ts";
+import { parseBody, requireJson } from "../../resource/http/request_body.ts";
+import { refuseMethod } from "../../resource/http/route_table.ts";
+import { parseRequestTarget } from "../../resource/http/request_target.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import { isFromOwnPage } from "../sessions/origin_check.ts";
+import { shownUser } from "../sessions/sessions.ts";
+import { type AccountCall, AccountFields, type AccountReply } from "./account_call.ts";
+import type { AccountProtections } from "./account_protections.ts";
+import type { AccountService } from "./account_service.ts";
+import { logIn, readLogin } from "./log_in.ts";
+import { forgetPassword, readReset, resetPassword } from "./reset_password.ts";
+import { readSignup, signUp, verifyEmail } from "./sign_up.ts";
+import { changePassword, logOut, logOutEverywhere, readChange } from "./use_session.ts";
+
+/** What the routes of accounts are made of. */
+export interface AccountRoutesOptions {
+  readonly service: AccountService;
+  readonly protections: AccountProtections;
+  readonly guard: Guard;
+  readonly trustedProxies: number;
+}
+
+/** A route of accounts: everything about it that is not the same for all. */
+interface AccountRoute<Input> {
+  readonly path: string;
+  readonly takesBody: boolean;
+  /** Whether one that succeeds costs nothing. */
+  readonly isRefunded?: boolean;
+  /** Throws a 422. */
+  read(call: AccountCall, service: AccountService): Input;
+  /** What it costs and requires; null for nothing. */
+  protection(input: Input, call: AccountCall): MaybePromise<OperationProtection | null>;
+  run(call: AccountCall, input: Input, service: AccountService): MaybePromise<AccountReply>;
+}
+
+interface RouteEnv {
+  readonly Variables: { user: User | null | undefined };
+}
+
+/** Makes the Hono app of the routes of accounts, which is mounted at `{basePath}/auth`. */
+export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEnv> {
+  const { service, protections } = options;
+  const { signup, passwordReset } = service.options;
+  const hono = new Hono<RouteEnv>();
+  const add = <Input>(route: Omit<AccountRoute<Input>, "takesBody">, takesBody = true) => {
+    hono.post(route.path, (context) => answer(context, { ...route, takesBody }, options));
+    hono.all(route.path, ({ req: { method } }) => {
+      throw refuseMethod(method, ["POST"]);
+    });
+  };
+  hono.get("/me", (context) => {
+    const user = context.get("user") ?? null;
+    const headers = { "cache-control": "no-store", "vary": "Cookie, Authorization, X-API-Key" };
+    return context.json({ user: user === null ? null : shownUser(user) }, 200, headers);
+  });
+  add({
+    path: "/login",
+    read: readLogin,
+    protection: async ({ email }, { request, address }) =>
+      protections.risky !== null && await service.risk?.needsCaptcha(request, { email, address })
+        ? protections.risky
+        : protections.login,
+    isRefunded: true,
+    run: logIn,
+  });
+  const nothing = { read: () => null, protection: () => null };
+  add({ ...nothing, path: "/logout", run: (call) => logOut(call, service) }, false);
+  add({ ...nothing, path: "/logout/all", run: (call) => logOutEverywhere(call, service) }, false);
+  add({
+    path: "/password/change",
+    read: readChange,
+    // The current password could be guessed here as well.
+    protection: () => protections.login,
+    isRefunded: true,
+    run: changePassword,
+  });
+  if (signup !== false) {
+    add({ path: "/signup", read: readSignup, protection: () => protections.signup, run: signUp });
+    if (signup.verify) {
+      add({ path: "/verify", read: readToken, protection: () => null, run: verifyEmail });
+    }
+  }
+  if (passwordReset !== false) {
+    const protection = () => protections.reset;
+    add({ path: "/password/forgot", read: readEmail, protection, run: forgetPassword });
+    add({ path: "/password/reset", read: readReset, protection, run: resetPassword });
+  }
+  return hono;
+}
+
+function readToken({ fields }: AccountCall): string {
+  const token = fields.text("token", 200);
+  fields.requireValid("verify");
+  return token;
+}
+
+function readEmail({ fields }: AccountCall): string {
+  const email = fields.email();
+  fields.requireValid("send a mail");
+  return email;
+}
+
+/** The fields of an account are few. */
+const maxFields = 100;
+
+/** Answers a request: what it costs and requires comes before anything is looked up. */
+async function answer<Input>(
+  context: Context<RouteEnv>,
+  route: AccountRoute<Input>,
+  options: AccountRoutesOptions,
+): Promise<Response> {
+  const { service, guard } = options;
+  const { raw: request } = context.req;
+  requireNoOtherPage(request, service.trustedOrigins);
+  if (route.takesBody) requireJson((name) => request.headers.get(name));
+  const body = route.takesBody ? new Uint8Array(await context.req.arrayBuffer()) : empty;
+  const call = callOf(context, body, options);
+  const input = route.read(call, service);
+  const protection = await route.protection(input, call);
+  if (protection === null) {
+    return respond(await route.run(call, input, service), request, service);
+  }
+  const admission = guard.accountAdmission(protection, guarded(call, body));
+  const run = () => admitted(admission, () => route.run(call, input, service));
+  const reply = await (route.isRefunded === true ? service.turns.run(call.identity, run) : run());
+  const { headers } = admission.finishReply({ status: reply.status, headers: {}, body: null });
+  return respond(reply, request, service, headers);
+}
+
+const empty = new Uint8Array();
+
+/** Cookie or not: the page of another origin neither logs in here nor out. Throws a 403. */
+function requireNoOtherPage(request: Request, trustedOrigins: ReadonlySet<string>): void {
+  if (isFromOwnPage(request, trustedOrigins) !== false) return;
+  throw new Problem("forbidden", "Cannot answer a page of another origin: cors does not allow it");
+}
+
+function callOf(
+  { req: { raw: request }, env }: Context<RouteEnv>,
+  body: Uint8Array<ArrayBuffer>,
+  { trustedProxies }: AccountRoutesOptions,
+): AccountCall {
+  const address = clientAddress(request.headers, socketAddress(env), trustedProxies);
+  return {
+    request,
+    fields: new AccountFields(body.length === 0 ? {} : parseBody(body, maxFields)),
+    address,
+    identity: `a${addressGroup(address)}`,
+  };
+}
+
+/** The address of the socket, as the listener reports it. */
+function socketAddress(info: unknown): string | null {
+  const hostname: unknown = Reflect.get(
+    Object(Reflect.get(Object(info), "remoteAddr")),
+    "hostname",
+  );
+  return typeof hostname === "string" ? hostname : null;
+}
+
+/** A login is charged to its address, also where the request has a user. */
+function guarded({ request, address }: AccountCall, body: Uint8Array): GuardedRequest {
+  return {
+    request,
+    target: parseRequestTarget(request.url),
+    user: null,
+    address: () => address,
+    body: () => Promise.resolve(body),
+  };
+}
+
+async function admitted(
+  admission: Admission,
+  run: () => MaybePromise<AccountReply>,
+): Promise<AccountReply> {
+  try {
+    await admission.countRequest();
+    await admission.admit();
+    const reply = await run();
+    if (reply.isFree === true) admission.refund();
+    return reply;
+  } catch (error) {
+    await admission.returnSolution(error);
+    throw admission.finishError(error);
+  }
+}
+
+function respond(
+  { status, body, cookie }: AccountReply,
+  request: Request,
+  { cookie: sessionCookie, runtime: { clock } }: AccountService,
+  more: Readonly<Record<string, string>> = {},
+): Response {
+  const headers = new Headers({ ...more, "cache-control": "no-store" });
+  if (body !== null) headers.set("content-type", jsonType);
+  if (cookie === "clear") sessionCookie.clear(headers, request);
+  else if (cookie !== undefined) {
+    sessionCookie.set(headers, request, cookie.token, cookie.endsAt - clock.now());
+  }
+  return new Response(body === null ? null : JSON.stringify(body), { status, headers });
+}

@@ -1,0 +1,36 @@
+import type { KeyValue } from "../../kv/key_value.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { SessionCookie } from "../sessions/session_cookie.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import type { Accounts } from "./account.ts";
+import type { HourlyCounters } from "./hourly_counters.ts";
+import type { LaterWork } from "./later_work.ts";
+import type { LoginRisk } from "./login_risk.ts";
+import type { LoginTurns } from "./login_turns.ts";
+import type { Mail } from "./mails.ts";
+import type { ResolvedPasswordAuthOptions } from "./password_auth_options.ts";
+import type { PasswordRules } from "./password_rules.ts";
+import type { Passwords } from "./passwords.ts";
+
+/** What the routes of accounts work with. */
+export interface AccountService {
+  readonly options: ResolvedPasswordAuthOptions;
+  readonly accounts: Accounts;
+  readonly sessions: Sessions;
+  readonly cookie: SessionCookie;
+  readonly passwords: Passwords;
+  readonly rules: PasswordRules;
+  /** Null where logins need no CAPTCHA by their risk. */
+  readonly risk: LoginRisk | null;
+  readonly counters: HourlyCounters;
+  readonly turns: LoginTurns;
+  /** Never rejects. */
+  readonly sendMail: (mail: Mail) => Promise<void>;
+  /** The pages that links of mails lead to. */
+  readonly links: { readonly verify: string; readonly reset: string };
+  /** What is done after the answer, so that its time shows nothing. */
+  readonly later: LaterWork;
+  readonly store: KeyValue;
+  readonly trustedOrigins: ReadonlySet<string>;
+  readonly runtime: Runtime;
+}

@@ -1,0 +1,66 @@
+import { HotKeys } from "../../kv/hot_keys.ts";
+import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { hashOfToken } from "../opaque_token.ts";
+import { isOf } from "./account.ts";
+
+interface Count {
+  readonly count: number;
+  /** Milliseconds since 1970. */
+  readonly beganAt: number;
+}
+
+/**
+ * Counts events by subject in the key-value store, for all processes: those of the hour that began
+ * with the first of them. Rejects with a `StoreError`.
+ */
+export class HourlyCounters {
+  readonly #store: KeyValue;
+  readonly #runtime: Pick<Runtime, "clock" | "random">;
+  readonly #hotKeys: HotKeys;
+
+  /** Reads nothing yet. */
+  constructor(store: KeyValue, runtime: Pick<Runtime, "clock" | "random">) {
+    this.#store = store;
+    this.#runtime = runtime;
+    this.#hotKeys = new HotKeys(store, runtime);
+  }
+
+  /** Counts one event, and gives how many there are now. */
+  add(event: string, subject: string): Promise<number> {
+    const now = this.#runtime.clock.now();
+    return this.#hotKeys.update(keyOf(event, subject), (value) => {
+      const { count, beganAt } = current(value, now);
+      const next = { count: count + 1, beganAt };
+      return {
+        result: next.count,
+        record: { value: next, expireInMs: Math.max(1, Math.ceil(beganAt + hourMs - now)) },
+      };
+    });
+  }
+
+  /** How many events there are of each subject. */
+  async read(event: string, subjects: readonly string[]): Promise<readonly number[]> {
+    const now = this.#runtime.clock.now();
+    const entries = await this.#store.getMany(subjects.map((one) => keyOf(event, one)));
+    return entries.map(({ value }) => current(value, now).count);
+  }
+}
+
+const hourMs = 3_600_000;
+
+/** A count of the hour before is over, also where the store still has it. */
+function current(value: unknown, now: number): Count {
+  return isCount(value) && now < value.beganAt + hourMs && now >= value.beganAt
+    ? value
+    : { count: 0, beganAt: now };
+}
+
+function isCount(value: unknown): value is Count {
+  return isOf(value, { count: "number", beganAt: "number" });
+}
+
+/** Hashed, so that the store has neither addresses nor names. */
+function keyOf(event: string, subject: string): KeyValueKey {
+  return ["hourly", event, hashOfToken(JSON.stringify(subject)).slice(0, 22)];
+}

@@ -1,0 +1,27 @@
+import { afterPendingIo } from "../../runtime/event_loop.ts";
+import type { Observer } from "../../runtime/observation.ts";
+
+/** What is done after an answer: an app that closes waits for it. */
+export class LaterWork {
+  readonly #observe: Observer;
+  readonly #running = new Set<Promise<void>>();
+
+  /** Errors are observed. */
+  constructor(observe: Observer) {
+    this.#observe = observe;
+  }
+
+  /** Does the work in a later turn of the event loop. */
+  run(work: () => Promise<void>): void {
+    const running = new Promise<void>((resolve) => afterPendingIo(resolve)).then(work)
+      // By contract: the client was answered before, and may request the same again.
+      .catch((error) => this.#observe({ kind: "account_work_failed", error }))
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  /** Resolves once all of it is done. */
+  async finish(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+}

@@ -1,0 +1,79 @@
+import { instantOf } from "../../schema/instant.ts";
+import { Problem } from "../../problem/problem.ts";
+import { carriedToken } from "../sessions/session_auth.ts";
+import { shownUser } from "../sessions/sessions.ts";
+import { type Account, userOf } from "./account.ts";
+import type { AccountCall, AccountReply } from "./account_call.ts";
+import type { AccountService } from "./account_service.ts";
+import { maxPasswordLength } from "./password_rules.ts";
+
+/** The members of the body of a login. */
+export interface LoginFields {
+  readonly email: string;
+  readonly password: string;
+  /** Whether the session is sent as a cookie, or as a token in the body: never both. */
+  readonly transport: "cookie" | "bearer";
+}
+
+/** Reads the body of a login. Throws a 422. */
+export function readLogin({ fields }: AccountCall): LoginFields {
+  const email = fields.email();
+  const password = fields.text("password", maxPasswordLength);
+  const transport = fields.oneOf("transport", "cookie", "bearer");
+  fields.requireValid("log in");
+  return { email, password, transport };
+}
+
+/**
+ * Logs a user in: begins a session, and ends the one that the request carries, so that a session
+ * from before the login is worth nothing. Whatever is wrong is the same 401, after the same time.
+ */
+export async function logIn(
+  call: AccountCall,
+  { email, password, transport }: LoginFields,
+  service: AccountService,
+): Promise<AccountReply> {
+  const { accounts, passwords, risk, runtime: { observe } } = service;
+  const { address, identity } = call;
+  const account = await accounts.findByEmail(email);
+  const isRight = await passwords.verify(password, account?.passwordHash ?? null, identity);
+  if (account === null || !isRight || account.isDisabled) {
+    await risk?.failed({ email, address });
+    observe({ kind: "account_event", event: "login-failed", user: account?.id ?? null, address });
+    throw new Problem("unauthorized", "Cannot log in: wrong e-mail address or password");
+  }
+  const current = await withCurrentCost(account, password, { call, service });
+  observe({ kind: "account_event", event: "login", user: account.id, address });
+  return await beginSession(call, current, transport, service);
+}
+
+/** The reply that begins a session of an account in place of the one that the request carries. */
+export async function beginSession(
+  { request }: AccountCall,
+  account: Account,
+  transport: LoginFields["transport"],
+  { sessions, cookie }: AccountService,
+): Promise<AccountReply> {
+  const carried = carriedToken(request, cookie);
+  if (carried !== null) await sessions.end(carried.token);
+  const session = await sessions.begin(account);
+  const body = { user: shownUser(userOf(account)), expiresAt: instantOf(session.endsAt) };
+  return transport === "cookie"
+    ? { status: 200, body, cookie: session, isFree: true }
+    : { status: 200, body: { ...body, token: session.token }, isFree: true };
+}
+
+/** A hash of a lower cost than now is replaced while the password is known. */
+async function withCurrentCost(
+  account: Account,
+  password: string,
+  { call, service }: { readonly call: AccountCall; readonly service: AccountService },
+): Promise<Account> {
+  const { accounts, passwords } = service;
+  if (!passwords.isOutdated(account.passwordHash)) return account;
+  const passwordHash = await passwords.hash(password, call.identity);
+  // Where another login was faster, its hash is the current one.
+  return await accounts.setPassword(account, passwordHash)
+    ? { ...account, passwordHash }
+    : await accounts.findById(account.id) ?? account;
+}

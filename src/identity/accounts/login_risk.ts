@@ -1,0 +1,69 @@
+import { StoreError } from "../../kv/store_error.ts";
+import { addressGroup } from "../../guard/client_address.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { HourlyCounters } from "./hourly_counters.ts";
+import type { CaptchaRequired, LoginFacts } from "./password_auth_options.ts";
+
+/** Who tries to log in, as failures are counted. */
+export interface LoginSubjects {
+  readonly email: string;
+  /** The client's address; null where it is unknown. */
+  readonly address: string | null;
+}
+
+/** Counts failed logins, and decides by them whether a login needs a CAPTCHA. */
+export interface LoginRisk {
+  /** Whether this login needs a CAPTCHA. */
+  needsCaptcha(request: Request, subjects: LoginSubjects): Promise<boolean>;
+  /** Counts a login that has failed. */
+  failed(subjects: LoginSubjects): Promise<void>;
+}
+
+/**
+ * Makes the risk of logins; without `required` nothing is counted. Failures of an account never
+ * refuse its login: a stranger could lock its user out.
+ */
+export function createLoginRisk(
+  required: CaptchaRequired | undefined,
+  counters: HourlyCounters,
+  { observe }: Pick<Runtime, "observe">,
+): LoginRisk | null {
+  if (required === undefined) return null;
+
+  async function factsOf(subjects: LoginSubjects): Promise<LoginFacts> {
+    const [account = 0, address = 0, network = 0] = await counters
+      .read("login-failed", namesOf(subjects));
+    return { account, address, network };
+  }
+
+  return {
+    async needsCaptcha(request, subjects) {
+      try {
+        return await required(request, await factsOf(subjects)) !== false;
+      } catch (error) {
+        observe({ kind: "login_risk_failed", error });
+        return true;
+      }
+    },
+    async failed(subjects) {
+      try {
+        await Promise.all(namesOf(subjects).map((name) => counters.add("login-failed", name)));
+      } catch (error) {
+        // By contract the failure is not counted where the store does not answer.
+        if (!(error instanceof StoreError)) throw error;
+      }
+    },
+  };
+}
+
+function namesOf({ email, address }: LoginSubjects): readonly string[] {
+  const group = addressGroup(address);
+  return [`account ${email}`, `address ${group}`, `network ${networkOf(group)}`];
+}
+
+/** The /24 of an IPv4 address, the /48 of an IPv6 one: what an office or a provider's customer has. */
+function networkOf(group: string): string {
+  return group.includes(":")
+    ? group.split(":").slice(0, 3).join(":")
+    : group.split(".").slice(0, 3).join(".");
+}

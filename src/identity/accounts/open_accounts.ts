@@ -1,0 +1,109 @@
+import { DatabaseError, reasonOf } from "../../db/database_error.ts";
+import type { Database } from "../../db/open_database.ts";
+import { columnInfoOf, isTableInfo, tableInfoKey, tableInfoOf } from "../../schema/table_like.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { AuthParts } from "../auth_parts.ts";
+import type { Accounts } from "./account.ts";
+import { createKvAccounts } from "./kv_accounts.ts";
+import type {
+  PasswordAuthOptions,
+  UserColumn,
+  UserColumnOptions,
+  UsersOptions,
+} from "./password_auth_options.ts";
+import { type AccountColumns, createTableAccounts, unfilledColumn } from "./table_accounts.ts";
+import { usersTable } from "./users_table.ts";
+
+/**
+ * Opens the accounts of an app: in the key-value store, in a table of the deployer's, or in one that
+ * is created. Throws a plain Error for a table that cannot hold accounts.
+ */
+export async function openAccounts(
+  users: PasswordAuthOptions["users"],
+  signup: { readonly roles: readonly string[] } | false,
+  { store, db, runtime }: Pick<AuthParts, "store" | "db" | "runtime">,
+): Promise<Accounts> {
+  if (users === "kv") return createKvAccounts(store.need("accounts"), runtime);
+  if (users === undefined) await db.createTables([usersTable]);
+  const given: UsersOptions = users === undefined
+    ? { table: usersTable }
+    : isUsersOptions(users)
+    ? users
+    : { table: users };
+  const table = isTableInfo(given.table) ? given.table : tableInfoOf(given.table);
+  const columns = columnsOf(table, given.columns ?? {});
+  const missing = signup === false ? null : unfilledColumn({ table, columns });
+  if (missing !== null) {
+    throw new Error(
+      `${subject}: a signup cannot fill "${table.name}.${missing.name}": give it a default, or ` +
+        "set signup: false",
+    );
+  }
+  if (signup !== false && signup.roles.length > 1 && columns.roles?.kind === "text") {
+    throw new Error(`${subject}: "${table.name}.${columns.roles.name}" holds one role, a text`);
+  }
+  const accounts = { db: given.db ?? db, table, columns };
+  await requireColumns(accounts.db, table);
+  return createTableAccounts(accounts, runtime);
+}
+
+const subject = "Cannot start: passwordAuth.users";
+
+function isUsersOptions(users: object): users is UsersOptions {
+  // A table of users may have a column with that name.
+  return "table" in users && !(tableInfoKey in users);
+}
+
+function columnsOf(table: TableInfo, given: UserColumnOptions): AccountColumns {
+  const [id, more] = table.primaryKey;
+  if (id === undefined || more !== undefined) {
+    throw new Error(`${subject}: "${table.name}" needs a primary key of one column`);
+  }
+  const optional = (name: keyof UserColumnOptions, ...kinds: readonly string[]) => {
+    const column = columnAt(table, given[name] ?? name, given[name] !== undefined);
+    if (column === null || kinds.includes(column.kind)) return column;
+    const wanted = kinds.join(" or ");
+    throw new Error(
+      `${subject}: "${table.name}.${column.name}" is of kind ${column.kind}, and ${name} needs ${wanted}`,
+    );
+  };
+  const required = (name: keyof UserColumnOptions): ColumnInfo => {
+    const column = optional(name, "text");
+    if (column !== null) return column;
+    throw new Error(
+      `${subject}: "${table.name}" has no column "${name}": name it in users.columns.${name}`,
+    );
+  };
+  return {
+    id,
+    email: required("email"),
+    passwordHash: required("passwordHash"),
+    name: optional("name", "text"),
+    roles: optional("roles", "json", "text"),
+    disabled: optional("disabled", "boolean"),
+    createdAt: optional("createdAt", "timestamp"),
+  };
+}
+
+/** The column of a reference; null for one that is not there and was not named. */
+function columnAt(table: TableInfo, reference: UserColumn, isNamed: boolean): ColumnInfo | null {
+  const column = typeof reference === "string"
+    ? table.byName.get(reference)
+    : columnInfoOf(reference);
+  if (column !== undefined && table.columns.includes(column)) return column;
+  if (!isNamed) return null;
+  const name = typeof reference === "string" ? reference : columnInfoOf(reference).name;
+  throw new Error(`${subject}: "${table.name}" has no column "${name}"`);
+}
+
+/** A database that cannot be reached now is no mistake: it may be later. */
+async function requireColumns(db: Database, table: TableInfo): Promise<void> {
+  try {
+    await db.sql`SELECT count(*) AS count FROM ${table} WHERE 1 = 0`;
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || error.kind === "unavailable") return;
+    throw new Error(`${subject}: "${table.name}" cannot be read: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
+}

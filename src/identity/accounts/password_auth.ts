@@ -1,0 +1,157 @@
+import type { Authenticator, AuthenticatorDefinition } from "../../auth/authenticator.ts";
+import type { AuthParts } from "../auth_parts.ts";
+import { createSessionAuth } from "../sessions/session_auth.ts";
+import { SessionCookie } from "../sessions/session_cookie.ts";
+import { Sessions } from "../sessions/sessions.ts";
+import type { Accounts } from "./account.ts";
+import { resolveAccountProtections } from "./account_protections.ts";
+import { createAccountRoutes } from "./account_routes.ts";
+import type { AccountService } from "./account_service.ts";
+import { HourlyCounters } from "./hourly_counters.ts";
+import { LaterWork } from "./later_work.ts";
+import { createLoginRisk } from "./login_risk.ts";
+import { LoginTurns } from "./login_turns.ts";
+import { createMails } from "./mails.ts";
+import { openAccounts } from "./open_accounts.ts";
+import {
+  type PasswordAuthOptions,
+  passwordAuthOptions,
+  type ResolvedPasswordAuthOptions,
+} from "./password_auth_options.ts";
+import { createPasswords, type Passwords } from "./passwords.ts";
+
+/**
+ * The authenticator of accounts with a password: signup, login, logout, resets and changes of
+ * passwords below `{basePath}/auth`, and sessions that are recognized by a cookie or as
+ * `Authorization: Bearer`. Throws a plain Error for a wrong option.
+ *
+ * @example
+ * ```ts
+ * import { createApp, eq, integer, openDatabase, resource, table, text } from "@svc/resource-api";
+ * import { passwordAuth } from "@svc/resource-api/auth";
+ *
+ * const notes = table("notes", { id: integer().primaryKey(), ownerId: text().notNull() });
+ * const db = await openDatabase("sqlite::memory:");
+ * await db.createTables([notes]);
+ * const app = await createApp({
+ *   db,
+ *   kv: ":memory:",
+ *   secret: "sixteen or more characters",
+ *   auth: { use: [passwordAuth()] },
+ *   resources: [
+ *     resource(notes, { id: notes.id, auth: { read: (user) => eq(notes.ownerId, user.id) } }),
+ *   ],
+ * });
+ * const me = await app.fetch(new Request("http://localhost/api/auth/me"));
+ * console.log(await me.json()); // { user: null }
+ * await app.close();
+ * ```
+ */
+export function passwordAuth(options: PasswordAuthOptions = {}): AuthenticatorDefinition {
+  const place = { subject: "Cannot start", path: "passwordAuth" };
+  const resolved = passwordAuthOptions.read(options, place);
+  const definition: PasswordAuthDefinition = {
+    name: "passwordAuth",
+    open: (parts: AuthParts) => open(resolved, options, parts),
+    openAdministration: (parts) => openAdministration(resolved, options, parts),
+  };
+  return definition;
+}
+
+/** The definition of an authenticator whose accounts the command line can administer. */
+export interface PasswordAuthDefinition extends AuthenticatorDefinition {
+  openAdministration(parts: AdministrationParts): Promise<Administration>;
+}
+
+/** What the administration of accounts is opened with. */
+export type AdministrationParts = Pick<AuthParts, "store" | "db" | "runtime">;
+
+/** The accounts, and the hashing of their passwords. */
+export interface Administration {
+  readonly accounts: Accounts;
+  readonly passwords: Passwords;
+}
+
+async function openAdministration(
+  { passwords }: ResolvedPasswordAuthOptions,
+  { users }: PasswordAuthOptions,
+  parts: AdministrationParts,
+): Promise<Administration> {
+  return {
+    accounts: await openAccounts(users, false, parts),
+    passwords: createPasswords(passwords.hasher ?? passwords.scrypt, parts.runtime),
+  };
+}
+
+async function open(
+  options: ResolvedPasswordAuthOptions,
+  { users }: PasswordAuthOptions,
+  parts: AuthParts,
+): Promise<Authenticator> {
+  const { guard, trustedProxies } = parts;
+  const protections = resolveAccountProtections(options, guard);
+  const service = await openService(options, users, parts);
+  const { sessions, cookie, trustedOrigins, later } = service;
+  return {
+    name: "passwordAuth",
+    identify: createSessionAuth({ sessions, cookie, trustedOrigins }),
+    routes: createAccountRoutes({ service, protections, guard, trustedProxies }),
+    close: () => later.finish(),
+  };
+}
+
+async function openService(
+  options: ResolvedPasswordAuthOptions,
+  users: PasswordAuthOptions["users"],
+  parts: AuthParts,
+): Promise<AccountService> {
+  const { runtime, recheckMs, trustedOrigins } = parts;
+  const { sessions: { idleMs, maxMs, cookie }, passwords, login: { captcha }, sendMail } = options;
+  const links = linksOf(options, parts);
+  const store = parts.store.need("sessions");
+  const accounts = await openAccounts(users, options.signup, parts);
+  const counters = new HourlyCounters(store, runtime);
+  const findAccount = (id: string) => accounts.findById(id);
+  const required = typeof captcha === "object" ? captcha.required : undefined;
+  return {
+    options,
+    accounts,
+    sessions: new Sessions({ store, findAccount, idleMs, maxMs, recheckMs, runtime }),
+    cookie: new SessionCookie(cookie),
+    passwords: createPasswords(passwords.hasher ?? passwords.scrypt, runtime),
+    rules: passwords,
+    risk: createLoginRisk(required, counters, runtime),
+    counters,
+    turns: new LoginTurns(),
+    sendMail: createMails(sendMail, runtime),
+    links,
+    later: new LaterWork(runtime.observe),
+    store,
+    trustedOrigins,
+    runtime,
+  };
+}
+
+/**
+ * The pages of links. They come from the configuration alone: a link by the `Host` of a request would
+ * send the token to the host of an attacker. Throws a plain Error where mails are sent without them.
+ */
+function linksOf(
+  { signup, passwordReset, sendMail, links }: ResolvedPasswordAuthOptions,
+  { isProduction, path }: AuthParts,
+): AccountService["links"] {
+  const sendsLinks = signup !== false && signup.verify || passwordReset !== false;
+  if (sendsLinks && isProduction && sendMail === undefined) {
+    throw new Error(
+      "Cannot start in production: passwordAuth.sendMail is missing, by which signups and resets " +
+        "send their links (or set signup: false and passwordReset: false)",
+    );
+  }
+  if (links !== undefined) return links;
+  // What is printed says where the token is to be posted.
+  const routes = { verify: `${path}/verify`, reset: `${path}/password/reset` };
+  if (!sendsLinks || sendMail === undefined) return routes;
+  throw new Error(
+    "Cannot start: passwordAuth.links is missing: give it the URLs of the pages that mails link to",
+  );
+}

@@ -1,0 +1,310 @@
+import type { Database } from "../../db/open_database.ts";
+import { databaseOption } from "../../db/require_database.ts";
+import { headerText } from "../../guard/captcha/captcha_options.ts";
+import { accountPowOption, type AccountPowOptions } from "../../guard/account_protection.ts";
+import { costOption } from "../../guard/resource_protection_options.ts";
+import { type Described, either, group, listOf } from "../../options/option.ts";
+import {
+  callback,
+  flag,
+  having,
+  oneOf,
+  other,
+  textLike,
+  whole,
+} from "../../options/option_kinds.ts";
+import {
+  type ColumnLike,
+  isColumn,
+  tableInfoKey,
+  type TableLike,
+} from "../../schema/table_like.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import { type SessionCookieOptions, sessionCookieOptions } from "../sessions/session_cookie.ts";
+import type { SendMail } from "./mails.ts";
+import type { PasswordHasher, ScryptCost } from "./passwords.ts";
+
+/** The options of accounts with a password. */
+export interface PasswordAuthOptions {
+  /**
+   * Where accounts are kept: a table, `"kv"` for the key-value store of the app, or, unless set, the
+   * table {@link usersTable} in the database of the app, which is created.
+   */
+  readonly users?: "kv" | UserTable | UsersOptions | undefined;
+  /** What a login costs and requires. */
+  readonly login?: LoginOptions | undefined;
+  /** What a signup costs and requires; `false` for none: accounts are added by the operator. */
+  readonly signup?: false | SignupOptions | undefined;
+  /** What the reset of a forgotten password costs and requires; `false` for none. */
+  readonly passwordReset?: false | PasswordResetOptions | undefined;
+  /** How long sessions last, and their cookie. */
+  readonly sessions?: SessionOptions | undefined;
+  /** Which passwords are accepted, and how they are stored. */
+  readonly passwords?: PasswordOptions | undefined;
+  /** Sends a mail. In development the link is printed unless it is set. */
+  readonly sendMail?: SendMail | undefined;
+  /** The pages that the links of mails lead to. Required with `sendMail`. */
+  readonly links?: LinkOptions | undefined;
+}
+
+/** A table of users: declared, or as introspection describes it. */
+export type UserTable = TableLike<unknown, unknown> | TableInfo;
+
+/** The options for accounts in a table of the deployer's. */
+export interface UsersOptions {
+  /** The table. */
+  readonly table: UserTable;
+  /** Its database; that of the app unless set. */
+  readonly db?: Database | undefined;
+  /** Its columns, where they have other names than those of {@link usersTable}. */
+  readonly columns?: UserColumnOptions | undefined;
+}
+
+/** A column of a table of users, or its name as a property. */
+export type UserColumn = string | ColumnLike<unknown>;
+
+/** The options that name the columns of a table of users. */
+export interface UserColumnOptions {
+  /** With one spelling for an address: in lower case. `email` unless set. */
+  readonly email?: UserColumn | undefined;
+  /** `passwordHash` unless set. */
+  readonly passwordHash?: UserColumn | undefined;
+  /** `name` unless set, where the table has it; the same holds for those below. */
+  readonly name?: UserColumn | undefined;
+  /** A document with a list of texts, or a text with one role; `roles` unless set. */
+  readonly roles?: UserColumn | undefined;
+  /** A boolean; `disabled` unless set. */
+  readonly disabled?: UserColumn | undefined;
+  /** A timestamp; `createdAt` unless set. */
+  readonly createdAt?: UserColumn | undefined;
+}
+
+/** The options of a gate of accounts: what it always requires. */
+export interface AccountGateOptions {
+  /** Always demands proof of work. Off unless set. */
+  readonly pow?: boolean | AccountPowOptions | undefined;
+  /** Always demands a CAPTCHA, solved for `action` where that is set. Off unless set. */
+  readonly captcha?: boolean | { readonly action?: string | undefined } | undefined;
+}
+
+/** The options of logins. */
+export interface LoginOptions extends Pick<AccountGateOptions, "pow"> {
+  /** Tokens of the budget of the address. */
+  readonly cost?: {
+    /** For a login that fails, 1 unless set; one that succeeds costs nothing. */
+    readonly failed?: number | undefined;
+  } | undefined;
+  /** Demands a CAPTCHA: always, or where `required` says so. Off unless set. */
+  readonly captcha?: boolean | LoginCaptchaOptions | undefined;
+}
+
+/** The options of a CAPTCHA that logins demand. */
+export interface LoginCaptchaOptions {
+  /** What it must have been solved for. */
+  readonly action?: string | undefined;
+  /** Whether this login needs one, by what is known of it; always unless set. */
+  readonly required?: CaptchaRequired | undefined;
+}
+
+/** Decides whether a login needs a CAPTCHA. Where it fails, it needs one. */
+export type CaptchaRequired = (
+  request: Request,
+  facts: LoginFacts,
+) => boolean | Promise<boolean>;
+
+/** How many logins have failed lately, within about an hour. */
+export interface LoginFacts {
+  /** Of this account, known or not. */
+  readonly account: number;
+  /** From this address, an IPv6 one by its /64. */
+  readonly address: number;
+  /** From its network: the /24 of an IPv4 address, the /48 of an IPv6 one. */
+  readonly network: number;
+}
+
+/** The options of signups. */
+export interface SignupOptions extends AccountGateOptions {
+  /** Tokens of the budget of the address; 1 unless set. */
+  readonly cost?: number | undefined;
+  /**
+   * Whether an account is only added once the link in a mail was followed; true unless set. Without
+   * it a signup shows whether an address has an account.
+   */
+  readonly verify?: boolean | undefined;
+  /** The roles of a new account; none unless set. */
+  readonly roles?: readonly string[] | undefined;
+}
+
+/** The options of resets of forgotten passwords. */
+export interface PasswordResetOptions extends AccountGateOptions {
+  /** Tokens of the budget of the address; 1 unless set. */
+  readonly cost?: number | undefined;
+  /** How long in milliseconds a link is good; an hour unless set. */
+  readonly ttlMs?: number | undefined;
+}
+
+/** The options of sessions. */
+export interface SessionOptions {
+  /** In milliseconds: a session that is not used for so long ends; a day unless set. */
+  readonly idleMs?: number | undefined;
+  /** In milliseconds: a session ends after so long, used or not; 30 days unless set. */
+  readonly maxMs?: number | undefined;
+  /** The cookie. */
+  readonly cookie?: SessionCookieOptions | undefined;
+}
+
+/** The options of passwords. */
+export interface PasswordOptions {
+  /** The fewest characters of a new password; 15 unless set (NIST SP 800-63B, 3.1.1.2). */
+  readonly minLength?: number | undefined;
+  /** Why a new password is refused, as for one in a list of leaked ones; null for none. */
+  readonly refuse?: RefusePassword | undefined;
+  /** The cost of scrypt: N 16,384, r 8 and p 5 unless set (OWASP). */
+  readonly scrypt?: ScryptCost | undefined;
+  /** Hashes and verifies in place of scrypt. */
+  readonly hasher?: PasswordHasher | undefined;
+}
+
+/** Says why a new password is refused. */
+export type RefusePassword = (
+  password: string,
+  email: string,
+) => string | null | Promise<string | null>;
+
+/** The options of the links in mails: each is the URL of a page of yours, which posts the token. */
+export interface LinkOptions {
+  /** Posts `{ token }` to `/auth/verify`. */
+  readonly verify: string;
+  /** Posts `{ token, password }` to `/auth/password/reset`. */
+  readonly reset: string;
+}
+
+const gate = {
+  pow: accountPowOption,
+  captcha: either(flag(), group({ action: headerText })).unlessSet(false),
+} satisfies Described<AccountGateOptions>;
+
+const column = other<UserColumn>(
+  "a column",
+  (given) => typeof given === "string" || isColumn(given),
+);
+
+const userColumns = {
+  email: column,
+  passwordHash: column,
+  name: column,
+  roles: column,
+  disabled: column,
+  createdAt: column,
+} satisfies Described<UserColumnOptions>;
+
+const usersOptions = group(
+  {
+    table: other<UserTable>("a table", isTable).required(),
+    db: databaseOption(),
+    columns: group(userColumns),
+  } satisfies Described<UsersOptions>,
+);
+
+const link = textLike('a URL like "https://example.com/reset"', /^https?:\/\/[^\s#]+$/);
+
+const scryptCost = group(
+  {
+    N: other<number>(
+      "a power of two from 4,096 to 1,048,576",
+      (given) =>
+        typeof given === "number" && Number.isInteger(Math.log2(given)) && given >= 2 ** 12 &&
+        given <= 2 ** 20,
+    ).required(),
+    r: whole({ from: 1, to: 32 }).required(),
+    p: whole({ from: 1, to: 16 }).required(),
+  } satisfies Described<ScryptCost>,
+);
+
+const loginOptions = group(
+  {
+    cost: group({ failed: costOption.unlessSet(1) }).unlessSet({}),
+    pow: gate.pow,
+    captcha: either(
+      flag(),
+      group(
+        {
+          action: headerText,
+          required: callback<CaptchaRequired>(),
+        } satisfies Described<LoginCaptchaOptions>,
+      ),
+    ).unlessSet(false),
+  } satisfies Described<LoginOptions>,
+);
+
+/** The options of accounts with a password, described. */
+export const passwordAuthOptions = group(
+  {
+    users: either(
+      oneOf("kv"),
+      either(
+        other<UserTable>("a table", isTable),
+        usersOptions,
+      ),
+    ),
+    login: loginOptions.unlessSet({}),
+    signup: either(
+      off(),
+      group(
+        {
+          ...gate,
+          cost: costOption.unlessSet(1),
+          verify: flag().unlessSet(true),
+          roles: listOf("roles", textLike("a text", /./)).unlessSet([]),
+        } satisfies Described<SignupOptions>,
+      ),
+    ).unlessSet({}),
+    passwordReset: either(
+      off(),
+      group(
+        {
+          ...gate,
+          cost: costOption.unlessSet(1),
+          ttlMs: whole({ from: 60_000 }).unlessSet(3_600_000),
+        } satisfies Described<PasswordResetOptions>,
+      ),
+    ).unlessSet({}),
+    sessions: group(
+      {
+        idleMs: whole({ from: 1_000 }).unlessSet(86_400_000),
+        maxMs: whole({ from: 1_000 }).unlessSet(30 * 86_400_000),
+        cookie: sessionCookieOptions.unlessSet({}),
+      } satisfies Described<SessionOptions>,
+    ).unlessSet({}),
+    passwords: group(
+      {
+        minLength: whole({ from: 8, to: 64 }).unlessSet(15),
+        refuse: callback<RefusePassword>(),
+        scrypt: scryptCost.unlessSet({ N: 2 ** 14, r: 8, p: 5 }),
+        hasher: having<PasswordHasher>("an object with hash and verify", "hash", "verify"),
+      } satisfies Described<PasswordOptions>,
+    ).unlessSet({}),
+    sendMail: callback<SendMail>(),
+    links: group(
+      { verify: link.required(), reset: link.required() } satisfies Described<LinkOptions>,
+    ),
+  } satisfies Described<PasswordAuthOptions>,
+).unlessSet({});
+
+/** The options of accounts with a password, with every default. */
+export type ResolvedPasswordAuthOptions = NonNullable<
+  ReturnType<typeof passwordAuthOptions.read>
+>;
+
+/** What reading the options of logins gives. */
+export type ResolvedLoginOptions = ResolvedPasswordAuthOptions["login"];
+
+function isTable(given: unknown): boolean {
+  return typeof given === "object" && given !== null &&
+    (tableInfoKey in given || "byName" in given && given.byName instanceof Map);
+}
+
+/** Only `false`: an option that is on unless it is switched off. */
+function off() {
+  return other<false>("false", (given) => given === false);
+}

@@ -1,0 +1,45 @@
+import type { AccountFields } from "./account_call.ts";
+import type { RefusePassword } from "./password_auth_options.ts";
+
+/** The most characters of a password: more is no safer, and a long one takes time to hash. */
+export const maxPasswordLength = 256;
+
+/** The rules for new passwords. */
+export interface PasswordRules {
+  readonly minLength: number;
+  /** Undefined for none. */
+  readonly refuse: RefusePassword | undefined;
+}
+
+/** Reads a new password, and checks what its text shows: its length, and that it is no mere repetition. */
+export function newPassword(fields: AccountFields, { minLength }: PasswordRules): string {
+  const password = fields.text("password", maxPasswordLength);
+  const characters = [...password];
+  if (password === "") return password;
+  if (characters.length < minLength) {
+    fields.refuse("password", `has fewer than ${minLength} characters`);
+  } else if (new Set(characters).size < minDifferent) {
+    fields.refuse("password", `has fewer than ${minDifferent} different characters`);
+  }
+  return password;
+}
+
+const minDifferent = 5;
+
+/** Checks a new password against its account and the deployer's list. Throws a 422. */
+export async function requireGoodPassword(
+  fields: AccountFields,
+  { password, email, action }: {
+    readonly password: string;
+    readonly email: string;
+    readonly action: string;
+  },
+  { refuse }: PasswordRules,
+): Promise<void> {
+  if (password.toLowerCase().includes(email)) {
+    fields.refuse("password", "holds the e-mail address");
+  }
+  const reason = await refuse?.(password, email) ?? null;
+  if (reason !== null) fields.refuse("password", reason);
+  fields.requireValid(action);
+}

@@ -1,0 +1,189 @@
+import { scrypt } from "node:crypto";
+import { availableParallelism } from "node:os";
+import { timingSafeEqual } from "@std/crypto/timing-safe-equal";
+import { Problem } from "../../problem/problem.ts";
+import { base64ToBytes, bytesToBase64 } from "../../protocol/byte_text.ts";
+import { FairQueue } from "../../runtime/queues/fair_queue.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+
+/** The cost of a hash by scrypt (RFC 7914, 2). */
+export interface ScryptCost {
+  /** A power of two: each doubles the time and the memory. */
+  readonly N: number;
+  /** The size of a block: multiplies the memory. */
+  readonly r: number;
+  /** How often all of it is done. */
+  readonly p: number;
+}
+
+/** Hashes passwords, and verifies them. Each takes a tenth of a second or more. */
+export interface Passwords {
+  /** The hash of a password, with its parameters and a salt of its own. */
+  hash(password: string, identity: string): Promise<string>;
+  /**
+   * Whether a password has this hash. Null is the hash of an account that does not exist: it costs
+   * as much time, and no password has it.
+   */
+  verify(password: string, hash: string | null, identity: string): Promise<boolean>;
+  /** Whether a hash was made with less cost than hashes are made with now. */
+  isOutdated(hash: string): boolean;
+}
+
+/** Hashes and verifies passwords in place of scrypt: for the hashes that a table has already. */
+export interface PasswordHasher {
+  /** The text to store, which holds all that `verify` needs. */
+  hash(password: string): Promise<string>;
+  /** Whether a password has this hash; false for a text that is none. */
+  verify(password: string, hash: string): Promise<boolean>;
+}
+
+/**
+ * Makes the hashing of an app. It runs on threads of its own, one less than there are processors at
+ * a time, so that a crowd of logins leaves the event loop free; the addresses take turns.
+ */
+export function createPasswords(
+  given: PasswordHasher | ScryptCost,
+  runtime: Pick<Runtime, "clock" | "random">,
+): Passwords {
+  const hasher = "verify" in given ? given : scryptHasher(given, runtime);
+  const queue = new HashQueue(runtime);
+  let fake: Promise<string> | null = null;
+  return {
+    hash: (password, identity) => queue.run(identity, () => hasher.hash(normalized(password))),
+    verify: (password, hash, identity) =>
+      queue.run(identity, async () => {
+        // Of a password that no client sends. The first verification makes it, for whichever account.
+        const fakeHash = await (fake ??= hasher.hash(bytesToBase64(runtime.random.bytes(32))));
+        // What is no hash costs as much as one: an account may have no password of this service.
+        const isHash = hash !== null &&
+          ("verify" in given ? hash !== "" : parseHash(hash) !== null);
+        return await hasher.verify(normalized(password), isHash ? hash : fakeHash) && isHash;
+      }),
+    isOutdated: (hash) => !("verify" in given) && isCheaper(hash, given),
+  };
+}
+
+/** The same characters may be typed in several ways (NIST SP 800-63B, 3.1.1.2). */
+function normalized(password: string): string {
+  return password.normalize("NFKC");
+}
+
+function scryptHasher(cost: ScryptCost, { random }: Pick<Runtime, "random">): PasswordHasher {
+  return {
+    async hash(password) {
+      const salt = random.bytes(16);
+      return formatHash({ cost, salt, key: await deriveKey(password, salt, cost) });
+    },
+    async verify(password, hash) {
+      const stored = parseHash(hash);
+      if (stored === null) return false;
+      return timingSafeEqual(await deriveKey(password, stored.salt, stored.cost), stored.key);
+    },
+  };
+}
+
+const keyBytes = 32;
+
+function deriveKey(password: string, salt: Uint8Array, cost: ScryptCost): Promise<Uint8Array> {
+  const { N, r, p } = cost;
+  // Node allows 32 MiB unless it is given the memory that the parameters need.
+  const maxmem = 256 * N * r + 1024 * 1024;
+  return new Promise((resolve, reject) => {
+    scrypt(password, salt, keyBytes, { N, r, p, maxmem }, (error, key) => {
+      if (error === null) resolve(new Uint8Array(key));
+      else reject(error);
+    });
+  });
+}
+
+interface StoredHash {
+  readonly cost: ScryptCost;
+  readonly salt: Uint8Array;
+  readonly key: Uint8Array;
+}
+
+/** The PHC string format: `$scrypt$ln=14,r=8,p=5$salt$key`. */
+function formatHash({ cost: { N, r, p }, salt, key }: StoredHash): string {
+  const [left, right] = [salt, key].map((bytes) => bytesToBase64(bytes).replace(/=+$/, ""));
+  return `$scrypt$ln=${Math.log2(N)},r=${r},p=${p}$${left}$${right}`;
+}
+
+/** Null for a text that is no such hash, or whose cost no service would have chosen. */
+function parseHash(text: string): StoredHash | null {
+  const [, ln, r, p, salt = "", key = ""] =
+    /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{43})$/
+      .exec(text) ?? [];
+  const cost = { N: 2 ** Number(ln), r: Number(r), p: Number(p) };
+  const isPossible = cost.N >= 2 && cost.N <= 2 ** 20 && cost.r >= 1 && cost.r <= 32 &&
+    cost.p >= 1 && cost.p <= 16;
+  return isPossible ? { cost, salt: padded(salt), key: padded(key) } : null;
+}
+
+function padded(text: string): Uint8Array {
+  return base64ToBytes(text.padEnd(Math.ceil(text.length / 4) * 4, "="));
+}
+
+function isCheaper(hash: string, wanted: ScryptCost): boolean {
+  const stored = parseHash(hash);
+  if (stored === null) return true;
+  const work = ({ N, r, p }: ScryptCost) => N * r * p;
+  return work(stored.cost) < work(wanted);
+}
+
+/** So many hashes wait at most: a minute of work for one processor. */
+const maxWaiting = 256;
+/** A client that has waited longer has given up. */
+const maxWaitMs = 30_000;
+
+interface Waiting {
+  begin(isInTime: boolean): void;
+  readonly since: number;
+}
+
+class HashQueue {
+  readonly #clock: Runtime["clock"];
+  readonly #waiting = new FairQueue<Waiting>({ maxWaiting });
+  readonly #maxRunning = Math.max(1, availableParallelism() - 1);
+  #running = 0;
+
+  constructor({ clock }: Pick<Runtime, "clock">) {
+    this.#clock = clock;
+  }
+
+  /** Runs the work of an identity in its turn. Rejects with a 503 where too many wait. */
+  async run<T>(identity: string, work: () => Promise<T>): Promise<T> {
+    if (this.#running >= this.#maxRunning) await this.#turnOf(identity);
+    else this.#running++;
+    try {
+      return await work();
+    } finally {
+      this.#next();
+    }
+  }
+
+  #turnOf(identity: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const isAdded = this.#waiting.add(identity, {
+        since: this.#clock.elapsedMs(),
+        begin: (isInTime) => isInTime ? resolve() : reject(overloaded()),
+      });
+      if (!isAdded) reject(overloaded());
+    });
+  }
+
+  /** Hands the slot to the next, past those that have waited too long. */
+  #next(): void {
+    for (let next; (next = this.#waiting.take()) !== undefined;) {
+      const isInTime = this.#clock.elapsedMs() - next.since <= maxWaitMs;
+      next.begin(isInTime);
+      if (isInTime) return;
+    }
+    this.#running--;
+  }
+}
+
+function overloaded(): Problem {
+  return new Problem("overloaded", "Cannot check a password now: too many wait for that", {
+    headers: { "retry-after": "5" },
+  });
+}

@@ -1,0 +1,125 @@
+import { hashOfToken, isSameHash, makeToken } from "../opaque_token.ts";
+import { type Account, isOf, stampOf } from "./account.ts";
+import { type AccountCall, type AccountReply, uselessToken } from "./account_call.ts";
+import type { AccountService } from "./account_service.ts";
+import { linkWith } from "./mails.ts";
+import { newPassword, requireGoodPassword } from "./password_rules.ts";
+import { maxMailsAnHour } from "./sign_up.ts";
+
+/** The right to a new password that a mail has granted, under the hash of its token. */
+interface PasswordReset {
+  readonly userId: string;
+  /** Of the password that was forgotten: once there is another one, the link is of no use. */
+  readonly stamp: string;
+  readonly expiresAt: number;
+}
+
+/** The members of the body of a reset. */
+export interface ResetFields {
+  readonly token: string;
+  readonly password: string;
+}
+
+/**
+ * `POST /password/forgot`: sends a link to the address, if it has an account. The answer comes
+ * before that is known.
+ */
+export function forgetPassword(
+  { address, identity }: AccountCall,
+  email: string,
+  service: AccountService,
+): AccountReply {
+  service.later.run(() => mailReset(email, { address, identity }, service));
+  return { status: 202, body: { next: "read-mail" } };
+}
+
+/** Reads the body of a reset. Throws a 422. */
+export function readReset({ fields }: AccountCall, { rules }: AccountService): ResetFields {
+  const token = fields.text("token", 200);
+  const password = newPassword(fields, rules);
+  fields.requireValid("reset the password");
+  return { token, password };
+}
+
+/**
+ * `POST /password/reset`: replaces a password by the token of a mail. That ends all sessions, and
+ * begins none: the token was in a mailbox.
+ */
+export async function resetPassword(
+  call: AccountCall,
+  { token, password }: ResetFields,
+  service: AccountService,
+): Promise<AccountReply> {
+  const { store, runtime: { clock, observe } } = service;
+  const action = "reset the password";
+  const { value } = await store.get(resetKey(token));
+  if (!isReset(value) || clock.now() >= value.expiresAt) throw uselessToken(action);
+  const account = await service.accounts.findById(value.userId);
+  if (account === null || account.isDisabled || !isSameHash(stampOf(account), value.stamp)) {
+    throw uselessToken(action);
+  }
+  const replaced = await replacePassword(call, account, { password, action }, service);
+  // Of two requests with one token, one is the first.
+  if (replaced === null) throw uselessToken(action);
+  await store.commit({ mutations: [{ kind: "delete", key: resetKey(token) }] });
+  const { address } = call;
+  observe({ kind: "account_event", event: "password-reset", user: account.id, address });
+  return { status: 200, body: { next: "login" } };
+}
+
+/**
+ * Replaces the password of an account, which ends all its sessions; gives the account with it, or
+ * null where another request was faster.
+ */
+export async function replacePassword(
+  { fields, identity }: AccountCall,
+  account: Account,
+  { password, action }: { readonly password: string; readonly action: string },
+  { accounts, passwords, rules, sendMail, later }: AccountService,
+): Promise<Account | null> {
+  const { email, name } = account;
+  await requireGoodPassword(fields, { password, email, action }, rules);
+  const passwordHash = await passwords.hash(password, identity);
+  if (!await accounts.setPassword(account, passwordHash)) return null;
+  later.run(() => sendMail({ kind: "password-changed", user: { email, name }, link: null }));
+  return { ...account, passwordHash };
+}
+
+async function mailReset(
+  email: string,
+  { address, identity }: Pick<AccountCall, "address" | "identity">,
+  { accounts, store, options, sendMail, counters, links, runtime }: AccountService,
+): Promise<void> {
+  if (options.passwordReset === false) return;
+  if (await counters.add("reset-mail", email) > maxMailsAnHour) return;
+  const account = await accounts.findByEmail(email);
+  const user = account?.id ?? null;
+  runtime.observe({ kind: "account_event", event: "password-forgotten", user, address });
+  if (account === null || account.isDisabled) return;
+  const { ttlMs } = options.passwordReset;
+  const token = makeToken("reset_", runtime.random);
+  const value: PasswordReset = {
+    userId: account.id,
+    stamp: stampOf(account),
+    expiresAt: runtime.clock.now() + ttlMs,
+  };
+  await store.commit({
+    mutations: [
+      { kind: "set", key: resetKey(token), value, expireInMs: ttlMs, share: identity },
+    ],
+  });
+  const { name } = account;
+  await sendMail({
+    kind: "reset-password",
+    user: { email, name },
+    link: linkWith(links.reset, token),
+  });
+}
+
+function resetKey(token: string): readonly string[] {
+  return ["password-reset", hashOfToken(token)];
+}
+
+function isReset(value: unknown): value is PasswordReset {
+  return isOf(value, { userId: "string", stamp: "string", expiresAt: "number" });
+}

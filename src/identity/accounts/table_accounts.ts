@@ -1,0 +1,183 @@
+import { DatabaseError } from "../../db/database_error.ts";
+import { databaseProblem } from "../../db/database_problem.ts";
+import type { Database } from "../../db/open_database.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { uuidV7 } from "../../runtime/uuid_v7.ts";
+import { instantOf } from "../../schema/instant.ts";
+import { columnInfoKey, type ColumnLike, tableInfoKey } from "../../schema/table_like.ts";
+import { type ColumnInfo, isRequired, type Row, type TableInfo } from "../../schema/table_info.ts";
+import type { Account, AccountChange, Accounts, NewAccount } from "./account.ts";
+
+/** The columns of a table that hold accounts. */
+export interface AccountColumns {
+  readonly id: ColumnInfo;
+  readonly email: ColumnInfo;
+  readonly passwordHash: ColumnInfo;
+  /** Null where the table has none, like the next two. */
+  readonly name: ColumnInfo | null;
+  /** A document with a list of texts, or a text with one role. */
+  readonly roles: ColumnInfo | null;
+  readonly disabled: ColumnInfo | null;
+  /** Set once, to the time of the signup. */
+  readonly createdAt: ColumnInfo | null;
+}
+
+/** A table that holds accounts. */
+export interface AccountTable {
+  readonly db: Database;
+  readonly table: TableInfo;
+  readonly columns: AccountColumns;
+}
+
+/** Makes the accounts that are the rows of a table. */
+export function createTableAccounts(
+  { db, table, columns }: AccountTable,
+  runtime: Pick<Runtime, "clock" | "random">,
+): Accounts {
+  const { sql } = db;
+  const named = (column: ColumnInfo) => namedColumn(table, column);
+  const id = named(columns.id);
+  const hash = named(columns.passwordHash);
+  const selected = listed(
+    Object.values(columns).filter((column) => column !== null).map(named),
+  );
+
+  async function find(column: ColumnInfo, value: unknown): Promise<Account | null> {
+    const { rows: [row] } = await sql<Row>`
+      SELECT ${selected} FROM ${table} WHERE ${named(column)} = ${sql.value(named(column), value)}`;
+    return row === undefined ? null : accountOf(row, columns);
+  }
+
+  function listed(values: readonly object[]): object {
+    return values.reduce((list, value) => sql`${list}, ${value}`);
+  }
+
+  async function add(account: NewAccount): Promise<Account | null> {
+    const given = [...newRow(account, { db, table, columns }, runtime)];
+    const names = listed(given.map(([column]) => named(column)));
+    const values = listed(given.map(([column, value]) => sql.value(named(column), value)));
+    try {
+      await sql`INSERT INTO ${table} (${names}) VALUES (${values})`;
+    } catch (error) {
+      if (error instanceof DatabaseError && error.kind === "unique") return null;
+      throw error;
+    }
+    return await find(columns.email, account.email);
+  }
+
+  async function setPassword(account: Account, passwordHash: string): Promise<boolean> {
+    const { changed } = await sql`
+      UPDATE ${table} SET ${hash} = ${passwordHash}
+      WHERE ${id} = ${keyOf(account.id, columns.id)} AND ${hash} = ${account.passwordHash}`;
+    return changed === 1;
+  }
+
+  async function change(key: string, { roles, isDisabled }: AccountChange): Promise<boolean> {
+    const set = [
+      ...(roles === undefined ? [] : [[required(columns.roles, "roles"), roles] as const]),
+      ...(isDisabled === undefined
+        ? []
+        : [[required(columns.disabled, "disabled"), isDisabled] as const]),
+    ].map(([column, value]) => {
+      return sql`${named(column)} = ${sql.value(named(column), storedRoles(column, value))}`;
+    });
+    const { changed } = await sql`
+      UPDATE ${table} SET ${listed(set)} WHERE ${id} = ${keyOf(key, columns.id)}`;
+    return changed === 1;
+  }
+
+  async function list(after: string | null, limit: number): Promise<readonly Account[]> {
+    const { rows } = after === null
+      ? await sql<Row>`SELECT ${selected} FROM ${table} ORDER BY ${id} LIMIT ${limit}`
+      : await sql<Row>`SELECT ${selected} FROM ${table}
+          WHERE ${id} > ${keyOf(after, columns.id)} ORDER BY ${id} LIMIT ${limit}`;
+    return rows.map((row) => accountOf(row, columns));
+  }
+
+  return {
+    findById: (key) => answered(() => find(columns.id, keyOf(key, columns.id))),
+    findByEmail: (address) => answered(() => find(columns.email, address)),
+    add: (account) => answered(() => add(account)),
+    setPassword: (account, passwordHash) => answered(() => setPassword(account, passwordHash)),
+    change: (key, changes) => answered(() => change(key, changes)),
+    list: (after, limit) => answered(() => list(after, limit)),
+  };
+}
+
+/** The first column that a new account could not fill; null where there is none. */
+export function unfilledColumn({ table, columns }: Omit<AccountTable, "db">): ColumnInfo | null {
+  const known = new Set<ColumnInfo | null>(Object.values(columns));
+  return table.columns.find((column) =>
+    !known.has(column) && isRequired(column) && column.default === null && !column.generated
+  ) ?? null;
+}
+
+/** What the database refuses is answered as in a request to a resource. */
+async function answered<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw databaseProblem(error, "use accounts");
+  }
+}
+
+/** A column as a statement takes it: that of an introspected table has no object of its own. */
+function namedColumn(table: TableInfo, column: ColumnInfo): ColumnLike<unknown> {
+  const named: unknown = { [columnInfoKey]: column, [tableInfoKey]: table };
+  // The members of the type exist for the compiler only.
+  return named as ColumnLike<unknown>;
+}
+
+function newRow(
+  account: NewAccount,
+  { table, columns }: AccountTable,
+  { clock, random }: Pick<Runtime, "clock" | "random">,
+): ReadonlyMap<ColumnInfo, unknown> {
+  const row = new Map<ColumnInfo, unknown>();
+  // The database's own defaults come by themselves.
+  for (const column of table.columns) {
+    if (column.default?.kind === "function") row.set(column, column.default.make());
+    if (column.default?.kind === "value") row.set(column, column.default.value);
+  }
+  const { kind, default: ownDefault } = columns.id;
+  if (ownDefault === null && (kind === "text" || kind === "uuid")) {
+    row.set(columns.id, uuidV7(clock, random));
+  }
+  row.set(columns.email, account.email);
+  row.set(columns.passwordHash, account.passwordHash);
+  if (columns.name !== null) row.set(columns.name, account.name);
+  if (columns.roles !== null) row.set(columns.roles, storedRoles(columns.roles, account.roles));
+  if (columns.createdAt !== null) row.set(columns.createdAt, instantOf(clock.now()));
+  return row;
+}
+
+function accountOf(row: Row, columns: AccountColumns): Account {
+  const of = (column: ColumnInfo | null) => column === null ? null : row[column.name] ?? null;
+  const name = of(columns.name);
+  const roles = of(columns.roles);
+  const list = Array.isArray(roles) ? roles : [roles];
+  return {
+    id: String(of(columns.id)),
+    email: String(of(columns.email)),
+    name: typeof name === "string" ? name : null,
+    roles: list.filter((role) => typeof role === "string" && role !== ""),
+    isDisabled: of(columns.disabled) === true,
+    passwordHash: String(of(columns.passwordHash) ?? ""),
+  };
+}
+
+/** A text holds one role. */
+function storedRoles(column: ColumnInfo, value: unknown): unknown {
+  if (column.kind !== "text" || !Array.isArray(value)) return value;
+  if (value.length > 1) throw new Error(`Cannot store several roles in "${column.name}", a text`);
+  return value[0] ?? null;
+}
+
+function keyOf(id: string, { kind }: ColumnInfo): string | number {
+  return kind === "integer" ? Number(id) : id;
+}
+
+function required(column: ColumnInfo | null, name: string): ColumnInfo {
+  if (column !== null) return column;
+  throw new Error(`Cannot change the account: its table has no column for ${name}`);
+}

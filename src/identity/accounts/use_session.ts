@@ -1,0 +1,95 @@
+import { Problem } from "../../problem/problem.ts";
+import { requireOwnPage } from "../sessions/origin_check.ts";
+import { type CarriedToken, carriedToken } from "../sessions/session_auth.ts";
+import type { Account } from "./account.ts";
+import type { AccountCall, AccountReply } from "./account_call.ts";
+import type { AccountService } from "./account_service.ts";
+import { beginSession } from "./log_in.ts";
+import { maxPasswordLength, newPassword } from "./password_rules.ts";
+import { replacePassword } from "./reset_password.ts";
+
+/** The members of the body that changes a password. */
+export interface ChangeFields {
+  readonly currentPassword: string;
+  readonly password: string;
+}
+
+/** `POST /logout`: ends the session of the request. Without one there is nothing to do. */
+export async function logOut(call: AccountCall, service: AccountService): Promise<AccountReply> {
+  const carried = writingToken(call, service);
+  if (carried !== null) await service.sessions.end(carried.token);
+  return { status: 204, body: null, cookie: carried?.isCookie === true ? "clear" : undefined };
+}
+
+/** `POST /logout/all`: ends all sessions of the user, on every device. */
+export async function logOutEverywhere(
+  call: AccountCall,
+  service: AccountService,
+): Promise<AccountReply> {
+  const { account, carried } = await requireSession(call, service);
+  await service.sessions.endAll(account.id);
+  await service.sessions.end(carried.token);
+  const { address } = call;
+  service.runtime.observe({
+    kind: "account_event",
+    event: "logout-everywhere",
+    user: account.id,
+    address,
+  });
+  return { status: 204, body: null, cookie: carried.isCookie ? "clear" : undefined };
+}
+
+/** Reads the body that changes a password. Throws a 422. */
+export function readChange({ fields }: AccountCall, { rules }: AccountService): ChangeFields {
+  const currentPassword = fields.text("currentPassword", maxPasswordLength);
+  const password = newPassword(fields, rules);
+  fields.requireValid("change the password");
+  return { currentPassword, password };
+}
+
+/**
+ * `POST /password/change`: replaces the password of the user, who must know the current one. It ends
+ * all sessions, and begins a new one for this client.
+ */
+export async function changePassword(
+  call: AccountCall,
+  { currentPassword, password }: ChangeFields,
+  service: AccountService,
+): Promise<AccountReply> {
+  const { passwords, runtime: { observe } } = service;
+  const { account, carried } = await requireSession(call, service);
+  const { address } = call;
+  if (!await passwords.verify(currentPassword, account.passwordHash, call.identity)) {
+    observe({ kind: "account_event", event: "login-failed", user: account.id, address });
+    throw new Problem("forbidden", "Cannot change the password: the current one is wrong");
+  }
+  const action = "change the password";
+  const changed = await replacePassword(call, account, { password, action }, service);
+  if (changed === null) {
+    throw new Problem("conflict", "Cannot change the password: it has just been changed");
+  }
+  observe({ kind: "account_event", event: "password-changed", user: account.id, address });
+  return await beginSession(call, changed, carried.isCookie ? "cookie" : "bearer", service);
+}
+
+/** The account of the session that the request carries, as it is now. Throws a 401 or a 403. */
+async function requireSession(
+  call: AccountCall,
+  service: AccountService,
+): Promise<{ readonly account: Account; readonly carried: CarriedToken }> {
+  const carried = writingToken(call, service);
+  const found = carried === null ? null : await service.sessions.identify(carried.token);
+  const account = found === null ? null : await service.accounts.findById(found.user.id);
+  if (carried !== null && account !== null) return { account, carried };
+  throw new Problem("unauthorized", "This needs a session: log in");
+}
+
+/** The token of a request that changes something: the page of another origin cannot use a cookie. */
+function writingToken(
+  { request }: AccountCall,
+  { cookie, trustedOrigins }: AccountService,
+): CarriedToken | null {
+  const carried = carriedToken(request, cookie);
+  if (carried?.isCookie === true) requireOwnPage(request, trustedOrigins);
+  return carried;
+}

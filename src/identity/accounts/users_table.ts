@@ -1,0 +1,55 @@
+import { boolean, json, text, timestamp } from "../../schema/column_builder.ts";
+import { type Table, table } from "../../schema/table.ts";
+
+/** A row of {@link usersTable}. */
+export interface UserRow {
+  /** The id of the user. */
+  readonly id: string;
+  /** In lower case. */
+  readonly email: string;
+  /** As the user gave it. */
+  readonly name: string | null;
+  /** With its parameters and its salt. */
+  readonly passwordHash: string;
+  /** For scopes to decide by. */
+  readonly roles: string[];
+  /** Neither logs in nor has a session. */
+  readonly disabled: boolean;
+  /** When the account was added. */
+  readonly createdAt: string;
+}
+
+/** A new row of {@link usersTable}. */
+export interface NewUserRow extends Omit<UserRow, "name" | "disabled"> {
+  /** Null unless set. */
+  readonly name?: string | null | undefined;
+  /** False unless set. */
+  readonly disabled?: boolean | undefined;
+}
+
+/**
+ * The table of accounts that `passwordAuth` creates unless it is given another one. It can be served
+ * as a resource, with `fields.readable` that leave `passwordHash` out.
+ *
+ * @example
+ * ```ts
+ * import { eq, resource } from "@svc/resource-api";
+ * import { usersTable } from "@svc/resource-api/auth";
+ *
+ * const profiles = resource(usersTable, {
+ *   id: usersTable.id,
+ *   path: "profiles",
+ *   auth: { read: (user) => eq(usersTable.id, user.id) },
+ *   fields: { readable: [usersTable.id, usersTable.email, usersTable.name], writable: [] },
+ * });
+ * ```
+ */
+export const usersTable: Table<"users", UserRow, NewUserRow> = table("users", {
+  id: text().primaryKey(),
+  email: text({ maxLength: 254 }).notNull().unique(),
+  name: text({ maxLength: 200 }),
+  passwordHash: text().notNull().as("password_hash"),
+  roles: json<string[]>().notNull(),
+  disabled: boolean().notNull().default(false),
+  createdAt: timestamp().notNull().as("created_at"),
+});

@@ -1,0 +1,23 @@
+import type { Database } from "../db/open_database.ts";
+import type { Guard } from "../guard/guard.ts";
+import type { AppStore } from "../kv/open_key_value_store.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+
+/** What an app has opened, as its authenticators are given it. */
+export interface AuthParts {
+  readonly runtime: Runtime;
+  /** Opened only once there is something to store. */
+  readonly store: Pick<AppStore, "need">;
+  readonly guard: Guard;
+  /** The database of the app. */
+  readonly db: Database;
+  /** How many proxies stand in front of the service. */
+  readonly trustedProxies: number;
+  /** The origins that `cors` allows to send cookies. */
+  readonly trustedOrigins: ReadonlySet<string>;
+  /** How long what was read of a credential is trusted. */
+  readonly recheckMs: number;
+  readonly isProduction: boolean;
+  /** The path of the routes of authenticators, as clients see it. */
+  readonly path: string;
+}

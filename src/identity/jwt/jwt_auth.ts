@@ -1,0 +1,174 @@
+import type {
+  Authenticator,
+  AuthenticatorDefinition,
+  Identification,
+} from "../../auth/authenticator.ts";
+import { parseUser, type User } from "../../auth/user.ts";
+import { Problem } from "../../problem/problem.ts";
+import { type BoundedMap, boundedMap } from "../../runtime/bounded_map.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import type { AuthParts } from "../auth_parts.ts";
+import { keyPrefix } from "../keys/api_keys.ts";
+import { bearerToken } from "../opaque_token.ts";
+import { sessionPrefix } from "../sessions/sessions.ts";
+import {
+  type Claims,
+  type JwtAuthOptions,
+  readJwtAuthOptions,
+  type ResolvedJwtAuthOptions,
+  type UserOfClaims,
+} from "./jwt_auth_options.ts";
+import { createVerifyToken, type VerifyToken } from "./key_source.ts";
+
+/**
+ * The authenticator of JSON Web Tokens, as `Authorization: Bearer`: verified with a secret, a public
+ * key, or the key set of an identity provider. A verified token is remembered until it expires.
+ * Throws a plain Error for a wrong option.
+ *
+ * @example
+ * ```ts
+ * import { jwtAuth } from "@svc/resource-api/auth";
+ *
+ * const byProvider = jwtAuth({
+ *   jwks: "https://id.example.com/.well-known/jwks.json",
+ *   issuer: "https://id.example.com/",
+ *   audience: "https://api.example.com",
+ *   user: ({ sub, groups }) => ({
+ *     id: String(sub),
+ *     roles: Array.isArray(groups) ? groups.map(String) : [],
+ *   }),
+ * });
+ * ```
+ */
+export function jwtAuth(options: JwtAuthOptions): AuthenticatorDefinition {
+  const resolved = readJwtAuthOptions(options);
+  return { name: "jwtAuth", open: (parts: AuthParts) => open(resolved, parts) };
+}
+
+/** More is no token of a person: a header of this size would be sent with each request. */
+const maxTokenLength = 8_192;
+/** A token that never expires is verified again after so long. */
+const unendingMs = 300_000;
+
+async function open(
+  options: ResolvedJwtAuthOptions,
+  { runtime: { clock, observe } }: AuthParts,
+): Promise<Authenticator> {
+  const tokens = new VerifiedTokens(clock);
+  const verify = await createVerifyToken(options, {
+    clock,
+    observe,
+    onChange: () => tokens.forget(),
+  });
+  const { clockToleranceMs, user = userOfClaims } = options;
+
+  return {
+    name: "jwtAuth",
+    identify(request): MaybePromise<Identification | null> {
+      const authorization = request.headers.get("authorization");
+      if (authorization === null) return null;
+      // By the whole header, which has not even to be taken apart then.
+      const known = tokens.get(authorization);
+      if (known !== null) return known;
+      if (!/^bearer(?: |$)/i.test(authorization)) return null;
+      const token = bearerToken(authorization);
+      // Two headers arrive as one with a comma.
+      if (token === null) throw refusal("it is malformed");
+      if (token.startsWith(sessionPrefix) || token.startsWith(keyPrefix)) return null;
+      if (token.length > maxTokenLength) throw refusal("it is too long");
+      return identifyNew(token, authorization, { verify, user, tokens, clockToleranceMs });
+    },
+  };
+}
+
+interface NewTokenParts {
+  readonly verify: VerifyToken;
+  readonly user: UserOfClaims;
+  readonly tokens: VerifiedTokens;
+  readonly clockToleranceMs: number;
+}
+
+async function identifyNew(
+  token: string,
+  authorization: string,
+  { verify, user: userOf, tokens, clockToleranceMs }: NewTokenParts,
+): Promise<Identification> {
+  const keysBefore = tokens.generation;
+  const verified = await verify(token);
+  if (verified.kind === "unknown-key") throw refusal("its key is unknown");
+  if (verified.kind === "refused") throw refusal(verified.reason);
+  const { claims } = verified;
+  const user = parseUser(await userOf(claims));
+  if (user === null) throw refusal("it names no user of this service");
+  const { exp } = claims;
+  const expiresAt = exp === undefined ? undefined : exp * 1_000;
+  const identification: Identification = { user, expiresAt };
+  // Keys that were withdrawn in between may have verified it.
+  if (tokens.generation === keysBefore) {
+    const goodUntil = expiresAt === undefined ? null : expiresAt + clockToleranceMs;
+    tokens.add(authorization, identification, goodUntil);
+  }
+  return identification;
+}
+
+/** Tokens that were verified, by the header that had them, until they expire. */
+class VerifiedTokens {
+  readonly #clock: Clock;
+  #known: BoundedMap<string, VerifiedToken> = emptyMap();
+  /** How often all were forgotten. */
+  generation = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get(authorization: string): Identification | null {
+    const known = this.#known.get(authorization);
+    return known !== undefined && this.#clock.now() < known.goodUntil ? known.identification : null;
+  }
+
+  /** `goodUntil` is null for a token that does not expire. */
+  add(authorization: string, identification: Identification, goodUntil: number | null): void {
+    const until = goodUntil ?? this.#clock.now() + unendingMs;
+    this.#known.set(authorization, { identification, goodUntil: until });
+  }
+
+  forget(): void {
+    this.generation++;
+    this.#known = emptyMap();
+  }
+}
+
+interface VerifiedToken {
+  readonly identification: Identification;
+  readonly goodUntil: number;
+}
+
+function emptyMap(): BoundedMap<string, VerifiedToken> {
+  return boundedMap(20_000, {
+    maxBytes: 32 * 1024 * 1024,
+    // The user and the claims are about as large as the token that they were decoded from.
+    bytesOf: (authorization) => 4 * authorization.length + 200,
+  });
+}
+
+function userOfClaims(claims: Claims): User | null {
+  const { sub, email, name, roles } = claims;
+  if (typeof sub !== "string" || sub === "") return null;
+  const isList = Array.isArray(roles) && roles.every((role) => typeof role === "string");
+  return Object.freeze({
+    id: sub,
+    ...(typeof email === "string" ? { email } : {}),
+    ...(typeof name === "string" ? { name } : {}),
+    ...(isList ? { roles: Object.freeze([...roles]) } : {}),
+    claims: Object.freeze({ ...claims }),
+  });
+}
+
+/** RFC 6750, 3.1: the code says why, so that a client requests a new token. */
+function refusal(reason: string): Problem {
+  return new Problem("unauthorized", `Cannot accept this token: ${reason}`, {
+    headers: { "www-authenticate": 'Bearer error="invalid_token"' },
+  });
+}

@@ -1,0 +1,121 @@
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { JwtAlgorithm, PublicKey, ResolvedJwtAuthOptions } from "./jwt_auth_options.ts";
+import { KeySet } from "./key_set.ts";
+import {
+  importPublicKey,
+  type Verification,
+  type VerificationKey,
+  verifyJwt,
+} from "./verify_jwt.ts";
+
+/** Verifies a token with the keys that the configuration names. Rejects with a 503 without any. */
+export type VerifyToken = (token: string) => Promise<Verification>;
+
+/** What tokens are verified with, beside the options. */
+export interface KeySourceOptions extends Pick<Runtime, "clock" | "observe"> {
+  /** Called where the keys of a set have changed. */
+  readonly onChange: () => void;
+}
+
+/**
+ * Makes the verification of tokens by a secret, a public key or a key set. Rejects with a plain Error
+ * for a key that cannot be used.
+ */
+export async function createVerifyToken(
+  options: ResolvedJwtAuthOptions,
+  parts: KeySourceOptions,
+): Promise<VerifyToken> {
+  const { secret, key, jwks } = options;
+  const verify = (algorithms: readonly JwtAlgorithm[]) => (token: string, by: VerificationKey) =>
+    verifyJwt(token, by, { ...options, algorithms, now: parts.clock.now() });
+  if (jwks !== undefined) {
+    return byKeySet(jwks, verify(options.algorithms ?? asymmetric), parts);
+  }
+  if (secret !== undefined) {
+    const keys = [secret].flat().map((one) => new TextEncoder().encode(one));
+    return byAny(keys, verify(options.algorithms ?? ["HS256"]));
+  }
+  const algorithms = options.algorithms ?? algorithmsOf(key ?? "");
+  // A key is imported for one algorithm.
+  const imported = await importAll(key ?? "", algorithms);
+  return async (token) => {
+    let last: Verification = refused;
+    for (const [algorithm, one] of imported) {
+      last = await verify([algorithm])(token, one);
+      if (last.kind === "verified") return last;
+    }
+    return last;
+  };
+}
+
+const asymmetric: readonly JwtAlgorithm[] = [
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const,
+  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"] as const,
+];
+
+const refused: Verification = {
+  kind: "refused",
+  reason: "it is not a token that was signed for this service",
+};
+
+/** The first secret signs, all verify. */
+function byAny(
+  keys: readonly VerificationKey[],
+  verify: (token: string, key: VerificationKey) => Promise<Verification>,
+): VerifyToken {
+  return async (token) => {
+    let last: Verification = refused;
+    for (const key of keys) {
+      last = await verify(token, key);
+      if (last.kind === "verified") return last;
+    }
+    return last;
+  };
+}
+
+function byKeySet(
+  url: string,
+  verify: (token: string, key: VerificationKey) => Promise<Verification>,
+  runtime: KeySourceOptions,
+): VerifyToken {
+  const set = new KeySet({ url, runtime, onChange: runtime.onChange });
+  return async (token) => {
+    const verified = await verify(token, await set.keys());
+    if (verified.kind !== "unknown-key") return verified;
+    const newer = await set.newerKeys();
+    return newer === null ? verified : await verify(token, newer);
+  };
+}
+
+/** The algorithm of a key, where it does not say it: the one that is usual for its kind. */
+function algorithmsOf(key: string | PublicKey): readonly JwtAlgorithm[] {
+  if (typeof key === "string") return ["RS256", "ES256", "ES384", "ES512", "EdDSA"];
+  const { kty, crv, alg } = key;
+  const named = asymmetric.find((one) => one === alg);
+  if (named !== undefined) return [named];
+  if (kty === "RSA") return ["RS256"];
+  if (kty === "OKP") return ["EdDSA"];
+  const byCurve = { "P-256": "ES256", "P-384": "ES384", "P-521": "ES512" } as const;
+  return crv === "P-256" || crv === "P-384" || crv === "P-521" ? [byCurve[crv]] : [];
+}
+
+/** The key for each algorithm that it fits. */
+async function importAll(
+  key: string | PublicKey,
+  algorithms: readonly JwtAlgorithm[],
+): Promise<readonly (readonly [JwtAlgorithm, VerificationKey])[]> {
+  const imported: (readonly [JwtAlgorithm, VerificationKey])[] = [];
+  const errors: unknown[] = [];
+  for (const algorithm of algorithms) {
+    try {
+      imported.push([algorithm, await importPublicKey(key, algorithm)]);
+    } catch (error) {
+      // It is a key of another kind, which is no mistake where several kinds are tried.
+      errors.push(error);
+    }
+  }
+  if (imported.length > 0) return imported;
+  throw new Error("Cannot start: jwtAuth.key is no public key of an algorithm that is accepted", {
+    cause: errors[0],
+  });
+}

@@ -1,0 +1,92 @@
+import {
+  createLocalJWKSet,
+  type CryptoKey,
+  errors,
+  importJWK,
+  importSPKI,
+  importX509,
+  type JSONWebKeySet,
+  type JWTPayload,
+  jwtVerify,
+} from "jose";
+import type { JwtAlgorithm, PublicKey, ResolvedJwtAuthOptions } from "./jwt_auth_options.ts";
+
+/** A key that verifies tokens, or a set of keys by their ids. */
+export type VerificationKey = Uint8Array | CryptoKey | ReturnType<typeof createLocalJWKSet>;
+
+/** The outcome of the verification of a token. */
+export type Verification =
+  | { readonly kind: "verified"; readonly claims: JWTPayload; readonly keyId: string | null }
+  /** No key of the set has the id that the token names. */
+  | { readonly kind: "unknown-key" }
+  /** `reason` is for the client: it says nothing that the token does not. */
+  | { readonly kind: "refused"; readonly reason: string };
+
+/** What a token must have. */
+export interface VerifyOptions
+  extends Pick<ResolvedJwtAuthOptions, "issuer" | "audience" | "type" | "clockToleranceMs"> {
+  readonly algorithms: readonly JwtAlgorithm[];
+  readonly requireExpiry: boolean;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/**
+ * Verifies a token (RFC 7515, RFC 7519): its signature by an algorithm that is allowed, `crit`, the
+ * times, the issuer and the audience. Keys in the token itself (`jwk`, `jku`, `x5u`) are not used.
+ */
+export async function verifyJwt(
+  token: string,
+  key: VerificationKey,
+  options: VerifyOptions,
+): Promise<Verification> {
+  const { algorithms, issuer, audience, type, clockToleranceMs, requireExpiry, now } = options;
+  const checks = {
+    algorithms: [...algorithms],
+    currentDate: new Date(now),
+    clockTolerance: clockToleranceMs / 1_000,
+    ...(issuer === undefined ? {} : { issuer: [issuer].flat() }),
+    ...(audience === undefined ? {} : { audience: [audience].flat() }),
+    ...(type === undefined ? {} : { typ: type }),
+    requiredClaims: requireExpiry ? ["exp"] : [],
+  };
+  try {
+    // The overloads of jose are separate for a key and for a function that finds one.
+    const { payload, protectedHeader: { kid } } = typeof key === "function"
+      ? await jwtVerify(token, key, checks)
+      : await jwtVerify(token, key, checks);
+    return { kind: "verified", claims: payload, keyId: kid ?? null };
+  } catch (error) {
+    if (error instanceof errors.JWKSNoMatchingKey) return { kind: "unknown-key" };
+    return { kind: "refused", reason: reasonOf(error) };
+  }
+}
+
+/** Imports a public key for each algorithm that it may be used with. Throws for one that is none. */
+export async function importPublicKey(
+  key: string | PublicKey,
+  algorithm: JwtAlgorithm,
+): Promise<CryptoKey> {
+  if (typeof key === "string") {
+    return await (key.includes("CERTIFICATE") ? importX509 : importSPKI)(key.trim(), algorithm);
+  }
+  const imported = await importJWK({ ...key }, algorithm);
+  if (imported instanceof Uint8Array) throw new TypeError("It is a secret, and no public key");
+  return imported;
+}
+
+/** Makes the set of the keys of a document. Throws for a document that is none. */
+export function createKeySet(document: unknown): VerificationKey {
+  // jose checks the shape of what it is given.
+  return createLocalJWKSet(document as JSONWebKeySet);
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof errors.JWTExpired) return "it has expired";
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return `its claim "${error.claim}" is not the one that is accepted`;
+  }
+  if (error instanceof errors.JOSEAlgNotAllowed) return "its algorithm is not accepted";
+  // Whatever else: the signature, the form, `crit`, a key that does not fit.
+  return "it is not a token that was signed for this service";
+}

@@ -1,0 +1,109 @@
+import type {
+  Authenticator,
+  AuthenticatorDefinition,
+  Identification,
+} from "../../auth/authenticator.ts";
+import { parseUser, type User } from "../../auth/user.ts";
+import { type Described, group } from "../../options/option.ts";
+import { callback, textLike } from "../../options/option_kinds.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import type { AuthParts } from "../auth_parts.ts";
+import { bearerToken } from "../opaque_token.ts";
+import { type CredentialState, TrustedCredentials } from "../trusted_credentials.ts";
+import { type ApiKey, ApiKeys, keyPrefix } from "./api_keys.ts";
+
+/** The options of API keys. */
+export interface ApiKeyAuthOptions {
+  /** The header that carries a key; `X-API-Key` unless set. */
+  readonly header?: string | undefined;
+  /**
+   * Makes the user of a key; null refuses it. Unless set the id is that of the user that the key acts
+   * for, or `key:` and its own id, and the roles are its scopes.
+   */
+  readonly user?: UserOfKey | undefined;
+}
+
+/** Makes the user of an API key. */
+export type UserOfKey = (key: ApiKey) => User | null | Promise<User | null>;
+
+/** The options of API keys, described. */
+export const apiKeyAuthOptions = group(
+  {
+    header: textLike("the name of a header", /^[\w!#$%&'*+.^`|~-]+$/).unlessSet("X-API-Key"),
+    user: callback<UserOfKey>(),
+  } satisfies Described<ApiKeyAuthOptions>,
+).unlessSet({});
+
+/**
+ * The authenticator of API keys, in the header `X-API-Key` or as `Authorization: Bearer`. They are
+ * made by `cli.ts keys create`, and kept in the key-value store. Throws a plain Error for a wrong
+ * option.
+ *
+ * @example
+ * ```ts
+ * import { all, none } from "@svc/resource-api";
+ * import { apiKeyAuth } from "@svc/resource-api/auth";
+ *
+ * const auth = { use: [apiKeyAuth()] };
+ * // In a resource: whose keys have the scope "export" read everything.
+ * const scopes = {
+ *   read: (user: { roles?: readonly string[] }) => user.roles?.includes("export") ? all() : none(),
+ * };
+ * ```
+ */
+export function apiKeyAuth(options: ApiKeyAuthOptions = {}): AuthenticatorDefinition {
+  const place = { subject: "Cannot start", path: "apiKeyAuth" };
+  const { header, user = userOfKey } = apiKeyAuthOptions.read(options, place);
+  return { name: "apiKeyAuth", open: (parts: AuthParts) => open(header, user, parts) };
+}
+
+function open(
+  header: string,
+  userOf: UserOfKey,
+  { store, runtime, recheckMs }: AuthParts,
+): Authenticator {
+  const keys = new ApiKeys(store.need("API keys"), runtime);
+  const trusted = new TrustedCredentials({
+    clock: runtime.clock,
+    recheckMs,
+    read: (text) => stateOf(text, keys, userOf),
+  });
+  return {
+    name: "apiKeyAuth",
+    identify({ headers }): MaybePromise<Identification | null> {
+      const text = headers.get(header) ?? bearerKey(headers);
+      if (text === null) return null;
+      const found = trusted.identify(text);
+      return found instanceof Promise ? found.then((one) => one ?? refuse()) : found ?? refuse();
+    },
+  };
+}
+
+function refuse(): never {
+  throw new Problem("unauthorized", "Cannot accept this API key: it is not one that is good");
+}
+
+function bearerKey(headers: Headers): string | null {
+  const token = bearerToken(headers.get("authorization"));
+  return token?.startsWith(keyPrefix) === true ? token : null;
+}
+
+async function stateOf(
+  text: string,
+  keys: ApiKeys,
+  userOf: UserOfKey,
+): Promise<CredentialState | null> {
+  const key = await keys.find(text);
+  const user = key === null ? null : parseUser(await userOf(key));
+  return key === null || user === null ? null : { user, expiresAt: key.expiresAt ?? Infinity };
+}
+
+function userOfKey({ id, name, userId, scopes }: ApiKey): User {
+  return Object.freeze({
+    id: userId ?? `key:${id}`,
+    name,
+    roles: scopes,
+    claims: Object.freeze({ apiKey: id, scopes }),
+  });
+}

@@ -1,0 +1,135 @@
+import type { KeyValue, KeyValueEntry, KeyValueKey } from "../../kv/key_value.ts";
+import { StoreError } from "../../kv/store_error.ts";
+import { decodeBase64url } from "../../protocol/base64url.ts";
+import { bytesToHex, encodeBase64url } from "../../protocol/byte_text.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { isOf } from "../accounts/account.ts";
+import { hashOfToken, isSameHash } from "../opaque_token.ts";
+
+/** The record of an API key: everything about it but the key. */
+export interface ApiKey {
+  /** Names it in lists, and begins the key itself. */
+  readonly id: string;
+  /** What it is for. */
+  readonly name: string;
+  /** The user that it acts for; null where it is a user by itself. */
+  readonly userId: string | null;
+  /** What it may be used for: the roles of its user. */
+  readonly scopes: readonly string[];
+  /** Milliseconds since 1970, like the next two. */
+  readonly createdAt: number;
+  /** Null for one that does not expire. */
+  readonly expiresAt: number | null;
+  /** To about a minute; null before the first use. */
+  readonly lastUsedAt: number | null;
+}
+
+/** What a new API key is made of. */
+export type NewApiKey = Pick<ApiKey, "name" | "userId" | "scopes" | "expiresAt">;
+
+/** What API keys begin with. */
+export const keyPrefix = "key_";
+
+const idBytes = 6;
+const secretBytes = 32;
+const keyPattern = /^key_([0-9a-f]{12})_([\w-]{43})$/;
+
+/**
+ * The API keys of an app, in the key-value store. A key is an id and a secret; the secret is stored
+ * as its hash, so that it can be shown once only, when it is made.
+ */
+export class ApiKeys {
+  readonly #store: KeyValue;
+  readonly #runtime: Pick<Runtime, "clock" | "random">;
+
+  /** Reads nothing yet. */
+  constructor(store: KeyValue, runtime: Pick<Runtime, "clock" | "random">) {
+    this.#store = store;
+    this.#runtime = runtime;
+  }
+
+  /** Makes a key, and gives its text, which is not stored. */
+  async create(given: NewApiKey): Promise<{ readonly text: string; readonly key: ApiKey }> {
+    const { clock, random } = this.#runtime;
+    // No command takes it for an option.
+    const id = bytesToHex(random.bytes(idBytes));
+    const secret = encodeBase64url(random.bytes(secretBytes));
+    const key: ApiKey = { id, ...given, createdAt: clock.now(), lastUsedAt: null };
+    const value = { ...key, hash: hashOfToken(secret) };
+    await this.#store.commit({ mutations: [{ kind: "set", key: recordKey(id), value }] });
+    return { text: `${keyPrefix}${id}_${secret}`, key };
+  }
+
+  /** The key of a text, and notes its use; null for one that is unknown, revoked or expired. */
+  async find(text: string): Promise<ApiKey | null> {
+    const [, id = "", secret = ""] = keyPattern.exec(text) ?? [];
+    if (id === "" || !decodeBase64url(secret, 0, new Uint8Array(secretBytes))) return null;
+    const entry = await this.#store.get(recordKey(id));
+    const { value, versionstamp } = entry;
+    if (!isRecord(value) || !isSameHash(value.hash, hashOfToken(secret))) return null;
+    const now = this.#runtime.clock.now();
+    if (value.expiresAt !== null && now >= value.expiresAt) return null;
+    if (now - (value.lastUsedAt ?? 0) >= usedEveryMs) {
+      await this.#use({ ...value, lastUsedAt: now }, versionstamp);
+    }
+    return shownKey(value);
+  }
+
+  /** All keys, in the order of their ids. */
+  async list(): Promise<readonly ApiKey[]> {
+    const keys: ApiKey[] = [];
+    let after: KeyValueKey | undefined = undefined;
+    for (;;) {
+      const page: readonly KeyValueEntry[] = await this.#store.list({
+        prefix: [recordPrefix],
+        limit: pageSize,
+        after,
+      });
+      keys.push(...page.map(({ value }) => value).filter(isRecord).map(shownKey));
+      if (page.length < pageSize) return keys;
+      after = page.at(-1)?.key;
+    }
+  }
+
+  /** Revokes a key by its id; false where there is none. */
+  async revoke(id: string): Promise<boolean> {
+    const { value } = await this.#store.get(recordKey(id));
+    await this.#store.commit({ mutations: [{ kind: "delete", key: recordKey(id) }] });
+    return value !== undefined;
+  }
+
+  async #use(record: ApiKeyRecord, versionstamp: string | null): Promise<void> {
+    const key = recordKey(record.id);
+    try {
+      // Checked, so that a key which is revoked in between does not come back.
+      await this.#store.commit({
+        checks: [{ key, versionstamp }],
+        mutations: [{ kind: "set", key, value: record }],
+      });
+    } catch (error) {
+      // By contract the use is not noted then.
+      if (!(error instanceof StoreError)) throw error;
+    }
+  }
+}
+
+interface ApiKeyRecord extends ApiKey {
+  readonly hash: string;
+}
+
+const usedEveryMs = 60_000;
+const recordPrefix = "api-key";
+const pageSize = 500;
+
+function recordKey(id: string): KeyValueKey {
+  return [recordPrefix, id];
+}
+
+function shownKey({ hash: _hash, ...key }: ApiKeyRecord): ApiKey {
+  return key;
+}
+
+function isRecord(value: unknown): value is ApiKeyRecord {
+  return isOf(value, { id: "string", name: "string", hash: "string", createdAt: "number" }) &&
+    Array.isArray(Reflect.get(Object(value), "scopes"));
+}

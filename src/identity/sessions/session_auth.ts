@@ -1,0 +1,64 @@
+import type { Authenticator, Identification } from "../../auth/authenticator.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import { bearerToken } from "../opaque_token.ts";
+import { isWrite, requireOwnPage } from "./origin_check.ts";
+import type { SessionCookie } from "./session_cookie.ts";
+import { sessionPrefix, type Sessions } from "./sessions.ts";
+
+/** What sessions are recognized by. */
+export interface SessionAuthOptions {
+  readonly sessions: Sessions;
+  readonly cookie: SessionCookie;
+  readonly trustedOrigins: ReadonlySet<string>;
+}
+
+/** The token of a session as a request carries it. */
+export interface CarriedToken {
+  readonly token: string;
+  /** Whether a browser may have added it by itself. */
+  readonly isCookie: boolean;
+}
+
+/** The token of the session that a request carries: in `Authorization`, or else in its cookie. */
+export function carriedToken(request: Request, cookie: SessionCookie): CarriedToken | null {
+  const bearer = bearerToken(request.headers.get("authorization"));
+  if (bearer?.startsWith(sessionPrefix)) return { token: bearer, isCookie: false };
+  const token = cookie.read(request);
+  return token === null ? null : { token, isCookie: true };
+}
+
+/**
+ * Makes the function that identifies the user of a session: by its token as `Authorization: Bearer`,
+ * or by its cookie, whose writes must come from a page of this service.
+ */
+export function createSessionAuth(
+  { sessions, cookie, trustedOrigins }: SessionAuthOptions,
+): Authenticator["identify"] {
+  return function identify(request): MaybePromise<Identification | null> {
+    const carried = carriedToken(request, cookie);
+    if (carried === null) return null;
+    const { token, isCookie } = carried;
+    // First, so that a page of another origin does not learn whether there is a session.
+    if (isCookie && isWrite(request.method)) requireOwnPage(request, trustedOrigins);
+    const found = sessions.identify(token);
+    // Without a closure, where the session is known: each request would make one.
+    if (found instanceof Promise) {
+      return found.then((one) => one ?? ended(request, isCookie, cookie));
+    }
+    return found ?? ended(request, isCookie, cookie);
+  };
+}
+
+function ended(request: Request, isCookie: boolean, cookie: SessionCookie): never {
+  throw new Problem("unauthorized", "The session has ended: log in again", {
+    headers: isCookie ? clearing(request, cookie) : {},
+  });
+}
+
+/** A browser would send the cookie of a session that has ended with every request. */
+function clearing(request: Request, cookie: SessionCookie): Readonly<Record<string, string>> {
+  const headers = new Headers();
+  cookie.clear(headers, request);
+  return { "set-cookie": headers.get("set-cookie") ?? "" };
+}

@@ -1,0 +1,114 @@
+import { getCookies, setCookie } from "@std/http/cookie";
+import { type Described, group } from "../../options/option.ts";
+import { flag, oneOf } from "../../options/option_kinds.ts";
+import { type BoundedMap, boundedMap } from "../../runtime/bounded_map.ts";
+import { isLoopback } from "../../protocol/loopback.ts";
+
+/** How the cookie of sessions is set. */
+export interface SessionCookieOptions {
+  /**
+   * `Lax` unless set: links of other sites to a page find its session. `Strict` is for services that
+   * nothing links to, `None` for pages that other sites embed.
+   */
+  readonly sameSite?: "Strict" | "Lax" | "None" | undefined;
+  /**
+   * Whether the cookie is for HTTPS only, with the name `__Host-session`. Unless set it is, but under
+   * the names of this machine.
+   */
+  readonly secure?: boolean | undefined;
+}
+
+/** The options of the cookie of sessions, described. */
+export const sessionCookieOptions = group(
+  {
+    sameSite: oneOf("Strict", "Lax", "None").unlessSet("Lax"),
+    secure: flag(),
+  } satisfies Described<SessionCookieOptions>,
+);
+
+/** The cookie of sessions: no script reads it (`HttpOnly`), and no other host receives it. */
+export class SessionCookie {
+  readonly #sameSite: "Strict" | "Lax" | "None";
+  readonly #secure: boolean | undefined;
+  /** By the header: a client sends the same one with each request. */
+  readonly #parsed: BoundedMap<string, CookieTokens> = boundedMap(10_000, {
+    maxBytes: 8 * 1024 * 1024,
+    bytesOf: (header) => 4 * header.length,
+  });
+  /** The last host that was looked at. */
+  #host: string | null = null;
+  #isSecureHost = true;
+
+  /** Sets nothing. */
+  constructor({ sameSite = "Lax", secure }: SessionCookieOptions) {
+    this.#sameSite = sameSite;
+    this.#secure = secure;
+  }
+
+  /** The token of a request; null without the cookie. */
+  read({ headers, url }: Request): string | null {
+    // Most requests have none, and to parse them costs more than to look.
+    const given = headers.get("cookie");
+    if (given === null || !given.includes("session=")) return null;
+    const known = this.#parsed.get(given) ?? this.#parse(given, headers);
+    return this.#isSecureAt(headers.get("host"), url) ? known.secure : known.plain;
+  }
+
+  /** Adds the header that sets the cookie until the end of the session. */
+  set(headers: Headers, { headers: sent, url }: Request, token: string, maxAgeMs: number): void {
+    this.#write(headers, this.#nameAt(sent, url), token, Math.floor(maxAgeMs / 1_000));
+  }
+
+  /** Adds the header that removes it. */
+  clear(headers: Headers, { headers: sent, url }: Request): void {
+    this.#write(headers, this.#nameAt(sent, url), "", 0);
+  }
+
+  #write(headers: Headers, name: string, value: string, maxAge: number): void {
+    const secure = name === secureName;
+    const sameSite = this.#sameSite;
+    setCookie(headers, { name, value, maxAge, path: "/", httpOnly: true, sameSite, secure });
+  }
+
+  /**
+   * With the prefix `__Host-` browsers take the cookie over HTTPS alone and without a domain, so that
+   * no other host of the site can plant one (RFC 6265bis, 4.1.3.2).
+   */
+  #nameAt(headers: Headers, url: string): string {
+    return this.#isSecureAt(headers.get("host"), url) ? secureName : plainName;
+  }
+
+  #isSecureAt(host: string | null, url: string): boolean {
+    if (this.#secure !== undefined) return this.#secure;
+    // Nearly all requests have the same host.
+    if (host === null || host !== this.#host) {
+      this.#isSecureHost = !isLoopback(hostName(host, url));
+      this.#host = host;
+    }
+    return this.#isSecureHost;
+  }
+
+  #parse(given: string, headers: Headers): CookieTokens {
+    const cookies = getCookies(headers);
+    const tokens = { secure: cookies[secureName] ?? null, plain: cookies[plainName] ?? null };
+    this.#parsed.set(given, tokens);
+    return tokens;
+  }
+}
+
+/** The tokens of a `Cookie` header, under both names. */
+interface CookieTokens {
+  readonly secure: string | null;
+  readonly plain: string | null;
+}
+
+const secureName = "__Host-session";
+const plainName = "session";
+
+/** The host without its port, of the header or of the URL. */
+function hostName(host: string | null, url: string): string {
+  const [, address, name = ""] = /^(?:\[([^\]]*)\]|([^:/?#]*))/.exec(
+    host ?? url.replace(/^[a-z+.-]+:\/\//i, ""),
+  ) ?? [];
+  return (address ?? name).toLowerCase();
+}

@@ -1,0 +1,187 @@
+import type { Identification } from "../../auth/authenticator.ts";
+import type { User } from "../../auth/user.ts";
+import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
+import { StoreError } from "../../kv/store_error.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { uuidV7 } from "../../runtime/uuid_v7.ts";
+import { type Account, isOf, stampOf, userOf } from "../accounts/account.ts";
+import { hashOfToken, isSameHash, isToken, makeToken } from "../opaque_token.ts";
+import { type CredentialState, TrustedCredentials } from "../trusted_credentials.ts";
+
+/** The record of a session, under the hash of its token. */
+interface SessionRecord {
+  readonly userId: string;
+  /** Of the password that the session was begun with; see {@link stampOf}. */
+  readonly stamp: string;
+  /** Of the user when the session was begun: another one ends it. */
+  readonly epoch: string;
+  /** In milliseconds since 1970, like the next two. */
+  readonly beganAt: number;
+  /** The last use, to about a minute. */
+  readonly seenAt: number;
+  /** The end of its lifetime, used or not. */
+  readonly endsAt: number;
+}
+
+/** A session that has begun: the token that stands for it, and the end of its lifetime. */
+export interface BegunSession {
+  readonly token: string;
+  readonly endsAt: number;
+}
+
+/** What the sessions of an app work with. */
+export interface SessionsOptions {
+  readonly store: KeyValue;
+  /** The account of a user as it is now; null for none. */
+  readonly findAccount: (id: string) => Promise<Account | null>;
+  /** A session that is not used for so long ends. */
+  readonly idleMs: number;
+  /** A session ends after so long, used or not. */
+  readonly maxMs: number;
+  readonly recheckMs: number;
+  readonly runtime: Runtime;
+}
+
+const maxTokenLength = 100;
+
+/** What session tokens begin with. */
+export const sessionPrefix = "ses_";
+
+/**
+ * The sessions of an app, in the key-value store, by the hashes of their tokens. A session is bound
+ * to the password that it was begun with, by a stamp of the stored hash: a password that is changed
+ * ends all sessions with that one write, wherever a process is killed. It is bound to the epoch of
+ * its user as well, which a logout everywhere changes.
+ */
+export class Sessions {
+  readonly #options: SessionsOptions;
+  readonly #trusted: TrustedCredentials;
+
+  /** Reads nothing yet. */
+  constructor(options: SessionsOptions) {
+    const { runtime: { clock }, recheckMs } = options;
+    this.#options = options;
+    this.#trusted = new TrustedCredentials({
+      clock,
+      recheckMs,
+      read: (token) => this.#read(token),
+    });
+  }
+
+  /** The identification of a session by its token; null where there is none, or none any more. */
+  identify(token: string): MaybePromise<Identification | null> {
+    // Looked up before its letters are checked: nearly all are known.
+    return token.length > maxTokenLength ? null : this.#trusted.identify(token);
+  }
+
+  /** Begins a session of an account. Rejects with a `StoreError`. */
+  async begin(account: Account): Promise<BegunSession> {
+    const { store, maxMs, runtime: { clock, random } } = this.#options;
+    const token = makeToken(sessionPrefix, random);
+    const epoch = await this.#epochOf(account.id);
+    const now = clock.now();
+    const endsAt = now + maxMs;
+    const stamp = stampOf(account);
+    const record = { userId: account.id, stamp, epoch, beganAt: now, seenAt: now, endsAt };
+    await store.commit({ mutations: [this.#setOf(keyOf(token), record)] });
+    return { token, endsAt };
+  }
+
+  /** Ends one session. One that has ended is no error. */
+  async end(token: string): Promise<void> {
+    if (!isToken(token, sessionPrefix)) return;
+    // First: where the store fails, this process at least no longer takes it.
+    this.#trusted.end(token);
+    await this.#options.store.commit({ mutations: [{ kind: "delete", key: keyOf(token) }] });
+  }
+
+  /** Ends all sessions of a user, those that begin at the same moment included. */
+  async endAll(userId: string): Promise<void> {
+    const { store, maxMs, runtime: { clock, random } } = this.#options;
+    const value = uuidV7(clock, random);
+    // No session from before is left once this record expires.
+    const expireInMs = maxMs + dayMs;
+    await store.commit({ mutations: [{ kind: "set", key: epochKey(userId), value, expireInMs }] });
+  }
+
+  async #read(token: string): Promise<CredentialState | null> {
+    if (!isToken(token, sessionPrefix)) return null;
+    const { store, findAccount, idleMs, runtime: { clock } } = this.#options;
+    const key = keyOf(token);
+    const { value: record, versionstamp } = await store.get(key);
+    if (!isRecord(record)) return null;
+    const now = clock.now();
+    // Stores may read a record for some time after it has expired.
+    if (now >= record.endsAt || now >= record.seenAt + idleMs) return null;
+    const [epoch, account] = await Promise.all([
+      this.#epochOf(record.userId),
+      findAccount(record.userId),
+    ]);
+    if (account === null || account.isDisabled || epoch !== record.epoch) return null;
+    if (!isSameHash(stampOf(account), record.stamp)) return null;
+    if (now - record.seenAt >= this.#seenEveryMs) {
+      await this.#see(key, { ...record, seenAt: now }, versionstamp);
+    }
+    return { user: userOf(account), expiresAt: record.endsAt };
+  }
+
+  get #seenEveryMs(): number {
+    return Math.min(60_000, this.#options.idleMs / 10);
+  }
+
+  async #see(
+    key: KeyValueKey,
+    record: SessionRecord,
+    versionstamp: string | null,
+  ): Promise<void> {
+    try {
+      // Checked, so that a session which has ended in between does not come back.
+      const checks = [{ key, versionstamp }];
+      await this.#options.store.commit({ checks, mutations: [this.#setOf(key, record)] });
+    } catch (error) {
+      // By contract the session then ends as if it had not been used now.
+      if (!(error instanceof StoreError)) throw error;
+    }
+  }
+
+  #setOf(key: KeyValueKey, record: SessionRecord) {
+    const { idleMs } = this.#options;
+    const leftMs = Math.min(record.endsAt, record.seenAt + idleMs) - record.seenAt;
+    const expireInMs = Math.max(1, Math.ceil(leftMs));
+    // A login is free: a user that logs in all the time makes room with own sessions.
+    const share = `session ${record.userId}`;
+    return { kind: "set", key, value: record, expireInMs, share } as const;
+  }
+
+  async #epochOf(userId: string): Promise<string> {
+    const { value } = await this.#options.store.get(epochKey(userId));
+    return typeof value === "string" ? value : "";
+  }
+}
+
+const dayMs = 86_400_000;
+
+function keyOf(token: string): KeyValueKey {
+  return ["session", hashOfToken(token)];
+}
+
+function epochKey(userId: string): KeyValueKey {
+  return ["session-epoch", hashOfToken(userId)];
+}
+
+function isRecord(value: unknown): value is SessionRecord {
+  return isOf(value, {
+    userId: "string",
+    stamp: "string",
+    epoch: "string",
+    beganAt: "number",
+    seenAt: "number",
+    endsAt: "number",
+  });
+}
+
+/** The user of an identification, for answers: without what only scopes need. */
+export function shownUser({ id, email, name, roles }: User): Record<string, unknown> {
+  return { id, email: email ?? null, name: name ?? null, roles: roles ?? [] };
+}

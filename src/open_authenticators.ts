@@ -1,0 +1,47 @@
+import type { Authenticator, AuthenticatorDefinition } from "./auth/authenticator.ts";
+import type { AppConfig } from "./config.ts";
+import type { Guard } from "./guard/guard.ts";
+import type { AuthParts } from "./identity/auth_parts.ts";
+import type { AppStore } from "./kv/open_key_value_store.ts";
+import type { ResolvedConfig } from "./resolve_config.ts";
+import type { Runtime } from "./runtime/runtime.ts";
+
+/** What the authenticators of an app are opened with. */
+export interface OpenedParts {
+  readonly resolved: ResolvedConfig;
+  readonly guard: Guard;
+  readonly store: AppStore;
+  readonly runtime: Runtime;
+}
+
+/** Opens the authenticators of an app, in their order. Rejects with the error of one that cannot be. */
+export async function openAuthenticators(
+  { auth, db }: Pick<AppConfig, "auth" | "db">,
+  { resolved, guard, store, runtime }: OpenedParts,
+): Promise<readonly Authenticator[]> {
+  const { recheckMs, trustedOrigins, isProduction, abuse } = resolved;
+  const trustedProxies = abuse.trustProxy;
+  const parts: AuthParts = {
+    runtime,
+    store,
+    guard,
+    db,
+    trustedProxies,
+    trustedOrigins,
+    recheckMs,
+    isProduction,
+    path: `${resolved.mountedAt}${resolved.basePath}/auth`,
+  };
+  const opened: Authenticator[] = [];
+  for (const given of auth?.use ?? []) {
+    // Definitions are made by this package, for these parts; `never` keeps those out of its types.
+    opened.push(isDefinition(given) ? await given.open(parts as never) : given);
+  }
+  return opened;
+}
+
+function isDefinition(
+  given: Authenticator | AuthenticatorDefinition,
+): given is AuthenticatorDefinition {
+  return "open" in given;
+}

@@ -1,0 +1,137 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { openDatabase } from "../../mod.ts";
+import { runChild, startChild } from "../serve/child_process.ts";
+import { scratchFolder } from "../support/scratch.ts";
+
+const cli = new URL("../../cli.ts", import.meta.url).pathname;
+
+/** Runs a command in a folder: the exit code and both outputs. */
+async function run(cwd: string, ...args: readonly string[]) {
+  return await runChild([cli, ...args], { cwd });
+}
+
+async function withShop(work: (folder: string) => Promise<void>): Promise<void> {
+  await using folder = await scratchFolder();
+  const db = await openDatabase(`sqlite:${folder.path}/shop.db`);
+  await db.query({ text: "CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT)", values: [] });
+  await db.close();
+  await work(folder.path);
+}
+
+Deno.test("--users: accounts of the command line log in, and write by their role", async () => {
+  await withShop(async (cwd) => {
+    const added = await run(cwd, "users", "add", "Ada@Example.com", "--name", "Ada");
+    assertEquals(added.code, 0, added.stderr);
+    assertMatch(added.stderr, /Added ada@example\.com\nIts password is shown once only:/);
+    const given = added.stdout.trim();
+    assertMatch(given, /^[\w-]{20}$/);
+    const listed = await run(cwd, "users", "list");
+    assertMatch(
+      listed.stdout,
+      /^id +email +name +roles\n[0-9a-f-]{36} {2}ada@example\.com {2}Ada\n$/,
+    );
+    assert(!listed.stdout.includes("$scrypt"));
+
+    await using service = startChild([cli, "shop.db", "--write", "--users", "--port", "0"], {
+      cwd,
+    });
+    const [origin = ""] = await service.printed(/http:\/\/127\.0\.0\.1:\d+/);
+    assertMatch(service.stdout(), /Accounts are in service\.kv/);
+    const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+      fetch(origin + path, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: JSON.stringify(body),
+      });
+    const user = { email: "ada@example.com", password: given, transport: "bearer" };
+    const login = await post("/api/auth/login", user);
+    const { token } = await login.json();
+    const headers = { authorization: `Bearer ${token}` };
+    const statusOf = async (response: Promise<Response>) => {
+      const { status, body } = await response;
+      await body?.cancel();
+      return status;
+    };
+    const create = (sent: Record<string, string>) =>
+      statusOf(post("/api/items", { name: "tea" }, sent));
+    const until = async (wanted: number, ask: () => Promise<number>) => {
+      for (let tries = 0; await ask() !== wanted; tries++) {
+        assert(tries < 200, `never ${wanted}`);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    };
+    assertEquals(await create(headers), 403, "an account without the role reads");
+    assertEquals(await statusOf(post("/api/auth/signup", user)), 404);
+    assertEquals((await run(cwd, "users", "role", "ada@example.com", "writer")).code, 0);
+    await until(201, () => create(headers));
+    const { stdout: key } = await run(cwd, "keys", "create", "--name", "ci", "--scopes", "writer");
+    assertEquals(await create({ "x-api-key": key.trim() }), 201);
+    const [, printed = ""] = /Bearer (t_\S+)/.exec(service.stdout()) ?? [];
+    assertEquals(await create({ authorization: `Bearer ${printed}` }), 201, "the operator");
+    assertEquals((await run(cwd, "users", "disable", "ada@example.com")).code, 0);
+    await until(401, () => create(headers));
+    assertEquals(await statusOf(post("/api/auth/login", user)), 401);
+  });
+});
+
+Deno.test("a configuration has the accounts of its own table, and its own store", async () => {
+  await withShop(async (cwd) => {
+    const mod = new URL("../../", import.meta.url);
+    await Deno.writeTextFile(
+      `${cwd}/service.config.ts`,
+      `import { openDatabase } from "${mod}mod.ts";
+       import { passwordAuth } from "${mod}exports/auth.ts";
+       export default {
+         db: await openDatabase("sqlite:shop.db"),
+         kv: "own.kv",
+         auth: { use: [passwordAuth({ passwords: { scrypt: { N: 4096, r: 8, p: 1 } } })] },
+         resources: [],
+       };`,
+    );
+    const added = await run(cwd, "users", "add", "ada@example.com", "--roles", "a,b");
+    assertEquals(added.code, 0, added.stderr);
+    const key = await run(cwd, "keys", "create", "--name", "ci");
+    assertEquals(key.code, 0, key.stderr);
+    const names = [...Deno.readDirSync(cwd)].map(({ name }) => name);
+    assert(names.includes("own.kv") && !names.includes("service.kv"), names.join());
+    const db = await openDatabase(`sqlite:${cwd}/shop.db`);
+    const { rows } = await db.query({
+      text: "SELECT email, roles, password_hash FROM users",
+      values: [],
+    });
+    await db.close();
+    assertEquals(rows[0]?.slice(0, 2), ["ada@example.com", '["a","b"]']);
+    assertMatch(String(rows[0]?.[2]), /^\$scrypt\$ln=12,/);
+  });
+});
+
+Deno.test("mistakes of accounts and keys are one sentence, and exit codes say so", async () => {
+  await withShop(async (cwd) => {
+    const cases: readonly (readonly [args: readonly string[], code: number, message: string])[] = [
+      [
+        ["users", "role", "no@example.com", "x"],
+        1,
+        "There is no account of no@example.com (see users list)",
+      ],
+      [["users", "add", "no address"], 1, '"no address" is no e-mail address'],
+      [["keys", "revoke", "123"], 1, "Cannot revoke 123: there is no such key (see keys list)"],
+      [
+        ["keys", "list", "--kv", ":memory:"],
+        1,
+        "Cannot change accounts or API keys: the key-value store is the memory of the service",
+      ],
+      [
+        ["users", "ad", "x"],
+        2,
+        'users takes add, list, role, disable or enable, not "ad"\nTry --help.',
+      ],
+    ];
+    for (const [args, code, message] of cases) {
+      const { code: found, stderr } = await run(cwd, ...args);
+      assertEquals([found, stderr.trim()], [code, message]);
+    }
+    const twice = async () => (await run(cwd, "users", "add", "a@b.c")).stderr;
+    await twice();
+    assertMatch(await twice(), /Cannot add the account: a@b\.c has one/);
+  });
+});

@@ -1,0 +1,125 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { kernelBalancer } from "../../../src/cli/workers/kernel_balancer.ts";
+import { openPortFilter, whyNoPortFilter } from "../../../src/cli/workers/port_filter.ts";
+import type { WorkerOrder } from "../../../src/cli/workers/worker_messages.ts";
+import type { WorkerProcess } from "../../../src/cli/workers/worker_process.ts";
+import { testUnless } from "../../support/skip.ts";
+
+/** Sockets that share a port, by the names that the test gives them. */
+class SharedPort implements Disposable {
+  readonly #listeners = new Map<string, Deno.TcpListener>();
+  readonly #reached = new Set<string>();
+  #accepted = 0;
+  #wanted = Promise.withResolvers<void>();
+  port = 0;
+
+  add(name: string): void {
+    const listener = Deno.listen({ hostname: "127.0.0.1", port: this.port, reusePort: true });
+    this.port = listener.addr.port;
+    this.#listeners.set(name, listener);
+    void this.#accept(name, listener);
+  }
+
+  close(name: string): void {
+    this.#listeners.get(name)?.close();
+    this.#listeners.delete(name);
+  }
+
+  /** Which of them get any of sixty connections: in order, as letters. */
+  async reached(): Promise<string> {
+    this.#reached.clear();
+    this.#accepted = 0;
+    this.#wanted = Promise.withResolvers();
+    for (let count = 0; count < connections; count++) {
+      using _ = await Deno.connect({ hostname: "127.0.0.1", port: this.port });
+    }
+    await this.#wanted.promise;
+    return [...this.#reached].sort().join("");
+  }
+
+  [Symbol.dispose](): void {
+    for (const name of [...this.#listeners.keys()]) this.close(name);
+  }
+
+  async #accept(name: string, listener: Deno.TcpListener): Promise<void> {
+    for await (const connection of listener) {
+      connection.close();
+      this.#reached.add(name);
+      if (++this.#accepted === connections) this.#wanted.resolve();
+    }
+  }
+}
+
+const connections = 60;
+
+testUnless(
+  whyNoPortFilter(),
+  "a filter leaves out one of the sockets that share a port",
+  async () => {
+    using shared = new SharedPort();
+    for (const name of "abc") shared.add(name);
+    const filter = openPortFilter(shared.port);
+    assertEquals(await shared.reached(), "abc");
+    filter.leaveOut(0, 3);
+    assertEquals(await shared.reached(), "bc");
+    filter.leaveOut(1, 3);
+    assertEquals(await shared.reached(), "ac");
+    filter.leaveOut(2, 3);
+    assertEquals(await shared.reached(), "ab");
+
+    shared.close("c");
+    assertEquals(await shared.reached(), "ab");
+    shared.add("d");
+    filter.leaveOutNone();
+    assertEquals(await shared.reached(), "abd");
+  },
+);
+
+testUnless(
+  whyNoPortFilter(),
+  "the balancer knows the places of sockets after some were closed",
+  async () => {
+    using shared = new SharedPort();
+    const orders: WorkerOrder[] = [];
+    const worker = (name: string) => {
+      shared.add(name);
+      // The balancer only sends orders to it.
+      return { send: (order: WorkerOrder) => void orders.push(order) } as unknown as WorkerProcess;
+    };
+    const balancer = kernelBalancer("127.0.0.1", 0);
+    const [a, b, c, d] = [worker("a"), worker("b"), worker("c"), worker("d")];
+    for (const each of [a, b, c, d]) balancer.add(each, shared.port);
+    // By any of the sockets that are open.
+    const filter = () => openPortFilter(shared.port);
+    const retire = async (each: WorkerProcess) => {
+      balancer.retire(each);
+      const order = orders.pop();
+      if (order?.kind === "retire" && order.filter !== null) {
+        filter().leaveOut(order.filter.without, order.filter.of);
+      }
+      return await shared.reached();
+    };
+
+    assertEquals(await retire(a), "bcd");
+    shared.close("a");
+    balancer.remove(a);
+    assertEquals(orders.pop(), { kind: "unfilter" });
+    filter().leaveOutNone();
+    // The last has taken the place of the first.
+    assertEquals(await retire(d), "bc");
+    assertEquals(await retire(b), "cd");
+    // One that is killed leaves without an order.
+    shared.close("b");
+    balancer.remove(b);
+    assertEquals(await retire(c), "d");
+  },
+);
+
+Deno.test("a port that another service has is not shared with it", () => {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0, reusePort: true });
+  assertThrows(
+    () => kernelBalancer("127.0.0.1", listener.addr.port),
+    Error,
+    `Cannot listen on http://127.0.0.1:${listener.addr.port}: the port is taken`,
+  );
+});
