@@ -123,7 +123,8 @@ async function balanceAt(ledger: KvLedger, account: string, id: string, kind = "
 /** The oldest first. */
 export async function allEntries(ledger: KvLedger, account: string): Promise<LedgerEntry[]> {
   const entries: LedgerEntry[] = [];
-  for (let before: number | undefined;;) {
+  let before: number | undefined;
+  for (;;) {
     const page = await untilAnswered(() => ledger.history(account, { count: 1_000, before }));
     entries.push(...page);
     if (page.length < 1_000) return entries.reverse();
