@@ -39,7 +39,7 @@ export type {
 } from "../src/billing/ledger/ledger_operations.ts";
 export type { LedgerEntry, LedgerEntryKind } from "../src/billing/ledger/ledger_entry.ts";
 export type { AccountAudit } from "../src/billing/ledger/audit_account.ts";
-export { charged, type ChargeOptions } from "../src/billing/ledger/charged.ts";
+export { type CallContext, charged, type ChargeOptions } from "../src/billing/ledger/charged.ts";
 export type {
   BillingProvider,
   CheckoutItem,

@@ -17,14 +17,19 @@ import { invalidCheckout } from "./routes/checkout_body.ts";
 export interface CheckoutRequest {
   /** The account that gets the credits. */
   readonly account: string;
+  /** The key of a plan. */
   readonly planKey?: string | undefined;
   /** In place of a plan: prices of plans, unless `anyPrice` is set. */
   readonly items?: readonly CheckoutItem[] | undefined;
   /** That of the plan unless set. */
   readonly mode?: CheckoutMode | undefined;
+  /** The customer who pays; the provider makes one unless set. */
   readonly customerId?: string | undefined;
+  /** Fills in the form. */
   readonly customerEmail?: string | undefined;
+  /** Where the customer returns to after paying. */
   readonly successUrl?: string | undefined;
+  /** Where the customer returns to without paying. */
   readonly cancelUrl?: string | undefined;
   /** Comes back in events. Names that the service sets itself are dropped. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;

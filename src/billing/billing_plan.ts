@@ -8,6 +8,7 @@ export interface BillingPlan {
   readonly key: string;
   /** The provider's id of the price: see the provider. */
   readonly priceId: string;
+  /** For people. */
   readonly name?: string | undefined;
   /** `one_time` is one payment; `subscription` unless set. */
   readonly type?: "subscription" | "one_time" | "usage" | undefined;

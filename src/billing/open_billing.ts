@@ -12,11 +12,16 @@ import { envOption, isInProduction } from "../runtime/production.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { type BillingPlan, BillingPlans, plansOption } from "./billing_plan.ts";
-import { BillingOperations } from "./billing_operations.ts";
+import type { BillingSubscription } from "./billing_event.ts";
+import {
+  BillingOperations,
+  type CheckoutRequest,
+  type UsageRequest,
+} from "./billing_operations.ts";
 import type { CreditsLedger } from "./ledger/credits_ledger.ts";
 import { KvLedger } from "./ledger/kv_ledger.ts";
 import { runtimeOption } from "./ledger/open_credits_ledger.ts";
-import type { BillingProvider } from "./providers/billing_provider.ts";
+import type { BillingProvider, CheckoutSession } from "./providers/billing_provider.ts";
 import {
   type BillingResolvers,
   createBillingRoutes,
@@ -98,22 +103,36 @@ export const billingOptions = group(
   } satisfies Described<BillingOptions>,
 ).required();
 
-/** Billing: its routes, its operations at the provider, and the credits. */
-export interface Billing extends
-  Pick<
-    BillingOperations,
-    | "checkout"
-    | "createPortal"
-    | "listSubscriptions"
-    | "getSubscription"
-    | "cancelSubscription"
-    | "updateSubscription"
-    | "reportUsage"
-  > {
+/**
+ * Billing: its routes, its operations at the provider, and the credits. Operations throw 501
+ * `billing-unsupported` for what the provider does not offer, and 502 `billing-failed` where it
+ * refuses or does not answer.
+ */
+export interface Billing {
   /** The routes, for the app: `app.hono.route("/api/billing", billing.routes)`. */
   readonly routes: Hono;
   /** The ledger in the same store. */
   readonly credits: CreditsLedger;
+  /** Creates a page to pay at. Throws a 422 for a plan or a price that is unknown. */
+  checkout(request: CheckoutRequest): Promise<CheckoutSession>;
+  /** Creates a page at which a customer manages subscriptions. */
+  createPortal(customerId: string, returnUrl?: string): Promise<{ readonly url: string }>;
+  /** The subscriptions of a customer. */
+  listSubscriptions(customerId: string): Promise<readonly BillingSubscription[]>;
+  /** One subscription; null for an unknown id. */
+  getSubscription(id: string): Promise<BillingSubscription | null>;
+  /** Cancels a subscription, at the end of what is paid unless `atPeriodEnd` is false. */
+  cancelSubscription(
+    id: string,
+    options?: { readonly atPeriodEnd?: boolean | undefined },
+  ): Promise<BillingSubscription>;
+  /** Changes the price of a subscription. */
+  updateSubscription(
+    id: string,
+    options: { readonly priceId: string },
+  ): Promise<BillingSubscription>;
+  /** Reports usage. */
+  reportUsage(request: UsageRequest): Promise<void>;
   /** Closes the store, where it was opened by its path or URL. */
   close(): Promise<void>;
 }

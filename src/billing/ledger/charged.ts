@@ -16,7 +16,8 @@ export interface ChargeOptions<Context, Input> {
 }
 
 /** A caller of a procedure, as far as charges know it. */
-interface CallContext {
+export interface CallContext {
+  /** Null for an anonymous caller. */
   readonly user: { readonly id: string } | null;
 }
 

@@ -26,14 +26,19 @@ export interface CheckoutItem {
 
 /** A checkout for a provider to create. */
 export interface ProviderCheckout {
+  /** What it is for. */
   readonly mode: CheckoutMode;
   /** At least one. */
   readonly items: readonly CheckoutItem[];
   /** Where the customer returns to. */
   readonly successUrl: string | undefined;
+  /** Where the customer returns to without paying. */
   readonly cancelUrl: string | undefined;
+  /** The provider's id of a customer that is known. */
   readonly customerId: string | undefined;
+  /** Fills in the form. */
   readonly customerEmail: string | undefined;
+  /** The account that the credits are for. */
   readonly accountId: string;
   /** For every slot of the provider that reaches the invoice; it names the account. */
   readonly metadata: Readonly<Record<string, string>>;
@@ -57,6 +62,7 @@ export interface UsageReport {
 export interface WebhookDelivery {
   /** The raw bytes, which the signature is of. */
   readonly body: Uint8Array<ArrayBuffer>;
+  /** With the signature. */
   readonly headers: Headers;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -64,7 +70,9 @@ export interface WebhookDelivery {
 
 /** What was paid for: a price, by each of the ids that a plan may name it by. */
 export interface PaidPrice {
+  /** At least one. */
   readonly ids: readonly string[];
+  /** From 1 on. */
   readonly quantity: number;
 }
 
@@ -80,8 +88,11 @@ export interface VendorPayment extends BillingPayment {
 
 /** One normalized event, before it is known whose it is and what it grants. */
 export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> {
+  /** What happened. */
   readonly type: BillingEventType;
+  /** What was paid, or was not. */
   readonly payment?: VendorPayment;
+  /** The provider's id of the subscription that it is about. */
   readonly subscriptionId?: string;
 }
 
