@@ -3,8 +3,8 @@ import { inspect } from "node:util";
 import { type Described, group } from "../options/option.ts";
 import { callback, oneOf, whole } from "../options/option_kinds.ts";
 import { Problem } from "../problem/problem.ts";
-import { describeAccount, isAboutAccounts } from "./account_observation.ts";
-import { describeBilling, isAboutBilling } from "./billing_observation.ts";
+import { describeAccount, isAboutAccounts } from "./observations/account_observation.ts";
+import { describeBilling, isAboutBilling } from "./observations/billing_observation.ts";
 import type { Observation, Observer } from "./observation.ts";
 
 /** Where and how the console observer writes. */
@@ -81,7 +81,7 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   live_upkeep_failed: "error",
   webhook_refused: "warning",
   webhook_claim_kept: "error",
-  unattributed_payment: "error",
+  unattributed_money: "error",
   account_event: "info",
   mail_printed: "warning",
   mail_failed: "error",
@@ -134,11 +134,7 @@ function describe(observation: Observation): string {
     case "value_does_not_fit":
       return `a stored value of ${observation.table}.${observation.column} does not fit its kind`;
     case "computed_failed":
-      return `the computed field ${observation.resource}.${observation.field} failed${
-        observation.suppressed === 0
-          ? ""
-          : `, and ${observation.suppressed} times since the last report`
-      }`;
+      return computedFailure(observation);
     case "live_mismatch":
       return `memory and database differ about ${observation.operator} on ${observation.table}.${observation.column}; from now on the database evaluates it`;
     case "aggregate_mismatch":
@@ -180,6 +176,13 @@ function describe(observation: Observation): string {
       return inspect(never);
     }
   }
+}
+
+function computedFailure(
+  { resource, field, suppressed }: Observation & { readonly kind: "computed_failed" },
+): string {
+  const failed = `the computed field ${resource}.${field} failed`;
+  return suppressed === 0 ? failed : `${failed}, and ${suppressed} times since the last report`;
 }
 
 /** Paths and messages are input: a control character in them could rewrite the terminal. */

@@ -1,5 +1,5 @@
-import type { AccountObservation } from "./account_observation.ts";
-import type { BillingObservation } from "./billing_observation.ts";
+import type { AccountObservation } from "./observations/account_observation.ts";
+import type { BillingObservation } from "./observations/billing_observation.ts";
 
 /**
  * An observation: an event that the deployer may want to see; an {@link Observer} decides what to

@@ -44,7 +44,7 @@ export const goneNames: readonly GoneWord[] = [
     instead: "cost, debit",
     below: ["src"],
     // There it is about money.
-    except: ["src/billing/", "src/runtime/billing_observation.ts"],
+    except: ["src/billing/", "src/runtime/observations/billing_observation.ts"],
   },
   { pattern: /^#?anew(?![a-z])|Anew/, instead: "fresh start" },
   { pattern: /[Ww]hoever|[Ss]omebody|[Ee]verybody/, instead: "the client, a user" },

@@ -17,7 +17,13 @@ import type {
   ReverseOptions,
 } from "./credits_ledger.ts";
 import type { LedgerEntry } from "./ledger_entry.ts";
-import { parseAccount, parseAmount, parseKey, parseLifetime, parseReason } from "./ledger_input.ts";
+import {
+  parseAccount,
+  parseAmount,
+  parseLedgerKey,
+  parseLifetime,
+  parseReason,
+} from "./ledger_input.ts";
 import { ledgerKeys } from "./ledger_keys.ts";
 import {
   type EndedReservation,
@@ -57,7 +63,9 @@ export class KvLedger {
   async grant(account: string, amount: number, options: LedgerNote = {}): Promise<LedgerResult> {
     const given = { ...transferOf("grant", amount, options), allowNegative: false };
     const name = parseAccount(account);
-    if (options.key !== undefined) await this.#bind(parseKey(options.key), name, given.amount);
+    if (options.key !== undefined) {
+      await this.#bind(parseLedgerKey(options.key), name, given.amount);
+    }
     return await this.#transfer(name, given, options.key);
   }
 
@@ -105,7 +113,7 @@ export class KvLedger {
     const name = parseAccount(account);
     const { clock, random } = this.#runtime;
     const given = {
-      id: key === undefined ? uuidV7(clock, random) : parseKey(key),
+      id: key === undefined ? uuidV7(clock, random) : parseLedgerKey(key),
       amount: parseAmount(amount),
       lifetimeMs: parseLifetime(expiresInMs),
       reason: parseReason(reason),
@@ -144,11 +152,11 @@ export class KvLedger {
   async reverse(grantKey: string, options: ReverseOptions = {}): Promise<LedgerResult> {
     const { amount, key } = options;
     const given = {
-      grantKey: parseKey(grantKey, "grantKey"),
+      grantKey: parseLedgerKey(grantKey, "grantKey"),
       amount: amount === undefined ? null : parseAmount(amount),
       reason: parseReason(options.reason),
     };
-    const own = key === undefined ? `reverse:${grantKey}` : parseKey(key);
+    const own = key === undefined ? `reverse:${grantKey}` : parseLedgerKey(key);
     const grant = await this.findGrant(grantKey);
     if (grant === null) {
       throw new Problem("not-found", "Cannot reverse this grant: there is none with this key");
@@ -166,7 +174,7 @@ export class KvLedger {
   }
 
   async findGrant(grantKey: string): Promise<FoundGrant | null> {
-    const { value } = await this.#store.get(ledgerKeys.grant(parseKey(grantKey, "grantKey")));
+    const { value } = await this.#store.get(ledgerKeys.grant(parseLedgerKey(grantKey, "grantKey")));
     // No other code writes this key.
     return value === undefined ? null : value as FoundGrant;
   }
@@ -211,7 +219,7 @@ export class KvLedger {
     given: Transfer,
     key: string | undefined,
   ): Promise<LedgerResult> {
-    const own = key === undefined ? null : parseKey(key);
+    const own = key === undefined ? null : parseLedgerKey(key);
     const record = own === null ? null : ledgerKeys.operation(account, own);
     const reads = record === null ? [] : [record];
     return await this.#post(account, reads, (posting, [found]) => {
@@ -230,7 +238,7 @@ export class KvLedger {
     end: Omit<ReservationEnd, "id">,
   ): Promise<EndedReservation> {
     const account = parseAccount(reservation.account);
-    const id = parseKey(reservation.id, "id");
+    const id = parseLedgerKey(reservation.id, "id");
     const record = ledgerKeys.reservation(account, id);
     return await this.#post(account, [record], (posting, [existing]) => {
       const done = endReservation(posting, { id, ...end }, asReservation(existing));

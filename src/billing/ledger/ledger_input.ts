@@ -16,7 +16,7 @@ export function parseAccount(given: unknown): string {
 }
 
 /** Parses an idempotency key or the id of a reservation: 1 to 255 characters. Throws a 422. */
-export function parseKey(given: unknown, path: string = "key"): string {
+export function parseLedgerKey(given: unknown, path: string = "key"): string {
   return parseText(given, path, 255);
 }
 

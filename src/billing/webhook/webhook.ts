@@ -173,7 +173,7 @@ export class Webhook {
       return;
     }
     if (accountId === undefined) {
-      observe({ kind: "unattributed_payment", provider: provider.name, payment: payment.id });
+      observe({ kind: "unattributed_money", provider: provider.name, payment: payment.id });
       return;
     }
     const key = `grant:${provider.name}:${payment.id}`;

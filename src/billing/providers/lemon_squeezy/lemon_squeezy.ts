@@ -6,6 +6,7 @@ import type {
   BillingProvider,
   PaidPrice,
   ProviderCheckout,
+  UsageReport,
   VendorEvent,
 } from "../billing_provider.ts";
 import type { JsonFields } from "../json_fields.ts";
@@ -119,23 +120,7 @@ export function lemonSqueezy(options: LemonSqueezyOptions): BillingProvider {
       const answer = await api.send({ method: "PATCH", path: path(id), body: { data } });
       return subscriptionOf(answer.at("data"));
     },
-    async reportUsage({ subscriptionItemId, quantity, action }) {
-      await api.send({
-        method: "POST",
-        path: "/v1/usage-records",
-        body: {
-          data: {
-            type: "usage-records",
-            attributes: { quantity, action },
-            relationships: {
-              "subscription-item": {
-                data: { type: "subscription-items", id: subscriptionItemId },
-              },
-            },
-          },
-        },
-      });
-    },
+    reportUsage: (report) => reportUsage(api, report),
     async readDelivery(delivery) {
       if (keys.length > 0) {
         const codes = hexCodes([headerOf(delivery, "x-signature")]);
@@ -152,6 +137,24 @@ export function lemonSqueezy(options: LemonSqueezyOptions): BillingProvider {
     },
   };
   return provider;
+}
+
+async function reportUsage(
+  api: VendorApi,
+  { subscriptionItemId, quantity, action }: UsageReport,
+): Promise<void> {
+  const item = { data: { type: "subscription-items", id: subscriptionItemId } };
+  await api.send({
+    method: "POST",
+    path: "/v1/usage-records",
+    body: {
+      data: {
+        type: "usage-records",
+        attributes: { quantity, action },
+        relationships: { "subscription-item": item },
+      },
+    },
+  });
 }
 
 async function createCheckout(

@@ -3,7 +3,7 @@ export type BillingObservation =
   | { readonly kind: "webhook_refused"; readonly provider: string; readonly error: unknown }
   | { readonly kind: "webhook_claim_kept"; readonly provider: string; readonly error: unknown }
   | {
-    readonly kind: "unattributed_payment";
+    readonly kind: "unattributed_money";
     readonly provider: string;
     readonly payment: string;
   };
@@ -11,7 +11,7 @@ export type BillingObservation =
 const kinds: ReadonlySet<string> = new Set<BillingObservation["kind"]>([
   "webhook_refused",
   "webhook_claim_kept",
-  "unattributed_payment",
+  "unattributed_money",
 ]);
 
 /** Whether an observation is about payments. */
@@ -29,7 +29,7 @@ export function describeBilling(observation: BillingObservation): string {
       return `a delivery in the name of ${provider} was refused`;
     case "webhook_claim_kept":
       return `an event of ${provider} failed, and can be repeated only after a minute`;
-    case "unattributed_payment":
+    case "unattributed_money":
       return `the payment ${observation.payment} of ${provider} names no account: nothing was granted`;
   }
 }
