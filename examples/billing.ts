@@ -24,6 +24,12 @@ import { z } from "zod";
 // A stand-in: a real service reads it from its environment.
 const webhookSecret = "pdl_ntfset_for_this_example";
 
+const [url] = Deno.args;
+if (url !== undefined) {
+  await sendPayment(url);
+  Deno.exit();
+}
+
 const words = table("words", { id: integer().primaryKey() });
 const db = await openDatabase("sqlite::memory:");
 await db.createTables([words]);
@@ -79,11 +85,4 @@ async function sendPayment(url: string): Promise<void> {
     const answer = await fetch(url, { method: "POST", headers, body });
     console.log(answer.status, await answer.text());
   }
-}
-
-if (import.meta.main) {
-  const [url] = Deno.args;
-  if (url !== undefined) await sendPayment(url);
-  await app.close();
-  await billing.close();
 }
