@@ -57,6 +57,8 @@ Deno.test("a payment of nothing grants only where that is set", async () => {
   const free = [event("evt_1", "invoice.paid", invoice("in_1", { amount_paid: 0 }))];
   assertEquals(await balanceAfter(free), 0);
   assertEquals(await balanceAfter(free, { grantOnZeroAmount: true }), 100);
+  const note = [event("evt_1", "invoice.paid", invoice("in_1", { amount_paid: -5 }))];
+  assertEquals(await balanceAfter(note, { grantOnZeroAmount: true }), 0);
 });
 
 Deno.test("an invoice for a change in between grants nothing, nor do lines of proration", async () => {

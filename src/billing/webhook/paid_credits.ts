@@ -28,8 +28,9 @@ export async function paidCredits(
   const [first] = paid;
   if (first === undefined) return {};
   const planKey = first.plan.key;
-  const isPaid = type === "payment.succeeded" && isForCredits &&
-    (amount !== 0 || options.grantOnZeroAmount);
+  // A negative one is a credit note.
+  const isMoney = amount === undefined || amount > 0 || amount === 0 && options.grantOnZeroAmount;
+  const isPaid = type === "payment.succeeded" && isForCredits && isMoney;
   if (!isPaid) return { planKey };
   const creditsToGrant = creditsOf(
     isOnlyForOneTime ? paid.filter(({ plan }) => modeOf(plan) === "payment") : paid,

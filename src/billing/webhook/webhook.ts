@@ -74,7 +74,8 @@ export class Webhook {
       delivery = await provider.readDelivery(given);
       requireMode(delivery, provider);
     } catch (error) {
-      observe({ kind: "webhook_refused", provider: provider.name, error });
+      // Without its stack: any client can send thousands of them.
+      observe({ kind: "webhook_refused", provider: provider.name, reason: reasonOf(error) });
       throw error;
     }
     const running = this.#running.get(delivery.id);
@@ -187,6 +188,11 @@ export class Webhook {
 function requireMode({ isLive }: VendorDelivery, provider: BillingProvider): void {
   if (isLive === null || provider.isLive === null || isLive === provider.isLive) return;
   throw refusedDelivery(`it is of ${isLive ? "live" : "test"} mode`);
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown";
+  return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
 function paymentOf(

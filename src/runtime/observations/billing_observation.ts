@@ -1,6 +1,6 @@
 /** An observation about payments. */
 export type BillingObservation =
-  | { readonly kind: "webhook_refused"; readonly provider: string; readonly error: unknown }
+  | { readonly kind: "webhook_refused"; readonly provider: string; readonly reason: string }
   | { readonly kind: "webhook_claim_kept"; readonly provider: string; readonly error: unknown }
   | {
     readonly kind: "unattributed_money";
@@ -23,10 +23,10 @@ export function isAboutBilling(
 
 /** Describes an observation about payments in one line. */
 export function describeBilling(observation: BillingObservation): string {
-  const { kind, provider } = observation;
-  switch (kind) {
+  const { provider } = observation;
+  switch (observation.kind) {
     case "webhook_refused":
-      return `a delivery in the name of ${provider} was refused`;
+      return `a delivery in the name of ${provider} was refused: ${observation.reason}`;
     case "webhook_claim_kept":
       return `an event of ${provider} failed, and can be repeated only after a minute`;
     case "unattributed_money":
