@@ -7,7 +7,12 @@ import {
   type AccountObservation,
   describeAccount,
   isAboutAccounts,
-} from "./account_observation.ts";
+} from "./observations/account_observation.ts";
+import {
+  type BillingObservation,
+  describeBilling,
+  isAboutBilling,
+} from "./observations/billing_observation.ts";
 import type { Observation, Observer } from "./observation.ts";
 
 /** Where and how the console observer writes. */
@@ -82,6 +87,9 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   draining: "info",
   changes_unread: "error",
   live_upkeep_failed: "error",
+  webhook_refused: "warning",
+  webhook_claim_kept: "error",
+  unattributed_money: "error",
   account_event: "info",
   mail_printed: "warning",
   mail_failed: "error",
@@ -103,6 +111,7 @@ function toText(observation: Observation, worker: number | undefined): string {
 }
 
 function describe(observation: Observation): string {
+  if (isAboutBilling(observation)) return describeBilling(observation);
   if (isAboutAccounts(observation)) return describeAccount(observation);
   // The function of a kind takes observations of that kind.
   const sentence = sentences[observation.kind] as ((one: Observation) => string) | undefined;
@@ -110,9 +119,9 @@ function describe(observation: Observation): string {
   return sentence === undefined ? inspect(observation) : sentence(observation);
 }
 
-type AccountKind = AccountObservation["kind"];
+type OtherKind = (AccountObservation | BillingObservation)["kind"];
 type Sentences = {
-  readonly [Kind in Exclude<Observation["kind"], AccountKind>]: (
+  readonly [Kind in Exclude<Observation["kind"], OtherKind>]: (
     one: Extract<Observation, { readonly kind: Kind }>,
   ) => string;
 };
