@@ -6,4 +6,8 @@
 export type { Clock, Random, Runtime } from "../src/runtime/runtime.ts";
 export type { MaybePromise } from "../src/runtime/maybe_promise.ts";
 export type { Observation, Observer, PowRefusal } from "../src/runtime/observation.ts";
-export type { AccountEvent, AccountObservation } from "../src/runtime/account_observation.ts";
+export type { BillingObservation } from "../src/runtime/observations/billing_observation.ts";
+export type {
+  AccountEvent,
+  AccountObservation,
+} from "../src/runtime/observations/account_observation.ts";

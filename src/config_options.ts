@@ -7,17 +7,9 @@ import { idempotencyOptions } from "./idempotency/idempotency_options.ts";
 import { keyValueOption } from "./kv/key_value_option.ts";
 import { type ListenOptions, listenOptions } from "./listener.ts";
 import { type Described, group, listOf } from "./options/option.ts";
-import {
-  callback,
-  flag,
-  having,
-  oneOf,
-  other,
-  textLike,
-  timerMs,
-  whole,
-} from "./options/option_kinds.ts";
+import { callback, flag, having, other, textLike, timerMs, whole } from "./options/option_kinds.ts";
 import type { ResourceDefinition } from "./resource/define/resource_definition.ts";
+import { envOption } from "./runtime/production.ts";
 import { secretOption } from "./runtime/resolve_secrets.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { tableInfoKey } from "./schema/table_like.ts";
@@ -29,9 +21,6 @@ const path = textLike(
   '"" or a path like "/api", with no slash at the end',
   /^(\/(?!\.{1,2}(\/|$))[\w.~-]+)*$/,
 );
-
-/** The option `env`, described; `SERVICE_ENV` takes the same values. */
-export const envOption = oneOf("development", "production");
 
 /**
  * Every option of a service, described: what it takes, and what it is unless set. Those of a

@@ -1,5 +1,5 @@
 import type { AppConfig } from "./config.ts";
-import { envOption, serviceOptions } from "./config_options.ts";
+import { serviceOptions } from "./config_options.ts";
 import type { ChangesOptions } from "./db/changes/changes_options.ts";
 import {
   resolveAbuseProtection,
@@ -8,7 +8,7 @@ import {
 import type { ResolvedIdempotencyOptions } from "./idempotency/idempotency_options.ts";
 import type { StreamQuotaLimits } from "./live/stream/stream_quota.ts";
 import type { ReadCosts } from "./resource/define/resource.ts";
-import { isOnDenoDeploy } from "./runtime/deno_deploy.ts";
+import { isInProduction } from "./runtime/production.ts";
 import { isRandomSecret, resolveSecrets } from "./runtime/resolve_secrets.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { corsMiddleware } from "./service/cors.ts";
@@ -93,13 +93,4 @@ function missingSecrets(
   ];
   return sources.filter((source) => isRandomSecret(source, runtime))
     .map(({ variable }) => variable);
-}
-
-/** Whether settings that suit only development are refused. Throws for an unknown `SERVICE_ENV`. */
-export function isInProduction(env: AppConfig["env"], runtime: Runtime): boolean {
-  const variable = "SERVICE_ENV";
-  // An empty variable is how many shells unset one.
-  const inherited = runtime.environment(variable) || undefined;
-  const found = env ?? envOption.read(inherited, { subject: "Cannot start", path: variable });
-  return found === "production" || isOnDenoDeploy(runtime);
 }

@@ -81,7 +81,10 @@ export const noAmbient: Deno.lint.Rule = {
 
 /** The exports of `system_runtime.ts`, and where each may be imported. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
-  systemRuntime: ["src/app.ts", "src/track_mutations.ts", "src/cli/"],
+  systemRuntime: [
+    ...["src/app.ts", "src/track_mutations.ts", "src/cli/"],
+    ...["src/billing/open_billing.ts", "src/billing/ledger/open_credits_ledger.ts"],
+  ],
   // A driver that is opened without an app has no Runtime; it waits, and leaves nothing to chance.
   systemClock: ["src/db/sqlite/", "src/db/postgres/"],
   // A database is opened before the app, which has the Runtime.

@@ -6,6 +6,12 @@ import {
   isAccountCommand,
   parseAccountArguments,
 } from "./account_arguments.ts";
+import {
+  type CreditsCommand,
+  creditsHelp,
+  isCreditsCommand,
+  parseCreditsArguments,
+} from "./credits_arguments.ts";
 import { listenOptions } from "../listener.ts";
 import { whole } from "../options/option_kinds.ts";
 import { nearestName } from "../problem/nearest_name.ts";
@@ -16,6 +22,7 @@ export type Command =
   | { readonly kind: "version" }
   | ServeCommand
   | AccountCommand
+  | CreditsCommand
   /** Invalid arguments; `message` says which, and what to write instead. */
   | { readonly kind: "misused"; readonly message: string };
 
@@ -49,6 +56,7 @@ export type BalancerName = "kernel" | "proxy";
 /** Parses the arguments of the command line; never throws. */
 export function parseArguments(args: readonly string[]): Command {
   if (isAccountCommand(args)) return parseAccountArguments(args);
+  if (isCreditsCommand(args)) return parseCreditsArguments(args);
   const { values, positionals, tokens } = parseArgs({
     args: [...args],
     options,
@@ -164,6 +172,8 @@ Options:
 ${Object.entries(options).map(helpOf).join("\n")}
 
 ${accountHelp}
+
+${creditsHelp}
 
 Exit codes: 0 stopped, 1 failure at run time, 2 wrong usage or configuration`;
 

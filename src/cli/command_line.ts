@@ -38,6 +38,12 @@ export async function runCommandLine(args: readonly string[], program: Program):
       const { runAccountCommand } = await import("./run_account_command.ts");
       return await runAccountCommand(command);
     }
+    case "credits": {
+      const exitCode = await restartWithKv(program.url, args);
+      if (exitCode !== null) return exitCode;
+      const { runCreditsCommand } = await import("./run_credits_command.ts");
+      return await runCreditsCommand(command);
+    }
     default:
       return unreachable(command);
   }

@@ -1,54 +1,25 @@
 import { waitBackoff } from "../runtime/backoff.ts";
 import { maxChecks } from "./validate_commit.ts";
 import { encodeKey } from "./key_encoding.ts";
-import type { KeyValue, KeyValueKey, KeyValueMutation } from "./key_value.ts";
+import {
+  type ComputeChange,
+  draftChanges,
+  type KeyQueue,
+  type PendingUpdate,
+  type QueueDraft,
+  type QueueState,
+} from "./key_change.ts";
+import type { KeyValue, KeyValueKey } from "./key_value.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 import { afterPendingIo } from "../runtime/event_loop.ts";
-
-/** A change of a hot key: the new state of its record, and the result. */
-export interface KeyChange<Result> {
-  /** What {@link HotKeys.update} resolves with once the change is stored. */
-  readonly result: Result;
-  /** The new record: null deletes it, undefined leaves it as it is. */
-  readonly record?:
-    | { readonly value: unknown; readonly expireInMs?: number | undefined }
-    | null
-    | undefined;
-}
 
 /** What the changes of hot keys work with. */
 export interface HotKeysOptions extends Pick<Runtime, "clock" | "random"> {
   /** How long a change is retried against those of other processes; 3,000 unless set. */
   readonly deadlineMs?: number | undefined;
-}
-
-/** A change that waits, without the type of its result. */
-interface PendingUpdate {
-  readonly enqueuedAt: number;
-  readonly run: (value: unknown) => ComputedUpdate;
-  readonly reject: (error: unknown) => void;
-}
-
-interface ComputedUpdate {
-  readonly record: KeyChange<unknown>["record"];
-  readonly resolve: () => void;
-}
-
-/** The changes that wait for one key. */
-interface KeyQueue {
-  readonly key: KeyValueKey;
-  readonly code: string;
-  updates: PendingUpdate[];
-  readySince: number;
-}
-
-/** The outcome of all changes of one queue, before it is committed. */
-interface QueueDraft {
-  readonly queue: KeyQueue;
-  readonly versionstamp: string | null;
-  readonly mutation: KeyValueMutation | null;
-  readonly resolvers: readonly (() => void)[];
+  /** The most changes in one commit, where they write so much that its limits matter. */
+  readonly maxChanges?: number | undefined;
 }
 
 /**
@@ -74,18 +45,23 @@ export class HotKeys {
   }
 
   /**
-   * Changes the record of a key: `change` gets its value, undefined where there is none. It may be
-   * called again, with another value, where another process was faster, so it must have no side
+   * Changes the record of a key, for which `change` may read the records at `reads` as well. It may
+   * be called again, with other values, where another process was faster, so it must have no side
    * effects. An error that it throws rejects the promise, and nothing is stored.
    */
-  update<Result>(key: KeyValueKey, change: (value: unknown) => KeyChange<Result>): Promise<Result> {
+  update<Result>(
+    key: KeyValueKey,
+    change: ComputeChange<Result>,
+    reads: readonly KeyValueKey[] = [],
+  ): Promise<Result> {
     const code = encodeKey(key);
     return new Promise((resolve, reject) => {
       this.#enqueue(key, code, {
         enqueuedAt: this.#now(),
-        run(value) {
-          const { result, record } = change(value);
-          return { record, resolve: () => resolve(result) };
+        reads,
+        run(value, values) {
+          const { result, record, beside = [] } = change(value, values);
+          return { record, beside, resolve: () => resolve(result) };
         },
         reject,
       });
@@ -152,14 +128,14 @@ export class HotKeys {
   /** Resolves once all changes that waited at its start have an outcome; never rejects. */
   async #attempt(queues: readonly KeyQueue[], tries: number): Promise<void> {
     const waiting = queues.filter((queue) => queue.updates.length > 0);
-    const updates = waiting.map((queue) => queue.updates.splice(0));
     if (waiting.length === 0) return;
+    const most = Math.ceil((this.#options.maxChanges ?? Infinity) / waiting.length);
+    const updates = waiting.map((queue) => queue.updates.splice(0, most));
     try {
-      const entries = await this.#store.getMany(waiting.map(({ key }) => key));
-      const drafts = waiting.map((queue, index) => {
-        const { value, versionstamp = null } = entries[index] ?? {};
-        return draftChanges(queue, updates[index] ?? [], value, versionstamp);
-      });
+      const states = await this.#read(waiting, updates);
+      const drafts = waiting.map((queue, index) =>
+        draftChanges(queue, updates[index] ?? [], states[index])
+      );
       if (await this.#commit(drafts)) {
         for (const { resolvers } of drafts) for (const resolve of resolvers) resolve();
         return;
@@ -174,14 +150,44 @@ export class HotKeys {
     await this.#retry(waiting, tries);
   }
 
+  /**
+   * Reads the records of the keys before those beside them, or at the same moment: a record beside
+   * a key that has changed in between is found out by the check of that key.
+   */
+  async #read(
+    queues: readonly KeyQueue[],
+    updates: readonly (readonly PendingUpdate[])[],
+  ): Promise<readonly QueueState[]> {
+    const keys = queues.map(({ key }) => key);
+    const reads = updates.map((some) => some.flatMap((update) => update.reads));
+    const further = [
+      ...new Map(reads.flat().map((key) => [encodeKey(key), key] as const)).values(),
+    ];
+    const isOneMoment = keys.length + further.length <= keysOfOneMoment;
+    const first = await this.#store.getMany(isOneMoment ? [...keys, ...further] : keys);
+    const beside = isOneMoment
+      ? first.slice(keys.length)
+      : further.length === 0
+      ? []
+      : await this.#store.getMany(further);
+    const values = new Map(beside.map(({ key, value }) => [encodeKey(key), value]));
+    return queues.map((_, index) => ({
+      value: first[index]?.value,
+      versionstamp: first[index]?.versionstamp ?? null,
+      beside: values,
+    }));
+  }
+
   async #commit(drafts: readonly QueueDraft[]): Promise<boolean> {
     const changed = drafts.filter(({ mutation }) => mutation !== null);
     if (changed.length === 0) return true;
-    const mutations = changed.flatMap(({ mutation }) => mutation ?? []);
+    const beside = changed.flatMap((draft) => draft.beside);
+    const mutations = [...changed.flatMap(({ mutation }) => mutation ?? []), ...beside];
+    const proof = [...beside, ...mutations].find(({ kind }) => kind === "set");
     const { ok } = await this.#store.commit({
       checks: changed.map(({ queue, versionstamp }) => ({ key: queue.key, versionstamp })),
       mutations,
-      claim: mutations.find(({ kind }) => kind === "set")?.key,
+      claim: proof?.key,
     });
     return ok;
   }
@@ -223,32 +229,8 @@ const maxGroupingMs = 5;
 /** More than one, because a remote store answers late and each batch takes only ten keys. */
 const maxOpenBatches = 16;
 
-/** Applies the changes to the value one after the other. */
-function draftChanges(
-  queue: KeyQueue,
-  updates: readonly PendingUpdate[],
-  value: unknown,
-  versionstamp: string | null,
-): QueueDraft {
-  const resolvers: (() => void)[] = [];
-  let current = value;
-  let mutation: KeyValueMutation | null = null;
-  for (const update of updates) {
-    try {
-      const { record, resolve } = update.run(current);
-      resolvers.push(resolve);
-      if (record === undefined) continue;
-      current = record?.value;
-      mutation = record === null
-        ? { kind: "delete", key: queue.key }
-        : { kind: "set", key: queue.key, ...record };
-    } catch (error) {
-      // This change failed by itself; the others do not depend on it.
-      resolvers.push(() => update.reject(error));
-    }
-  }
-  return { queue, versionstamp, mutation, resolvers };
-}
+/** How many keys a store reads at one moment. */
+const keysOfOneMoment = 10;
 
 /** Rejects the changes; where the store failed, those that came later as well, which would fail too. */
 function rejectUpdates(

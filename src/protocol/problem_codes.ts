@@ -13,6 +13,7 @@ export const problemCodes = {
   "batch-limit-exceeded": { status: 400, title: "The batch holds too many items" },
   "webhook-signature-invalid": { status: 400, title: "The webhook's signature is not valid" },
   "unauthorized": { status: 401, title: "Authentication is required" },
+  "insufficient-credits": { status: 402, title: "There are not enough credits" },
   "forbidden": { status: 403, title: "This is not allowed" },
   "request-timeout": { status: 408, title: "The request did not arrive in time" },
   "conflict": { status: 409, title: "The write conflicts with what is stored" },

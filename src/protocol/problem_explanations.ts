@@ -37,6 +37,9 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "unauthorized":
     "The operation needs a user and the request has none, or its credentials are wrong or " +
     "expired. Sign in and send valid credentials.",
+  "insufficient-credits":
+    "The operation costs more credits than the account has. details.cost and details.balance hold " +
+    "both. Buy more, then repeat the request.",
   "forbidden":
     "The user is known, but may not do this, or not to this row; or the database does not permit " +
     "the service to do it at all. Signing in again does not help.",
@@ -117,8 +120,5 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
 
 /** The explained problems of features that are still to come: this version never returns them. */
 export const problemsToCome: ReadonlySet<ProblemSlug> = new Set([
-  "webhook-signature-invalid",
-  "billing-unsupported",
-  "billing-failed",
   "search-unavailable",
 ]);

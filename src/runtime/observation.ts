@@ -1,4 +1,5 @@
-import type { AccountObservation } from "./account_observation.ts";
+import type { AccountObservation } from "./observations/account_observation.ts";
+import type { BillingObservation } from "./observations/billing_observation.ts";
 
 /**
  * An observation: an event that the deployer may want to see; an {@link Observer} decides what to
@@ -63,6 +64,7 @@ export type Observation =
   | { readonly kind: "draining" }
   | { readonly kind: "changes_unread"; readonly error: unknown; readonly retryInMs: number }
   | { readonly kind: "live_upkeep_failed"; readonly error: unknown }
+  | BillingObservation
   | AccountObservation
   | { readonly kind: "stream_failed"; readonly resource: string; readonly error: unknown };
 

@@ -3,7 +3,7 @@ import {
   checkToken,
   type CliRightsOptions,
   decideCliRights,
-  makeCliToken,
+  makeServiceToken,
 } from "../../src/cli/cli_rights.ts";
 import type { Random } from "../../src/runtime/runtime.ts";
 
@@ -29,7 +29,7 @@ Deno.test("reads are open on the loopback alone, unless --public opens them", ()
 });
 
 Deno.test("only the whole token is accepted", () => {
-  const token = makeCliToken(random);
+  const token = makeServiceToken(random);
   assertMatch(token, /^t_[\w-]{32}$/);
   assertEquals(checkToken(undefined, token), "absent");
   assertEquals(checkToken(`Bearer ${token}`, token), "right");

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
-import { HotKeys, type KeyChange } from "../../src/kv/hot_keys.ts";
+import { HotKeys } from "../../src/kv/hot_keys.ts";
+import type { KeyChange } from "../../src/kv/key_change.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { StoreError } from "../../src/kv/store_error.ts";
@@ -181,6 +182,43 @@ Deno.test("keys do not wait for a batch that hangs", async () => {
   await new Promise<void>(afterPendingIo);
   advance(5);
   assertEquals(await free, 1);
+});
+
+Deno.test("changes read and write records beside their key in its commit, in their order", async () => {
+  const { store, log } = loggedStore();
+  const hot = new HotKeys(store, runtime);
+  const once = (name: string) =>
+    hot.update(["a"], (value, [known]) => {
+      if (known !== undefined) return { result: known };
+      const next = Number(value ?? 0) + 1;
+      const beside = [
+        { kind: "set", key: ["a", "entry", next], value: name },
+        { kind: "set", key: ["a", "known", name], value: next },
+      ] as const;
+      return { result: next, record: { value: next }, beside };
+    }, [["a", "known", name]]);
+  assertEquals(await Promise.all(["x", "y", "x", "z", "y"].map(once)), [1, 2, 1, 3, 2]);
+  assertEquals(await once("x"), 1);
+  assertEquals(log, ["read 4", "commit 7", "read 2"]);
+  const entries = await store.list({ prefix: ["a", "entry"], limit: 10 });
+  assertEquals(entries.map(({ value }) => value), ["x", "y", "z"]);
+});
+
+Deno.test("records beside a key are read after it where they are many", async () => {
+  const { store, log } = loggedStore();
+  const hot = new HotKeys(store, { ...runtime, maxChanges: 20 });
+  const results = await Promise.all(
+    Array.from({ length: 50 }, (_, n) =>
+      hot.update(["a"], (value) => {
+        const next = Number(value ?? 0) + 1;
+        return { result: next, record: { value: next } };
+      }, [["a", n]])),
+  );
+  assertEquals(results, Array.from({ length: 50 }, (_, n) => n + 1));
+  assertEquals(log, [
+    ...["read 1", "read 20", "commit 1", "read 1", "read 20", "commit 1"],
+    ...["read 1", "read 10", "commit 1"],
+  ]);
 });
 
 Deno.test("two stores on one file count together", async () => {

@@ -4,6 +4,19 @@ import { createApp } from "../../src/app.ts";
 import type { AppConfig } from "../../src/config.ts";
 import { serviceOptions } from "../../src/config_options.ts";
 import { introspectOptions } from "../../src/db/introspection.ts";
+import { billingOptions, openBilling } from "../../src/billing/open_billing.ts";
+import {
+  creditsLedgerOptions,
+  openCreditsLedger,
+} from "../../src/billing/ledger/open_credits_ledger.ts";
+import {
+  lemonSqueezy,
+  lemonSqueezyOptions,
+} from "../../src/billing/providers/lemon_squeezy/lemon_squeezy.ts";
+import { paddle, paddleOptions } from "../../src/billing/providers/paddle/paddle.ts";
+import { polar, polarOptions } from "../../src/billing/providers/polar/polar.ts";
+import { stripeOptions } from "../../src/billing/providers/stripe/stripe_options.ts";
+import { stripe } from "../../src/billing/providers/stripe/stripe_provider.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import { openDatabaseOptions } from "../../src/db/open_driver.ts";
 import { openPglite } from "../../src/db/postgres/pglite_driver.ts";
@@ -178,10 +191,61 @@ for (const { name, description, base, start } of subjects) {
   });
 }
 
+const secretOfWebhook = { webhookSecret: ["secret"] };
+const billing: readonly Subject[] = [
+  {
+    name: "Cannot open billing",
+    description: billingOptions,
+    base: {
+      kv: ":memory:",
+      provider: paddle({ apiKey: "key", ...secretOfWebhook }),
+      plans: [{ key: "pro", priceId: "pri_1", metadata: { a: "b" } }],
+      returnOrigins: ["https://example.com"],
+      rateLimit: { windowMs: 1_000, maxRequests: 10 },
+    },
+    start: (options) => openBilling(Object(options)),
+  },
+  {
+    name: "Cannot open the ledger",
+    description: creditsLedgerOptions,
+    base: { kv: ":memory:" },
+    start: (options) => openCreditsLedger(Object(options)),
+  },
+  {
+    name: "Cannot start",
+    root: "stripe",
+    description: stripeOptions,
+    base: { apiKey: "sk_test_1", ...secretOfWebhook },
+    start: (options) => Promise.try(() => stripe(Object(options))),
+  },
+  {
+    name: "Cannot start",
+    root: "lemonSqueezy",
+    description: lemonSqueezyOptions,
+    base: { apiKey: "key", storeId: "1", ...secretOfWebhook },
+    start: (options) => Promise.try(() => lemonSqueezy(Object(options))),
+  },
+  {
+    name: "Cannot start",
+    root: "paddle",
+    description: paddleOptions,
+    base: { apiKey: "key", ...secretOfWebhook },
+    start: (options) => Promise.try(() => paddle(Object(options))),
+  },
+  {
+    name: "Cannot start",
+    root: "polar",
+    description: polarOptions,
+    base: { accessToken: "token", ...secretOfWebhook },
+    start: (options) => Promise.try(() => polar(Object(options))),
+  },
+];
+
 const all: readonly Subject[] = [
   ...subjects,
   ...opened,
   ...verifiers,
+  ...billing,
   ...authenticators,
   {
     name: "Cannot introspect the database",

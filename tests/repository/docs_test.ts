@@ -101,7 +101,10 @@ Deno.test("docs/authentication.md has every route of accounts, every mail and ev
   const named = [
     ...literals("src/identity/accounts/account_routes.ts", /path: "(\/[\w/]+)"/g),
     ...literals("src/identity/accounts/mails.ts", /^ {2}\| "([\w-]+)"/gm),
-    ...literals("src/runtime/account_observation.ts", /(?:^ {2}\| |kind: )"([\w-]+)"/gm),
+    ...literals(
+      "src/runtime/observations/account_observation.ts",
+      /(?:^ {2}\| |kind: )"([\w-]+)"/gm,
+    ),
   ];
   assertEquals(named.length > 20, true, "they are found");
   assertEquals(named.filter((name) => !RegExp(`\`(?:POST )?${name}\``).test(text)), []);

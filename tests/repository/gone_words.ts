@@ -6,6 +6,8 @@ export interface GoneWord {
   readonly instead: string;
   /** The folders that it is checked in; all of them unless set. */
   readonly below?: readonly string[];
+  /** The folders and files in which it is the right word. */
+  readonly except?: readonly string[];
 }
 
 /** Of identifiers, also of those in the backquotes of comments and documents. */
@@ -41,6 +43,8 @@ export const goneNames: readonly GoneWord[] = [
     pattern: /^#?pric(?:e|es|ed)(?![a-z])|Prices?(?![a-z])|[Pp]ayments?(?![a-z])/,
     instead: "cost, debit",
     below: ["src"],
+    // There it is about money.
+    except: ["src/billing/", "src/runtime/observations/billing_observation.ts"],
   },
   { pattern: /^#?anew(?![a-z])|Anew/, instead: "fresh start" },
   { pattern: /[Ww]hoever|[Ss]omebody|[Ee]verybody/, instead: "the client, a user" },

@@ -22,7 +22,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...["runtime", "protocol", "problem"],
   ],
   search: ["db", "filter", "sql", "schema", "kv", "runtime", "protocol", "problem"],
-  billing: ["auth", "kv", "runtime", "protocol", "problem"],
+  billing: ["guard", "auth", "kv", "runtime", "options", "protocol", "problem"],
   resource: [
     ...["live", "search", "guard", "idempotency", "db", "compile", "plan", "auth", "filter"],
     ...["schema", "kv", "runtime", "options", "protocol", "problem"],

@@ -1,6 +1,6 @@
 import { driversOf } from "../../app.ts";
 import { platformOpenKv } from "../../kv/deno_kv.ts";
-import { isInProduction } from "../../resolve_config.ts";
+import { isInProduction } from "../../runtime/production.ts";
 import { isRandomSecret } from "../../runtime/resolve_secrets.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { ServeConfig } from "../../serve.ts";

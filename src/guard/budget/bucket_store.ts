@@ -1,5 +1,6 @@
 import { deadline } from "../../runtime/deadline.ts";
-import { HotKeys, type KeyChange } from "../../kv/hot_keys.ts";
+import { HotKeys } from "../../kv/hot_keys.ts";
+import type { KeyChange } from "../../kv/key_change.ts";
 import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { StoreError } from "../../kv/store_error.ts";

@@ -1,4 +1,4 @@
-import type { KeyChange } from "../../kv/hot_keys.ts";
+import type { KeyChange } from "../../kv/key_change.ts";
 import { type Bucket, type BucketPolicy, fullBucket, roundingTolerance } from "./token_bucket.ts";
 
 /** How many tokens a request draws from a bucket; `toFloor` draws as many of them as there are. */

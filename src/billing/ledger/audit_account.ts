@@ -1,0 +1,79 @@
+import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
+import type { AccountState } from "./account_state.ts";
+import type { LedgerEntry } from "./ledger_entry.ts";
+import { ledgerKeys } from "./ledger_keys.ts";
+
+/** What an audit found of one account: its entries, folded again. */
+export interface AccountAudit {
+  /** The account. */
+  readonly account: string;
+  /** The stored balance. */
+  readonly balance: number;
+  /** The sum of all entries: the same, unless there is a fault. */
+  readonly sum: number;
+  /** How many entries there are. */
+  readonly entries: number;
+  /** The credits in open reservations, which are not in the balance. */
+  readonly reserved: number;
+  /** What does not fit together; empty where all does. */
+  readonly faults: readonly string[];
+}
+
+/** Folds the entries of an account up to a state of it, and compares. */
+export async function auditAccount(store: KeyValue, state: AccountState): Promise<AccountAudit> {
+  const { account, balance } = state;
+  const fold = new Fold();
+  // Later entries are not part of the state; earlier ones never change.
+  for await (const { value } of entriesBelow(store, ledgerKeys.entries(account))) {
+    if (fold.entries === state.seq) break;
+    // No other code writes below this prefix.
+    fold.add(value as LedgerEntry);
+  }
+  const { sum, entries, open } = fold;
+  const reserved = state.holds.reduce((total, { amount }) => total + amount, 0);
+  const faults = [...fold.faults];
+  if (entries !== state.seq) faults.push(`there are ${entries} entries of ${state.seq}`);
+  if (sum !== balance) faults.push(`the entries give ${sum}, the balance is ${balance}`);
+  const areOpen = open.size === state.holds.length &&
+    state.holds.every(({ id, amount }) => open.get(id) === amount);
+  if (!areOpen) faults.push(`${open.size} reservations are open, not ${state.holds.length}`);
+  return { account, balance, sum, entries, reserved, faults };
+}
+
+/** The records below a prefix, in the order of their keys. */
+export async function* entriesBelow(
+  store: KeyValue,
+  prefix: KeyValueKey,
+): AsyncGenerator<{ readonly value: unknown }> {
+  let after: KeyValueKey | undefined;
+  for (;;) {
+    const page = await store.list({ prefix, after, limit: pageSize });
+    yield* page;
+    if (page.length < pageSize) return;
+    after = page.at(-1)?.key;
+  }
+}
+
+const pageSize = 500;
+
+class Fold {
+  sum = 0;
+  entries = 0;
+  /** The amounts of open reservations by their ids. */
+  readonly open = new Map<string, number>();
+  readonly faults: string[] = [];
+
+  add({ seq, kind, amount, balance, reservation }: LedgerEntry): void {
+    this.entries++;
+    this.sum += amount;
+    if (seq !== this.entries) this.faults.push(`entry ${this.entries} has the number ${seq}`);
+    if (balance !== this.sum) {
+      this.faults.push(`after entry ${seq} the balance is ${balance}, the sum ${this.sum}`);
+    }
+    if (reservation === undefined) return;
+    if (kind === "reserve") this.open.set(reservation, -amount);
+    else if (!this.open.delete(reservation)) {
+      this.faults.push(`entry ${seq} ends a reservation that is not open`);
+    }
+  }
+}

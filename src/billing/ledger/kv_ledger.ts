@@ -1,0 +1,313 @@
+import { Problem } from "../../problem/problem.ts";
+import { HotKeys } from "../../kv/hot_keys.ts";
+import type { KeyValue, KeyValueKey, KeyValueMutation } from "../../kv/key_value.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { uuidV7 } from "../../runtime/uuid_v7.ts";
+import { type AccountState, accountState, Posting } from "./account_state.ts";
+import { type AccountAudit, auditAccount, entriesBelow } from "./audit_account.ts";
+import type {
+  CommitOptions,
+  ConsumeOptions,
+  FoundGrant,
+  HistoryPage,
+  LedgerNote,
+  Reservation,
+  ReserveOptions,
+  ReserveResult,
+  ReverseOptions,
+} from "./credits_ledger.ts";
+import type { LedgerEntry } from "./ledger_entry.ts";
+import {
+  parseAccount,
+  parseAmount,
+  parseLedgerKey,
+  parseLifetime,
+  parseReason,
+} from "./ledger_input.ts";
+import { ledgerKeys } from "./ledger_keys.ts";
+import {
+  type EndedReservation,
+  endReservation,
+  expire,
+  type LedgerResult,
+  type OperationRecord,
+  type ReservationEnd,
+  type ReservationRecord,
+  reserve,
+  reverse,
+  type Transfer,
+  transfer,
+} from "./ledger_operations.ts";
+
+/** The result of one operation, and the records beside the entries that it writes. */
+interface Posted<Result> {
+  readonly result: Result;
+  readonly records: readonly KeyValueMutation[];
+}
+
+type Post<Result> = (posting: Posting, beside: readonly unknown[], now: number) => Posted<Result>;
+
+/** The credits ledger in a key-value store, which stays open. */
+export class KvLedger {
+  readonly #store: KeyValue;
+  readonly #runtime: Pick<Runtime, "clock" | "random">;
+  readonly #hot: HotKeys;
+
+  /** Makes no call yet. */
+  constructor(store: KeyValue, runtime: Pick<Runtime, "clock" | "random">) {
+    this.#store = store;
+    this.#runtime = runtime;
+    this.#hot = new HotKeys(store, { ...runtime, maxChanges });
+  }
+
+  async grant(account: string, amount: number, options: LedgerNote = {}): Promise<LedgerResult> {
+    const given = { ...transferOf("grant", amount, options), allowNegative: false };
+    const name = parseAccount(account);
+    if (options.key !== undefined) {
+      await this.#bind(parseLedgerKey(options.key), name, given.amount);
+    }
+    return await this.#transfer(name, given, options.key);
+  }
+
+  async consume(
+    account: string,
+    amount: number,
+    options: ConsumeOptions = {},
+  ): Promise<LedgerResult> {
+    const { allowNegative = false, key } = options;
+    const given = { ...transferOf("consume", amount, options), allowNegative };
+    return await this.#transfer(parseAccount(account), given, key);
+  }
+
+  async balance(account: string): Promise<number> {
+    const name = parseAccount(account);
+    const state = await this.#state(name);
+    const now = this.#runtime.clock.now();
+    if (state.holds.every(({ expiresAt }) => expiresAt > now)) return state.balance;
+    return await this.#post(name, [], ({ state }) => ({ result: state.balance, records: [] }));
+  }
+
+  async history(account: string, page: number | HistoryPage = 50): Promise<readonly LedgerEntry[]> {
+    const { count, before = undefined } = typeof page === "number" ? { count: page } : page;
+    const name = parseAccount(account);
+    const limit = parseAmount(count, "count");
+    if (limit > 1_000) throw new Problem("validation-error", "Cannot list over 1,000 entries");
+    const found = await this.#store.list({
+      prefix: ledgerKeys.entries(name),
+      after: before === undefined
+        ? undefined
+        : ledgerKeys.entry(name, parseAmount(before, "before")),
+      limit,
+      reverse: true,
+    });
+    // No other code writes below this prefix.
+    return found.map(({ value }) => value as LedgerEntry);
+  }
+
+  async reserve(
+    account: string,
+    amount: number,
+    options: ReserveOptions = {},
+  ): Promise<ReserveResult> {
+    const { key, reason, expiresInMs = 600_000 } = options;
+    const name = parseAccount(account);
+    const { clock, random } = this.#runtime;
+    const given = {
+      id: key === undefined ? uuidV7(clock, random) : parseLedgerKey(key),
+      amount: parseAmount(amount),
+      lifetimeMs: parseLifetime(expiresInMs),
+      reason: parseReason(reason),
+    };
+    const { id } = given;
+    const record = ledgerKeys.reservation(name, id);
+    return await this.#post(name, [record], (posting, [existing], now) => {
+      const hold = { id, amount: given.amount, expiresAt: now + given.lifetimeMs };
+      const done = reserve(posting, hold, given.reason, asReservation(existing));
+      const reservation = {
+        account: name,
+        id,
+        amount: given.amount,
+        expiresAt: new Date(done.expiresAt).toISOString(),
+      };
+      return {
+        result: { ...done.result, reservation: done.result.ok ? reservation : null },
+        // It lives as long as the reservation may be asked about.
+        records: setting(record, done.record, keepMs + given.lifetimeMs),
+      };
+    });
+  }
+
+  async commit(
+    reservation: Pick<Reservation, "account" | "id">,
+    { amount }: CommitOptions = {},
+  ): Promise<EndedReservation> {
+    const used = amount === undefined ? null : parseAmount(amount);
+    return await this.#endReservation(reservation, { state: "committed", used });
+  }
+
+  async release(reservation: Pick<Reservation, "account" | "id">): Promise<EndedReservation> {
+    return await this.#endReservation(reservation, { state: "released", used: null });
+  }
+
+  async reverse(grantKey: string, options: ReverseOptions = {}): Promise<LedgerResult> {
+    const { amount, key } = options;
+    const given = {
+      grantKey: parseLedgerKey(grantKey, "grantKey"),
+      amount: amount === undefined ? null : parseAmount(amount),
+      reason: parseReason(options.reason),
+    };
+    const own = key === undefined ? `reverse:${grantKey}` : parseLedgerKey(key);
+    const grant = await this.findGrant(grantKey);
+    if (grant === null) {
+      throw new Problem("not-found", "Cannot reverse this grant: there is none with this key");
+    }
+    const { account } = grant;
+    const [reversal, granted] = [own, grantKey].map((key) => ledgerKeys.operation(account, key));
+    if (reversal === undefined || granted === undefined) throw new Error("Two keys give two");
+    return await this.#post(account, [reversal, granted], (posting, [record, grant]) => {
+      const keyed = { key: own, record: asOperation(record) };
+      const done = reverse(posting, given, keyed, asOperation(grant));
+      // A reversal is kept as long as its grant.
+      const records = [...setting(reversal, done.record), ...setting(granted, done.grant)];
+      return { result: done.result, records };
+    });
+  }
+
+  async findGrant(grantKey: string): Promise<FoundGrant | null> {
+    const { value } = await this.#store.get(ledgerKeys.grant(parseLedgerKey(grantKey, "grantKey")));
+    // No other code writes this key.
+    return value === undefined ? null : value as FoundGrant;
+  }
+
+  async audit(account?: string): Promise<readonly AccountAudit[]> {
+    if (account !== undefined) {
+      return [await auditAccount(this.#store, await this.#state(parseAccount(account)))];
+    }
+    const audits: AccountAudit[] = [];
+    for await (const { value } of entriesBelow(this.#store, ledgerKeys.states)) {
+      // No other code writes below this prefix.
+      audits.push(await auditAccount(this.#store, value as AccountState));
+    }
+    return audits;
+  }
+
+  /**
+   * Binds the key of a grant to its account, once for the whole ledger: a payment that is reported
+   * twice, for two accounts, is granted to one of them.
+   */
+  async #bind(key: string, account: string, amount: number): Promise<void> {
+    const found = await this.findGrant(key) ?? await this.#bindNow(key, { account, amount });
+    if (found.account === account && found.amount === amount) return;
+    throw new Problem(
+      "idempotency-key-reused",
+      "This key of the ledger was used for a grant to another account, or of another amount",
+    );
+  }
+
+  async #bindNow(key: string, grant: FoundGrant): Promise<FoundGrant> {
+    const at = ledgerKeys.grant(key);
+    const { ok } = await this.#store.commit({
+      checks: [{ key: at, versionstamp: null }],
+      mutations: [{ kind: "set", key: at, value: grant }],
+      claim: at,
+    });
+    return ok ? grant : await this.findGrant(key) ?? grant;
+  }
+
+  async #transfer(
+    account: string,
+    given: Transfer,
+    key: string | undefined,
+  ): Promise<LedgerResult> {
+    const own = key === undefined ? null : parseLedgerKey(key);
+    const record = own === null ? null : ledgerKeys.operation(account, own);
+    const reads = record === null ? [] : [record];
+    return await this.#post(account, reads, (posting, [found]) => {
+      const keyed = own === null ? null : { key: own, record: asOperation(found) };
+      const done = transfer(posting, given, keyed);
+      const lifetime = given.kind === "grant" ? undefined : keepMs;
+      return {
+        result: done.result,
+        records: record === null ? [] : setting(record, done.record, lifetime),
+      };
+    });
+  }
+
+  async #endReservation(
+    reservation: Pick<Reservation, "account" | "id">,
+    end: Omit<ReservationEnd, "id">,
+  ): Promise<EndedReservation> {
+    const account = parseAccount(reservation.account);
+    const id = parseLedgerKey(reservation.id, "id");
+    const record = ledgerKeys.reservation(account, id);
+    return await this.#post(account, [record], (posting, [existing]) => {
+      const done = endReservation(posting, { id, ...end }, asReservation(existing));
+      return { result: done.result, records: setting(record, done.record, keepMs) };
+    });
+  }
+
+  /** Runs one operation on the state of an account, and stores what it posts in one commit. */
+  #post<Result>(
+    account: string,
+    reads: readonly KeyValueKey[],
+    post: Post<Result>,
+  ): Promise<Result> {
+    return this.#hot.update(ledgerKeys.state(account), (value, beside) => {
+      const now = this.#runtime.clock.now();
+      const before = accountState(account, value);
+      const posting = new Posting(before, now);
+      const expired = expire(posting, now).flatMap(([id, record]) =>
+        setting(ledgerKeys.reservation(account, id), record, keepMs)
+      );
+      const { result, records } = post(posting, beside, now);
+      if (posting.state === before) return { result };
+      const entries = posting.entries.map((entry): KeyValueMutation => ({
+        kind: "set",
+        key: ledgerKeys.entry(account, entry.seq),
+        value: entry,
+      }));
+      return {
+        result,
+        record: { value: posting.state },
+        // The first entry proves the commit: no other one has its number.
+        beside: [...entries, ...expired, ...records],
+      };
+    }, reads);
+  }
+
+  async #state(account: string): Promise<AccountState> {
+    return accountState(account, (await this.#store.get(ledgerKeys.state(account))).value);
+  }
+}
+
+/** So many operations take half of the bytes that a commit may have. */
+const maxChanges = 128;
+
+/** How long the keys of consumptions and the ends of reservations are remembered. */
+const keepMs = 35 * 86_400_000;
+
+function transferOf(
+  kind: Transfer["kind"],
+  amount: number,
+  { reason }: LedgerNote,
+): Omit<Transfer, "allowNegative"> {
+  return { kind, amount: parseAmount(amount), reason: parseReason(reason) };
+}
+
+function setting(
+  key: KeyValueKey,
+  value: unknown,
+  expireInMs?: number,
+): readonly KeyValueMutation[] {
+  return value === null ? [] : [{ kind: "set", key, value, expireInMs }];
+}
+
+function asOperation(value: unknown): OperationRecord | undefined {
+  // No other code writes these keys.
+  return value as OperationRecord | undefined;
+}
+
+function asReservation(value: unknown): ReservationRecord | undefined {
+  // No other code writes these keys.
+  return value as ReservationRecord | undefined;
+}

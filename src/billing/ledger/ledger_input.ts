@@ -1,0 +1,54 @@
+import { Problem } from "../../problem/problem.ts";
+import { showValue } from "../../problem/show_value.ts";
+
+/**
+ * Parses an amount of credits: a whole number from 1 to 2^53 − 1. Throws a 422 for anything else, as
+ * an amount often comes from a request.
+ */
+export function parseAmount(given: unknown, path: string = "amount"): number {
+  if (typeof given === "number" && Number.isSafeInteger(given) && given >= 1) return given;
+  throw wrongInput(path, `must be a whole number from 1 to 2^53 - 1, not ${showValue(given)}`);
+}
+
+/** Parses the name of an account: a text of 1 to 1,024 characters. Throws a 422. */
+export function parseAccount(given: unknown): string {
+  return parseText(given, "account", 1_024);
+}
+
+/** Parses an idempotency key or the id of a reservation: 1 to 255 characters. Throws a 422. */
+export function parseLedgerKey(given: unknown, path: string = "key"): string {
+  return parseText(given, path, 255);
+}
+
+/** Parses a reason: a text of at most 200 characters, or undefined. Throws a 422. */
+export function parseReason(given: unknown): string | undefined {
+  return given === undefined ? undefined : parseText(given, "reason", 200);
+}
+
+/** Parses how long a reservation may last: 1 ms to 30 days. Throws a 422. */
+export function parseLifetime(given: unknown): number {
+  const isLifetime = typeof given === "number" && Number.isSafeInteger(given) && given >= 1 &&
+    given <= maxLifetimeMs;
+  if (isLifetime) return given;
+  const found = showValue(given);
+  throw wrongInput(
+    "expiresInMs",
+    `must be a whole number from 1 to ${maxLifetimeMs}, not ${found}`,
+  );
+}
+
+const maxLifetimeMs = 30 * 86_400_000;
+
+function parseText(given: unknown, path: string, maxLength: number): string {
+  const isText = typeof given === "string" && given !== "" && given.length <= maxLength &&
+    // In UTF-8 half a character would become U+FFFD, and two accounts would be one.
+    given.isWellFormed();
+  if (isText) return given;
+  throw wrongInput(path, `must be a text of 1 to ${maxLength} characters`);
+}
+
+function wrongInput(path: string, message: string): Problem {
+  return new Problem("validation-error", `Cannot use these credits: ${path} ${message}`, {
+    details: { errors: [{ path, message }] },
+  });
+}

@@ -1,0 +1,68 @@
+import { keyValueOption } from "../../kv/key_value_option.ts";
+import { type KeyValueOption, openKeyValueStore } from "../../kv/open_key_value_store.ts";
+import { type Described, group } from "../../options/option.ts";
+import { having } from "../../options/option_kinds.ts";
+import { consoleObserver } from "../../runtime/console_observer.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { systemRuntime } from "../../runtime/system_runtime.ts";
+import type { CreditsLedger } from "./credits_ledger.ts";
+import { KvLedger } from "./kv_ledger.ts";
+
+/** The options of {@link openCreditsLedger}. */
+export interface CreditsLedgerOptions {
+  /**
+   * Where the balances are kept: a path, `:memory:`, a URL of KV Connect, a `Deno.Kv` or a
+   * `KeyValue`, which the app may have as well.
+   */
+  readonly kv: KeyValueOption;
+  /** Clock, chance, environment and observer; the real ones unless set. */
+  readonly runtime?: Runtime | undefined;
+}
+
+/** The option `runtime`, described. */
+export function runtimeOption() {
+  return having<Runtime>(
+    "an object with clock, random, observe and environment",
+    ...["clock", "random", "observe", "environment"],
+  );
+}
+
+/** The options of {@link openCreditsLedger}, described. */
+export const creditsLedgerOptions = group(
+  {
+    kv: keyValueOption().required(),
+    runtime: runtimeOption(),
+  } satisfies Described<CreditsLedgerOptions>,
+).required();
+
+/**
+ * Opens the credits ledger of a key-value store. Throws a plain Error that names the option at
+ * fault.
+ *
+ * @example
+ * ```ts
+ * import { openCreditsLedger } from "@svc/resource-api/billing";
+ *
+ * const credits = await openCreditsLedger({ kv: ":memory:" });
+ * await credits.grant("ada", 50, { reason: "welcome" });
+ * console.log(await credits.consume("ada", 20)); // { ok: true, balance: 30, replayed: false }
+ * console.log(await credits.consume("ada", 31)); // { ok: false, balance: 30, replayed: false }
+ * const [last] = await credits.history("ada", 1);
+ * console.log(last?.kind, last?.amount, last?.balance); // consume -20 30
+ * await credits.close();
+ * ```
+ */
+export async function openCreditsLedger(options: CreditsLedgerOptions): Promise<CreditsLedger> {
+  const place = { subject: "Cannot open the ledger", path: "" };
+  const { kv, runtime = systemRuntime(consoleObserver()) } = creditsLedgerOptions.read(
+    options,
+    place,
+  );
+  const store = await openKeyValueStore(kv, runtime);
+  const ledger = new KvLedger(store.need("credits"), runtime);
+  return Object.assign(ledger, {
+    async close() {
+      if (typeof kv === "string") await store.close();
+    },
+  });
+}

@@ -1,0 +1,242 @@
+import type { Hono } from "@hono/hono";
+import { BucketStore } from "../guard/budget/bucket_store.ts";
+import { RateLimiter } from "../guard/budget/rate_limiter.ts";
+import { fixedWindow } from "../guard/budget/token_bucket.ts";
+import type { RateLimitOptions } from "../guard/resource_protection_options.ts";
+import { keyValueOption } from "../kv/key_value_option.ts";
+import { type KeyValueOption, openKeyValueStore } from "../kv/open_key_value_store.ts";
+import { type Described, either, group, listOf } from "../options/option.ts";
+import { callback, flag, having, other, whole } from "../options/option_kinds.ts";
+import { consoleObserver } from "../runtime/console_observer.ts";
+import { envOption, isInProduction } from "../runtime/production.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { systemRuntime } from "../runtime/system_runtime.ts";
+import { type BillingPlan, BillingPlans, plansOption } from "./billing_plan.ts";
+import type { BillingSubscription } from "./billing_event.ts";
+import {
+  BillingOperations,
+  type CheckoutRequest,
+  type UsageRequest,
+} from "./billing_operations.ts";
+import type { CreditsLedger } from "./ledger/credits_ledger.ts";
+import { KvLedger } from "./ledger/kv_ledger.ts";
+import { runtimeOption } from "./ledger/open_credits_ledger.ts";
+import type { BillingProvider, CheckoutSession } from "./providers/billing_provider.ts";
+import {
+  type BillingResolvers,
+  createBillingRoutes,
+  type UserResolver,
+} from "./routes/billing_routes.ts";
+import { AccountLinks } from "./webhook/account_links.ts";
+import { DeliveryClaims } from "./webhook/delivery_claims.ts";
+import { NewestSubscriptions } from "./webhook/newest_subscription.ts";
+import { Webhook, type WebhookCallbacks } from "./webhook/webhook.ts";
+
+/** The options of {@link openBilling}. */
+export interface BillingOptions extends WebhookCallbacks {
+  /** Who is paid: `stripe`, `lemonSqueezy`, `paddle`, `polar`, or a custom one. */
+  readonly provider: BillingProvider;
+  /**
+   * Where balances and handled events are kept: a path, `:memory:`, a URL of KV Connect, a `Deno.Kv`
+   * or a `KeyValue`, which the app may have as well.
+   */
+  readonly kv: KeyValueOption;
+  /** What can be bought; nothing grants credits that no plan names. */
+  readonly plans?: readonly BillingPlan[] | undefined;
+  /** Grants the credits of plans that were paid; on unless false. */
+  readonly autoGrantCredits?: boolean | undefined;
+  /** A payment of nothing grants, too, as of a trial or a coupon of 100 %; off unless set. */
+  readonly grantOnZeroAmount?: boolean | undefined;
+  /** Who pays for what. */
+  readonly resolvers?: BillingResolvers | undefined;
+  /** The origins that checkouts may return to; that of the request unless set. */
+  readonly returnOrigins?: readonly string[] | undefined;
+  /** Prices without a plan can be checked out by their ids; off unless set. */
+  readonly anyPrice?: boolean | undefined;
+  /** Accepts deliveries that nothing verifies, in production as well; off unless set. */
+  readonly allowUnsigned?: boolean | undefined;
+  /** How many calls of the provider each user may cause; 30 a minute unless set, false for any. */
+  readonly rateLimit?: false | RateLimitOptions | undefined;
+  /** `production` refuses a provider without a webhook secret. `SERVICE_ENV` unless set. */
+  readonly env?: "development" | "production" | undefined;
+  /** Clock, chance, environment and observer; the real ones unless set. */
+  readonly runtime?: Runtime | undefined;
+}
+
+/** The options of {@link openBilling}, described. */
+export const billingOptions = group(
+  {
+    provider: having<BillingProvider>("a provider, like stripe(…)", "readDelivery").required(),
+    kv: keyValueOption().required(),
+    plans: plansOption,
+    autoGrantCredits: flag().unlessSet(true),
+    grantOnZeroAmount: flag().unlessSet(false),
+    resolvers: group(
+      {
+        account: callback<UserResolver>(),
+        customerId: callback<UserResolver>(),
+        customerEmail: callback<UserResolver>(),
+      } satisfies Described<BillingResolvers>,
+    ).unlessSet({}),
+    returnOrigins: listOf(
+      'origins, like "https://example.com"',
+      other<string>("an origin", (given) => {
+        const url = typeof given === "string" ? URL.parse(given) : null;
+        return url !== null && /^https?:$/.test(url.protocol) && url.origin === given;
+      }),
+    ),
+    anyPrice: flag().unlessSet(false),
+    allowUnsigned: flag().unlessSet(false),
+    rateLimit: either(
+      other<false>("false", (given) => given === false),
+      group(
+        {
+          windowMs: whole({ from: 1 }).required(),
+          maxRequests: whole({ from: 1 }).required(),
+        } satisfies Described<RateLimitOptions>,
+      ),
+    ).unlessSet({ windowMs: 60_000, maxRequests: 30 }),
+    onEvent: callback<NonNullable<WebhookCallbacks["onEvent"]>>(),
+    resolveAccount: callback<NonNullable<WebhookCallbacks["resolveAccount"]>>(),
+    env: envOption,
+    runtime: runtimeOption(),
+  } satisfies Described<BillingOptions>,
+).required();
+
+/**
+ * Billing: its routes, its operations at the provider, and the credits. Operations throw 501
+ * `billing-unsupported` for what the provider does not offer, and 502 `billing-failed` where it
+ * refuses or does not answer.
+ */
+export interface Billing {
+  /** The routes, for the app: `app.hono.route("/api/billing", billing.routes)`. */
+  readonly routes: Hono;
+  /** The ledger in the same store. */
+  readonly credits: CreditsLedger;
+  /** Creates a page to pay at. Throws a 422 for a plan or a price that is unknown. */
+  checkout(request: CheckoutRequest): Promise<CheckoutSession>;
+  /** Creates a page at which a customer manages subscriptions. */
+  createPortal(customerId: string, returnUrl?: string): Promise<{ readonly url: string }>;
+  /** The subscriptions of a customer. */
+  listSubscriptions(customerId: string): Promise<readonly BillingSubscription[]>;
+  /** One subscription; null for an unknown id. */
+  getSubscription(id: string): Promise<BillingSubscription | null>;
+  /** Cancels a subscription, at the end of what is paid unless `atPeriodEnd` is false. */
+  cancelSubscription(
+    id: string,
+    options?: { readonly atPeriodEnd?: boolean | undefined },
+  ): Promise<BillingSubscription>;
+  /** Changes the price of a subscription. */
+  updateSubscription(
+    id: string,
+    options: { readonly priceId: string },
+  ): Promise<BillingSubscription>;
+  /** Reports usage. */
+  reportUsage(request: UsageRequest): Promise<void>;
+  /** Closes the store, where it was opened by its path or URL. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens billing over a provider: checkouts, subscriptions, a webhook that grants what was paid once,
+ * and the credits ledger. Throws a plain Error that names the option at fault.
+ *
+ * @example
+ * ```ts
+ * import { openBilling, paddle } from "@svc/resource-api/billing";
+ *
+ * const billing = await openBilling({
+ *   kv: ":memory:",
+ *   provider: paddle({ apiKey: "key", webhookSecret: "pdl_ntfset_1234" }),
+ *   plans: [{ key: "pro", priceId: "pri_1", credits: 500 }],
+ *   returnOrigins: ["https://example.com"],
+ * });
+ * // app.hono.route("/api/billing", billing.routes);
+ * console.log(await billing.credits.balance("ada")); // 0
+ * await billing.close();
+ * ```
+ */
+export async function openBilling(options: BillingOptions): Promise<Billing> {
+  const read = billingOptions.read(options, { subject: "Cannot open billing", path: "" });
+  const { kv, runtime = systemRuntime(consoleObserver()) } = read;
+  const plans = new BillingPlans(read.plans);
+  requireSecret(read, runtime);
+  const store = await openKeyValueStore(kv, runtime);
+  const kept = store.need("credits");
+  const close = async () => {
+    await buckets.close();
+    if (typeof kv === "string") await store.close();
+  };
+  const buckets = new BucketStore(kept, runtime);
+  const credits = Object.assign(new KvLedger(kept, runtime), { close });
+  const { provider, anyPrice, grantOnZeroAmount, onEvent, resolveAccount } = read;
+  const { random, clock, observe } = runtime;
+  const links = new AccountLinks(provider.name, kept);
+  const subscriptions = new NewestSubscriptions(provider.name, kept, async (id) => {
+    // By contract the newest state is then that of the later delivery.
+    return await provider.getSubscription(id).catch(() => null);
+  });
+  const operations = new BillingOperations({ provider, plans, anyPrice, random });
+  const webhook = new Webhook({
+    provider,
+    credits,
+    autoGrantCredits: read.autoGrantCredits,
+    paid: { provider, plans, grantOnZeroAmount, subscription: (id) => subscriptions.find(id) },
+    claims: new DeliveryClaims(provider.name, kept, runtime),
+    links,
+    subscriptions,
+    observe,
+    onEvent,
+    resolveAccount,
+  });
+  const { resolvers, rateLimit } = read;
+  const accountOf: UserResolver = resolvers.account ?? (({ id }) => id);
+  const routes = createBillingRoutes({
+    operations,
+    credits,
+    webhook,
+    resolvers: {
+      account: accountOf,
+      customerId: resolvers.customerId ?? (async (user, request) => {
+        const account = await accountOf(user, request);
+        return account === undefined ? undefined : await links.customerOf(account);
+      }),
+      customerEmail: resolvers.customerEmail ?? (({ email }) => email),
+    },
+    returnOrigins: read.returnOrigins ?? null,
+    rateLimiter: rateLimit === false
+      ? null
+      : new RateLimiter("billing", fixedWindow("requests", rateLimit), buckets, clock),
+    clock,
+  });
+  return {
+    routes,
+    credits,
+    checkout: (request) => operations.checkout(request),
+    createPortal: (customerId, returnUrl) => operations.createPortal(customerId, returnUrl),
+    listSubscriptions: (customerId) => operations.listSubscriptions(customerId),
+    getSubscription: (id) => operations.getSubscription(id),
+    cancelSubscription: (id, options) => operations.cancelSubscription(id, options),
+    updateSubscription: (id, options) => operations.updateSubscription(id, options),
+    reportUsage: (request) => operations.reportUsage(request),
+    close,
+  };
+}
+
+/** Without a secret every sender could grant credits. */
+function requireSecret(
+  { provider, allowUnsigned, env }: Pick<BillingOptions, "provider" | "allowUnsigned" | "env">,
+  runtime: Runtime,
+): void {
+  if (provider.isSigned) return;
+  if (isInProduction(env, runtime) && allowUnsigned !== true) {
+    throw new Error(
+      `Cannot open billing in production: ${provider.name} has no webhookSecret, so that every ` +
+        "sender could grant credits (allowUnsigned: true accepts that)",
+    );
+  }
+  runtime.observe({
+    kind: "notice",
+    message: `no webhookSecret is set: every delivery in the name of ${provider.name} is believed`,
+  });
+}

@@ -1,0 +1,148 @@
+import type {
+  BillingEvent,
+  BillingEventType,
+  BillingPayment,
+  BillingSubscription,
+} from "../billing_event.ts";
+
+/** A page of the provider at which a customer pays. */
+export interface CheckoutSession {
+  /** The provider's id of it. */
+  readonly id: string;
+  /** Where to send the customer. */
+  readonly url: string;
+}
+
+/** Whether a checkout starts a subscription or is one payment. */
+export type CheckoutMode = "subscription" | "payment";
+
+/** A price and how many of it. */
+export interface CheckoutItem {
+  /** The provider's id of the price: see the provider. */
+  readonly priceId: string;
+  /** From 1 on. */
+  readonly quantity: number;
+}
+
+/** A checkout for a provider to create. */
+export interface ProviderCheckout {
+  /** What it is for. */
+  readonly mode: CheckoutMode;
+  /** At least one. */
+  readonly items: readonly CheckoutItem[];
+  /** Where the customer returns to. */
+  readonly successUrl: string | undefined;
+  /** Where the customer returns to without paying. */
+  readonly cancelUrl: string | undefined;
+  /** The provider's id of a customer that is known. */
+  readonly customerId: string | undefined;
+  /** Fills in the form. */
+  readonly customerEmail: string | undefined;
+  /** The account that the credits are for. */
+  readonly accountId: string;
+  /** For every slot of the provider that reaches the invoice; it names the account. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** The same for repetitions of the same checkout. */
+  readonly idempotencyKey: string;
+}
+
+/** The usage of a subscription to report. */
+export interface UsageReport {
+  /** The provider's id of the item of a subscription, or of the subscription. */
+  readonly subscriptionItemId: string;
+  /** How much. */
+  readonly quantity: number;
+  /** `increment` adds to what was reported, `set` replaces it, where the provider can. */
+  readonly action: "increment" | "set";
+  /** The same for repetitions of one report. */
+  readonly idempotencyKey: string;
+}
+
+/** A delivery of a webhook as it arrived. */
+export interface WebhookDelivery {
+  /** The raw bytes, which the signature is of. */
+  readonly body: Uint8Array<ArrayBuffer>;
+  /** With the signature. */
+  readonly headers: Headers;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** What was paid for: a price, by each of the ids that a plan may name it by. */
+export interface PaidPrice {
+  /** At least one. */
+  readonly ids: readonly string[];
+  /** From 1 on. */
+  readonly quantity: number;
+}
+
+/** A payment as its provider reports it. */
+export interface VendorPayment extends BillingPayment {
+  /** Empty where the event does not name them: {@link BillingProvider.findPrices} may know them. */
+  readonly prices: readonly PaidPrice[];
+  /** Whether it pays for a period or a purchase, and not for a change in between. */
+  readonly isForCredits: boolean;
+  /** Whether a payment of a plan with periods is reported by an event of its own, and this is none. */
+  readonly isOnlyForOneTime: boolean;
+}
+
+/** One normalized event, before it is known whose it is and what it grants. */
+export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> {
+  /** What happened. */
+  readonly type: BillingEventType;
+  /** What was paid, or was not. */
+  readonly payment?: VendorPayment;
+  /** The provider's id of the subscription that it is about. */
+  readonly subscriptionId?: string;
+}
+
+/** The events of one delivery, whose signature was right. */
+export interface VendorDelivery {
+  /** Repeated deliveries of the same event have the same. */
+  readonly id: string;
+  /** Whether it is about real money; null where the provider does not say. */
+  readonly isLive: boolean | null;
+  /** At least one: a paid checkout is two. */
+  readonly events: readonly VendorEvent[];
+}
+
+/**
+ * The interface of a billing provider. What a provider does not offer is absent, and the router
+ * answers 501 `billing-unsupported`. Operations throw a `billing-failed` Problem where the provider
+ * refuses or does not answer.
+ */
+export interface BillingProvider {
+  /** Names it in keys and events, and never changes. */
+  readonly name: string;
+  /** Whether deliveries are verified, by a secret. */
+  readonly isSigned: boolean;
+  /** Whether it is used with real money; null where deliveries do not say. */
+  readonly isLive: boolean | null;
+  /** Creates a page to pay at. */
+  createCheckout(checkout: ProviderCheckout): Promise<CheckoutSession>;
+  /** Creates a page at which a customer manages subscriptions. */
+  createPortal?(
+    customerId: string,
+    returnUrl: string | undefined,
+  ): Promise<{ readonly url: string }>;
+  /** The subscriptions of a customer. */
+  listSubscriptions(customerId: string): Promise<readonly BillingSubscription[]>;
+  /** One subscription; null for an unknown id. */
+  getSubscription(id: string): Promise<BillingSubscription | null>;
+  /** Cancels a subscription, at once or at the end of what is paid. */
+  cancelSubscription(
+    id: string,
+    options: { readonly atPeriodEnd: boolean },
+  ): Promise<BillingSubscription>;
+  /** Changes the price of a subscription. */
+  updateSubscription(
+    id: string,
+    options: { readonly priceId: string },
+  ): Promise<BillingSubscription>;
+  /** Reports usage. */
+  reportUsage?(report: UsageReport): Promise<void>;
+  /** Verifies a delivery and reads its events. Throws a 400 where it is not to be believed. */
+  readDelivery(delivery: WebhookDelivery): Promise<VendorDelivery>;
+  /** Finds the prices of a payment whose event does not name them. */
+  findPrices?(event: VendorEvent): Promise<readonly PaidPrice[]>;
+}

@@ -1,0 +1,157 @@
+import { createHash } from "node:crypto";
+import type { BillingSubscription, SubscriptionStatus } from "../../billing_event.ts";
+import type { VendorDelivery, VendorEvent, VendorPayment } from "../billing_provider.ts";
+import { type JsonFields, present, timeOf } from "../json_fields.ts";
+import { unreadableDelivery } from "../webhook_signature.ts";
+
+/** The name of this provider in keys and events. */
+export const lemonSqueezyName = "lemon-squeezy";
+
+/**
+ * Reads an event of Lemon Squeezy, which has no id: a repeated delivery is known by what it says of
+ * which object. Throws a 400 where it is none.
+ */
+export function readLemonSqueezyEvent(body: JsonFields): VendorDelivery {
+  const [meta, data] = [body.at("meta"), body.at("data")];
+  const attributes = data.at("attributes");
+  const [name, objectType, objectId] = [
+    meta.text("event_name"),
+    data.text("type"),
+    data.id("id"),
+  ];
+  if (name === undefined || objectType === undefined || objectId === undefined) {
+    throw unreadableDelivery();
+  }
+  const changedAt = attributes.text("updated_at") ?? attributes.text("created_at");
+  const occurredAt = timeOf(changedAt);
+  if (changedAt === undefined || occurredAt === undefined) throw unreadableDelivery();
+  const id = createHash("sha256")
+    .update(JSON.stringify([name, objectType, objectId, changedAt])).digest("base64url");
+  const base = {
+    id,
+    occurredAt,
+    raw: body.value,
+    metadata: meta.texts("custom_data"),
+    ...present({ customerId: attributes.id("customer_id") }),
+  };
+  const isTest = meta.flag("test_mode") ?? attributes.flag("test_mode");
+  return {
+    id,
+    isLive: isTest === undefined ? null : !isTest,
+    events: eventsOf(name, { id: objectId, data, attributes }, base),
+  };
+}
+
+interface EventObject {
+  readonly id: string;
+  readonly data: JsonFields;
+  readonly attributes: JsonFields;
+}
+
+function eventsOf(
+  name: string,
+  object: EventObject,
+  base: Omit<VendorEvent, "type">,
+): readonly VendorEvent[] {
+  switch (name) {
+    case "order_created": {
+      const completed = { ...base, type: "checkout.completed" as const };
+      if (object.attributes.text("status") !== "paid") return [completed];
+      const payment = orderPayment(object);
+      return [completed, { ...completed, type: "payment.succeeded", payment }];
+    }
+    case "subscription_payment_success":
+    case "subscription_payment_recovered":
+      return [{ ...base, type: "payment.succeeded", ...invoiceFacts(object) }];
+    case "subscription_payment_failed":
+      return [{ ...base, type: "payment.failed", ...invoiceFacts(object) }];
+    case "subscription_created":
+      return [{ ...base, type: "subscription.created", ...subscriptionFacts(object) }];
+    case "subscription_cancelled":
+    case "subscription_expired":
+      return [{ ...base, type: "subscription.canceled", ...subscriptionFacts(object) }];
+    case "subscription_updated":
+    case "subscription_resumed":
+    case "subscription_paused":
+    case "subscription_unpaused":
+      return [{ ...base, type: "subscription.updated", ...subscriptionFacts(object) }];
+    default:
+      return [{ ...base, type: "unknown" }];
+  }
+}
+
+/** The order of a subscription is paid by the event of its invoice. */
+function orderPayment({ id, attributes }: EventObject): VendorPayment {
+  const item = attributes.at("first_order_item");
+  const variant = item.id("variant_id");
+  return {
+    id: `order-${id}`,
+    prices: variant === undefined
+      ? []
+      : [{ ids: [variant], quantity: item.number("quantity") ?? 1 }],
+    isForCredits: true,
+    isOnlyForOneTime: true,
+    ...amountOf(attributes),
+  };
+}
+
+/** An invoice names its subscription, and not the variant. */
+function invoiceFacts(
+  { id, attributes }: EventObject,
+): Pick<VendorEvent, "payment" | "subscriptionId"> {
+  return {
+    payment: {
+      id: `invoice-${id}`,
+      prices: [],
+      isForCredits: attributes.text("billing_reason") !== "updated",
+      isOnlyForOneTime: false,
+      ...amountOf(attributes),
+    },
+    ...present({ subscriptionId: attributes.id("subscription_id") }),
+  };
+}
+
+function amountOf(attributes: JsonFields): Pick<VendorPayment, "amount" | "currency"> {
+  return present({
+    amount: attributes.number("total"),
+    currency: attributes.text("currency")?.toLowerCase(),
+  });
+}
+
+function subscriptionFacts(
+  { data }: EventObject,
+): Pick<VendorEvent, "subscription" | "subscriptionId"> {
+  const subscription = lemonSqueezySubscription(data);
+  return subscription === null ? {} : { subscription, subscriptionId: subscription.id };
+}
+
+/** Reads a subscription of Lemon Squeezy; null where it is none. */
+export function lemonSqueezySubscription(data: JsonFields): BillingSubscription | null {
+  const attributes = data.at("attributes");
+  const [id, customerId] = [data.id("id"), attributes.id("customer_id")];
+  if (id === undefined || customerId === undefined || data.text("type") !== "subscriptions") {
+    return null;
+  }
+  return {
+    id,
+    customerId,
+    provider: lemonSqueezyName,
+    status: statuses.get(attributes.text("status") ?? "") ?? "incomplete",
+    ...present({
+      priceId: attributes.id("variant_id"),
+      // One that is cancelled stays usable until it ends.
+      currentPeriodEnd: timeOf(attributes.text("ends_at") ?? attributes.text("renews_at")),
+      cancelAtPeriodEnd: attributes.flag("cancelled"),
+    }),
+  };
+}
+
+const statuses: ReadonlyMap<string, SubscriptionStatus> = new Map([
+  ["on_trial", "trialing"],
+  ["active", "active"],
+  ["paused", "paused"],
+  ["past_due", "past_due"],
+  ["unpaid", "unpaid"],
+  ["cancelled", "canceled"],
+  ["expired", "expired"],
+]);

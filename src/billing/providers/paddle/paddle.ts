@@ -1,0 +1,159 @@
+import { type Described, group } from "../../../options/option.ts";
+import { flag } from "../../../options/option_kinds.ts";
+import type { BillingSubscription } from "../../billing_event.ts";
+import type {
+  BillingProvider,
+  PaidPrice,
+  ProviderCheckout,
+  VendorEvent,
+  WebhookDelivery,
+} from "../billing_provider.ts";
+import type { JsonFields } from "../json_fields.ts";
+import {
+  type ProviderOptions,
+  providerOptions,
+  secretsOf,
+  secretText,
+} from "../provider_options.ts";
+import { billingFailed, VendorApi } from "../vendor_api.ts";
+import {
+  headerOf,
+  hexCodes,
+  keysOf,
+  pairsOf,
+  parseDelivery,
+  refusedDelivery,
+  type SignatureRules,
+  verifySignature,
+} from "../webhook_signature.ts";
+import { paddleName, paddleSubscription, readPaddleEvent } from "./paddle_events.ts";
+
+/** Options of {@link paddle}. */
+export interface PaddleOptions extends ProviderOptions {
+  /** The key of the API. */
+  readonly apiKey: string;
+  /** Whether this is the sandbox, which has an API and secrets of its own. Live unless set. */
+  readonly sandbox?: boolean | undefined;
+}
+
+/** The options of {@link paddle}, described. */
+export const paddleOptions = group(
+  {
+    ...providerOptions,
+    apiKey: secretText().required(),
+    sandbox: flag().unlessSet(false),
+  } satisfies Described<PaddleOptions>,
+).required();
+
+/**
+ * Paddle: `priceId` is the id of a price, `pri_…`. There is no hosted portal, and usage follows the
+ * price, so that none is reported. Throws a plain Error for an option that cannot be one.
+ *
+ * @example
+ * ```ts
+ * import { paddle } from "@svc/resource-api/billing";
+ *
+ * const provider = paddle({ apiKey: "key", webhookSecret: "pdl_ntfset_1234" });
+ * console.log(provider.name, provider.createPortal); // paddle undefined
+ * ```
+ */
+export function paddle(options: PaddleOptions): BillingProvider {
+  const read = paddleOptions.read(options, { subject: "Cannot start", path: "paddle" });
+  const { apiKey, sandbox, toleranceMs } = read;
+  const keys = keysOf(secretsOf(read.webhookSecret));
+  const api = new VendorApi({
+    provider: paddleName,
+    baseUrl: read.baseUrl ?? `https://${sandbox ? "sandbox-" : ""}api.paddle.com`,
+    headers: { authorization: `Bearer ${apiKey}`, "paddle-version": "1" },
+    fetch: read.fetch ?? ((...args) => fetch(...args)),
+    timeoutMs: read.timeoutMs,
+  });
+  const path = (id: string) => `/subscriptions/${encodeURIComponent(id)}`;
+  const provider: BillingProvider = {
+    name: paddleName,
+    isSigned: keys.length > 0,
+    isLive: null,
+    createCheckout: (checkout) => createCheckout(api, checkout),
+    async listSubscriptions(customerId) {
+      const query = { customer_id: customerId, per_page: "200" };
+      const answer = await api.send({ method: "GET", path: "/subscriptions", query });
+      return answer.list("data").map(subscriptionOf);
+    },
+    async getSubscription(id) {
+      const answer = await api.find({ method: "GET", path: path(id) });
+      return answer === null ? null : subscriptionOf(answer.at("data"));
+    },
+    async cancelSubscription(id, { atPeriodEnd }) {
+      const body = { effective_from: atPeriodEnd ? "next_billing_period" : "immediately" };
+      const answer = await api.send({ method: "POST", path: `${path(id)}/cancel`, body });
+      return subscriptionOf(answer.at("data"));
+    },
+    async updateSubscription(id, { priceId }) {
+      const body = {
+        items: [{ price_id: priceId, quantity: 1 }],
+        proration_billing_mode: "prorated_immediately",
+      };
+      const answer = await api.send({ method: "PATCH", path: path(id), body });
+      return subscriptionOf(answer.at("data"));
+    },
+    async readDelivery(delivery) {
+      if (keys.length > 0) await verifyPaddleSignature(delivery, { keys, toleranceMs });
+      return readPaddleEvent(parseDelivery(delivery));
+    },
+    async findPrices({ subscriptionId }: VendorEvent): Promise<readonly PaidPrice[]> {
+      if (subscriptionId === undefined) return [];
+      const { priceId } = await provider.getSubscription(subscriptionId) ?? {};
+      return priceId === undefined ? [] : [{ ids: [priceId], quantity: 1 }];
+    },
+  };
+  return provider;
+}
+
+/**
+ * Verifies `paddle-signature`: `ts=<seconds>;h1=<hex>`, with several `h1` during a rotation
+ * (https://developer.paddle.com/webhooks/signature-verification). Throws a 400. Paddle's own library
+ * looks at the last `h1` alone, and accepts any time in the future.
+ */
+async function verifyPaddleSignature(
+  delivery: WebhookDelivery,
+  rules: SignatureRules,
+): Promise<void> {
+  const pairs = pairsOf(headerOf(delivery, "paddle-signature"), ";");
+  const [timestamp, ...others] = pairs.filter(([name]) => name === "ts").map(([, value]) => value);
+  if (timestamp === undefined || others.length > 0) {
+    throw refusedDelivery("there is not one timestamp");
+  }
+  const codes = hexCodes(pairs.filter(([name]) => name === "h1").map(([, value]) => value));
+  await verifySignature(delivery, { prefix: `${timestamp}:`, codes, timestamp }, rules);
+}
+
+async function createCheckout(
+  api: VendorApi,
+  { items, metadata, customerId }: ProviderCheckout,
+) {
+  const answer = await api.send({
+    method: "POST",
+    path: "/transactions",
+    body: {
+      items: items.map(({ priceId, quantity }) => ({ price_id: priceId, quantity })),
+      // Copied to the subscription, and from there to its renewals.
+      custom_data: metadata,
+      collection_mode: "automatic",
+      ...(customerId === undefined ? {} : { customer_id: customerId }),
+    },
+  });
+  const data = answer.at("data");
+  const [id, url] = [data.text("id"), data.at("checkout").text("url")];
+  if (id === undefined || url === undefined) throw failed("the answer has no checkout");
+  return { id, url };
+}
+
+function subscriptionOf(data: JsonFields): BillingSubscription {
+  const subscription = paddleSubscription(data);
+  if (subscription === null) throw failed("the answer is no subscription");
+  return subscription;
+}
+
+function failed(reason: string) {
+  return billingFailed(paddleName, new Error(reason));
+}

@@ -1,0 +1,126 @@
+import type { BillingSubscription, SubscriptionStatus } from "../../billing_event.ts";
+import type { PaidPrice, VendorDelivery, VendorEvent } from "../billing_provider.ts";
+import { type JsonFields, present, timeOf } from "../json_fields.ts";
+import { unreadableDelivery } from "../webhook_signature.ts";
+
+/** The name of this provider in keys and events. */
+export const paddleName = "paddle";
+
+/** Reads an event of Paddle. Throws a 400 where it is none. */
+export function readPaddleEvent(body: JsonFields): VendorDelivery {
+  const [id, type] = [body.text("event_id"), body.text("event_type")];
+  const occurredAt = timeOf(body.text("occurred_at"));
+  if (id === undefined || type === undefined || occurredAt === undefined) {
+    throw unreadableDelivery();
+  }
+  const data = body.at("data");
+  const base = {
+    id,
+    occurredAt,
+    raw: body.value,
+    metadata: data.texts("custom_data"),
+    ...present({ customerId: data.id("customer_id") }),
+  };
+  return { id, isLive: null, events: [{ ...base, ...eventFacts(type, data) }] };
+}
+
+type EventFacts = Pick<VendorEvent, "type" | "payment" | "subscription" | "subscriptionId">;
+
+function eventFacts(type: string, data: JsonFields): EventFacts {
+  switch (type) {
+    // `transaction.paid` comes before, while the transaction may still change.
+    case "transaction.completed":
+      return { type: "payment.succeeded", ...transactionFacts(data) };
+    case "transaction.payment_failed":
+      return { type: "payment.failed", ...transactionFacts(data) };
+    case "transaction.paid":
+      return {
+        type: purchases.has(data.text("origin") ?? "") ? "checkout.completed" : "unknown",
+        ...present({ subscriptionId: data.id("subscription_id") }),
+      };
+    case "subscription.created":
+      return { type, ...subscriptionFacts(data) };
+    case "subscription.canceled":
+      return { type, ...subscriptionFacts(data) };
+    case "subscription.activated":
+    case "subscription.updated":
+    case "subscription.past_due":
+    case "subscription.paused":
+    case "subscription.resumed":
+    case "subscription.trialing":
+      return { type: "subscription.updated", ...subscriptionFacts(data) };
+    default:
+      return { type: "unknown" };
+  }
+}
+
+/** The origins of transactions that a customer has begun. */
+const purchases: ReadonlySet<string> = new Set(["web", "api"]);
+
+/** The origins of transactions that pay for a change of a subscription. */
+const changes: ReadonlySet<string> = new Set([
+  "subscription_update",
+  "subscription_payment_method_change",
+]);
+
+function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subscriptionId"> {
+  const id = data.text("id");
+  if (id === undefined) return {};
+  return {
+    payment: {
+      id,
+      prices: data.list("items").flatMap(itemPrice),
+      isForCredits: !changes.has(data.text("origin") ?? ""),
+      isOnlyForOneTime: false,
+      ...present({
+        amount: data.at("details").at("totals").number("grand_total"),
+        currency: data.text("currency_code")?.toLowerCase(),
+      }),
+    },
+    ...present({ subscriptionId: data.id("subscription_id") }),
+  };
+}
+
+function itemPrice(item: JsonFields): readonly PaidPrice[] {
+  const id = item.at("price").text("id") ?? item.text("price_id");
+  const isProration = item.at("proration").text("rate") !== undefined;
+  return id === undefined || isProration
+    ? []
+    : [{ ids: [id], quantity: item.number("quantity") ?? 1 }];
+}
+
+function subscriptionFacts(
+  data: JsonFields,
+): Pick<VendorEvent, "subscription" | "subscriptionId"> {
+  const subscription = paddleSubscription(data);
+  return subscription === null ? {} : { subscription, subscriptionId: subscription.id };
+}
+
+/** Reads a subscription of Paddle; null where it is none. */
+export function paddleSubscription(data: JsonFields): BillingSubscription | null {
+  const [id, customerId] = [data.text("id"), data.text("customer_id")];
+  if (id === undefined || customerId === undefined) return null;
+  const [item] = data.list("items");
+  const period = data.at("current_billing_period");
+  return {
+    id,
+    customerId,
+    provider: paddleName,
+    status: statuses.get(data.text("status") ?? "") ?? "incomplete",
+    metadata: data.texts("custom_data"),
+    cancelAtPeriodEnd: data.at("scheduled_change").text("action") === "cancel",
+    ...present({
+      priceId: item?.at("price").text("id"),
+      currentPeriodStart: timeOf(period.text("starts_at")),
+      currentPeriodEnd: timeOf(period.text("ends_at")),
+    }),
+  };
+}
+
+const statuses: ReadonlyMap<string, SubscriptionStatus> = new Map([
+  ["active", "active"],
+  ["canceled", "canceled"],
+  ["past_due", "past_due"],
+  ["paused", "paused"],
+  ["trialing", "trialing"],
+]);

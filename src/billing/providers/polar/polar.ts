@@ -1,0 +1,216 @@
+import { type Described, group } from "../../../options/option.ts";
+import { oneOf, textLike } from "../../../options/option_kinds.ts";
+import { Problem } from "../../../problem/problem.ts";
+import { base64ToBytes } from "../../../protocol/byte_text.ts";
+import type { BillingSubscription } from "../../billing_event.ts";
+import type {
+  BillingProvider,
+  ProviderCheckout,
+  UsageReport,
+  WebhookDelivery,
+} from "../billing_provider.ts";
+import type { JsonFields } from "../json_fields.ts";
+import {
+  type ProviderOptions,
+  providerOptions,
+  secretsOf,
+  secretText,
+} from "../provider_options.ts";
+import { billingFailed, VendorApi } from "../vendor_api.ts";
+import {
+  headerOf,
+  keysOf,
+  parseDelivery,
+  refusedDelivery,
+  type SignatureRules,
+  verifySignature,
+} from "../webhook_signature.ts";
+import { polarName, polarSubscription, readPolarEvent } from "./polar_events.ts";
+
+/** Options of {@link polar}. */
+export interface PolarOptions extends ProviderOptions {
+  /** An access token of the organization. */
+  readonly accessToken: string;
+  /** The server, which has data and secrets of its own; `production` unless set. */
+  readonly server?: "production" | "sandbox" | undefined;
+  /** The name of the events that report usage; `usage` unless set. */
+  readonly usageEvent?: string | undefined;
+}
+
+/** The options of {@link polar}, described. */
+export const polarOptions = group(
+  {
+    ...providerOptions,
+    accessToken: secretText().required(),
+    server: oneOf("production", "sandbox").unlessSet("production"),
+    usageEvent: textLike("a name", /^[\w.-]{1,100}$/).unlessSet("usage"),
+  } satisfies Described<PolarOptions>,
+).required();
+
+/**
+ * Polar: `priceId` is the id of a product, or of one of its prices for credits. Throws a plain Error
+ * for an option that cannot be one.
+ *
+ * @example
+ * ```ts
+ * import { polar } from "@svc/resource-api/billing";
+ *
+ * const provider = polar({ accessToken: "token", webhookSecret: "whsec_1234" });
+ * console.log(provider.name, provider.isSigned); // polar true
+ * ```
+ */
+export function polar(options: PolarOptions): BillingProvider {
+  const read = polarOptions.read(options, { subject: "Cannot start", path: "polar" });
+  const { accessToken, server, toleranceMs, usageEvent } = read;
+  const keys = polarKeys(secretsOf(read.webhookSecret));
+  const host = server === "sandbox" ? "sandbox-api.polar.sh" : "api.polar.sh";
+  const api = new VendorApi({
+    provider: polarName,
+    baseUrl: read.baseUrl ?? `https://${host}`,
+    headers: { authorization: `Bearer ${accessToken}` },
+    fetch: read.fetch ?? ((...args) => fetch(...args)),
+    timeoutMs: read.timeoutMs,
+  });
+  const path = (id: string) => `/v1/subscriptions/${encodeURIComponent(id)}`;
+  const provider: BillingProvider = {
+    name: polarName,
+    isSigned: keys.length > 0,
+    isLive: null,
+    createCheckout: (checkout) => createCheckout(api, checkout),
+    async createPortal(customerId) {
+      const body = { customer_id: customerId };
+      const answer = await api.send({ method: "POST", path: "/v1/customer-sessions/", body });
+      const url = answer.text("customer_portal_url");
+      if (url === undefined) throw failed("the answer has no portal");
+      return { url };
+    },
+    async listSubscriptions(customerId) {
+      const query = { customer_id: customerId, limit: "100" };
+      const answer = await api.send({ method: "GET", path: "/v1/subscriptions/", query });
+      return answer.list("items").map(subscriptionOf);
+    },
+    async getSubscription(id) {
+      const answer = await api.find({ method: "GET", path: path(id) });
+      return answer === null ? null : subscriptionOf(answer);
+    },
+    async cancelSubscription(id, { atPeriodEnd }) {
+      return subscriptionOf(
+        await api.send(
+          atPeriodEnd
+            ? { method: "PATCH", path: path(id), body: { cancel_at_period_end: true } }
+            : { method: "DELETE", path: path(id) },
+        ),
+      );
+    },
+    async updateSubscription(id, { priceId }) {
+      const body = { product_id: priceId };
+      return subscriptionOf(await api.send({ method: "PATCH", path: path(id), body }));
+    },
+    reportUsage: (report) => reportUsage(api, provider, report, usageEvent),
+    async readDelivery(delivery) {
+      if (keys.length > 0) await verifyStandardWebhook(delivery, { keys, toleranceMs });
+      return readPolarEvent(parseDelivery(delivery), headerOf(delivery, "webhook-id"));
+    },
+  };
+  return provider;
+}
+
+/**
+ * Polar signs with the bytes of the whole secret as text, its prefix included. Standard Webhooks
+ * decodes what follows `whsec_`, as libraries do: either may be meant.
+ */
+function polarKeys(secrets: readonly string[]): readonly Uint8Array<ArrayBuffer>[] {
+  return secrets.flatMap((secret) => [...keysOf([secret]), ...decodedKey(secret)]);
+}
+
+function decodedKey(secret: string): readonly Uint8Array<ArrayBuffer>[] {
+  return decoded(secret.replace(/^whsec_/, "")).filter((bytes) => bytes.length > 0);
+}
+
+/** The bytes of a base64 text; none where it is not one, as it then cannot match. */
+function decoded(text: string): readonly Uint8Array<ArrayBuffer>[] {
+  try {
+    return [new Uint8Array(base64ToBytes(text))];
+  } catch (error) {
+    if (error instanceof SyntaxError) return [];
+    throw error;
+  }
+}
+
+/**
+ * Verifies `webhook-signature` of Standard Webhooks: `v1,<base64>`, several separated by spaces
+ * (https://github.com/standard-webhooks/standard-webhooks). Throws a 400.
+ */
+async function verifyStandardWebhook(
+  delivery: WebhookDelivery,
+  rules: SignatureRules,
+): Promise<void> {
+  const id = headerOf(delivery, "webhook-id");
+  const timestamp = headerOf(delivery, "webhook-timestamp");
+  // With a full stop in it, the same signed text could be cut into other parts.
+  if (!/^[\w:-]{1,255}$/.test(id)) throw refusedDelivery("the id is not one");
+  const codes = headerOf(delivery, "webhook-signature").split(" ")
+    .filter((one) => one.startsWith("v1,")).flatMap((one) => decoded(one.slice(3)));
+  await verifySignature(delivery, { prefix: `${id}.${timestamp}.`, codes, timestamp }, rules);
+}
+
+async function createCheckout(api: VendorApi, checkout: ProviderCheckout) {
+  const { items, metadata, accountId, customerId, customerEmail, successUrl } = checkout;
+  if (items.some(({ quantity }) => quantity !== 1)) throw failed("a checkout has one of a product");
+  const answer = await api.send({
+    method: "POST",
+    path: "/v1/checkouts/",
+    body: {
+      products: items.map(({ priceId }) => priceId),
+      metadata,
+      // An id of ours makes or finds the customer by the account.
+      ...(customerId === undefined
+        ? { external_customer_id: accountId }
+        : { customer_id: customerId }),
+      ...(customerEmail === undefined ? {} : { customer_email: customerEmail }),
+      ...(successUrl === undefined ? {} : { success_url: successUrl }),
+    },
+  });
+  const [id, url] = [answer.text("id"), answer.text("url")];
+  if (id === undefined || url === undefined) throw failed("the answer has no checkout");
+  return { id, url };
+}
+
+async function reportUsage(
+  api: VendorApi,
+  provider: BillingProvider,
+  report: UsageReport,
+  name: string,
+): Promise<void> {
+  const { subscriptionItemId, quantity, action, idempotencyKey } = report;
+  if (action !== "increment") {
+    throw new Problem(
+      "billing-unsupported",
+      `Cannot ${action} usage: Polar's events only take action "increment"`,
+    );
+  }
+  const subscription = await provider.getSubscription(subscriptionItemId);
+  if (subscription === null) throw failed("there is no such subscription");
+  await api.send({
+    method: "POST",
+    path: "/v1/events/ingest",
+    body: {
+      events: [{
+        name,
+        external_id: idempotencyKey,
+        customer_id: subscription.customerId,
+        metadata: { quantity, subscriptionId: subscription.id },
+      }],
+    },
+  });
+}
+
+function subscriptionOf(data: JsonFields): BillingSubscription {
+  const subscription = polarSubscription(data);
+  if (subscription === null) throw failed("the answer is no subscription");
+  return subscription;
+}
+
+function failed(reason: string) {
+  return billingFailed(polarName, new Error(reason));
+}

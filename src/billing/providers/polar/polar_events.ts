@@ -1,0 +1,125 @@
+import type { BillingSubscription, SubscriptionStatus } from "../../billing_event.ts";
+import type { PaidPrice, VendorDelivery, VendorEvent } from "../billing_provider.ts";
+import { type JsonFields, present, timeOf } from "../json_fields.ts";
+import { unreadableDelivery } from "../webhook_signature.ts";
+
+/** The name of this provider in keys and events. */
+export const polarName = "polar";
+
+/** Reads an event of Polar, whose id is in a header. Throws a 400 where it is none. */
+export function readPolarEvent(body: JsonFields, id: string): VendorDelivery {
+  const type = body.text("type");
+  const data = body.at("data");
+  const occurredAt = timeOf(body.text("timestamp")) ??
+    timeOf(data.text("modified_at") ?? data.text("created_at"));
+  if (type === undefined || occurredAt === undefined) throw unreadableDelivery();
+  const externalId = data.at("customer").text("external_id") ??
+    data.text("external_customer_id") ?? data.text("customer_external_id");
+  const base = {
+    id,
+    occurredAt,
+    raw: body.value,
+    metadata: {
+      ...(externalId === undefined ? {} : { accountId: externalId }),
+      ...data.texts("metadata"),
+    },
+    ...present({ customerId: data.text("customer_id") ?? data.at("customer").text("id") }),
+  };
+  return { id, isLive: null, events: [{ ...base, ...eventFacts(type, data) }] };
+}
+
+type EventFacts = Pick<VendorEvent, "type" | "payment" | "subscription" | "subscriptionId">;
+
+function eventFacts(type: string, data: JsonFields): EventFacts {
+  switch (type) {
+    // An order is created before it is paid.
+    case "order.paid":
+      return { type: "payment.succeeded", ...orderFacts(data) };
+    case "checkout.updated":
+      return { type: data.text("status") === "succeeded" ? "checkout.completed" : "unknown" };
+    case "subscription.created":
+      return { type, ...subscriptionFacts(data) };
+    case "subscription.past_due":
+    case "subscription.active":
+    case "subscription.updated":
+    case "subscription.uncanceled":
+    case "subscription.cycled":
+    case "subscription.paused":
+    case "subscription.resumed":
+    // Scheduled for the end of the period, and active until then.
+    case "subscription.canceled":
+      return { type: "subscription.updated", ...subscriptionFacts(data) };
+    case "subscription.revoked":
+      return { type: "subscription.canceled", ...subscriptionFacts(data) };
+    default:
+      return { type: "unknown" };
+  }
+}
+
+function orderFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subscriptionId"> {
+  const id = data.text("id");
+  if (id === undefined) return {};
+  return {
+    payment: {
+      id,
+      prices: orderPrices(data),
+      isForCredits: data.text("billing_reason") !== "subscription_update",
+      isOnlyForOneTime: false,
+      ...present({
+        amount: data.number("total_amount") ?? data.number("amount"),
+        currency: data.text("currency")?.toLowerCase(),
+      }),
+    },
+    ...present({ subscriptionId: data.id("subscription_id") }),
+  };
+}
+
+/** An order is of one product, in any number of prices. */
+function orderPrices(data: JsonFields): readonly PaidPrice[] {
+  const ids = idsOf(data, data.list("items").map((item) => item.text("product_price_id")));
+  return ids.length === 0 ? [] : [{ ids, quantity: 1 }];
+}
+
+function idsOf(data: JsonFields, prices: readonly (string | undefined)[]): readonly string[] {
+  const product = data.text("product_id") ?? data.at("product").text("id");
+  return [product, ...prices].filter((id) => id !== undefined);
+}
+
+function subscriptionFacts(
+  data: JsonFields,
+): Pick<VendorEvent, "subscription" | "subscriptionId"> {
+  const subscription = polarSubscription(data);
+  return subscription === null ? {} : { subscription, subscriptionId: subscription.id };
+}
+
+/** Reads a subscription of Polar; null where it is none. */
+export function polarSubscription(data: JsonFields): BillingSubscription | null {
+  const id = data.text("id");
+  const customerId = data.text("customer_id") ?? data.at("customer").text("id");
+  if (id === undefined || customerId === undefined) return null;
+  const [priceId] = idsOf(data, data.list("prices").map((price) => price.text("id")));
+  return {
+    id,
+    customerId,
+    provider: polarName,
+    status: statuses.get(data.text("status") ?? "") ?? "incomplete",
+    metadata: data.texts("metadata"),
+    ...present({
+      priceId,
+      currentPeriodStart: timeOf(data.text("current_period_start")),
+      currentPeriodEnd: timeOf(data.text("current_period_end")),
+      cancelAtPeriodEnd: data.flag("cancel_at_period_end"),
+    }),
+  };
+}
+
+const statuses: ReadonlyMap<string, SubscriptionStatus> = new Map([
+  ["active", "active"],
+  ["trialing", "trialing"],
+  ["past_due", "past_due"],
+  ["canceled", "canceled"],
+  ["paused", "paused"],
+  ["unpaid", "unpaid"],
+  ["incomplete", "incomplete"],
+  ["incomplete_expired", "expired"],
+]);

@@ -1,0 +1,221 @@
+import type { BillingSubscription, SubscriptionStatus } from "../../billing_event.ts";
+import type { PaidPrice, VendorDelivery, VendorEvent, VendorPayment } from "../billing_provider.ts";
+import { pricesIn } from "../checkout_metadata.ts";
+import { type JsonFields, present, timeOfSeconds } from "../json_fields.ts";
+import { unreadableDelivery } from "../webhook_signature.ts";
+
+/** The name of this provider in keys and events. */
+export const stripeName = "stripe";
+
+/**
+ * Reads an event of Stripe, in the shapes of current API versions and of those before 2025, since a
+ * webhook endpoint keeps the version that it was made with. Throws a 400 where it is none.
+ */
+export function readStripeEvent(event: JsonFields): VendorDelivery {
+  const [id, type] = [event.text("id"), event.text("type")];
+  const occurredAt = timeOfSeconds(event.number("created"));
+  if (id === undefined || type === undefined || occurredAt === undefined) {
+    throw unreadableDelivery();
+  }
+  const object = event.at("data").at("object");
+  const base = {
+    id,
+    occurredAt,
+    raw: event.value,
+    ...present({ customerId: object.id("customer") }),
+  };
+  return { id, isLive: event.flag("livemode") ?? null, events: eventsOf(type, object, base) };
+}
+
+type EventBase = Pick<VendorEvent, "id" | "occurredAt" | "raw">;
+
+function eventsOf(type: string, object: JsonFields, base: EventBase): readonly VendorEvent[] {
+  switch (type) {
+    case "invoice.paid":
+    case "invoice.payment_succeeded":
+      return [{ ...base, type: "payment.succeeded", ...invoiceFacts(object) }];
+    case "invoice.payment_failed":
+      return [{ ...base, type: "payment.failed", ...invoiceFacts(object) }];
+    case "checkout.session.completed": {
+      const completed = { ...base, type: "checkout.completed" as const, ...sessionFacts(object) };
+      const paid = { ...completed, type: "payment.succeeded" as const, ...sessionPayment(object) };
+      return paid.payment === undefined || object.text("payment_status") === "unpaid"
+        ? [completed]
+        : [completed, paid];
+    }
+    case "checkout.session.async_payment_succeeded":
+    case "checkout.session.async_payment_failed": {
+      const facts = { ...base, ...sessionFacts(object), ...sessionPayment(object) };
+      const outcome = type.endsWith("failed") ? "payment.failed" : "payment.succeeded";
+      return [{ ...facts, type: facts.payment === undefined ? "unknown" : outcome }];
+    }
+    case "payment_intent.succeeded":
+    case "payment_intent.payment_failed": {
+      const facts = { ...base, ...intentFacts(object) };
+      const outcome = type.endsWith("failed") ? "payment.failed" : "payment.succeeded";
+      return [{ ...facts, type: facts.payment === undefined ? "unknown" : outcome }];
+    }
+    case "customer.subscription.created":
+      return [{ ...base, type: "subscription.created", ...subscriptionFacts(object) }];
+    case "customer.subscription.updated":
+    case "customer.subscription.paused":
+    case "customer.subscription.resumed":
+      return [{ ...base, type: "subscription.updated", ...subscriptionFacts(object) }];
+    case "customer.subscription.deleted":
+      return [{ ...base, type: "subscription.canceled", ...subscriptionFacts(object) }];
+    default:
+      return [{ ...base, type: "unknown", metadata: object.texts("metadata") }];
+  }
+}
+
+type EventFacts = Pick<VendorEvent, "metadata"> & {
+  readonly payment?: VendorPayment;
+  readonly subscriptionId?: string;
+};
+
+function invoiceFacts(invoice: JsonFields): EventFacts {
+  const id = invoice.text("id");
+  const details = invoice.at("parent").at("subscription_details");
+  const lines = invoice.at("lines").list("data");
+  const metadata = {
+    ...invoice.texts("metadata"),
+    ...Object.assign({}, ...lines.map((line) => line.texts("metadata"))),
+    ...invoice.at("subscription_details").texts("metadata"),
+    ...details.texts("metadata"),
+  };
+  const prices = lines.filter((line) => !isProration(line)).flatMap(linePrice);
+  return {
+    metadata,
+    ...present({
+      subscriptionId: details.id("subscription") ?? invoice.id("subscription"),
+      payment: id === undefined ? undefined : {
+        id,
+        prices,
+        // An invoice for a change in between would grant the whole plan again.
+        isForCredits: !changeReasons.has(invoice.text("billing_reason") ?? ""),
+        isOnlyForOneTime: false,
+        ...present({
+          amount: invoice.number("amount_paid"),
+          currency: invoice.text("currency")?.toLowerCase(),
+        }),
+      },
+    }),
+  };
+}
+
+const changeReasons: ReadonlySet<string> = new Set([
+  "subscription_update",
+  "subscription_threshold",
+]);
+
+function isProration(line: JsonFields): boolean {
+  const parent = line.at("parent");
+  return line.flag("proration") === true ||
+    ["subscription_item_details", "invoice_item_details"]
+      .some((kind) => parent.at(kind).flag("proration") === true);
+}
+
+function linePrice(line: JsonFields): readonly PaidPrice[] {
+  const id = line.at("pricing").at("price_details").id("price") ?? line.id("price") ??
+    line.id("plan");
+  return id === undefined ? [] : [{ ids: [id], quantity: line.number("quantity") ?? 1 }];
+}
+
+function sessionFacts(session: JsonFields): EventFacts {
+  const reference = session.text("client_reference_id");
+  const subscriptionId = session.id("subscription");
+  return {
+    metadata: {
+      ...(reference === undefined ? {} : { accountId: reference }),
+      ...session.texts("metadata"),
+    },
+    ...present({ subscriptionId }),
+  };
+}
+
+/** A session with an invoice, as of a subscription, is paid by the event of that. */
+function sessionPayment(session: JsonFields): EventFacts {
+  const id = session.id("payment_intent") ?? session.text("id");
+  if (session.text("mode") !== "payment" || session.id("invoice") !== undefined) return {};
+  if (id === undefined) return {};
+  return {
+    payment: {
+      id,
+      prices: pricesIn(session.texts("metadata")),
+      isForCredits: true,
+      isOnlyForOneTime: false,
+      ...present({
+        amount: session.number("amount_total"),
+        currency: session.text("currency")?.toLowerCase(),
+      }),
+    },
+  };
+}
+
+/**
+ * The payment intent of an invoice is paid by the event of that. In current versions it does not
+ * name the invoice, but only those of one-time checkouts have the metadata that name prices.
+ */
+function intentFacts(intent: JsonFields): EventFacts {
+  const id = intent.text("id");
+  const metadata = intent.texts("metadata");
+  if (id === undefined || intent.id("invoice") !== undefined) return { metadata };
+  return {
+    metadata,
+    payment: {
+      id,
+      prices: pricesIn(metadata),
+      isForCredits: true,
+      isOnlyForOneTime: false,
+      ...present({
+        amount: intent.number("amount_received"),
+        currency: intent.text("currency")?.toLowerCase(),
+      }),
+    },
+  };
+}
+
+function subscriptionFacts(object: JsonFields): EventFacts & Pick<VendorEvent, "subscription"> {
+  const subscription = stripeSubscription(object);
+  return subscription === null ? {} : {
+    subscription,
+    subscriptionId: subscription.id,
+    metadata: subscription.metadata ?? {},
+  };
+}
+
+/** Reads a subscription of Stripe; null where it is none. */
+export function stripeSubscription(object: JsonFields): BillingSubscription | null {
+  const [id, customerId] = [object.text("id"), object.id("customer")];
+  if (id === undefined || customerId === undefined) return null;
+  const [item] = object.at("items").list("data");
+  const seconds = (name: string) => item?.number(name) ?? object.number(name);
+  return {
+    id,
+    customerId,
+    provider: stripeName,
+    status: statusOf(object.text("status")),
+    metadata: object.texts("metadata"),
+    ...present({
+      priceId: item?.id("price") ?? item?.id("plan") ?? object.id("plan"),
+      currentPeriodStart: timeOfSeconds(seconds("current_period_start")),
+      currentPeriodEnd: timeOfSeconds(seconds("current_period_end")),
+      cancelAtPeriodEnd: object.flag("cancel_at_period_end"),
+    }),
+  };
+}
+
+function statusOf(status: string | undefined): SubscriptionStatus {
+  return statuses.get(status ?? "") ?? "incomplete";
+}
+
+const statuses: ReadonlyMap<string, SubscriptionStatus> = new Map([
+  ["active", "active"],
+  ["trialing", "trialing"],
+  ["past_due", "past_due"],
+  ["canceled", "canceled"],
+  ["paused", "paused"],
+  ["unpaid", "unpaid"],
+  ["incomplete", "incomplete"],
+  ["incomplete_expired", "expired"],
+]);

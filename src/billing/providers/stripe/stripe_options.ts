@@ -1,0 +1,20 @@
+import { type Described, group } from "../../../options/option.ts";
+import { textLike } from "../../../options/option_kinds.ts";
+import { type ProviderOptions, providerOptions, secretText } from "../provider_options.ts";
+
+/** Options of `stripe`. */
+export interface StripeOptions extends ProviderOptions {
+  /** The secret key, `sk_live_…`, or a restricted one, `rk_live_…`. */
+  readonly apiKey: string;
+  /** The version of Stripe's API that is called; that of the library unless set. */
+  readonly apiVersion?: string | undefined;
+}
+
+/** The options of `stripe`, described. */
+export const stripeOptions = group(
+  {
+    ...providerOptions,
+    apiKey: secretText().required(),
+    apiVersion: textLike('a version like "2026-10-28.endive"', /^\d{4}-\d\d-\d\d(\.[a-z]+)?$/),
+  } satisfies Described<StripeOptions>,
+).required();

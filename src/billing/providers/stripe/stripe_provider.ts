@@ -1,0 +1,199 @@
+/**
+ * The billing provider for Stripe.
+ *
+ * @module
+ */
+import Stripe from "stripe";
+import { Problem } from "../../../problem/problem.ts";
+import type { BillingSubscription } from "../../billing_event.ts";
+import type {
+  BillingProvider,
+  PaidPrice,
+  ProviderCheckout,
+  UsageReport,
+  VendorEvent,
+} from "../billing_provider.ts";
+import { JsonFields } from "../json_fields.ts";
+import { secretsOf } from "../provider_options.ts";
+import { billingFailed } from "../vendor_api.ts";
+import { keysOf, parseDelivery } from "../webhook_signature.ts";
+import { readStripeEvent, stripeName, stripeSubscription } from "./stripe_events.ts";
+import { type StripeOptions, stripeOptions } from "./stripe_options.ts";
+import { verifyStripeSignature } from "./stripe_signature.ts";
+
+export type { StripeOptions } from "./stripe_options.ts";
+
+/**
+ * Stripe: `priceId` is the id of a price, `price_…`. A key of test mode accepts deliveries of test
+ * mode alone, and a live key live ones. Throws a plain Error for an option that cannot be one.
+ *
+ * @example
+ * ```ts
+ * import { stripe } from "@svc/resource-api/stripe";
+ *
+ * const provider = stripe({ apiKey: "sk_test_1234", webhookSecret: "whsec_1234" });
+ * console.log(provider.name, provider.isLive); // stripe false
+ * ```
+ */
+export function stripe(options: StripeOptions): BillingProvider {
+  const read = stripeOptions.read(options, { subject: "Cannot start", path: "stripe" });
+  const { apiKey, toleranceMs } = read;
+  const keys = keysOf(secretsOf(read.webhookSecret));
+  const client = clientOf(read);
+  return {
+    name: stripeName,
+    isSigned: keys.length > 0,
+    isLive: /^[rs]k_(live|test)_/.test(apiKey) ? apiKey.slice(3, 7) === "live" : null,
+    createCheckout: (checkout) => calling(() => createCheckout(client, checkout)),
+    createPortal: (customer, returnUrl) =>
+      calling(async () => {
+        const session = await client.billingPortal.sessions.create({
+          customer,
+          ...(returnUrl === undefined ? {} : { return_url: returnUrl }),
+        });
+        return { url: answered(session, "url") };
+      }),
+    listSubscriptions: (customer) =>
+      calling(async () => {
+        const { data } = await client.subscriptions.list({ customer, status: "all", limit: 100 });
+        return data.map(subscriptionOf);
+      }),
+    getSubscription: (id) =>
+      calling(async () => {
+        try {
+          return subscriptionOf(await client.subscriptions.retrieve(id));
+        } catch (error) {
+          if (error instanceof Stripe.errors.StripeError && error.statusCode === 404) return null;
+          throw error;
+        }
+      }),
+    cancelSubscription: (id, { atPeriodEnd }) =>
+      calling(async () =>
+        subscriptionOf(
+          atPeriodEnd
+            ? await client.subscriptions.update(id, { cancel_at_period_end: true })
+            : await client.subscriptions.cancel(id),
+        )
+      ),
+    updateSubscription: (id, { priceId }) =>
+      calling(async () => {
+        const { items } = await client.subscriptions.retrieve(id);
+        const [item] = items.data;
+        if (item === undefined) throw new Error(`The subscription ${id} has no item`);
+        const changed = [{ id: item.id, price: priceId }];
+        return subscriptionOf(await client.subscriptions.update(id, { items: changed }));
+      }),
+    reportUsage: (report) => calling(() => reportUsage(client, report)),
+    async readDelivery(delivery) {
+      if (keys.length > 0) await verifyStripeSignature(delivery, { keys, toleranceMs });
+      return readStripeEvent(parseDelivery(delivery));
+    },
+    findPrices: (event) => calling(() => findPrices(client, event)),
+  };
+}
+
+function clientOf(
+  { apiKey, apiVersion, baseUrl, timeoutMs, fetch: send }: ReturnType<typeof stripeOptions.read>,
+): Stripe {
+  const url = baseUrl === undefined ? null : new URL(baseUrl);
+  return new Stripe(apiKey, {
+    // The Node client of the library needs modules that other hosts lack.
+    httpClient: Stripe.createFetchHttpClient(send),
+    timeout: timeoutMs,
+    telemetry: false,
+    // The library knows the versions of its own release; others are valid all the same.
+    ...(apiVersion === undefined ? {} : { apiVersion: apiVersion as Stripe.LatestApiVersion }),
+    ...(url === null ? {} : {
+      host: url.hostname,
+      port: url.port === "" ? (url.protocol === "http:" ? 80 : 443) : Number(url.port),
+      protocol: url.protocol === "http:" ? "http" : "https",
+    }),
+  });
+}
+
+async function createCheckout(client: Stripe, checkout: ProviderCheckout) {
+  const { mode, items, metadata, customerId, customerEmail, accountId } = checkout;
+  const session = await client.checkout.sessions.create({
+    mode,
+    line_items: items.map(({ priceId, quantity }) => ({ price: priceId, quantity })),
+    client_reference_id: accountId,
+    metadata,
+    // Stripe copies the metadata of a session nowhere.
+    ...(mode === "subscription"
+      ? { subscription_data: { metadata } }
+      : { payment_intent_data: { metadata } }),
+    ...(customerId !== undefined
+      ? { customer: customerId }
+      : customerEmail !== undefined
+      ? { customer_email: customerEmail }
+      : {}),
+    // A one-time payment makes a customer only on demand, to which later events are attributed.
+    ...(customerId === undefined && mode === "payment" ? { customer_creation: "always" } : {}),
+    ...(checkout.successUrl === undefined ? {} : { success_url: checkout.successUrl }),
+    ...(checkout.cancelUrl === undefined ? {} : { cancel_url: checkout.cancelUrl }),
+  }, { idempotencyKey: checkout.idempotencyKey });
+  return { id: answered(session, "id"), url: answered(session, "url") };
+}
+
+/**
+ * Usage belongs to a meter in Stripe's current API: that of the price of the item, for the customer
+ * of its subscription (https://docs.stripe.com/billing/subscriptions/usage-based).
+ */
+async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
+  if (report.action !== "increment") {
+    throw new Problem(
+      "billing-unsupported",
+      `Cannot ${report.action} usage: Stripe's meters only take action "increment"`,
+    );
+  }
+  const item = await client.subscriptionItems.retrieve(report.subscriptionItemId);
+  const meterId = item.price.recurring?.meter;
+  if (meterId === undefined || meterId === null) throw new Error("The price has no meter");
+  const [meter, { customer }] = await Promise.all([
+    client.billing.meters.retrieve(meterId),
+    client.subscriptions.retrieve(item.subscription),
+  ]);
+  await client.billing.meterEvents.create({
+    event_name: meter.event_name,
+    identifier: report.idempotencyKey,
+    payload: {
+      [meter.customer_mapping.event_payload_key]: typeof customer === "string"
+        ? customer
+        : customer.id,
+      [meter.value_settings.event_payload_key]: String(report.quantity),
+    },
+  }, { idempotencyKey: report.idempotencyKey });
+}
+
+/** A session that was not created here, as of a payment link, has no prices in its metadata. */
+async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonly PaidPrice[]> {
+  const session = new JsonFields(raw).at("data").at("object");
+  const id = session.text("id");
+  if (id === undefined || session.text("object") !== "checkout.session") return [];
+  const { data } = await client.checkout.sessions.listLineItems(id, { limit: 100 });
+  return data.flatMap(({ price, quantity }) =>
+    price === null ? [] : [{ ids: [price.id], quantity: quantity ?? 1 }]
+  );
+}
+
+/** A text that an answer must have: the library believes whatever it receives. */
+function answered(object: object, name: string): string {
+  const text = new JsonFields(object).text(name);
+  if (text === undefined) throw new Error(`Stripe's answer has no ${name}`);
+  return text;
+}
+
+function subscriptionOf(object: Stripe.Subscription): BillingSubscription {
+  const subscription = stripeSubscription(new JsonFields(object));
+  if (subscription === null) throw new Error("Stripe's answer is no subscription");
+  return subscription;
+}
+
+/** What the library throws is a `billing-failed` Problem for the caller. */
+async function calling<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof Problem ? error : billingFailed(stripeName, error);
+  }
+}

@@ -1,0 +1,27 @@
+import type { WebhookDelivery } from "../billing_provider.ts";
+import {
+  headerOf,
+  hexCodes,
+  pairsOf,
+  refusedDelivery,
+  type SignatureRules,
+  verifySignature,
+} from "../webhook_signature.ts";
+
+/**
+ * Verifies `stripe-signature`: `t=<seconds>,v1=<hex>`, with several `v1` during a rotation
+ * (https://docs.stripe.com/webhooks#verify-manually). Throws a 400. Stripe's own library accepts any
+ * time in the future.
+ */
+export async function verifyStripeSignature(
+  delivery: WebhookDelivery,
+  rules: SignatureRules,
+): Promise<void> {
+  const pairs = pairsOf(headerOf(delivery, "stripe-signature"), ",");
+  const [timestamp, ...others] = pairs.filter(([name]) => name === "t").map(([, value]) => value);
+  if (timestamp === undefined || others.length > 0) {
+    throw refusedDelivery("there is not one timestamp");
+  }
+  const codes = hexCodes(pairs.filter(([name]) => name === "v1").map(([, value]) => value));
+  await verifySignature(delivery, { prefix: `${timestamp}.`, codes, timestamp }, rules);
+}

@@ -1,0 +1,153 @@
+import { type Context, Hono } from "@hono/hono";
+import { parseUser, type User } from "../../auth/user.ts";
+import type { RateLimiter } from "../../guard/budget/rate_limiter.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import type { BillingOperations } from "../billing_operations.ts";
+import type { CreditsLedger } from "../ledger/credits_ledger.ts";
+import type { Webhook } from "../webhook/webhook.ts";
+import { parseCheckoutBody } from "./checkout_body.ts";
+import { readRequestBytes } from "./read_request_bytes.ts";
+import { requireReturnUrl } from "./return_urls.ts";
+
+/** Finds a fact of a user for the billing routes; undefined for none. */
+export type UserResolver = (user: User, request: Request) => MaybePromise<string | undefined>;
+
+/** The functions that say who pays: the browser has no say in it. */
+export interface BillingResolvers {
+  /** The account that gets the credits; the id of the user unless set. */
+  readonly account?: UserResolver | undefined;
+  /** The provider's id of the customer; the one that has paid for the account unless set. */
+  readonly customerId?: UserResolver | undefined;
+  /** Fills in the checkout; that of the user unless set, else that of the request. */
+  readonly customerEmail?: UserResolver | undefined;
+}
+
+/** The resolvers with their defaults. */
+export type ResolvedResolvers = Readonly<Record<keyof BillingResolvers, UserResolver>>;
+
+/** What the billing routes work with. */
+export interface BillingRoutesOptions {
+  readonly operations: BillingOperations;
+  readonly credits: CreditsLedger;
+  readonly webhook: Webhook;
+  readonly resolvers: ResolvedResolvers;
+  /** Null for that of the request alone. */
+  readonly returnOrigins: readonly string[] | null;
+  /** The limit of each user's calls of the provider; null for none. */
+  readonly rateLimiter: RateLimiter | null;
+  readonly clock: Clock;
+}
+
+/** Makes the routes of billing, which take the user from the app that they are mounted in. */
+export function createBillingRoutes(options: BillingRoutesOptions): Hono {
+  const { operations, credits, webhook, resolvers, clock } = options;
+  const routes = new Hono();
+
+  routes.post("/checkout", async (context) => {
+    const user = await limitedUser(context, options);
+    const request = context.req.raw;
+    requireJson(context);
+    const { successUrl, cancelUrl, customerEmail, ...body } = parseCheckoutBody(
+      await readRequestBytes(context, clock),
+    );
+    const origins = originsOf(context, options);
+    const session = await operations.checkout({
+      ...body,
+      account: await accountOf(user, request, resolvers),
+      customerId: await resolvers.customerId(user, request),
+      customerEmail: await resolvers.customerEmail(user, request) ?? customerEmail,
+      successUrl: requireReturnUrl("successUrl", successUrl, origins),
+      cancelUrl: requireReturnUrl("cancelUrl", cancelUrl, origins),
+      idempotencyKey: context.req.header("idempotency-key"),
+    });
+    return answer(context, { id: session.id, url: session.url });
+  });
+
+  routes.get("/subscription", async (context) => {
+    const user = await limitedUser(context, options);
+    const customerId = await resolvers.customerId(user, context.req.raw);
+    const subscriptions = customerId === undefined
+      ? []
+      : await operations.listSubscriptions(customerId);
+    return answer(context, { subscriptions });
+  });
+
+  routes.post("/portal", async (context) => {
+    operations.requirePortal();
+    const user = await limitedUser(context, options);
+    const customerId = await resolvers.customerId(user, context.req.raw);
+    if (customerId === undefined) {
+      throw new Problem("not-found", "Cannot open the portal: this user has paid for nothing yet");
+    }
+    const [returnUrl] = options.returnOrigins ?? [];
+    return answer(context, await operations.createPortal(customerId, returnUrl));
+  });
+
+  routes.get("/credits", async (context) => {
+    const user = requireUser(context);
+    const account = await accountOf(user, context.req.raw, resolvers);
+    return answer(context, { balance: await credits.balance(account) });
+  });
+
+  routes.post("/webhook", async (context) => {
+    const body = await readRequestBytes(context, clock);
+    const { headers } = context.req.raw;
+    return answer(context, await webhook.accept({ body, headers, now: clock.now() }));
+  });
+
+  return routes;
+}
+
+function answer(context: Context, body: object): Response {
+  return context.json(body, 200, { "cache-control": "private, no-store" });
+}
+
+function requireUser(context: Context): User {
+  const user = parseUser(context.get("user"));
+  if (user === null) throw new Problem("unauthorized", "Billing needs a user: sign in first");
+  return user;
+}
+
+/** The user, whose calls of the provider are counted. */
+async function limitedUser(
+  context: Context,
+  { rateLimiter, clock }: BillingRoutesOptions,
+): Promise<User> {
+  const user = requireUser(context);
+  if (rateLimiter === null) return user;
+  const { isGranted, limit, left } = await rateLimiter.take(user.id, 1);
+  if (isGranted) return user;
+  const waitMs = limit.waitMs(left, 1, clock.now());
+  throw new Problem("rate-limit-exceeded", "Too many billing requests of this user", {
+    headers: { "retry-after": String(Math.max(1, Math.ceil(waitMs / 1000))) },
+  });
+}
+
+async function accountOf(
+  user: User,
+  request: Request,
+  { account }: ResolvedResolvers,
+): Promise<string> {
+  const name = await account(user, request);
+  if (name === undefined) throw new Problem("forbidden", "This user has no billing account");
+  return name;
+}
+
+/** Not a form, which a page of another origin can send with the cookies of the user. */
+function requireJson({ req }: Context): void {
+  const [type = ""] = (req.header("content-type") ?? "").split(";");
+  if (type.trim().toLowerCase() === "application/json") return;
+  throw new Problem(
+    "unsupported-media-type",
+    "Cannot read this body: send it with the header content-type: application/json",
+  );
+}
+
+function originsOf(
+  context: Context,
+  { returnOrigins }: BillingRoutesOptions,
+): readonly string[] {
+  return returnOrigins ?? [new URL(context.req.url).origin];
+}

@@ -1,0 +1,122 @@
+import { nearestName } from "../../problem/nearest_name.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { CheckoutItem, CheckoutMode } from "../providers/billing_provider.ts";
+
+/** The body of `POST /checkout`. */
+export interface CheckoutBody {
+  readonly planKey: string | undefined;
+  readonly items: readonly CheckoutItem[] | undefined;
+  readonly mode: CheckoutMode | undefined;
+  readonly successUrl: string | undefined;
+  readonly cancelUrl: string | undefined;
+  readonly customerEmail: string | undefined;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+interface FieldFault {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Parses the body of a checkout. Throws a 400, or a 422 that names each wrong field. */
+export function parseCheckoutBody(bytes: Uint8Array): CheckoutBody {
+  const fields = parseObject(bytes);
+  const faults: FieldFault[] = [];
+  const read = <T>(name: string, parse: (value: unknown) => T | null, must: string) => {
+    const value = fields.get(name);
+    if (value === undefined || value === null) return undefined;
+    const parsed = parse(value);
+    if (parsed === null) faults.push({ path: name, message: must });
+    return parsed ?? undefined;
+  };
+  for (const name of fields.keys()) {
+    if (names.includes(name)) continue;
+    const near = nearestName(name, names);
+    const hint = near === null ? "" : `: did you mean "${near}"?`;
+    faults.push({ path: name.slice(0, 100), message: `is unknown${hint}` });
+  }
+  const body: CheckoutBody = {
+    planKey: read("planKey", shortText, "must be the key of a plan"),
+    items: read("items", itemsOf, 'must be a list of { "priceId", "quantity" }, 20 at most'),
+    mode: read("mode", modeOf, 'must be "subscription" or "payment"'),
+    successUrl: read("successUrl", shortText, "must be a URL"),
+    cancelUrl: read("cancelUrl", shortText, "must be a URL"),
+    customerEmail: read("customerEmail", emailOf, "must be an e-mail address"),
+    metadata: read("metadata", metadataOf, "must be an object of 20 short texts at most") ?? {},
+  };
+  if ((body.planKey === undefined) === (body.items === undefined) && faults.length === 0) {
+    faults.push({ path: "planKey", message: "must be there, or items in place of it" });
+  }
+  if (faults.length > 0) throw invalidCheckout(faults);
+  return body;
+}
+
+/** The 422 for a checkout that cannot be made. */
+export function invalidCheckout(errors: readonly FieldFault[]): Problem {
+  const [first] = errors;
+  return new Problem(
+    "validation-error",
+    `Cannot check out: ${first?.path} ${first?.message}`,
+    { details: { errors } },
+  );
+}
+
+const names: readonly string[] = [
+  ...["planKey", "items", "mode", "successUrl", "cancelUrl", "customerEmail", "metadata"],
+];
+
+function parseObject(bytes: Uint8Array): ReadonlyMap<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+      return new Map(Object.entries(value));
+    }
+  } catch (cause) {
+    // A TypeError says that it is not UTF-8, a SyntaxError that it is not JSON.
+    if (!(cause instanceof TypeError || cause instanceof SyntaxError)) throw cause;
+  }
+  throw new Problem("invalid-body", "Cannot read this body: it is not a JSON object");
+}
+
+function shortText(value: unknown): string | null {
+  return typeof value === "string" && value.length > 0 && value.length <= 2_000 &&
+      !/[\p{Cc}]/u.test(value) && value.isWellFormed()
+    ? value
+    : null;
+}
+
+function modeOf(value: unknown): CheckoutMode | null {
+  return value === "subscription" || value === "payment" ? value : null;
+}
+
+function emailOf(value: unknown): string | null {
+  return typeof value === "string" && /^[^\s@]{1,100}@[^\s@]{1,100}$/.test(value) ? value : null;
+}
+
+function itemsOf(value: unknown): readonly CheckoutItem[] | null {
+  if (!Array.isArray(value) || value.length === 0 || value.length > 20) return null;
+  const items = value.map(itemOf);
+  const known = items.filter((item) => item !== null);
+  return known.length === items.length ? known : null;
+}
+
+function itemOf(value: unknown): CheckoutItem | null {
+  const fields = new Map(Object.entries(Object(value)));
+  if ([...fields.keys()].some((name) => name !== "priceId" && name !== "quantity")) return null;
+  const priceId = fields.get("priceId");
+  const quantity = fields.get("quantity") ?? 1;
+  const isId = typeof priceId === "string" && /^[\x21-\x29\x2b-\x7e]{1,200}$/.test(priceId);
+  const isQuantity = typeof quantity === "number" && Number.isSafeInteger(quantity) &&
+    quantity >= 1 && quantity <= 1_000_000;
+  return isId && isQuantity ? { priceId, quantity } : null;
+}
+
+function metadataOf(value: unknown): Readonly<Record<string, string>> | null {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
+  const entries = Object.entries(value);
+  const areShort = entries.length <= 20 &&
+    entries.every(([name, text]) =>
+      /^[\w.-]{1,40}$/.test(name) && typeof text === "string" && text.length <= 400
+    );
+  return areShort ? Object.fromEntries(entries) : null;
+}

@@ -1,0 +1,50 @@
+import type { Context } from "@hono/hono";
+import { Problem } from "../../problem/problem.ts";
+import { deadline } from "../../runtime/deadline.ts";
+import { readBytes } from "../../runtime/read_bytes.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+
+/**
+ * Reads the raw bytes of a body, of which a signature may be: from Hono's cache where the app keeps
+ * them there, else from the request. Throws a 400, 408 or 413, and a plain Error where a middleware
+ * has consumed the body.
+ */
+export async function readRequestBytes(
+  { req }: Context,
+  clock: Clock,
+): Promise<Uint8Array<ArrayBuffer>> {
+  // Bytes of a text that was decoded need not be those that were sent.
+  if (Object.keys(req.bodyCache)[0] === "arrayBuffer") {
+    const bytes = new Uint8Array(await req.arrayBuffer());
+    if (bytes.length > maxBytes) throw tooLarge();
+    return bytes;
+  }
+  if (req.raw.bodyUsed || Object.keys(req.bodyCache).length > 0) {
+    throw new Error(
+      "A middleware has consumed the body of a billing request: take it from a clone",
+    );
+  }
+  const tooLate = () => new Problem("request-timeout", "The body did not arrive in time");
+  try {
+    const reading = readBytes(req.raw.body, { limit: maxBytes });
+    const bytes = await deadline(maxWaitMs, clock, tooLate).within(reading);
+    if (typeof bytes === "string") throw tooLarge();
+    return bytes;
+  } catch (cause) {
+    if (cause instanceof Problem) throw cause;
+    throw new Problem("invalid-body", "The body ended before it was complete", { cause });
+  }
+}
+
+/** The events of the providers have some KiB. */
+const maxBytes = 1024 * 1024;
+
+const maxWaitMs = 10_000;
+
+function tooLarge(): Problem {
+  return new Problem(
+    "payload-too-large",
+    `Cannot read this body: it is larger than ${maxBytes} bytes`,
+    { headers: { connection: "close" } },
+  );
+}

@@ -1,0 +1,78 @@
+import type { KeyValue } from "../../kv/key_value.ts";
+import type { BillingSubscription } from "../billing_event.ts";
+import { billingKeys } from "./billing_keys.ts";
+
+/** A state of a subscription, and the event that reported it. */
+export interface ReportedSubscription {
+  readonly subscription: BillingSubscription;
+  /** RFC 3339 in UTC. */
+  readonly occurredAt: string;
+  /** The id of the delivery. */
+  readonly deliveryId: string;
+}
+
+/** Reads the state as it is now at the provider; null where that cannot be had. */
+export type ReadNow = (id: string) => Promise<BillingSubscription | null>;
+
+/**
+ * The newest states of subscriptions by the provider's clock. Events come in any order: one that was
+ * created late must not bring back a subscription that was canceled.
+ */
+export class NewestSubscriptions {
+  readonly #provider: string;
+  readonly #store: KeyValue;
+  readonly #readNow: ReadNow;
+
+  /** Makes no call yet. */
+  constructor(provider: string, store: KeyValue, readNow: ReadNow) {
+    this.#provider = provider;
+    this.#store = store;
+    this.#readNow = readNow;
+  }
+
+  /** The newest known state; null where none was reported. */
+  async find(id: string): Promise<BillingSubscription | null> {
+    const { value } = await this.#store.get(billingKeys.subscription(this.#provider, id));
+    return asReported(value)?.subscription ?? null;
+  }
+
+  /** Takes a reported state into account; gives the newest one, which may be another. */
+  async report(reported: ReportedSubscription): Promise<BillingSubscription> {
+    const key = billingKeys.subscription(this.#provider, reported.subscription.id);
+    for (;;) {
+      const { value, versionstamp } = await this.#store.get(key);
+      const known = asReported(value);
+      if (known?.deliveryId === reported.deliveryId) return known.subscription;
+      const newest = known === null ? reported : await this.#newer(known, reported);
+      if (newest === known) return newest.subscription;
+      const { ok } = await this.#store.commit({
+        checks: [{ key, versionstamp }],
+        mutations: [{ kind: "set", key, value: newest }],
+        claim: key,
+      });
+      if (ok) return newest.subscription;
+    }
+  }
+
+  /** Stripe's clock has seconds, in which a subscription may change twice. */
+  async #newer(
+    known: ReportedSubscription,
+    reported: ReportedSubscription,
+  ): Promise<ReportedSubscription> {
+    if (known.occurredAt !== reported.occurredAt) {
+      return known.occurredAt > reported.occurredAt ? known : reported;
+    }
+    const now = await this.#readNow(reported.subscription.id);
+    if (now !== null) return { ...reported, subscription: now };
+    return hasEnded(known.subscription) ? known : reported;
+  }
+}
+
+function hasEnded({ status }: BillingSubscription): boolean {
+  return status === "canceled" || status === "expired";
+}
+
+function asReported(value: unknown): ReportedSubscription | null {
+  // No other code writes these keys.
+  return value === undefined ? null : value as ReportedSubscription;
+}

@@ -1,0 +1,210 @@
+import { StoreError } from "../../kv/store_error.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import type { Observer } from "../../runtime/observation.ts";
+import type { BillingEvent, BillingPayment } from "../billing_event.ts";
+import type { CreditsLedger } from "../ledger/credits_ledger.ts";
+import { present } from "../providers/json_fields.ts";
+import type {
+  BillingProvider,
+  VendorDelivery,
+  VendorEvent,
+  WebhookDelivery,
+} from "../providers/billing_provider.ts";
+import { refusedDelivery } from "../providers/webhook_signature.ts";
+import type { AccountLinks } from "./account_links.ts";
+import type { DeliveryClaims } from "./delivery_claims.ts";
+import type { NewestSubscriptions } from "./newest_subscription.ts";
+import { paidCredits, type PaidCreditsOptions } from "./paid_credits.ts";
+
+/** The functions of the deployer for the events of a webhook. */
+export interface WebhookCallbacks {
+  /**
+   * Called with each event, at least once, after its credits were granted. Where it throws, the
+   * provider repeats the event.
+   */
+  readonly onEvent?: ((event: BillingEvent) => MaybePromise<unknown>) | undefined;
+  /** The account of an event, in place of that in its metadata; undefined for that one. */
+  readonly resolveAccount?:
+    | ((event: BillingEvent) => MaybePromise<string | undefined>)
+    | undefined;
+}
+
+/** What a webhook works with. */
+export interface WebhookOptions extends WebhookCallbacks {
+  readonly provider: BillingProvider;
+  readonly credits: CreditsLedger;
+  readonly autoGrantCredits: boolean;
+  readonly paid: PaidCreditsOptions;
+  readonly claims: DeliveryClaims;
+  readonly links: AccountLinks;
+  readonly subscriptions: NewestSubscriptions;
+  readonly observe: Observer;
+}
+
+/** The answer to a delivery that was accepted. */
+export interface WebhookAnswer {
+  readonly received: true;
+  /** Its event was handled before, or by another delivery just now. */
+  readonly duplicate?: true;
+}
+
+/**
+ * Handles the deliveries of a provider: signature, claim, grant, callback, acknowledgement, each
+ * safe to repeat. Nothing is acknowledged before the callback has succeeded.
+ */
+export class Webhook {
+  readonly #options: WebhookOptions;
+  /** The deliveries that this process is handling: repetitions wait for their outcome. */
+  readonly #running = new Map<string, Promise<void>>();
+
+  /** Makes no call yet. */
+  constructor(options: WebhookOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Handles one delivery. Throws a 400 where it is not to be believed, a 409 while another process
+   * handles it, and a 5xx where the grant or the callback failed: then the provider repeats it.
+   */
+  async accept(given: WebhookDelivery): Promise<WebhookAnswer> {
+    const { provider, observe } = this.#options;
+    let delivery: VendorDelivery;
+    try {
+      delivery = await provider.readDelivery(given);
+      requireMode(delivery, provider);
+    } catch (error) {
+      // Without its stack: any client can send thousands of them.
+      observe({ kind: "webhook_refused", provider: provider.name, reason: reasonOf(error) });
+      throw error;
+    }
+    const running = this.#running.get(delivery.id);
+    if (running !== undefined) {
+      await running;
+      return { received: true, duplicate: true };
+    }
+    const handled = Promise.withResolvers<void>();
+    // Without a repetition that waits, nothing else handles its rejection.
+    handled.promise.catch(() => undefined);
+    this.#running.set(delivery.id, handled.promise);
+    try {
+      const answer = await this.#handleOnce(delivery);
+      handled.resolve();
+      return answer;
+    } catch (error) {
+      handled.reject(error);
+      throw error;
+    } finally {
+      this.#running.delete(delivery.id);
+    }
+  }
+
+  async #handleOnce(delivery: VendorDelivery): Promise<WebhookAnswer> {
+    const { claims, observe, provider } = this.#options;
+    const claim = await claims.claim(delivery.id);
+    if (claim === "done") return { received: true, duplicate: true };
+    if (claim === "in-flight") {
+      throw new Problem(
+        "idempotency-in-flight",
+        "Cannot accept this delivery yet: another process is handling its event",
+        { headers: { "retry-after": "60" } },
+      );
+    }
+    try {
+      for (const event of delivery.events) await this.#handle(event, delivery.id);
+    } catch (error) {
+      await claims.release(claim).catch((error) => {
+        // By contract the claim then ends by itself, after a minute.
+        observe({ kind: "webhook_claim_kept", provider: provider.name, error });
+      });
+      throw asServerFault(error);
+    }
+    await claims.finish(claim);
+    return { received: true };
+  }
+
+  async #handle(given: VendorEvent, deliveryId: string): Promise<void> {
+    const { onEvent, autoGrantCredits } = this.#options;
+    const event = await this.#complete(given, deliveryId);
+    if (autoGrantCredits) await this.#grant(event);
+    await onEvent?.(event);
+  }
+
+  async #complete(given: VendorEvent, deliveryId: string): Promise<BillingEvent> {
+    const { provider, subscriptions, paid, links } = this.#options;
+    const { subscriptionId: _, payment, subscription: reported, ...facts } = given;
+    const { occurredAt } = given;
+    const subscription = reported === undefined
+      ? undefined
+      : await subscriptions.report({ subscription: reported, occurredAt, deliveryId });
+    const event: BillingEvent = {
+      ...facts,
+      provider: provider.name,
+      ...present({ subscription }),
+      ...(payment === undefined ? {} : { payment: paymentOf(payment) }),
+      ...await paidCredits(given, paid),
+    };
+    const named = await this.#namedAccount(event);
+    const { customerId } = event;
+    if (named !== undefined && customerId !== undefined) await links.remember(named, customerId);
+    const accountId = named ?? await this.#accountOfCustomer(customerId);
+    return accountId === undefined ? event : { ...event, accountId };
+  }
+
+  /** The account that the deployer or the metadata of the event name. */
+  async #namedAccount(event: BillingEvent): Promise<string | undefined> {
+    const resolved = await this.#options.resolveAccount?.(event);
+    const { accountId, userId } = event.metadata ?? {};
+    return resolved ?? (accountId || userId || undefined);
+  }
+
+  async #accountOfCustomer(customerId: string | undefined): Promise<string | undefined> {
+    if (customerId === undefined) return undefined;
+    return await this.#options.links.accountOf(customerId) ?? customerId;
+  }
+
+  /**
+   * Grants the credits of a payment, once for ever, whichever of its events comes first: to the
+   * account and the amount that the first one named.
+   */
+  async #grant(event: BillingEvent): Promise<void> {
+    const { credits, provider, observe } = this.#options;
+    const { type, payment, accountId, creditsToGrant, planKey } = event;
+    if (type !== "payment.succeeded" || payment === undefined || creditsToGrant === undefined) {
+      return;
+    }
+    if (accountId === undefined) {
+      observe({ kind: "unattributed_money", provider: provider.name, payment: payment.id });
+      return;
+    }
+    const key = `grant:${provider.name}:${payment.id}`;
+    const { account, amount } = await credits.findGrant(key) ??
+      { account: accountId, amount: creditsToGrant };
+    await credits.grant(account, amount, { key, reason: planKey });
+  }
+}
+
+/** A test payment must not grant real credits, nor the other way round. */
+function requireMode({ isLive }: VendorDelivery, provider: BillingProvider): void {
+  if (isLive === null || provider.isLive === null || isLive === provider.isLive) return;
+  throw refusedDelivery(`it is of ${isLive ? "live" : "test"} mode`);
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown";
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}
+
+function paymentOf(
+  { id, amount, currency }: NonNullable<VendorEvent["payment"]>,
+): BillingPayment {
+  return { id, ...present({ amount, currency }) };
+}
+
+/** Whatever failed, the provider must repeat the event. */
+function asServerFault(error: unknown): unknown {
+  const isFault = error instanceof StoreError || error instanceof Problem && error.status >= 500;
+  return isFault
+    ? error
+    : new Error("The event of a webhook could not be handled", { cause: error });
+}

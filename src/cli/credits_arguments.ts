@@ -1,0 +1,188 @@
+import { parseArgs } from "node:util";
+import { nearestName } from "../problem/nearest_name.ts";
+
+/** The arguments of a command for the credits ledger. */
+export interface CreditsCommand {
+  readonly kind: "credits";
+  /** The file or URL of the key-value store, or null. */
+  readonly kv: string | null;
+  /** The path of a configuration file, or null. */
+  readonly config: string | null;
+  /** Whether to print JSON, one value a line. */
+  readonly json: boolean;
+  readonly action: CreditsAction;
+}
+
+/** What a command does to the credits ledger. */
+export type CreditsAction =
+  | { readonly verb: "balance"; readonly account: string }
+  | { readonly verb: "history"; readonly account: string; readonly count: number }
+  | {
+    readonly verb: "grant" | "consume";
+    readonly account: string;
+    readonly amount: number;
+    readonly reason: string | undefined;
+    readonly key: string | undefined;
+    readonly allowNegative: boolean;
+  }
+  | {
+    readonly verb: "reverse";
+    readonly grantKey: string;
+    readonly amount: number | undefined;
+    readonly reason: string | undefined;
+    readonly key: string | undefined;
+  }
+  /** Of every account where it names none. */
+  | { readonly verb: "audit"; readonly account: string | undefined };
+
+/** The part of `--help` about credits. */
+export const creditsHelp = `Credits, in the store of service.config.ts, or in --kv FILE; --json:
+  credits balance ACCOUNT
+  credits history ACCOUNT [--count 20]  the newest entries first
+  credits grant ACCOUNT AMOUNT [--reason TEXT] [--key KEY]
+  credits consume ACCOUNT AMOUNT [--reason TEXT] [--key KEY] [--allow-negative]
+  credits reverse GRANT_KEY [--amount N] [--reason TEXT] [--key KEY]
+  credits audit [ACCOUNT]               adds all entries up again; 1 where they do not fit`;
+
+/** Whether the arguments are those of a command for credits. */
+export function isCreditsCommand([first]: readonly string[]): boolean {
+  return first === "credits";
+}
+
+/** Parses the arguments of a command for credits; never throws. */
+export function parseCreditsArguments(
+  [, ...args]: readonly string[],
+): CreditsCommand | { readonly kind: "misused"; readonly message: string } | {
+  readonly kind: "help";
+} {
+  const { values, positionals, tokens } = parseArgs({
+    args,
+    options,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  if (values.help === true) return { kind: "help" };
+  const [verb = "", ...rest] = positionals;
+  const own = Object.hasOwn(allowedOptions, verb) ? allowedOptions[verb] : undefined;
+  if (own === undefined) {
+    const found = verb === "" ? "" : `, not "${verb}"`;
+    return misused(`credits takes ${Object.keys(allowedOptions).join(", ")}${found}`);
+  }
+  for (const token of tokens) {
+    const fault = token.kind === "option" ? faultOf(token, own, verb) : null;
+    if (fault !== null) return misused(fault);
+  }
+  const action = actionOf(verb, rest, values);
+  if (typeof action === "string") return misused(`credits ${verb} ${action}`);
+  const { kv, config } = values;
+  return {
+    kind: "credits",
+    kv: textOf(kv),
+    config: textOf(config),
+    json: values.json === true,
+    action,
+  };
+}
+
+const text = { type: "string" } as const;
+const flag = { type: "boolean" } as const;
+const options = {
+  kv: text,
+  config: { ...text, short: "c" },
+  json: flag,
+  count: text,
+  amount: text,
+  reason: text,
+  key: text,
+  "allow-negative": flag,
+  help: { ...flag, short: "h" },
+} as const;
+
+/** What each command takes beside --kv, --config and --json. */
+const allowedOptions: Readonly<Record<string, readonly string[]>> = {
+  balance: [],
+  history: ["count"],
+  grant: ["reason", "key"],
+  consume: ["reason", "key", "allow-negative"],
+  reverse: ["amount", "reason", "key"],
+  audit: [],
+};
+
+interface Token {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value?: string | undefined;
+}
+
+function faultOf(
+  { name, rawName, value }: Token,
+  allowed: readonly string[],
+  verb: string,
+): string | null {
+  const known = [...allowed, "kv", "config", "json", "help"];
+  if (!known.includes(name)) {
+    const near = nearestName(name, known);
+    const hint = near === null ? "" : `: did you mean --${near}?`;
+    return `credits ${verb} has no option ${rawName}${hint}`;
+  }
+  // Known ones are among the options.
+  const { type } = options[name as keyof typeof options];
+  if (type === "boolean") return value === undefined ? null : `${rawName} takes no value`;
+  return value === undefined || value === "" ? `The option ${rawName} needs a value` : null;
+}
+
+type Values = Readonly<Record<string, string | boolean | undefined>>;
+
+/** The action, or what is wrong. */
+function actionOf(
+  verb: string,
+  [subject, amount, ...more]: readonly string[],
+  values: Values,
+): CreditsAction | string {
+  const takesAmount = verb === "grant" || verb === "consume";
+  const extra = takesAmount ? more[0] : amount;
+  if (extra !== undefined) return `takes no "${extra}"`;
+  if (verb === "audit") return { verb, account: subject };
+  if (subject === undefined) {
+    return verb === "reverse" ? "needs the key of a grant" : "needs an account";
+  }
+  const reason = textOf(values.reason) ?? undefined;
+  const key = textOf(values.key) ?? undefined;
+  if (takesAmount) {
+    if (amount === undefined) return "needs an amount";
+    const allowNegative = values["allow-negative"] === true;
+    return wholeOf("the amount", amount, (amount) => ({
+      ...{ verb, account: subject, amount, reason, key, allowNegative },
+    }));
+  }
+  if (verb === "balance") return { verb, account: subject };
+  if (verb === "history") {
+    const given = textOf(values.count) ?? "20";
+    return wholeOf("--count", given, (count) => ({ verb: "history", account: subject, count }));
+  }
+  const given = textOf(values.amount);
+  const reversal = { verb: "reverse", grantKey: subject, reason, key } as const;
+  if (given === null) return { ...reversal, amount: undefined };
+  return wholeOf("--amount", given, (amount) => ({ ...reversal, amount }));
+}
+
+function wholeOf(
+  name: string,
+  given: string,
+  use: (whole: number) => CreditsAction,
+): CreditsAction | string {
+  // Number() takes further notations.
+  const whole = /^\d{1,16}$/.test(given) ? Number(given) : NaN;
+  return Number.isSafeInteger(whole) && whole >= 1
+    ? use(whole)
+    : `takes ${name} as a whole number from 1 to 2^53 - 1, not "${given}"`;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+function misused(message: string): { readonly kind: "misused"; readonly message: string } {
+  return { kind: "misused", message };
+}

@@ -1,0 +1,124 @@
+import type { AccountAudit } from "../billing/ledger/audit_account.ts";
+import type { LedgerEntry } from "../billing/ledger/ledger_entry.ts";
+import { KvLedger } from "../billing/ledger/kv_ledger.ts";
+import type { LedgerResult } from "../billing/ledger/ledger_operations.ts";
+import { platformOpenKv } from "../kv/deno_kv.ts";
+import { type KeyValueOption, openKeyValueStore } from "../kv/open_key_value_store.ts";
+import { storeProblem } from "../kv/store_error.ts";
+import { Problem } from "../problem/problem.ts";
+import { consoleObserver } from "../runtime/console_observer.ts";
+import { systemRuntime } from "../runtime/system_runtime.ts";
+import { defaultStore } from "./account_arguments.ts";
+import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
+import type { CreditsAction, CreditsCommand } from "./credits_arguments.ts";
+import { pathExists } from "./path_exists.ts";
+import { reportFailure } from "./report_failure.ts";
+
+/** Runs a command for the credits ledger; returns the exit code. */
+export async function runCreditsCommand(command: CreditsCommand): Promise<number> {
+  const runtime = systemRuntime(consoleObserver());
+  let option: KeyValueOption;
+  try {
+    option = await storeOf(command);
+  } catch (error) {
+    return reportFailure(error, 2);
+  }
+  try {
+    const store = await openKeyValueStore(option, runtime);
+    try {
+      const ledger = new KvLedger(store.need("credits"), runtime);
+      return await run(command.action, ledger, command.json);
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    const problem = storeProblem(error);
+    if (!(problem instanceof Problem)) return reportFailure(error, 1);
+    console.error(problem.message);
+    return 1;
+  }
+}
+
+async function storeOf({ kv, config, action }: CreditsCommand): Promise<KeyValueOption> {
+  if (kv !== null && config !== null) {
+    throw new Error("Give --kv or --config, not both: a configuration names its own store");
+  }
+  const path = config ?? (kv === null ? await findConfiguration() : null);
+  const option = path === null
+    ? kv ?? defaultStore
+    : (await loadConfiguration(path)).kv ?? ":memory:";
+  if (typeof option !== "string") return option;
+  if (option === ":memory:" || platformOpenKv() === undefined) {
+    throw new Error("Cannot use these credits: the key-value store is the memory of the service");
+  }
+  // Opening creates a file, in which every balance is 0: only a grant may begin one.
+  const isFile = !/^https?:/.test(option);
+  if (isFile && action.verb !== "grant" && !await pathExists(option)) {
+    throw new Error(`Cannot open ${option}: there is no such file (name the store by --kv)`);
+  }
+  return option;
+}
+
+async function run(action: CreditsAction, ledger: KvLedger, json: boolean): Promise<number> {
+  switch (action.verb) {
+    case "balance": {
+      const balance = await ledger.balance(action.account);
+      print(json, { account: action.account, balance }, () => String(balance));
+      return 0;
+    }
+    case "history":
+      for (const entry of await ledger.history(action.account, action.count)) {
+        print(json, entry, () => entryLine(entry));
+      }
+      return 0;
+    case "grant":
+      return report(await ledger.grant(action.account, action.amount, action), json);
+    case "consume":
+      return report(await ledger.consume(action.account, action.amount, action), json);
+    case "reverse":
+      return report(await ledger.reverse(action.grantKey, action), json);
+    case "audit": {
+      const audits = await ledger.audit(action.account);
+      for (const audit of audits) print(json, audit, () => auditLine(audit));
+      return audits.every(({ faults }) => faults.length === 0) ? 0 : 1;
+    }
+  }
+}
+
+function report(result: LedgerResult, json: boolean): number {
+  const { ok, balance, replayed } = result;
+  print(
+    json,
+    result,
+    () =>
+      ok
+        ? `${balance}${replayed ? " (done before, under the same key)" : ""}`
+        : `refused: the balance is ${balance}`,
+  );
+  return ok ? 0 : 1;
+}
+
+function entryLine({ seq, kind, amount, balance, at, reason, key }: LedgerEntry): string {
+  const sign = amount > 0 ? "+" : "";
+  const facts = [reason, key === undefined ? undefined : `[${key}]`];
+  return [
+    ...[at, String(seq).padStart(6), kind.padEnd(8), `${sign}${amount}`.padStart(10)],
+    String(balance).padStart(10),
+    ...facts.filter((fact) => fact !== undefined).map(printable),
+  ].join("  ");
+}
+
+function auditLine({ account, balance, entries, reserved, faults }: AccountAudit): string {
+  const held = reserved === 0 ? "" : `, ${reserved} reserved`;
+  const verdict = faults.length === 0 ? "right" : `WRONG: ${faults.join("; ")}`;
+  return `${printable(account)}: ${balance}${held}, ${entries} entries, ${verdict}`;
+}
+
+function print(json: boolean, value: object, line: () => string): void {
+  console.log(json ? JSON.stringify(value) : line());
+}
+
+/** Names and reasons are input: a control character could rewrite the terminal. */
+function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, "\ufffd");
+}

@@ -1,0 +1,100 @@
+import { encodeKey } from "./key_encoding.ts";
+import type { KeyValueKey, KeyValueMutation } from "./key_value.ts";
+
+/** A change of a hot key: the new state of its record, and the result. */
+export interface KeyChange<Result> {
+  /** What {@link HotKeys.update} resolves with once the change is stored. */
+  readonly result: Result;
+  /** The new record: null deletes it, undefined leaves it as it is. */
+  readonly record?:
+    | { readonly value: unknown; readonly expireInMs?: number | undefined }
+    | null
+    | undefined;
+  /**
+   * Records that belong to the hot key, written in its commit: they are read and written only by
+   * changes that also set its record, so that its versionstamp covers them. The first of them must
+   * be one that no other commit overwrites: where an acknowledgement is lost, it proves the commit.
+   */
+  readonly beside?: readonly KeyValueMutation[] | undefined;
+}
+
+/**
+ * Computes the change of a hot key from the value of its record, undefined where there is none, and
+ * the values of the further records that the change asked for, in their order.
+ */
+export type ComputeChange<Result> = (
+  value: unknown,
+  beside: readonly unknown[],
+) => KeyChange<Result>;
+
+/** A change that waits, without the type of its result. */
+export interface PendingUpdate {
+  readonly enqueuedAt: number;
+  readonly reads: readonly KeyValueKey[];
+  readonly run: (value: unknown, beside: readonly unknown[]) => ComputedUpdate;
+  readonly reject: (error: unknown) => void;
+}
+
+interface ComputedUpdate {
+  readonly record: KeyChange<unknown>["record"];
+  readonly beside: readonly KeyValueMutation[];
+  readonly resolve: () => void;
+}
+
+/** The changes that wait for one key. */
+export interface KeyQueue {
+  readonly key: KeyValueKey;
+  readonly code: string;
+  updates: PendingUpdate[];
+  readySince: number;
+}
+
+/** The outcome of all changes of one queue, before it is committed. */
+export interface QueueDraft {
+  readonly queue: KeyQueue;
+  readonly versionstamp: string | null;
+  readonly mutation: KeyValueMutation | null;
+  readonly beside: readonly KeyValueMutation[];
+  readonly resolvers: readonly (() => void)[];
+}
+
+/** The state of a hot key, and of the records beside it that its changes read. */
+export interface QueueState {
+  readonly value: unknown;
+  readonly versionstamp: string | null;
+  /** By their encoded keys. */
+  readonly beside: Map<string, unknown>;
+}
+
+/** Applies the changes to the value one after the other. */
+export function draftChanges(
+  queue: KeyQueue,
+  updates: readonly PendingUpdate[],
+  state: QueueState | undefined,
+): QueueDraft {
+  const { versionstamp = null, beside: values = new Map<string, unknown>() } = state ?? {};
+  const resolvers: (() => void)[] = [];
+  const beside: KeyValueMutation[] = [];
+  let current = state?.value;
+  let mutation: KeyValueMutation | null = null;
+  for (const update of updates) {
+    try {
+      const found = update.reads.map((key) => values.get(encodeKey(key)));
+      const { record, beside: further, resolve } = update.run(current, found);
+      resolvers.push(resolve);
+      if (record === undefined) continue;
+      current = record?.value;
+      mutation = record === null
+        ? { kind: "delete", key: queue.key }
+        : { kind: "set", key: queue.key, ...record };
+      for (const one of further) {
+        values.set(encodeKey(one.key), one.kind === "set" ? one.value : undefined);
+        beside.push(one);
+      }
+    } catch (error) {
+      // This change failed by itself; the others do not depend on it.
+      resolvers.push(() => update.reject(error));
+    }
+  }
+  return { queue, versionstamp, mutation, beside, resolvers };
+}

@@ -1,0 +1,35 @@
+/** An observation about payments. */
+export type BillingObservation =
+  | { readonly kind: "webhook_refused"; readonly provider: string; readonly reason: string }
+  | { readonly kind: "webhook_claim_kept"; readonly provider: string; readonly error: unknown }
+  | {
+    readonly kind: "unattributed_money";
+    readonly provider: string;
+    readonly payment: string;
+  };
+
+const kinds: ReadonlySet<string> = new Set<BillingObservation["kind"]>([
+  "webhook_refused",
+  "webhook_claim_kept",
+  "unattributed_money",
+]);
+
+/** Whether an observation is about payments. */
+export function isAboutBilling(
+  observation: { readonly kind: string },
+): observation is BillingObservation {
+  return kinds.has(observation.kind);
+}
+
+/** Describes an observation about payments in one line. */
+export function describeBilling(observation: BillingObservation): string {
+  const { provider } = observation;
+  switch (observation.kind) {
+    case "webhook_refused":
+      return `a delivery in the name of ${provider} was refused: ${observation.reason}`;
+    case "webhook_claim_kept":
+      return `an event of ${provider} failed, and can be repeated only after a minute`;
+    case "unattributed_money":
+      return `the payment ${observation.payment} of ${provider} names no account: nothing was granted`;
+  }
+}

@@ -1,0 +1,48 @@
+import { assertEquals } from "@std/assert";
+import { openCreditsLedger } from "../../src/billing/ledger/open_credits_ledger.ts";
+import { runChild } from "../serve/child_process.ts";
+import { scratchFolder } from "../support/scratch.ts";
+import { doWork } from "./kill_process.ts";
+import { sequences } from "./payments.ts";
+
+const script = new URL("kill_process.ts", import.meta.url).pathname;
+
+/**
+ * Kills a process at each moment of the work in turn; each time the work is then repeated, as a
+ * vendor or a careful caller does. Gives the number of moments.
+ */
+export async function killAtEveryMoment(name: string): Promise<number> {
+  let next = 1;
+  let moments = Infinity;
+  // Two at a time, of which each starts a process.
+  await Promise.all([1, 2].map(async () => {
+    while (next < moments) {
+      const moment = next++;
+      if (await killAt(name, moment)) moments = Math.min(moments, moment);
+    }
+  }));
+  return moments - 1;
+}
+
+/** True where the work has fewer moments. */
+async function killAt(name: string, moment: number): Promise<boolean> {
+  await using folder = await scratchFolder();
+  const { path } = folder;
+  const { stdout, code } = await runChild([script, path, String(moment), name]);
+  const isDone = stdout.includes("done");
+  assertEquals(code === 0, isDone, `${name} ended by itself at ${moment}`);
+  await doWork({ folder: path, name, moment: () => Promise.resolve(), aheadMs: 61_000 });
+  const ledger = await openCreditsLedger({ kv: `${path}/a.kv` });
+  const [audit] = await ledger.audit("ada");
+  await ledger.close();
+  const sequence = sequences.find((one) => one.name === name);
+  const expected = sequence === undefined ? [4, 5] : [sequence.credits, 1];
+  assertEquals([audit?.balance, audit?.entries], expected, `${name}, killed at ${moment}`);
+  assertEquals(audit?.faults, []);
+  if (sequence === undefined) return isDone;
+  const seen = (await Deno.readTextFile(`${path}/seen`)).split("\n");
+  for (const type of ["payment.succeeded", "checkout.completed"]) {
+    assertEquals(seen.some((line) => line.endsWith(type)), true, `${type} after ${moment}`);
+  }
+  return isDone;
+}
