@@ -3,9 +3,9 @@
  * `N passed, N failed, N skipped`. Arguments go to `deno test`; the ones that name files or folders
  * replace the default of everything.
  *
- * Everything is run in parts, on as many lanes as there are processors. A lane has a Postgres of
- * its own: an open transaction in any database of a server holds back the ends of all change logs
- * of that server.
+ * Everything is run in parts, on two lanes for each processor: a test waits for disks, for processes
+ * and for timers half of its time. A lane has a Postgres of its own: an open transaction in any
+ * database of a server holds back the ends of all change logs of that server.
  */
 import { statfs } from "node:fs/promises";
 import { type PostgresCluster, startPostgresCluster } from "./support/postgres_cluster.ts";
@@ -16,14 +16,17 @@ import {
   unnamedReason,
 } from "./support/test_summary.ts";
 
-/** Parts that are worth a run of their own, beside the rest, the longest first. */
-const parts: readonly string[] = [
-  "tests/http",
-  "tests/live",
-  "tests/db",
-  "tests/identity",
-  "tests/live/checker",
-  "tests/invariants",
+/** Folders that are worth runs of their own, beside the rest, the longest first: in so many parts. */
+const folders: readonly (readonly [folder: string, parts: number])[] = [
+  ["tests/live", 3],
+  ["tests/http", 4],
+  ["tests/live/checker", 1],
+  ["tests/invariants", 1],
+  ["tests/identity", 1],
+  ["tests/cli", 1],
+  ["tests/conformance", 1],
+  ["tests/serve", 1],
+  ["tests/db", 1],
 ];
 
 /** Places of code with examples, which are run with the rest of the tests. */
@@ -44,6 +47,8 @@ const alone: readonly string[] = [
   // That /healthz is answered in time while passwords are hashed.
   "tests/identity/login_load_test.ts",
 ];
+
+const lanesPerProcessor = 2;
 
 /** What one `deno test` is called with, after the options that are common to all. */
 interface Part {
@@ -91,18 +96,36 @@ async function hasRightTypes(args: readonly string[]): Promise<boolean> {
 }
 
 async function partsOfAll(args: readonly string[]): Promise<Part[]> {
+  const own = folders.map(([folder]) => folder);
   const left: string[] = [];
   for await (const { name } of Deno.readDir("tests")) {
-    if (name !== "run.ts" && !parts.includes(`tests/${name}`)) left.push(`tests/${name}`);
+    if (name !== "run.ts" && !own.includes(`tests/${name}`)) left.push(`tests/${name}`);
   }
-  // The long ones first, and the rest is the longest: none of them then runs alone, after all others.
-  return [
-    { name: "the rest", args: [...args, ...left.sort(), ...await existing(examples)] },
-    ...parts.map((name) => {
-      const others = parts.filter((other) => other.startsWith(`${name}/`));
-      return { name, args: [...args, `--ignore=${[...alone, ...others].join()}`, name] };
-    }),
-  ];
+  const parts: Part[] = [];
+  for (const [folder, count] of folders) {
+    const others = own.filter((other) => other.startsWith(`${folder}/`));
+    const files = await testFilesIn(folder, [...alone, ...others]);
+    for (let part = 0; part < Math.min(count, files.length); part++) {
+      const some = files.filter((_file, index) => index % count === part);
+      const name = count === 1 ? folder : `${folder} ${part + 1}/${count}`;
+      parts.push({ name, args: [...args, ...some] });
+    }
+  }
+  parts.push({ name: "the rest", args: [...args, ...left.sort(), ...await existing(examples)] });
+  return parts;
+}
+
+/** The files with tests in a folder, in the order of their names, without those that are ignored. */
+async function testFilesIn(folder: string, ignored: readonly string[]): Promise<string[]> {
+  const files: string[] = [];
+  if ((await existing([folder])).length === 0) return files;
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const path = `${folder}/${name}`;
+    if (ignored.includes(path)) continue;
+    if (isDirectory) files.push(...await testFilesIn(path, ignored));
+    else if (name.endsWith("_test.ts")) files.push(path);
+  }
+  return files.sort();
 }
 
 /** Runs one part after the other on each lane; a lane that is done takes the next of all. */
@@ -113,7 +136,9 @@ async function runOnLanes(
 ): Promise<TestSummary> {
   // A server that is running already is one, and so is the lane then.
   const given = Deno.env.get("TEST_POSTGRES_URL") !== undefined;
-  const lanes = given ? 1 : Math.min(navigator.hardwareConcurrency, parts.length);
+  const lanes = given
+    ? 1
+    : Math.min(lanesPerProcessor * navigator.hardwareConcurrency, parts.length);
   const waiting = parts.values();
   const results: (TestSummary | null)[] = [];
   const servers: PostgresCluster[] = [];

@@ -55,7 +55,7 @@ async function install(folder: string): Promise<void> {
   const unfinished = `${folder}.unfinished`;
   if (await exists(unfinished)) await Deno.remove(unfinished, { recursive: true });
   await Deno.mkdir(unfinished, { recursive: true });
-  // A registry that lags behind may lack the exact version of the pages for administrators, which
+  // A registry that is not up to date may lack the exact version of the pages for administrators, which
   // take no part in the benchmark.
   const overrides = { "@directus/app": "^18.0.0" };
   await Deno.writeTextFile(`${unfinished}/package.json`, JSON.stringify({ overrides }));

@@ -50,7 +50,7 @@ export function checkToken(authorization: string | undefined, token: string): To
 }
 
 /** Makes a token: 192 bits in one word; with the prefix, no command takes it for an option. */
-export function makeToken(random: Random): string {
+export function makeServiceToken(random: Random): string {
   return `t_${random.bytes(24).toBase64({ alphabet: "base64url" })}`;
 }
 

@@ -2,7 +2,7 @@ import { consoleObserver } from "../runtime/console_observer.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { serveApp } from "../serve.ts";
 import type { ServeCommand } from "./arguments.ts";
-import { makeToken } from "./cli_rights.ts";
+import { makeServiceToken } from "./cli_rights.ts";
 import { addressOf, prepareService } from "./prepare_service.ts";
 import { exitWithParent } from "./restart_with_kv.ts";
 import { bannerOf, openService, runService } from "./run_service.ts";
@@ -14,7 +14,7 @@ import { bannerOf, openService, runService } from "./run_service.ts";
 export async function runServeCommand(command: ServeCommand, version: string): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   exitWithParent(runtime.clock);
-  const preparation = { runtime, token: makeToken(runtime.random) };
+  const preparation = { runtime, token: makeServiceToken(runtime.random) };
   return await runService(
     async () => await openService(await prepareService(command, preparation)),
     async (opened) => {

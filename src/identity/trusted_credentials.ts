@@ -15,8 +15,11 @@ export interface TrustedCredentialsOptions {
   readonly clock: Clock;
   /** How long what was read is trusted. */
   readonly recheckMs: number;
-  /** Reads a credential by its text; null for one that is unknown or has ended. */
-  read(text: string): Promise<CredentialState | null>;
+  /**
+   * Reads a credential by its text; null for one that is unknown or has ended. It is used by a
+   * request, and not by a stream that is open.
+   */
+  read(text: string, isUsed: boolean): Promise<CredentialState | null>;
 }
 
 interface Trusted {
@@ -65,31 +68,39 @@ export class TrustedCredentials {
   #read(text: string): Promise<Identification | null> {
     const running = this.#reading.get(text);
     if (running !== undefined) return running;
-    const reading = this.#readNow(text).finally(() => this.#reading.delete(text));
+    // Before the read: what is written after it is seen one `recheckMs` after this moment.
+    const readAt = this.#options.clock.elapsedMs();
+    const reading = this.#options.read(text, true)
+      .then((state) => this.#learn(text, state, readAt))
+      .finally(() => this.#reading.delete(text));
     this.#reading.set(text, reading);
     return reading;
   }
 
-  async #readNow(text: string): Promise<Identification | null> {
-    // Before the read: what is written after it is seen one `recheckMs` after this moment.
-    const readAt = this.#options.clock.elapsedMs();
-    const state = await this.#options.read(text);
+  /**
+   * Reads for a stream, which does not use the credential: the requests read it by themselves, so
+   * that their use is noted.
+   */
+  async #renew(text: string): Promise<User | null> {
+    const state = await this.#options.read(text, false);
+    return this.#learn(text, state, this.#known.get(text)?.readAt ?? -Infinity)?.user ?? null;
+  }
+
+  #learn(text: string, state: CredentialState | null, readAt: number): Identification | null {
     const known = this.#known.get(text);
     // It has ended while it was read.
     if (known === null) return null;
-    // An unknown one is not kept: texts that are made up would drop those that are in use.
     if (state === null) {
+      // An unknown one is not kept: texts that are made up would drop those that are in use.
       if (known !== undefined) this.end(text);
       return null;
     }
-    const { expiresAt } = state;
+    const { user, expiresAt } = state;
     const isSame = known !== undefined && known.expiresAt === expiresAt &&
-      isSameUser(known.identification.user, state.user);
-    const identification = isSame ? known.identification : {
-      user: state.user,
-      expiresAt,
-      renew: async () => (await this.#read(text))?.user ?? null,
-    };
+      isSameUser(known.identification.user, user);
+    const identification = isSame
+      ? known.identification
+      : { user, expiresAt, renew: () => this.#renew(text) };
     this.#known.set(text, { identification, expiresAt, readAt });
     return identification;
   }

@@ -3,8 +3,16 @@ import { inspect } from "node:util";
 import { type Described, group } from "../options/option.ts";
 import { callback, oneOf, whole } from "../options/option_kinds.ts";
 import { Problem } from "../problem/problem.ts";
-import { describeAccount, isAboutAccounts } from "./observations/account_observation.ts";
-import { describeBilling, isAboutBilling } from "./observations/billing_observation.ts";
+import {
+  type AccountObservation,
+  describeAccount,
+  isAboutAccounts,
+} from "./observations/account_observation.ts";
+import {
+  type BillingObservation,
+  describeBilling,
+  isAboutBilling,
+} from "./observations/billing_observation.ts";
 import type { Observation, Observer } from "./observation.ts";
 
 /** Where and how the console observer writes. */
@@ -105,85 +113,69 @@ function toText(observation: Observation, worker: number | undefined): string {
 function describe(observation: Observation): string {
   if (isAboutBilling(observation)) return describeBilling(observation);
   if (isAboutAccounts(observation)) return describeAccount(observation);
-  switch (observation.kind) {
-    case "notice":
-    case "deprecated":
-      return observation.message;
-    case "worker_refused":
-      return "a worker does not start";
-    case "worker_started":
-      return `worker ${observation.worker} serves, in process ${observation.pid}`;
-    case "worker_ended":
-      return `worker ${observation.worker}, process ${observation.pid}, ended by ${observation.reason}, and is replaced`;
-    case "worker_kept":
-      return `worker ${observation.worker} and those after it are not replaced: ${observation.reason}`;
-    case "listening":
-      return `listening on ${observation.url}`;
-    case "request_failed":
-      return `${observation.method} ${observation.path} failed`;
-    case "answer_broke_off":
-      return `an answer of ${observation.path} broke off`;
-    case "response_header_encoded":
-      return `the response header "${observation.name}" was encoded: its value may not be sent as it is`;
-    case "listener_failed":
-      return `the listener failed and starts again in ${observation.retryInMs} ms`;
-    case "unhandled_rejection":
-      return "a promise was rejected and not handled";
-    case "uncaught_error":
-      return "an error was thrown outside of all requests, as in a timer";
-    case "value_does_not_fit":
-      return `a stored value of ${observation.table}.${observation.column} does not fit its kind`;
-    case "computed_failed":
-      return computedFailure(observation);
-    case "live_mismatch":
-      return `memory and database differ about ${observation.operator} on ${observation.table}.${observation.column}; from now on the database evaluates it`;
-    case "aggregate_mismatch":
-      return `a live aggregate of ${observation.resource} had drifted from the database, which was read again`;
-    case "table_left_out":
-      return `the table ${observation.table} is left out: ${observation.reason}`;
-    case "proof_of_work_refused":
-      return `a proof of work was refused: ${observation.reason}`;
-    case "captcha_refused":
-      return `a CAPTCHA of ${observation.provider} was refused: ${observation.reason}`;
-    case "captcha_verifier_failed":
-      return `the CAPTCHA verifier ${observation.provider} failed, and the request was refused`;
-    case "idempotency_table_missing":
-      return `${observation.database} has no room for idempotency keys: requests with one are refused`;
-    case "reader_thread_failed":
-      return `a thread for slow reads of ${observation.database} ended, or did not start`;
-    case "idempotency_store_failed":
-      return "the state of an Idempotency-Key could not be stored: its request may be executed again";
-    case "trust_failed":
-      return "the trust hook failed: the caller gets the usual difficulty";
-    case "classify_failed":
-      return "the classify function failed: the caller has the budget of an anonymous one";
-    case "limits_unshared":
-      return "the key-value store failed: until it answers, this process limits by itself";
-    case "store_in_memory":
-      return `${observation.purpose} are kept in the memory of this process, end with it and are ` +
-        `shared with no other: ${observation.reason}`;
-    case "draining":
-      return "stopping: requests in flight are finished first";
-    case "changes_unread":
-      return `the log of changes could not be read, and is read again in ${observation.retryInMs} ms`;
-    case "live_upkeep_failed":
-      return "old changes could not be forgotten, or open streams not be looked at";
-    case "stream_failed":
-      return `a live stream of ${observation.resource} had to end`;
-    default: {
-      // An observer must not throw, so an unknown kind is shown as it is.
-      const never: never = observation;
-      return inspect(never);
-    }
-  }
+  // The function of a kind takes observations of that kind.
+  const sentence = sentences[observation.kind] as ((one: Observation) => string) | undefined;
+  // An observer must not throw, so an unknown kind is shown as it is.
+  return sentence === undefined ? inspect(observation) : sentence(observation);
 }
 
-function computedFailure(
-  { resource, field, suppressed }: Observation & { readonly kind: "computed_failed" },
-): string {
-  const failed = `the computed field ${resource}.${field} failed`;
-  return suppressed === 0 ? failed : `${failed}, and ${suppressed} times since the last report`;
-}
+type OtherKind = (AccountObservation | BillingObservation)["kind"];
+type Sentences = {
+  readonly [Kind in Exclude<Observation["kind"], OtherKind>]: (
+    one: Extract<Observation, { readonly kind: Kind }>,
+  ) => string;
+};
+
+const sentences: Sentences = {
+  notice: (one) => one.message,
+  deprecated: (one) => one.message,
+  worker_refused: () => "a worker does not start",
+  listening: (one) => `listening on ${one.url}`,
+  request_failed: (one) => `${one.method} ${one.path} failed`,
+  answer_broke_off: (one) => `an answer of ${one.path} broke off`,
+  response_header_encoded: (one) =>
+    `the response header "${one.name}" was encoded: its value may not be sent as it is`,
+  listener_failed: (one) => `the listener failed and starts again in ${one.retryInMs} ms`,
+  unhandled_rejection: () => "a promise was rejected and not handled",
+  uncaught_error: () => "an error was thrown outside of all requests, as in a timer",
+  value_does_not_fit: (one) => `a stored value of ${one.table}.${one.column} does not fit its kind`,
+  computed_failed: (one) =>
+    `the computed field ${one.resource}.${one.field} failed${
+      one.suppressed === 0 ? "" : `, and ${one.suppressed} times since the last report`
+    }`,
+  live_mismatch: (one) =>
+    `memory and database differ about ${one.operator} on ${one.table}.${one.column}; from now on the database evaluates it`,
+  aggregate_mismatch: (one) =>
+    `a live aggregate of ${one.resource} had drifted from the database, which was read again`,
+  table_left_out: (one) => `the table ${one.table} is left out: ${one.reason}`,
+  proof_of_work_refused: (one) => `a proof of work was refused: ${one.reason}`,
+  captcha_refused: (one) => `a CAPTCHA of ${one.provider} was refused: ${one.reason}`,
+  captcha_verifier_failed: (one) =>
+    `the CAPTCHA verifier ${one.provider} failed, and the request was refused`,
+  idempotency_table_missing: (one) =>
+    `${one.database} has no room for idempotency keys: requests with one are refused`,
+  reader_thread_failed: (one) =>
+    `a thread for slow reads of ${one.database} ended, or did not start`,
+  idempotency_store_failed: () =>
+    "the state of an Idempotency-Key could not be stored: its request may be executed again",
+  trust_failed: () => "the trust hook failed: the caller gets the usual difficulty",
+  classify_failed: () =>
+    "the classify function failed: the caller has the budget of an anonymous one",
+  limits_unshared: () =>
+    "the key-value store failed: until it answers, this process limits by itself",
+  store_in_memory: (one) =>
+    `${one.purpose} are kept in the memory of this process, end with it and are ` +
+    `shared with no other: ${one.reason}`,
+  draining: () => "stopping: requests in flight are finished first",
+  changes_unread: (one) =>
+    `the log of changes could not be read, and is read again in ${one.retryInMs} ms`,
+  live_upkeep_failed: () => "old changes could not be forgotten, or open streams not be looked at",
+  stream_failed: (one) => `a live stream of ${one.resource} had to end`,
+  worker_started: (one) => `worker ${one.worker} serves, in process ${one.pid}`,
+  worker_ended: (one) =>
+    `worker ${one.worker}, process ${one.pid}, ended by ${one.reason}, and is replaced`,
+  worker_kept: (one) => `worker ${one.worker} and those after it are not replaced: ${one.reason}`,
+};
 
 /** Paths and messages are input: a control character in them could rewrite the terminal. */
 function oneLine(text: string): string {

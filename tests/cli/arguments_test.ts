@@ -12,6 +12,8 @@ const nothing = {
   write: false,
   users: false,
   kv: null,
+  workers: null,
+  balancer: null,
 } as const;
 
 const store = { kv: null, config: null };
@@ -24,6 +26,7 @@ Deno.test("the arguments are parsed in any order", () => {
     ["-p 65535", { ...nothing, port: 65_535 }],
     ["--port=8080 --host=::1", { ...nothing, port: 8080, host: "::1" }],
     ["--write shop.db --public", { ...nothing, database: "shop.db", write: true, public: true }],
+    ["-w 4 --balancer proxy", { ...nothing, workers: 4, balancer: "proxy" }],
     ["-c other.ts", { ...nothing, config: "other.ts" }],
     ["-- --odd.db", { ...nothing, database: "--odd.db" }],
     ["--users --kv a.kv shop.db", { ...nothing, database: "shop.db", users: true, kv: "a.kv" }],
@@ -82,6 +85,11 @@ Deno.test("invalid arguments are refused with one sentence", () => {
     ["--config --write", "The option --config needs a value"],
     ["--write=no a.db", "The option --write takes no value"],
     ["--port 65536", 'The port must be a whole number from 0 to 65535, not "65536"'],
+    ["--workers 0", 'The workers must be a whole number from 1 to 256, not "0"'],
+    ["--workers all", 'The workers must be a whole number from 1 to 256, not "all"'],
+    ["--workers 2 --balancer kernal", 'The balancer must be kernel or proxy, not "kernal"'],
+    ["--balancer proxy", "The option --balancer belongs to --workers: say how many"],
+    ["--worker 2", "Unknown option --worker: did you mean --workers?"],
     ["--host a/b", 'The host must be an address to bind, like "127.0.0.1", not "a/b"'],
     ["--port 1e3", 'The port must be a whole number from 0 to 65535, not "1e3"'],
     ["a.db b.db", 'One database at a time: "b.db" is one too many'],

@@ -244,6 +244,27 @@ Deno.test("a configuration file is found and served", async () => {
   assertEquals((await (await fetch(`${url}/api/things`)).json()).items, []);
 });
 
+Deno.test("how a configuration wants to be stopped was ignored", async () => {
+  await using folder = await scratchFolder();
+  await Deno.writeTextFile(
+    join(folder.path, "service.config.ts"),
+    `
+    import { openDatabase } from "${new URL("mod.ts", root)}";
+    const db = await openDatabase("sqlite::memory:");
+    const onListen = ({ port }) => console.log("listening on " + port);
+    export default { db, resources: [], drainMs: 3_000, stopDeadlineMs: 1, onListen };
+  `,
+  );
+  await using child = startChild([program, "--port", "0"], { cwd: folder.path });
+  const { url } = await served(child);
+  await child.printed(new RegExp(`^listening on ${new URL(url).port}$`, "m"));
+  const before = performance.now();
+  child.signal("SIGTERM");
+  assertEquals(await child.ended(), 0);
+  // By default a SIGTERM drains for three seconds.
+  assert(performance.now() - before < 2_500);
+});
+
 Deno.test("a subject that cannot be served is one sentence on stderr, with exit code 2", async () => {
   await using folder = await scratchFolder();
   const file = async (name: string, text: string) => {
@@ -318,7 +339,15 @@ Deno.test("help and version open nothing and end at once", async () => {
   assertMatch((await runChild([program, "--version"])).stdout, /^\d+\.\d+\.\d+\n$/);
   const help = await runChild([program, "--help"]);
   assertEquals(help.code, 0);
-  const options = ["--port", "--host", "--public", "--write", "--config"];
+  const options = [
+    "--port",
+    "--host",
+    "--public",
+    "--write",
+    "--config",
+    "--workers",
+    "--balancer",
+  ];
   for (const word of [...options, " sqlite:", "node-sqlite:", "postgres:", "pglite:"]) {
     assertStringIncludes(help.stdout, word);
   }

@@ -81,6 +81,15 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   });
 }
 
+Deno.test("workers run with the flags", async () => {
+  await using copy = await copiedProgram();
+  const args = [copy.program, "--port", "0", "--workers", "1"];
+  await using child = startChild(args, { cwd: copy.path });
+  const { pid, openKv } = await running(child);
+  assertEquals(openKv, "function");
+  assert(pid !== child.pid);
+});
+
 Deno.test("the exit code of the second run is that of the first", async () => {
   await using copy = await copiedProgram();
   await using child = startChild([copy.program, "--config", "absent.ts"], { cwd: copy.path });

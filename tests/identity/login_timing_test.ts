@@ -1,4 +1,5 @@
-import { assert } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
+import { usersTable } from "../../exports/auth.ts";
 import { ada, withAccounts } from "./accounts_support.ts";
 
 /** The median of the times of two kinds of requests, which take turns. */
@@ -51,4 +52,27 @@ Deno.test("200 signups and resets of an unknown and of a known address take as l
       assert(!differs, `${path}: ${known.toFixed(3)} and ${unknown.toFixed(3)} ms`);
     }
   });
+});
+
+Deno.test("an account without a usable hash is refused like one that does not exist, in the same time", async () => {
+  for (
+    const hash of [
+      "",
+      "x",
+      "$2b$12$abcdefghijklmnopqrstuv",
+      "$scrypt$ln=14,r=99,p=99$AAAAAAAAAAAAAAAAAAAAAA$x",
+    ]
+  ) {
+    await withAccounts({ login: { cost: { failed: 0 } } }, async ({ signUp, post, db }) => {
+      await signUp();
+      await db.sql`UPDATE ${usersTable} SET ${usersTable.passwordHash} = ${hash}`;
+      const login = (email: string) => async () =>
+        assertEquals(
+          (await post("/api/auth/login", { email, password: ada.password })).status,
+          401,
+        );
+      const [none, unknown] = await medians(9, [login(ada.email), login("unknown@example.com")]);
+      assert(none > unknown / 2, `${none} beside ${unknown} ms`);
+    });
+  }
 });

@@ -1,4 +1,9 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { type KeyValue, StoreError } from "../../exports/kv.ts";
+import { Sessions } from "../../src/identity/sessions/sessions.ts";
+import { handClock } from "../db/hand_clock.ts";
+import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { usersTable } from "../../exports/auth.ts";
 import { ada, ownPage, password, withAccounts } from "./accounts_support.ts";
 
@@ -133,6 +138,31 @@ Deno.test("new roles and a disabled account are seen within recheckMs, without a
   }, { movesClock: true });
 });
 
+Deno.test("a stream that is open does not keep a session from being idle, nor hides its use", async () => {
+  const hand = handClock();
+  const clock = { ...hand.clock, now: () => 1_800_000_000_000 + hand.clock.now() };
+  const account = { ...ada, id: "1", name: null, roles: [], isDisabled: false, passwordHash: "x" };
+  const sessions = new Sessions({
+    store: createMemoryKeyValue(clock),
+    findAccount: () => Promise.resolve(account),
+    ...{ idleMs: hour, maxMs: 10 * hour, recheckMs: 5_000 },
+    runtime: { ...systemRuntime(() => {}), clock },
+  });
+  const [used, idle] = [await sessions.begin(account), await sessions.begin(account)];
+  const streamOf = async ({ token }: typeof used) => await sessions.identify(token);
+  const streams = [await streamOf(used), await streamOf(idle)];
+  const states: unknown[] = [];
+  for (let minutes = 0; minutes < 90; minutes += 1) {
+    // A request of the one, and both streams, between whose rechecks it comes.
+    await sessions.identify(used.token);
+    states.push(...await Promise.all(streams.map((stream) => stream?.renew?.())));
+    hand.advance(60_000);
+  }
+  const [ofUsed, ofIdle] = [0, 1].map((which) => states.filter((_, at) => at % 2 === which));
+  assertEquals(ofUsed?.every((user) => user === streams[0]?.user), true);
+  assertEquals(ofIdle?.indexOf(null), 60, "after an hour");
+});
+
 Deno.test("a request with a session that is known reads neither the store nor the table", async () => {
   await withAccounts({}, async ({ signUp, logIn, send, db }) => {
     await signUp();
@@ -151,6 +181,33 @@ Deno.test("a request with a session that is known reads neither the store nor th
     for (let request = 0; request < 100; request++) assertEquals((await me()).status, 200);
     assertEquals(reads, 0);
   }, { movesClock: true });
+});
+
+Deno.test("while the store does not answer, a session that is trusted works, and others are 503", async () => {
+  const kv = createMemoryKeyValue(systemRuntime(() => {}).clock);
+  let isDown = false;
+  const store: KeyValue = {
+    ...kv,
+    get: (key) =>
+      isDown ? Promise.reject(new StoreError("unavailable", new Error("down"))) : kv.get(key),
+  };
+  await withAccounts({}, async ({ signUp, logIn, send, post, advance }) => {
+    await signUp();
+    const [known, unknown] = [await logIn(), await logIn()];
+    const ask = async (cookie: string) => {
+      const answer = await send("GET", "/api/notes", undefined, { headers: { cookie } });
+      return [answer.status, answer.body.code ?? null];
+    };
+    assertEquals(await ask(known), [200, null]);
+    isDown = true;
+    assertEquals(await ask(known), [200, null]);
+    assertEquals(await ask(unknown), [503, "STORE_UNAVAILABLE"]);
+    advance(5_000);
+    assertEquals(await ask(known), [503, "STORE_UNAVAILABLE"]);
+    assertEquals((await post("/api/auth/login", ada)).status, 503);
+    isDown = false;
+    assertEquals([await ask(known), await ask(unknown)], [[200, null], [200, null]]);
+  }, { config: { kv: store }, movesClock: true });
 });
 
 Deno.test("texts that are no tokens are not looked up: malformed, too long, of another kind", async () => {

@@ -29,6 +29,17 @@ Deno.test("the JSON format is one object a line", () => {
   assert(!line.includes("\n"));
 });
 
+Deno.test("a worker has its number in every line", () => {
+  const written: string[] = [];
+  const write = (line: string) => void written.push(line);
+  for (const format of ["text", "json"] as const) {
+    consoleObserver({ format, write, worker: 2 })({ kind: "draining" });
+  }
+  const [text, json = ""] = written;
+  assertEquals(text, "info: worker 2: stopping: requests in flight are finished first");
+  assertEquals(JSON.parse(json).worker, 2);
+});
+
 Deno.test("an error comes with its stack and its cause", () => {
   const error = new Error("outer", { cause: new TypeError("inner") });
   for (const format of ["text", "json"] as const) {

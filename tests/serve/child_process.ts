@@ -52,7 +52,7 @@ export function startChild(args: readonly string[], options: ChildOptions = {}):
   let hasEnded = false;
   process.status.then(() => hasEnded = true);
   // A child that hangs is killed, so that its test fails.
-  const limit = setTimeout(() => process.kill("SIGKILL"), maxLifeMs);
+  const limit = setTimeout(() => hasEnded || process.kill("SIGKILL"), maxLifeMs);
 
   async function ended(): Promise<number> {
     const { code } = await process.status;
@@ -81,9 +81,10 @@ export function startChild(args: readonly string[], options: ChildOptions = {}):
     signal: (name = "SIGTERM") => process.kill(name),
     ended,
     async [Symbol.asyncDispose]() {
-      if (!hasEnded) process.kill("SIGTERM");
-      // Killed at once, it would not remove its temporary files.
-      const killTimer = setTimeout(() => process.kill("SIGKILL"), 3_000);
+      // By a SIGTERM a service would drain for seconds, and killed at once it would not remove its
+      // temporary files.
+      if (!hasEnded) process.kill("SIGINT");
+      const killTimer = setTimeout(() => hasEnded || process.kill("SIGKILL"), 3_000);
       await ended();
       clearTimeout(killTimer);
     },

@@ -25,6 +25,7 @@ const app: Listenable = {
 
 const server = listen(app, {
   port: Number(Deno.args[0] ?? 0),
+  reusePort: Deno.args[1] === "reusePort",
   stopDeadlineMs: 1_000,
   onListen: ({ url }) => console.log(`url ${url}`),
 }, systemRuntime(consoleObserver()));

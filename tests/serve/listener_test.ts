@@ -6,7 +6,8 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { handClock } from "../db/hand_clock.ts";
-import { type Child, startChild } from "./child_process.ts";
+import { testUnless } from "../support/skip.ts";
+import { type Child, runChild, startChild } from "./child_process.ts";
 import { listen, type Listenable, urlOf } from "../../src/listener.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { sleep } from "../../src/runtime/event_loop.ts";
@@ -97,6 +98,32 @@ Deno.test("a taken port is an error of one clear sentence", async () => {
     `Cannot listen on http://127.0.0.1:${server.port}: the port is taken`,
   );
   await server.stop();
+});
+
+testUnless(
+  Deno.build.os === "linux" ? null : "only Linux shares ports",
+  "several processes share a port",
+  async () => {
+    const args = (port: string) => [processFile, port, "reusePort"];
+    await using first = startChild(args("0"));
+    const { port } = new URL(await urlFrom(first));
+    await using second = startChild(args(port));
+    const url = await urlFrom(second);
+    const client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+    const answers = new Set<string>();
+    while (answers.size < 2) answers.add(await (await fetch(url, { client })).text());
+    client.close();
+    assertEquals(answers, new Set([String(first.pid), String(second.pid)]));
+  },
+);
+
+Deno.test("without Deno's flag a shared port is an error of one clear sentence", async () => {
+  // The flag is in the deno.json of this repository.
+  const { stderr } = await runChild(["--no-config", processFile, "0", "reusePort"]);
+  assertStringIncludes(
+    stderr,
+    "Cannot listen on http://127.0.0.1:0: reusePort needs Deno with --unstable-net",
+  );
 });
 
 Deno.test("stopping twice stops once, and the port is free afterwards", async () => {

@@ -14,10 +14,20 @@ export function kernelBalancer(host: string, wanted: number): Balancer {
   const sockets: WorkerProcess[] = [];
   let leftOut: WorkerProcess | null = null;
 
+  function drop(worker: WorkerProcess): void {
+    const index = sockets.indexOf(worker);
+    const last = sockets.at(-1);
+    if (index < 0 || last === undefined) return;
+    sockets[index] = last;
+    sockets.pop();
+  }
+
   return {
     listenOrder: () => ({ kind: "listen", host, port, reusePort: true, shown: null }),
     add(worker, taken) {
       port = taken;
+      // It may have listened before, and run out of descriptors.
+      drop(worker);
       sockets.push(worker);
     },
     retire(worker) {
@@ -26,16 +36,12 @@ export function kernelBalancer(host: string, wanted: number): Balancer {
       worker.send({ kind: "retire", filter });
     },
     remove(worker) {
-      const index = sockets.indexOf(worker);
-      if (index < 0) return;
-      const last = sockets.pop();
-      if (last !== undefined && last !== worker) sockets[index] = last;
+      drop(worker);
       if (worker !== leftOut) return;
       leftOut = null;
       sockets[0]?.send({ kind: "unfilter" });
     },
     finish() {},
-    close() {},
   };
 }
 

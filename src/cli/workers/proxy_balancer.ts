@@ -45,12 +45,10 @@ export function proxyBalancer(host: string, port: number, observe: Observer): Ba
         target.open--;
       }
     }
-    // The drain of the workers is over.
-    if (isFinishing) close();
   }
 
-  function close(): void {
-    if (isClosed) return;
+  function closeAfterLast(): void {
+    if (!isFinishing || isClosed || targets.size > 0) return;
     isClosed = true;
     listener.close();
   }
@@ -67,11 +65,12 @@ export function proxyBalancer(host: string, port: number, observe: Observer): Ba
     },
     remove(worker) {
       targets.delete(worker);
+      closeAfterLast();
     },
     finish() {
       isFinishing = true;
+      closeAfterLast();
     },
-    close,
   };
 }
 

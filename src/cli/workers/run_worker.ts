@@ -8,10 +8,11 @@ import { serveApp } from "../../serve.ts";
 import type { ServeCommand } from "../arguments.ts";
 import { addressOf, prepareService } from "../prepare_service.ts";
 import { bannerOf, type OpenService, openService, runService } from "../run_service.ts";
-import { clientAddresses } from "./client_addresses.ts";
+import { type ClientAddresses, clientAddresses } from "./client_addresses.ts";
 import { openPortFilter, type PortFilter, whyNoPortFilter } from "./port_filter.ts";
 import { requireSharedState, withSharedSecrets } from "./shared_state.ts";
 import { openSupervisorChannel, type SupervisorChannel } from "./supervisor_channel.ts";
+import type { WorkerOrder } from "./worker_messages.ts";
 import type { WorkerShare } from "./worker_share.ts";
 
 /** What a worker serves with. */
@@ -45,9 +46,7 @@ export async function runWorker(
   );
 }
 
-async function openShared(
-  { command, share, runtime }: WorkerContext,
-): Promise<OpenService> {
+async function openShared({ command, share, runtime }: WorkerContext): Promise<OpenService> {
   const service = await prepareService(command, { runtime, token: share.token, kv: share.kv });
   const config = withSharedSecrets(service.config, share, service.config.runtime ?? runtime);
   const opened = await openService({ ...service, config });
@@ -63,64 +62,106 @@ async function openShared(
 async function serveByOrder(opened: OpenService, context: WorkerContext): Promise<Server> {
   const { command, version, runtime, supervisor } = context;
   const { app, service: { config } } = opened;
-  const { stopDeadlineMs } = readListenOptions(config);
-  const unbalanced = whyNoPortFilter();
-  const prepared = { ...addressOf(command, config), unbalanced, stopDeadlineMs };
-  supervisor.report({ kind: "prepared", ...prepared });
+  supervisor.report({
+    kind: "prepared",
+    ...addressOf(command, config),
+    unbalanced: whyNoPortFilter(),
+    stopDeadlineMs: readListenOptions(config).stopDeadlineMs,
+  });
   void untilReady(app).then(() => supervisor.report({ kind: "ready" }));
   const { host, port, reusePort, shown } = await supervisor.listenOrder;
   const clients = clientAddresses(app.fetch);
-  let isReplaced = false;
-  const replaceable: Listenable = {
-    fetch: reusePort ? app.fetch : clients.answer,
-    announceStop() {
-      // Where another worker takes over, the service stays ready.
-      if (!isReplaced) app.announceStop();
-    },
-    drain: () => app.drain(),
-    warmUp: () => app.warmUp(),
-    close: () => app.close(),
+  const state: WorkerState = { isReplaced: false };
+  const fetch = reusePort ? app.fetch : clients.answer;
+  const reportListening = (port: number) => {
+    const banner = bannerOf(opened, { version, ...(shown ?? { host, port }) });
+    supervisor.report({ kind: "listening", port, banner });
   };
-  const server = await serveApp(replaceable, {
+  const server = await serveApp({ ...replaceable(app, state, supervisor), fetch }, {
     ...config,
     host,
     port,
     reusePort,
     onListen(server) {
-      const start = { version, ...(shown ?? { host, port: server.port }) };
-      supervisor.report({ kind: "listening", port: server.port, banner: bannerOf(opened, start) });
+      reportListening(server.port);
       config.onListen?.(server);
     },
-  }, config.runtime ?? runtime);
+  }, onListeningAgain(config.runtime ?? runtime, () => reportListening(server.port)));
+  supervisor.onOrder((order) => obey(order, { server, clients, state, runtime, supervisor }));
+  return server;
+}
 
-  /** Where it fails, connections that wait for a worker are reset when it ends; nothing else changes. */
-  function filterPort(apply: (filter: PortFilter) => void): void {
-    try {
-      apply(openPortFilter(server.port));
-    } catch (error) {
-      const message = `the connections of port ${server.port} are not kept from a worker that ends`;
-      runtime.observe({ kind: "notice", message: `${message}: ${error}` });
+/** A listener that has failed listens again, and observes that; the first time it calls `onListen`. */
+function onListeningAgain(runtime: Runtime, work: () => void): Runtime {
+  return {
+    ...runtime,
+    observe(observation) {
+      runtime.observe(observation);
+      if (observation.kind === "listening") work();
+    },
+  };
+}
+
+interface WorkerState {
+  /** Whether another worker takes over. */
+  isReplaced: boolean;
+}
+
+function replaceable(
+  app: App,
+  state: WorkerState,
+  supervisor: SupervisorChannel,
+): Omit<Listenable, "fetch"> {
+  return {
+    announceStop() {
+      // The service stays ready where another worker takes over.
+      if (!state.isReplaced) app.announceStop();
+    },
+    drain() {
+      supervisor.report({ kind: "left" });
+      app.drain();
+    },
+    warmUp: () => app.warmUp(),
+    close: () => app.close(),
+  };
+}
+
+interface ServingWorker {
+  readonly server: Server;
+  readonly clients: ClientAddresses;
+  readonly state: WorkerState;
+  readonly runtime: Runtime;
+  readonly supervisor: SupervisorChannel;
+}
+
+function obey(order: WorkerOrder, worker: ServingWorker): void {
+  const { server, clients, state, supervisor } = worker;
+  switch (order.kind) {
+    case "note":
+      clients.note(order.port, order.client);
+      return supervisor.report({ kind: "noted", port: order.port });
+    case "unfilter":
+      return filterPort(worker, (filter) => filter.leaveOutNone());
+    case "retire": {
+      const { filter: left } = order;
+      if (left !== null) filterPort(worker, (filter) => filter.leaveOut(left.without, left.of));
+      state.isReplaced = true;
+      void server.stop(quietMs);
     }
   }
+}
 
-  supervisor.onOrder((order) => {
-    switch (order.kind) {
-      case "listen":
-        return;
-      case "note":
-        clients.note(order.port, order.client);
-        return supervisor.report({ kind: "noted", port: order.port });
-      case "unfilter":
-        return filterPort((filter) => filter.leaveOutNone());
-      case "retire": {
-        isReplaced = true;
-        const { filter: left } = order;
-        if (left !== null) filterPort((filter) => filter.leaveOut(left.without, left.of));
-        void server.stop(quietMs);
-      }
-    }
-  });
-  return server;
+/** Where it fails, connections that wait for a worker are reset when it ends; all else is the same. */
+function filterPort(
+  { server: { port }, runtime }: ServingWorker,
+  apply: (filter: PortFilter) => void,
+): void {
+  try {
+    apply(openPortFilter(port));
+  } catch (error) {
+    const message = `new connections are not kept from a worker that ends: ${error}`;
+    runtime.observe({ kind: "notice", message });
+  }
 }
 
 /**

@@ -1,7 +1,7 @@
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import type { BalancerName } from "../arguments.ts";
-import { makeToken } from "../cli_rights.ts";
+import { makeServiceToken } from "../cli_rights.ts";
 import { onStopSignals } from "../stop_signals.ts";
 import { Supervisor } from "./supervisor.ts";
 import { WorkerGroup } from "./worker_group.ts";
@@ -27,7 +27,7 @@ export async function superviseWorkers(options: SuperviseOptions): Promise<numbe
   const folder = await Deno.makeTempDir({ prefix: "resource-api-workers-" });
   const share = {
     count,
-    token: makeToken(runtime.random),
+    token: makeServiceToken(runtime.random),
     secret: runtime.random.bytes(32).toBase64(),
     kv: `${folder}/service.kv`,
   };

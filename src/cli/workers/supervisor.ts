@@ -10,10 +10,8 @@ import { type WorkerEnd, WorkerEnded, type WorkerProcess } from "./worker_proces
 interface Slot {
   readonly number: number;
   worker: WorkerProcess;
-  /** When it began to serve. */
-  since: number;
   /** Resolves once the replacement that starts has the place, or has failed. */
-  replacing: Promise<unknown> | null;
+  replacing: Promise<void> | null;
 }
 
 /** Keeps so many workers of a group running, and replaces them on demand. */
@@ -23,7 +21,7 @@ export class Supervisor {
   readonly #slots: Slot[] = [];
   /** One round of replacements at a time; one more waits, for what has changed since. */
   readonly #rounds = new Semaphore(1, 1);
-  readonly #gaveUp = Promise.withResolvers<number>();
+  readonly #exitCode = Promise.withResolvers<number>();
   /** How many have ended in a row soon after they had started. */
   #quickEnds = 0;
   #stoppedAt: number | null = null;
@@ -42,13 +40,12 @@ export class Supervisor {
       // The first one alone: what keeps it from starting is printed once.
       const first = await this.#open(1);
       await Promise.all(Array.from({ length: count - 1 }, (_, index) => this.#open(index + 2)));
-      console.log((await first.worker.listening).banner);
+      console.log((await first.listening).banner);
     } catch (error) {
       if (this.#group.isStopping) return 0;
       return error instanceof WorkerEnded ? error.end.exitCode : reportFailure(error, 1);
     }
-    const stopped = Promise.all(this.#slots.map((slot) => this.#keep(slot)));
-    return await Promise.race([this.#gaveUp.promise, stopped.then(() => 0)]);
+    return await this.#exitCode.promise;
   }
 
   /** Replaces every worker, one after the other, as far as the new ones start. */
@@ -66,36 +63,37 @@ export class Supervisor {
     const now = this.#runtime.clock.elapsedMs();
     if (this.#stoppedAt === null) {
       this.#stoppedAt = now;
-      void this.#group.stop(reachedWorkers ? null : signal);
+      void this.#group.stop(reachedWorkers ? null : signal)
+        .then(() => this.#exitCode.resolve(0));
     } else if (now - this.#stoppedAt > sameSignalMs) this.#group.kill();
   }
 
-  async #open(number: number): Promise<Slot> {
+  async #open(number: number): Promise<WorkerProcess> {
     const worker = await this.#group.start(number);
-    const slot = { number, worker, since: this.#runtime.clock.elapsedMs(), replacing: null };
+    const slot: Slot = { number, worker, replacing: null };
     this.#slots.push(slot);
-    return slot;
+    this.#take(slot, worker);
+    return worker;
   }
 
-  /** Resolves once the worker of this place has ended because all stop. */
-  async #keep(slot: Slot): Promise<void> {
-    while (!this.#group.isStopping) {
-      const { worker, since } = slot;
-      const end = await worker.ended;
+  /** Gives a place to a worker that serves, and to another one should it end. */
+  #take(slot: Slot, worker: WorkerProcess): void {
+    const { clock } = this.#runtime;
+    const since = clock.elapsedMs();
+    slot.worker = worker;
+    void worker.ended.then(async (end) => {
       await slot.replacing;
-      if (slot.worker !== worker || this.#group.isStopping) continue;
-      const isQuick = this.#runtime.clock.elapsedMs() - since < quickMs;
-      this.#quickEnds = isQuick ? this.#quickEnds + 1 : 0;
+      if (slot.worker !== worker || this.#group.isStopping) return;
+      this.#quickEnds = clock.elapsedMs() - since < quickMs ? this.#quickEnds + 1 : 0;
       await this.#restart(slot, end);
-    }
+    });
   }
 
-  async #restart(slot: Slot, end: WorkerEnd): Promise<void> {
-    const { pid, reason } = end;
+  async #restart(slot: Slot, { pid, reason, exitCode }: WorkerEnd): Promise<void> {
     this.#runtime.observe({ kind: "worker_ended", worker: slot.number, pid, reason });
     if (this.#quickEnds >= maxQuickEnds && this.#slots.every(({ worker }) => worker.hasEnded())) {
       console.error(`Cannot keep the workers running: ${maxQuickEnds} in a row ended at once`);
-      return this.#gaveUp.resolve(end.exitCode);
+      return this.#exitCode.resolve(exitCode);
     }
     if (this.#quickEnds > 0) await waitBackoff(this.#quickEnds, this.#runtime, backoff);
     if (this.#group.isStopping) return;
@@ -109,7 +107,7 @@ export class Supervisor {
     }
   }
 
-  /** Whether there is no old worker in this place any more: one that has ended is replaced anyway. */
+  /** Whether the old worker has left its place: one that has ended is replaced in any case. */
   async #replace(slot: Slot): Promise<boolean> {
     const old = slot.worker;
     if (old.hasEnded()) return true;
@@ -130,11 +128,6 @@ export class Supervisor {
       const { reason } = error.end;
       this.#runtime.observe({ kind: "worker_kept", worker: slot.number, reason });
     }
-  }
-
-  #take(slot: Slot, worker: WorkerProcess): void {
-    slot.worker = worker;
-    slot.since = this.#runtime.clock.elapsedMs();
   }
 }
 

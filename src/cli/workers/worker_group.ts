@@ -2,7 +2,8 @@ import { Semaphore } from "../../runtime/queues/semaphore.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { BalancerName } from "../arguments.ts";
 import type { StopSignal } from "../stop_signals.ts";
-import { type Balancer, createBalancer } from "./balancer.ts";
+import type { Balancer } from "./balancer.ts";
+import { createBalancer } from "./create_balancer.ts";
 import { startWorker, type WorkerProcess } from "./worker_process.ts";
 import type { WorkerShare } from "./worker_share.ts";
 
@@ -60,13 +61,14 @@ export class WorkerGroup {
   }
 
   #spawn(number: number): WorkerProcess {
+    if (this.#isStopping) throw new Error("No worker starts any more");
     const { program, args, share } = this.#options;
-    const worker = startWorker(program, args, { ...share, number });
-    this.#processes.add(worker);
-    void worker.ended.then(() => {
-      this.#processes.delete(worker);
-      this.#balancer?.remove(worker);
+    const worker = startWorker(program, args, { ...share, number }, {
+      onListening: (port) => this.#balancer?.add(worker, port),
+      onLeft: () => this.#balancer?.remove(worker),
     });
+    this.#processes.add(worker);
+    void worker.ended.then(() => this.#processes.delete(worker));
     return worker;
   }
 
@@ -76,14 +78,14 @@ export class WorkerGroup {
       const { balancer: wanted } = this.#options;
       this.#balancer ??= createBalancer(wanted, prepared, this.#runtime.observe);
       worker.send(this.#balancer.listenOrder());
-      const { port } = await worker.listening;
-      this.#balancer.add(worker, port);
+      await worker.listening;
     });
     this.#runtime.observe({ kind: "worker_started", worker: worker.number, pid: worker.pid });
   }
 
   /** Lets a worker finish what it does, while others get the new connections. */
   async retire(worker: WorkerProcess): Promise<void> {
+    if (worker.hasEnded()) return;
     this.#balancer?.retire(worker);
     await this.#untilEnded(worker);
   }
@@ -96,7 +98,6 @@ export class WorkerGroup {
       if (signal !== null) worker.stop(signal);
       await this.#untilEnded(worker);
     }));
-    this.#balancer?.close();
   }
 
   /** Ends all at once. */

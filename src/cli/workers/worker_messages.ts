@@ -14,15 +14,16 @@ export type WorkerReport =
   | { readonly kind: "ready" }
   /** It accepts connections at this port. */
   | { readonly kind: "listening"; readonly port: number; readonly banner: string }
+  /** It accepts no connections any more, and finishes what it has. */
+  | { readonly kind: "left" }
   /** It knows the client of the connection from this port. */
   | { readonly kind: "noted"; readonly port: number };
 
 /** The report of this kind. */
 export type ReportOf<Kind> = Extract<WorkerReport, { readonly kind: Kind }>;
 
-/** What a supervisor orders a worker to do. */
+/** What a supervisor orders a worker to do that listens. */
 export type WorkerOrder =
-  | ListenOrder
   /** To stop, since another process has taken its place. */
   | {
     readonly kind: "retire";
@@ -34,7 +35,7 @@ export type WorkerOrder =
   /** To note the client whose bytes come from this port of the supervisor. */
   | { readonly kind: "note"; readonly port: number; readonly client: string };
 
-/** The order to listen at an address. */
+/** The first order: to listen at an address. */
 export interface ListenOrder {
   readonly kind: "listen";
   readonly host: string;
@@ -48,7 +49,9 @@ export interface ListenOrder {
 const envelope = "resource-api";
 
 /** A message as it is sent. */
-export function enveloped(message: WorkerReport | WorkerOrder): Record<string, unknown> {
+export function enveloped(
+  message: WorkerReport | ListenOrder | WorkerOrder,
+): Record<string, unknown> {
   return { [envelope]: message };
 }
 
@@ -59,9 +62,9 @@ export function reportIn(message: unknown): WorkerReport | null {
 }
 
 /** The order in what a supervisor sent; null where there is none. */
-export function orderIn(message: unknown): WorkerOrder | null {
+export function orderIn(message: unknown): ListenOrder | WorkerOrder | null {
   // As above.
-  return contentOf(message) as WorkerOrder | null;
+  return contentOf(message) as ListenOrder | WorkerOrder | null;
 }
 
 function contentOf(message: unknown): unknown {

@@ -1,5 +1,11 @@
 import { spawn } from "node:child_process";
-import { enveloped, reportIn, type ReportOf, type WorkerOrder } from "./worker_messages.ts";
+import {
+  enveloped,
+  type ListenOrder,
+  reportIn,
+  type ReportOf,
+  type WorkerOrder,
+} from "./worker_messages.ts";
 import { shareVariable, type WorkerShare } from "./worker_share.ts";
 
 /** How a process has ended. */
@@ -31,7 +37,7 @@ export interface WorkerProcess {
   readonly ended: Promise<WorkerEnd>;
   hasEnded(): boolean;
   /** Sends an order; nothing where it has ended. */
-  send(order: WorkerOrder): void;
+  send(order: ListenOrder | WorkerOrder): void;
   /** Resolves once it knows the client of the connection from this port, or has ended. */
   note(port: number, client: string): Promise<void>;
   /** Sends a signal; on Windows, which has none for other processes, it stops gracefully as well. */
@@ -40,11 +46,20 @@ export interface WorkerProcess {
   kill(reason?: string): void;
 }
 
+/** Called for what a worker does to the port. */
+export interface PortEvents {
+  /** It accepts connections at this port: also again, after it has run out of descriptors. */
+  onListening(port: number): void;
+  /** It accepts none any more, or has ended. */
+  onLeft(): void;
+}
+
 /** Starts this program again as a worker, with the flags that it needs. */
 export function startWorker(
   program: string,
   args: readonly string[],
   share: WorkerShare,
+  events: PortEvents,
 ): WorkerProcess {
   const flags = ["--unstable-kv", "--unstable-cron", "--unstable-net"];
   const child = spawn(Deno.execPath(), ["run", "-A", ...flags, program, ...args], {
@@ -63,9 +78,13 @@ export function startWorker(
   child.on("message", (message: unknown) => {
     const report = reportIn(message);
     if (report?.kind === "prepared") prepared.resolve(report);
-    else if (report?.kind === "listening") listening.resolve(report);
     else if (report?.kind === "ready") ready.resolve(report);
     else if (report?.kind === "noted") noted.get(report.port)?.();
+    else if (report?.kind === "left") events.onLeft();
+    else if (report?.kind === "listening") {
+      events.onListening(report.port);
+      listening.resolve(report);
+    }
   });
   const pid = child.pid ?? 0;
   child.on("error", (error) => end({ pid, exitCode: 1, reason: error.message }));
@@ -75,6 +94,7 @@ export function startWorker(
 
   function end(how: WorkerEnd): void {
     hasEnded = true;
+    events.onLeft();
     ended.resolve(how);
     for (const { promise, reject } of [prepared, listening, ready]) {
       // Only some of them are waited for.
@@ -84,7 +104,7 @@ export function startWorker(
     for (const resolve of noted.values()) resolve();
   }
 
-  function send(order: WorkerOrder): void {
+  function send(order: ListenOrder | WorkerOrder): void {
     if (!hasEnded && child.connected) child.send(enveloped(order));
   }
 

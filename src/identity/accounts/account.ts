@@ -39,6 +39,11 @@ export function userOf({ id, email, name, roles }: Account): User {
   return Object.freeze({ id, email, ...(name === null ? {} : { name }), roles });
 }
 
+/** A user as answers show it: without what only scopes need. */
+export function shownUser({ id, email, name, roles }: User): Readonly<Record<string, unknown>> {
+  return { id, email: email ?? null, name: name ?? null, roles: roles ?? [] };
+}
+
 /**
  * A stamp of the password of an account, which changes with it: what was granted to the holder of
  * the password ends with it. The hash is salted, so the stamp reveals nothing.

@@ -1,8 +1,7 @@
 import { instantOf } from "../../schema/instant.ts";
 import { Problem } from "../../problem/problem.ts";
 import { carriedToken } from "../sessions/session_auth.ts";
-import { shownUser } from "../sessions/sessions.ts";
-import { type Account, userOf } from "./account.ts";
+import { type Account, shownUser, userOf } from "./account.ts";
 import type { AccountCall, AccountReply } from "./account_call.ts";
 import type { AccountService } from "./account_service.ts";
 import { maxPasswordLength } from "./password_rules.ts";
@@ -33,17 +32,16 @@ export async function logIn(
   { email, password, transport }: LoginFields,
   service: AccountService,
 ): Promise<AccountReply> {
-  const { accounts, passwords, risk, runtime: { observe } } = service;
-  const { address, identity } = call;
-  const account = await accounts.findByEmail(email);
-  const isRight = await passwords.verify(password, account?.passwordHash ?? null, identity);
-  if (account === null || !isRight || account.isDisabled) {
+  const { risk, runtime: { observe } } = service;
+  const { address } = call;
+  const account = await service.accounts.findByEmail(email);
+  const current = await verified(call, account, password, service);
+  if (current === null) {
     await risk?.failed({ email, address });
     observe({ kind: "account_event", event: "login-failed", user: account?.id ?? null, address });
     throw new Problem("unauthorized", "Cannot log in: wrong e-mail address or password");
   }
-  const current = await withCurrentCost(account, password, { call, service });
-  observe({ kind: "account_event", event: "login", user: account.id, address });
+  observe({ kind: "account_event", event: "login", user: current.id, address });
   return await beginSession(call, current, transport, service);
 }
 
@@ -63,17 +61,21 @@ export async function beginSession(
     : { status: 200, body: { ...body, token: session.token }, isFree: true };
 }
 
-/** A hash of a lower cost than now is replaced while the password is known. */
-async function withCurrentCost(
-  account: Account,
+/** The account where the password is that of it; null otherwise, after the same time. */
+async function verified(
+  { identity }: AccountCall,
+  account: Account | null,
   password: string,
-  { call, service }: { readonly call: AccountCall; readonly service: AccountService },
-): Promise<Account> {
-  const { accounts, passwords } = service;
+  { accounts, passwords }: AccountService,
+): Promise<Account | null> {
+  const isRight = await passwords.verify(password, account?.passwordHash ?? null, identity);
+  if (account === null || !isRight || account.isDisabled) return null;
   if (!passwords.isOutdated(account.passwordHash)) return account;
-  const passwordHash = await passwords.hash(password, call.identity);
-  // Where another login was faster, its hash is the current one.
-  return await accounts.setPassword(account, passwordHash)
-    ? { ...account, passwordHash }
-    : await accounts.findById(account.id) ?? account;
+  // A hash of a lower cost than now is replaced while the password is known.
+  const passwordHash = await passwords.hash(password, identity);
+  if (await accounts.setPassword(account, passwordHash)) return { ...account, passwordHash };
+  // Another login was faster, or the password was changed: only then it is another one.
+  const current = await accounts.findById(account.id);
+  const isStillRight = await passwords.verify(password, current?.passwordHash ?? null, identity);
+  return isStillRight && current?.isDisabled === false ? current : null;
 }

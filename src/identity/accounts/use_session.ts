@@ -17,7 +17,11 @@ export interface ChangeFields {
 /** `POST /logout`: ends the session of the request. Without one there is nothing to do. */
 export async function logOut(call: AccountCall, service: AccountService): Promise<AccountReply> {
   const carried = writingToken(call, service);
-  if (carried !== null) await service.sessions.end(carried.token);
+  if (carried !== null) {
+    const found = await service.sessions.identify(carried.token);
+    await service.sessions.end(carried.token);
+    if (found !== null) observeLogout("logout", found.user.id, call, service);
+  }
   return { status: 204, body: null, cookie: carried?.isCookie === true ? "clear" : undefined };
 }
 
@@ -29,14 +33,17 @@ export async function logOutEverywhere(
   const { account, carried } = await requireSession(call, service);
   await service.sessions.endAll(account.id);
   await service.sessions.end(carried.token);
-  const { address } = call;
-  service.runtime.observe({
-    kind: "account_event",
-    event: "logout-everywhere",
-    user: account.id,
-    address,
-  });
+  observeLogout("logout-everywhere", account.id, call, service);
   return { status: 204, body: null, cookie: carried.isCookie ? "clear" : undefined };
+}
+
+function observeLogout(
+  event: "logout" | "logout-everywhere",
+  user: string,
+  { address }: AccountCall,
+  { runtime: { observe } }: AccountService,
+): void {
+  observe({ kind: "account_event", event, user, address });
 }
 
 /** Reads the body that changes a password. Throws a 422. */

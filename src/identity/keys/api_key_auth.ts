@@ -67,7 +67,7 @@ function open(
   const trusted = new TrustedCredentials({
     clock: runtime.clock,
     recheckMs,
-    read: (text) => stateOf(text, keys, userOf),
+    read: async (text, isUsed) => await stateOf(await keys.find(text, isUsed), userOf),
   });
   return {
     name: "apiKeyAuth",
@@ -89,12 +89,7 @@ function bearerKey(headers: Headers): string | null {
   return token?.startsWith(keyPrefix) === true ? token : null;
 }
 
-async function stateOf(
-  text: string,
-  keys: ApiKeys,
-  userOf: UserOfKey,
-): Promise<CredentialState | null> {
-  const key = await keys.find(text);
+async function stateOf(key: ApiKey | null, userOf: UserOfKey): Promise<CredentialState | null> {
   const user = key === null ? null : parseUser(await userOf(key));
   return key === null || user === null ? null : { user, expiresAt: key.expiresAt ?? Infinity };
 }

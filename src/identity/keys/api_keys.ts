@@ -60,8 +60,11 @@ export class ApiKeys {
     return { text: `${keyPrefix}${id}_${secret}`, key };
   }
 
-  /** The key of a text, and notes its use; null for one that is unknown, revoked or expired. */
-  async find(text: string): Promise<ApiKey | null> {
+  /**
+   * The key of a text, whose use is noted unless `isUsed` is false; null for one that is unknown,
+   * revoked or expired.
+   */
+  async find(text: string, isUsed: boolean = true): Promise<ApiKey | null> {
     const [, id = "", secret = ""] = keyPattern.exec(text) ?? [];
     if (id === "" || !decodeBase64url(secret, 0, new Uint8Array(secretBytes))) return null;
     const entry = await this.#store.get(recordKey(id));
@@ -69,7 +72,7 @@ export class ApiKeys {
     if (!isRecord(value) || !isSameHash(value.hash, hashOfToken(secret))) return null;
     const now = this.#runtime.clock.now();
     if (value.expiresAt !== null && now >= value.expiresAt) return null;
-    if (now - (value.lastUsedAt ?? 0) >= usedEveryMs) {
+    if (isUsed && now - (value.lastUsedAt ?? 0) >= usedEveryMs) {
       await this.#use({ ...value, lastUsedAt: now }, versionstamp);
     }
     return shownKey(value);

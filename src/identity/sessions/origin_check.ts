@@ -30,7 +30,7 @@ export function requireOwnPage(request: Request, trustedOrigins: ReadonlySet<str
   throw new Problem(
     "forbidden",
     "Cannot use the cookie of this session: a write with it must come from a page of this service, " +
-      "by its Origin or Sec-Fetch-Site",
+      'by its Origin or Sec-Fetch-Site (a program logs in with transport: "bearer")',
   );
 }
 

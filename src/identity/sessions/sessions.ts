@@ -1,5 +1,4 @@
 import type { Identification } from "../../auth/authenticator.ts";
-import type { User } from "../../auth/user.ts";
 import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import { StoreError } from "../../kv/store_error.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
@@ -65,7 +64,7 @@ export class Sessions {
     this.#trusted = new TrustedCredentials({
       clock,
       recheckMs,
-      read: (token) => this.#read(token),
+      read: (token, isUsed) => this.#read(token, isUsed),
     });
   }
 
@@ -105,7 +104,7 @@ export class Sessions {
     await store.commit({ mutations: [{ kind: "set", key: epochKey(userId), value, expireInMs }] });
   }
 
-  async #read(token: string): Promise<CredentialState | null> {
+  async #read(token: string, isUsed: boolean): Promise<CredentialState | null> {
     if (!isToken(token, sessionPrefix)) return null;
     const { store, findAccount, idleMs, runtime: { clock } } = this.#options;
     const key = keyOf(token);
@@ -120,7 +119,7 @@ export class Sessions {
     ]);
     if (account === null || account.isDisabled || epoch !== record.epoch) return null;
     if (!isSameHash(stampOf(account), record.stamp)) return null;
-    if (now - record.seenAt >= this.#seenEveryMs) {
+    if (isUsed && now - record.seenAt >= this.#seenEveryMs) {
       await this.#see(key, { ...record, seenAt: now }, versionstamp);
     }
     return { user: userOf(account), expiresAt: record.endsAt };
@@ -179,9 +178,4 @@ function isRecord(value: unknown): value is SessionRecord {
     seenAt: "number",
     endsAt: "number",
   });
-}
-
-/** The user of an identification, for answers: without what only scopes need. */
-export function shownUser({ id, email, name, roles }: User): Record<string, unknown> {
-  return { id, email: email ?? null, name: name ?? null, roles: roles ?? [] };
 }

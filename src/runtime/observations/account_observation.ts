@@ -2,6 +2,7 @@
 export type AccountEvent =
   | "login"
   | "login-failed"
+  | "logout"
   | "logout-everywhere"
   | "signup"
   | "password-forgotten"

@@ -231,27 +231,31 @@ async function requireCaught(
 /** Rows that the present database decides are sent as the step has them. */
 function tellingTheStep(): Disposable {
   const { matchRow, evaluate } = RelatedFilterDispatch.prototype;
-  const met = new WeakMap<RelatedFilterDispatch, RowChange[]>();
+  type Met = Map<Parameters<typeof matchRow>[0], RowChange[]>;
+  const met = new WeakMap<RelatedFilterDispatch, Met>();
   RelatedFilterDispatch.prototype.matchRow = function (group, rowChange) {
-    met.set(this, [...met.get(this) ?? [], rowChange]);
+    const ofGroups: Met = met.get(this) ?? new Map();
+    ofGroups.set(group, [...ofGroups.get(group) ?? [], rowChange]);
+    met.set(this, ofGroups);
     return matchRow.call(this, group, rowChange);
   };
   RelatedFilterDispatch.prototype.evaluate = async function (to) {
-    const first = new Map<unknown, RowChange>();
-    for (const rowChange of met.get(this) ?? []) {
-      const id = rowChange.after?.row["id"];
-      if (!first.has(id)) first.set(id, rowChange);
-    }
-    const old = (event: Transition): Transition => {
-      const { rowChange } = event;
-      const after = first.get(rowChange.after?.row["id"])?.after;
-      return after === undefined ? event : { ...event, rowChange: { ...rowChange, after } };
-    };
+    const ofGroups = met.get(this);
     const sent = await evaluate.call(this, to);
-    return new Map([...sent].map(([group, events]) => [
-      group,
-      events === null ? null : { ...events, events: events.events.map(old) },
-    ]));
+    return new Map([...sent].map(([group, events]) => {
+      // Of its own table: other tables have the same ids.
+      const first = new Map<unknown, RowChange>();
+      for (const rowChange of ofGroups?.get(group) ?? []) {
+        const id = rowChange.after?.row["id"];
+        if (!first.has(id)) first.set(id, rowChange);
+      }
+      const old = (event: Transition): Transition => {
+        const { rowChange } = event;
+        const after = first.get(rowChange.after?.row["id"])?.after;
+        return after === undefined ? event : { ...event, rowChange: { ...rowChange, after } };
+      };
+      return [group, events === null ? null : { ...events, events: events.events.map(old) }];
+    }));
   };
   return {
     [Symbol.dispose]: () => {

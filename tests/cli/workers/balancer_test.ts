@@ -1,4 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
+import type { Balancer } from "../../../src/cli/workers/balancer.ts";
+import { createBalancer } from "../../../src/cli/workers/create_balancer.ts";
 import { kernelBalancer } from "../../../src/cli/workers/kernel_balancer.ts";
 import { openPortFilter, whyNoPortFilter } from "../../../src/cli/workers/port_filter.ts";
 import type { WorkerOrder } from "../../../src/cli/workers/worker_messages.ts";
@@ -6,8 +8,8 @@ import type { WorkerProcess } from "../../../src/cli/workers/worker_process.ts";
 import { testUnless } from "../../support/skip.ts";
 
 /** Sockets that share a port, by the names that the test gives them. */
-class SharedPort implements Disposable {
-  readonly #listeners = new Map<string, Deno.TcpListener>();
+class SharedPort implements AsyncDisposable {
+  readonly #listeners = new Map<string, { listener: Deno.TcpListener; accepting: Promise<void> }>();
   readonly #reached = new Set<string>();
   #accepted = 0;
   #wanted = Promise.withResolvers<void>();
@@ -16,12 +18,14 @@ class SharedPort implements Disposable {
   add(name: string): void {
     const listener = Deno.listen({ hostname: "127.0.0.1", port: this.port, reusePort: true });
     this.port = listener.addr.port;
-    this.#listeners.set(name, listener);
-    void this.#accept(name, listener);
+    this.#listeners.set(name, { listener, accepting: this.#accept(name, listener) });
   }
 
-  close(name: string): void {
-    this.#listeners.get(name)?.close();
+  async close(name: string): Promise<void> {
+    const { listener, accepting } = this.#listeners.get(name) ?? {};
+    listener?.close();
+    // The system keeps it while it waits for a connection.
+    await accepting;
     this.#listeners.delete(name);
   }
 
@@ -37,8 +41,8 @@ class SharedPort implements Disposable {
     return [...this.#reached].sort().join("");
   }
 
-  [Symbol.dispose](): void {
-    for (const name of [...this.#listeners.keys()]) this.close(name);
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const name of [...this.#listeners.keys()]) await this.close(name);
   }
 
   async #accept(name: string, listener: Deno.TcpListener): Promise<void> {
@@ -56,7 +60,7 @@ testUnless(
   whyNoPortFilter(),
   "a filter leaves out one of the sockets that share a port",
   async () => {
-    using shared = new SharedPort();
+    await using shared = new SharedPort();
     for (const name of "abc") shared.add(name);
     const filter = openPortFilter(shared.port);
     assertEquals(await shared.reached(), "abc");
@@ -67,7 +71,7 @@ testUnless(
     filter.leaveOut(2, 3);
     assertEquals(await shared.reached(), "ab");
 
-    shared.close("c");
+    await shared.close("c");
     assertEquals(await shared.reached(), "ab");
     shared.add("d");
     filter.leaveOutNone();
@@ -79,7 +83,7 @@ testUnless(
   whyNoPortFilter(),
   "the balancer knows the places of sockets after some were closed",
   async () => {
-    using shared = new SharedPort();
+    await using shared = new SharedPort();
     const orders: WorkerOrder[] = [];
     const worker = (name: string) => {
       shared.add(name);
@@ -101,7 +105,7 @@ testUnless(
     };
 
     assertEquals(await retire(a), "bcd");
-    shared.close("a");
+    await shared.close("a");
     balancer.remove(a);
     assertEquals(orders.pop(), { kind: "unfilter" });
     filter().leaveOutNone();
@@ -109,11 +113,39 @@ testUnless(
     assertEquals(await retire(d), "bc");
     assertEquals(await retire(b), "cd");
     // One that is killed leaves without an order.
-    shared.close("b");
+    await shared.close("b");
     balancer.remove(b);
     assertEquals(await retire(c), "d");
+    // One that has listened again is the last.
+    await shared.close("d");
+    shared.add("d");
+    balancer.add(d, shared.port);
+    assertEquals(await retire(d), "c");
   },
 );
+
+Deno.test("the kernel balances where it can, and is refused where it was asked for and cannot", () => {
+  const prepared = {
+    kind: "prepared",
+    host: "127.0.0.1",
+    port: 0,
+    unbalanced: "only that of Linux does",
+    stopDeadlineMs: 0,
+  } as const;
+  const isByKernel = (balancer: Balancer) => {
+    balancer.finish();
+    return balancer.listenOrder().reusePort;
+  };
+  assertEquals(isByKernel(createBalancer(null, prepared, () => {})), false);
+  const able = { ...prepared, unbalanced: null };
+  assertEquals(isByKernel(createBalancer(null, able, () => {})), true);
+  assertEquals(isByKernel(createBalancer("proxy", able, () => {})), false);
+  assertThrows(
+    () => createBalancer("kernel", prepared, () => {}),
+    Error,
+    "Cannot balance by the kernel: only that of Linux does (leave out --balancer)",
+  );
+});
 
 Deno.test("a port that another service has is not shared with it", () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0, reusePort: true });
