@@ -1,12 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { BillingOptions } from "../../src/billing/open_billing.ts";
-import {
-  providerOf,
-  type TestBilling,
-  testBilling,
-  type VendorName,
-  vendorNames,
-} from "./vendors.ts";
+import { type VendorName, vendorNames } from "./signing.ts";
+import { providerOf, type TestBilling, testBilling } from "./vendors.ts";
 
 /** A call as a vendor received it. */
 interface Received {

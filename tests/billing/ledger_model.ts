@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { KvLedger } from "../../src/billing/ledger/kv_ledger.ts";
 import type { Reservation } from "../../src/billing/ledger/credits_ledger.ts";
+import { ledgerKeys } from "../../src/billing/ledger/ledger_keys.ts";
 import type { LedgerEntry } from "../../src/billing/ledger/ledger_entry.ts";
 import type { KeyValue } from "../../src/kv/key_value.ts";
 import { StoreError } from "../../src/kv/store_error.ts";
@@ -37,11 +38,11 @@ export async function checkLedger({ store, operations, callers, seed }: LedgerCh
     const open: Reservation[] = [];
     for (let n = 0; left-- > 0; n++) {
       const account = accounts[Math.floor(next() * accounts.length)] ?? "ada";
-      await operate({ ledger, account, open, next, key: `${caller}:${n}`, answered });
+      await operate({ ledger, store, account, open, next, key: `${caller}:${n}`, answered });
     }
   }));
   for (const account of accounts) {
-    const entries = await allEntries(ledger, account);
+    const entries = await allEntries(ledger, store, account);
     const mine = answered.get(account) ?? new Map<string, Answered>();
     assertEquals(entries.length, mine.size, `${account}: an entry for each answer`);
     let [balance, seq] = [0, 0];
@@ -63,6 +64,7 @@ export async function checkLedger({ store, operations, callers, seed }: LedgerCh
 
 interface Step {
   readonly ledger: KvLedger;
+  readonly store: KeyValue;
   readonly account: string;
   readonly open: Reservation[];
   readonly next: () => number;
@@ -70,7 +72,8 @@ interface Step {
   readonly answered: ReadonlyMap<string, Map<string, Answered>>;
 }
 
-async function operate({ ledger, account, open, next, key, answered }: Step): Promise<void> {
+async function operate(step: Step): Promise<void> {
+  const { ledger, account, open, next, key, answered } = step;
   const amount = 1 + Math.floor(next() * 20);
   const note = (of: string, name: string, answer: Answered) => {
     const names = answered.get(of);
@@ -92,7 +95,7 @@ async function operate({ ledger, account, open, next, key, answered }: Step): Pr
     if (done.reservation === null) return;
     open.push(done.reservation);
     // The first try may have been done and not answered: its entry says what the balance was.
-    const balance = done.replayed ? await balanceAt(ledger, account, key) : done.balance;
+    const balance = done.replayed ? await balanceAt(step, account, key) : done.balance;
     note(account, `reserve ${key}`, { kind: "reserve", amount: -amount, balance });
   } else {
     open.shift();
@@ -103,7 +106,7 @@ async function operate({ ledger, account, open, next, key, answered }: Step): Pr
     );
     assert(done.ok);
     const { id, account } = held;
-    const balance = done.replayed ? await balanceAt(ledger, account, id, kind) : done.balance;
+    const balance = done.replayed ? await balanceAt(step, account, id, kind) : done.balance;
     const returned = kind === "commit" ? held.amount - used : held.amount;
     note(account, `${kind} ${id}`, { kind, amount: returned, balance });
   }
@@ -113,23 +116,27 @@ function nameOf({ kind, key, reservation }: LedgerEntry): string {
   return `${kind} ${key ?? reservation}`;
 }
 
-async function balanceAt(ledger: KvLedger, account: string, id: string, kind = "reserve") {
-  const entries = await allEntries(ledger, account);
+async function balanceAt({ ledger, store }: Step, account: string, id: string, kind = "reserve") {
+  const entries = await allEntries(ledger, store, account);
   const found = entries.filter((entry) => entry.reservation === id && entry.kind === kind);
   assertEquals(found.length, 1);
   return found[0]?.balance ?? NaN;
 }
 
-/** The oldest first. */
-export async function allEntries(ledger: KvLedger, account: string): Promise<LedgerEntry[]> {
+/** The oldest first; by their keys, since a list of the store in memory visits all records. */
+async function allEntries(ledger: KvLedger, store: KeyValue, account: string) {
+  const [last] = await untilAnswered(() => ledger.history(account, 1));
   const entries: LedgerEntry[] = [];
-  let before: number | undefined;
-  for (;;) {
-    const page = await untilAnswered(() => ledger.history(account, { count: 1_000, before }));
-    entries.push(...page);
-    if (page.length < 1_000) return entries.reverse();
-    before = page.at(-1)?.seq;
+  for (let seq = 0, end = last?.seq ?? 0; seq < end;) {
+    // Few at a time: over a store with faults a long read never succeeds.
+    const keys = Array.from(
+      { length: Math.min(50, end - seq) },
+      () => ledgerKeys.entry(account, ++seq),
+    );
+    const found = await untilAnswered(() => store.getMany(keys));
+    entries.push(...found.map(({ value }) => value as LedgerEntry));
   }
+  return entries;
 }
 
 /** What a careful caller does: repeats an operation with its key. */

@@ -1,4 +1,4 @@
-import type { Delivery, VendorName } from "./vendors.ts";
+import type { Delivery, VendorName } from "./signing.ts";
 
 /** The events of one payment, in the order in which a vendor sends them. */
 export interface PaymentSequence {

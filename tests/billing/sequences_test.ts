@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { randomOf } from "./ledger_model.ts";
 import { type PaymentSequence, sequences } from "./payments.ts";
-import { type Delivery, testBilling } from "./vendors.ts";
+import type { Delivery } from "./signing.ts";
+import { testBilling } from "./vendors.ts";
 
 for (const sequence of sequences) {
   const { name, vendor, deliveries, account, credits } = sequence;

@@ -9,14 +9,8 @@ import { polar } from "../../src/billing/providers/polar/polar.ts";
 import type { BillingProvider } from "../../src/billing/providers/billing_provider.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { sequences } from "./payments.ts";
-import {
-  providerOf,
-  secrets,
-  signed,
-  testBilling,
-  type VendorName,
-  vendorNames,
-} from "./vendors.ts";
+import { secrets, signed, type VendorName, vendorNames } from "./signing.ts";
+import { providerOf, testBilling } from "./vendors.ts";
 
 const now = 1_790_000_000_000;
 

@@ -1,4 +1,3 @@
-import { createHmac } from "node:crypto";
 import { openBilling } from "../../src/billing/open_billing.ts";
 import type { BillingOptions } from "../../src/billing/open_billing.ts";
 import type { BillingEvent } from "../../src/billing/billing_event.ts";
@@ -8,23 +7,12 @@ import { polar } from "../../src/billing/providers/polar/polar.ts";
 import { stripe } from "../../src/billing/providers/stripe/stripe_provider.ts";
 import type { BillingProvider } from "../../src/billing/providers/billing_provider.ts";
 import type { ProviderOptions } from "../../src/billing/providers/provider_options.ts";
+import { type Delivery, plans, secrets, signed, type VendorName } from "./signing.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
-
-/** The secrets that the vendors of the tests sign with. */
-export const secrets = {
-  stripe: "whsec_of_the_tests",
-  "lemon-squeezy": "a-secret-of-tests",
-  paddle: "pdl_ntfset_of_the_tests",
-  polar: "whsec_dGhlIHRlc3RzJyBzZWNyZXQ=",
-} as const;
-
-export type VendorName = keyof typeof secrets;
-
-export const vendorNames = Object.keys(secrets) as readonly VendorName[];
 
 /** A provider of each vendor, which reaches no network unless `fetch` does. */
 export function providerOf(name: VendorName, options: ProviderOptions = {}): BillingProvider {
@@ -42,44 +30,6 @@ export function providerOf(name: VendorName, options: ProviderOptions = {}): Bil
 }
 
 const unreachable: typeof fetch = () => Promise.reject(new TypeError("no network in tests"));
-
-/** Signs a body as the vendor documents it; `id` is that of Standard Webhooks. */
-export function signed(
-  name: VendorName,
-  body: string | Uint8Array,
-  { at = Date.now(), id = "msg_1", secret = secrets[name] as string } = {},
-): Record<string, string> {
-  const seconds = String(Math.floor(at / 1000));
-  const code = (prefix: string, key: string | Uint8Array = secret) =>
-    createHmac("sha256", key).update(prefix).update(body);
-  switch (name) {
-    case "stripe":
-      return { "stripe-signature": `t=${seconds},v1=${code(`${seconds}.`).digest("hex")}` };
-    case "lemon-squeezy":
-      return { "x-signature": code("").digest("hex") };
-    case "paddle":
-      return { "paddle-signature": `ts=${seconds};h1=${code(`${seconds}:`).digest("hex")}` };
-    case "polar":
-      return {
-        "webhook-id": id,
-        "webhook-timestamp": seconds,
-        "webhook-signature": `v1,${code(`${id}.${seconds}.`).digest("base64")}`,
-      };
-  }
-}
-
-/** An event to deliver; Polar's id is in a header. */
-export interface Delivery {
-  readonly body: unknown;
-  readonly id?: string;
-}
-
-export const plans = [
-  { key: "pro", priceId: "price_pro", credits: 100 },
-  { key: "pack", priceId: "price_pack", type: "one_time", credits: 50 },
-  { key: "pro-ls", priceId: "901", credits: 100 },
-  { key: "pack-ls", priceId: "902", type: "one_time", credits: 50 },
-] as const;
 
 export interface TestBilling {
   readonly billing: Awaited<ReturnType<typeof openBilling>>;

@@ -1,12 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { BillingOptions } from "../../src/billing/open_billing.ts";
-import {
-  type Delivery,
-  providerOf,
-  type TestBilling,
-  testBilling,
-  type VendorName,
-} from "./vendors.ts";
+import type { Delivery, VendorName } from "./signing.ts";
+import { providerOf, type TestBilling, testBilling } from "./vendors.ts";
 
 const created = 1_790_000_000;
 
