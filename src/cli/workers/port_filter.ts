@@ -28,7 +28,9 @@ export function openPortFilter(port: number): PortFilter {
 export function whyNoPortFilter(): string | null {
   if (Deno.build.os !== "linux") return "only that of Linux does";
   if (!canReusePorts()) return "Deno runs without --unstable-net";
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0, reusePort: true });
+  // Not written as the argument: Deno's types know `reusePort` only where its flag is set.
+  const address = { hostname: "127.0.0.1", port: 0, reusePort: true };
+  const listener = Deno.listen(address);
   try {
     openPortFilter(listener.addr.port).leaveOutNone();
     return null;
