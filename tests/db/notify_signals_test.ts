@@ -55,7 +55,7 @@ async function withWorld(url: string, work: (world: World) => Promise<void>): Pr
     next = Promise.withResolvers();
   });
   // The first hint says that it listens now.
-  await next.promise;
+  await inTime(next.promise);
   try {
     await work({ db, log, stranger, advance, hint: () => inTime(next.promise) });
   } finally {
