@@ -155,12 +155,13 @@ export interface MetricDialect {
  * cell is {@link QuickMetrics.inexact}, or the statement fails as `other`.
  */
 export interface QuickMetrics {
+  /** The text of a cell whose exact value another statement has to find. */
   readonly inexact: string;
   /** Whether the column has these forms. */
   serves(column: ColumnInfo): boolean;
-  /** {@link MetricDialect.sum} */
+  /** The sum, as {@link MetricDialect.sum} has it. */
   sum(column: ColumnInfo): Fragment;
-  /** {@link MetricDialect.average} */
+  /** The average, as {@link MetricDialect.average} has it. */
   average(column: ColumnInfo): Fragment;
 }
 
