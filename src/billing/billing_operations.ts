@@ -11,7 +11,7 @@ import type {
   CheckoutSession,
 } from "./providers/billing_provider.ts";
 import { pricesText, reservedMetadata } from "./providers/checkout_metadata.ts";
-import { invalidCheckout } from "./routes/checkout_body.ts";
+import { invalidCheckout } from "./invalid_checkout.ts";
 
 /** A checkout: of a plan by its key, or of prices. */
 export interface CheckoutRequest {

@@ -163,12 +163,12 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
   requireSecret(read, runtime);
   const store = await openKeyValueStore(kv, runtime);
   const kept = store.need("credits");
+  const buckets = new BucketStore(kept, runtime);
   const close = async () => {
     await buckets.close();
     if (typeof kv === "string") await store.close();
   };
-  const buckets = new BucketStore(kept, runtime);
-  const credits = Object.assign(new KvLedger(kept, runtime), { close });
+  const credits = new KvLedger(kept, runtime, close);
   const { provider, anyPrice, grantOnZeroAmount, onEvent, resolveAccount } = read;
   const { random, clock, observe } = runtime;
   const links = new AccountLinks(provider.name, kept);

@@ -43,6 +43,8 @@ startStripeMock.missing = async (): Promise<string | null> => {
     const { success } = await new Deno.Command("go", {
       args: ["install", module],
       env: { GOBIN: folder.path, GOFLAGS: "-modcacherw" },
+      // Without its module proxy Go waits for long.
+      signal: AbortSignal.timeout(180_000),
       stdout: "null",
       stderr: "null",
     }).output();

@@ -8,6 +8,7 @@ import { type AccountAudit, auditAccount, entriesBelow } from "./audit_account.t
 import type {
   CommitOptions,
   ConsumeOptions,
+  CreditsLedger,
   FoundGrant,
   HistoryPage,
   LedgerNote,
@@ -47,15 +48,21 @@ interface Posted<Result> {
 
 type Post<Result> = (posting: Posting, beside: readonly unknown[], now: number) => Posted<Result>;
 
-/** The credits ledger in a key-value store, which stays open. */
-export class KvLedger {
+/** The credits ledger in a key-value store. */
+export class KvLedger implements CreditsLedger {
   readonly #store: KeyValue;
   readonly #runtime: Pick<Runtime, "clock" | "random">;
   readonly #hot: HotKeys;
+  readonly #closeStore: () => Promise<void>;
 
-  /** Makes no call yet. */
-  constructor(store: KeyValue, runtime: Pick<Runtime, "clock" | "random">) {
+  /** Makes no call yet. `closeStore` is called at the end; unless it is given the store stays open. */
+  constructor(
+    store: KeyValue,
+    runtime: Pick<Runtime, "clock" | "random">,
+    closeStore: () => Promise<void> = () => Promise.resolve(),
+  ) {
     this.#store = store;
+    this.#closeStore = closeStore;
     this.#runtime = runtime;
     this.#hot = new HotKeys(store, { ...runtime, maxChanges });
   }
@@ -162,8 +169,8 @@ export class KvLedger {
       throw new Problem("not-found", "Cannot reverse this grant: there is none with this key");
     }
     const { account } = grant;
-    const [reversal, granted] = [own, grantKey].map((key) => ledgerKeys.operation(account, key));
-    if (reversal === undefined || granted === undefined) throw new Error("Two keys give two");
+    const reversal = ledgerKeys.operation(account, own);
+    const granted = ledgerKeys.operation(account, grantKey);
     return await this.#post(account, [reversal, granted], (posting, [record, grant]) => {
       const keyed = { key: own, record: asOperation(record) };
       const done = reverse(posting, given, keyed, asOperation(grant));
@@ -189,6 +196,10 @@ export class KvLedger {
       audits.push(await auditAccount(this.#store, value as AccountState));
     }
     return audits;
+  }
+
+  async close(): Promise<void> {
+    await this.#closeStore();
   }
 
   /**

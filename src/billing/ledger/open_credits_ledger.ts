@@ -59,10 +59,7 @@ export async function openCreditsLedger(options: CreditsLedgerOptions): Promise<
     place,
   );
   const store = await openKeyValueStore(kv, runtime);
-  const ledger = new KvLedger(store.need("credits"), runtime);
-  return Object.assign(ledger, {
-    async close() {
-      if (typeof kv === "string") await store.close();
-    },
+  return new KvLedger(store.need("credits"), runtime, async () => {
+    if (typeof kv === "string") await store.close();
   });
 }

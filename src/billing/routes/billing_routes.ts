@@ -9,7 +9,7 @@ import type { CreditsLedger } from "../ledger/credits_ledger.ts";
 import type { Webhook } from "../webhook/webhook.ts";
 import { parseCheckoutBody } from "./checkout_body.ts";
 import { readRequestBytes } from "./read_request_bytes.ts";
-import { requireReturnUrl } from "./return_urls.ts";
+import { requireReturnUrl } from "./require_return_url.ts";
 
 /** Finds a fact of a user for the billing routes; undefined for none. */
 export type UserResolver = (user: User, request: Request) => MaybePromise<string | undefined>;

@@ -1,5 +1,6 @@
 import { nearestName } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
+import { type CheckoutFault, invalidCheckout } from "../invalid_checkout.ts";
 import type { CheckoutItem, CheckoutMode } from "../providers/billing_provider.ts";
 
 /** The body of `POST /checkout`. */
@@ -13,15 +14,10 @@ export interface CheckoutBody {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-interface FieldFault {
-  readonly path: string;
-  readonly message: string;
-}
-
 /** Parses the body of a checkout. Throws a 400, or a 422 that names each wrong field. */
 export function parseCheckoutBody(bytes: Uint8Array): CheckoutBody {
   const fields = parseObject(bytes);
-  const faults: FieldFault[] = [];
+  const faults: CheckoutFault[] = [];
   const read = <T>(name: string, parse: (value: unknown) => T | null, must: string) => {
     const value = fields.get(name);
     if (value === undefined || value === null) return undefined;
@@ -49,16 +45,6 @@ export function parseCheckoutBody(bytes: Uint8Array): CheckoutBody {
   }
   if (faults.length > 0) throw invalidCheckout(faults);
   return body;
-}
-
-/** The 422 for a checkout that cannot be made. */
-export function invalidCheckout(errors: readonly FieldFault[]): Problem {
-  const [first] = errors;
-  return new Problem(
-    "validation-error",
-    `Cannot check out: ${first?.path} ${first?.message}`,
-    { details: { errors } },
-  );
 }
 
 const names: readonly string[] = [

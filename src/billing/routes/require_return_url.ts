@@ -1,4 +1,4 @@
-import { invalidCheckout } from "./checkout_body.ts";
+import { invalidCheckout } from "../invalid_checkout.ts";
 
 /**
  * Requires that a URL to return to has one of these origins: else a page of the provider that the
