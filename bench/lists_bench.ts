@@ -23,8 +23,14 @@ const turnMs = 2_000;
 const targets = { memory: 1.3, rows: 1.5 };
 
 console.log(`Deno ${Deno.version.deno}, ${navigator.hardwareConcurrency} cores`);
-await compareMemory();
-await compareRows();
+const folder = await Deno.makeTempDir();
+onSignal(() => Deno.removeSync(folder, { recursive: true }));
+try {
+  await compareMemory();
+  await compareRows();
+} finally {
+  await Deno.remove(folder, { recursive: true });
+}
 
 async function compareMemory(): Promise<void> {
   console.log(`\nResident memory after lists with different filters, over 32 connections:`);
@@ -89,9 +95,6 @@ function ownPath(list: number): string {
 
 async function compareRows(): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const folder = await Deno.makeTempDir();
-  stack.defer(() => Deno.remove(folder, { recursive: true }));
-  onSignal(() => Deno.removeSync(folder, { recursive: true }));
   const path = `${folder}/notes.db`;
   fillNotes(path, rows);
   const megabytes = Math.round((await Deno.stat(path)).size / 1e6);

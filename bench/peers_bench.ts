@@ -2,7 +2,8 @@
  * The service beside what people choose today, with the same 100,000 rows, one load, in turns:
  * `deno task bench:peers [seconds per turn] [turns]`. Needs Go and npm for the first run, which
  * installs the peers into a folder of its own. A peer that cannot be installed or started is left
- * out, with the reason. The ratios of medians are the result.
+ * out, and a turn in which a peer fails does not count; both print the reason. The ratios of medians
+ * are the result.
  */
 import { onSignal, residentMb } from "./attack/processes.ts";
 import { median } from "./figures.ts";
@@ -13,7 +14,7 @@ import { directus } from "./peers/directus.ts";
 import { jsonServer } from "./peers/json_server.ts";
 import { ours } from "./peers/ours.ts";
 import { type Peer, type PeerRequests, rowCount } from "./peers/peer.ts";
-import { pocketbase } from "./peers/pocketbase.ts";
+import { pocketbase, pocketbaseWithoutLog } from "./peers/pocketbase.ts";
 import { freePort, type PeerServer, startPeer } from "./peers/server.ts";
 import { supabaseLite } from "./peers/supabase_lite.ts";
 
@@ -48,17 +49,19 @@ fillNotes(notes, rowCount);
 
 const own = await start(ours);
 const running = [own];
-for (const peer of [pocketbase, directus, supabaseLite, jsonServer]) {
-  await start(peer).then((one) => running.push(one), (error) => showAbsence(peer, error));
+for (const peer of [pocketbase, pocketbaseWithoutLog, directus, supabaseLite, jsonServer]) {
+  await start(peer).then(
+    (one) => running.push(one),
+    (error) => console.log(`${peer.name} is left out: ${onOneLine(error)}`),
+  );
 }
 for (const [operation] of operations) {
   for (let turn = -1; turn < turns; turn++) {
     // The order changes with every turn, so that a drift of the machine meets all alike.
-    for (const one of turn % 2 === 0 ? [...running] : running.toReversed()) {
+    for (const one of turn % 2 === 0 ? running : running.toReversed()) {
       await measureOnce(one, operation, turn < 0 ? "warm up" : "count").catch((error) => {
         if (one === own) throw error;
-        running.splice(running.indexOf(one), 1);
-        showAbsence(one, error);
+        console.log(`${one.name}, ${operation}, a turn does not count: ${onOneLine(error)}`);
       });
     }
   }
@@ -72,7 +75,7 @@ printTable([
 ]);
 
 async function start(peer: Peer): Promise<Running> {
-  const data = `${work}/${peer.name.replaceAll(" ", "-")}`;
+  const data = `${work}/${peer.name.replaceAll(/\W+/g, "-")}`;
   await Deno.mkdir(data);
   const port = freePort();
   const prepared = await peer.prepare({ programs, data, notes, port });
@@ -96,15 +99,18 @@ async function measureOnce(
   if (purpose === "count") rates[operation].push(rate);
 }
 
-/** On one line: a message may have all that a command printed. */
-function showAbsence({ name }: { readonly name: string }, error: unknown): void {
-  console.log(`${name} is left out: ${String(error).replaceAll(/\s+/g, " ").slice(0, 400)}`);
+/** The beginning of a message, which may have all that a command printed. */
+function onOneLine(error: unknown): string {
+  return String(error).replaceAll(/\s+/g, " ").slice(0, 400);
 }
 
-async function cellsOf({ name, version, server, rates }: Running): Promise<readonly string[]> {
+async function cellsOf(
+  { name, version, requests, server, rates }: Running,
+): Promise<readonly string[]> {
   const figures = operations.map(([operation]) => {
     const rate = median(rates[operation]);
-    if (rate === 0) return "–";
+    if (requests[operation] === undefined) return "–";
+    if (rate === 0) return "failed";
     const ratio = (median(own.rates[operation]) / rate).toFixed(1);
     return `${rounded(rate)}/s` + (name === own.name ? "" : `, ours ${ratio} ×`);
   });

@@ -84,7 +84,7 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
     'there is no option "telemetryEndpoint"; known are db, resources, basePath, mountedAt, ' +
     "secret, kv, abuseProtection, idempotency, auth, middleware, cors, health, securityHeaders, " +
     "bodyLimit, bodyTimeoutMs, maxFields, maxAnswerBytes, queryTimeoutMs, changes, subscribe, env, " +
-    "runtime, port, host, onListen, stopDeadlineMs, drainMs",
+    "runtime, port, host, reusePort, onListen, stopDeadlineMs, drainMs",
   ],
   [
     "a middleware as auth",

@@ -11,7 +11,7 @@ import {
   type PreparedPeer,
   rankOf,
 } from "./peer.ts";
-import { post, startPeer } from "./server.ts";
+import { sendJson, startPeer } from "./server.ts";
 
 const version = "12.4.1";
 // Its isolated-vm 5 does not compile with Node 24.
@@ -55,8 +55,8 @@ async function install(folder: string): Promise<void> {
   const unfinished = `${folder}.unfinished`;
   if (await exists(unfinished)) await Deno.remove(unfinished, { recursive: true });
   await Deno.mkdir(unfinished, { recursive: true });
-  // A registry that is not up to date may lack the exact version of the pages for administrators, which
-  // take no part in the benchmark.
+  // Not every registry has the exact version of the pages for administrators, which take no part in
+  // the benchmark.
   const overrides = { "@directus/app": "^18.0.0" };
   await Deno.writeTextFile(`${unfinished}/package.json`, JSON.stringify({ overrides }));
   await npm(unfinished, ["install", "--ignore-scripts", `directus@${version}`, `node@${node}`]);
@@ -106,13 +106,13 @@ async function createCollection(
   await using _server = await startPeer(server, port);
   const origin = `http://127.0.0.1:${port}`;
   const headers = { authorization: `Bearer ${adminToken}` };
-  await post(`${origin}/collections`, collection, headers);
+  await sendJson("POST", `${origin}/collections`, collection, headers);
   const publicPolicy = `${origin}/access?filter[role][_null]=true&filter[user][_null]=true`;
   const { data: [{ policy }] } = await (await fetch(publicPolicy, { headers })).json();
   for (const action of ["read", "create"]) {
     const everything = { permissions: {}, validation: {}, fields: ["*"] };
     const permission = { policy, collection: collection.collection, action, ...everything };
-    await post(`${origin}/permissions`, permission, headers);
+    await sendJson("POST", `${origin}/permissions`, permission, headers);
   }
 }
 

@@ -1,59 +1,87 @@
 // @ts-types="../better_sqlite3.d.ts"
 import Database from "better-sqlite3";
 import { exists, runCommand } from "./install.ts";
-import { getRequests, keyOf, noteOf, type Peer, postRequests, rankOf } from "./peer.ts";
-import { post, startPeer } from "./server.ts";
+import {
+  getRequests,
+  keyOf,
+  noteOf,
+  type Peer,
+  type PeerPlace,
+  postRequests,
+  type PreparedPeer,
+  rankOf,
+} from "./peer.ts";
+import { sendJson, startPeer } from "./server.ts";
 
 const version = "v0.40.4";
 const path = "/api/collections/notes/records";
 const admin = { identity: "bench@example.org", password: "a password for the benchmark" };
 
-/** PocketBase, built with Go; its collection is public, and has no rules to check. */
+/** PocketBase as it comes, built with Go; its collection is public, without rules to check. */
 export const pocketbase: Peer = {
   name: "PocketBase",
-  async prepare({ programs, data, notes, port }) {
-    const folder = `${programs}/pocketbase-${version}`;
-    const program = `${folder}/base`;
-    if (!await exists(program)) {
-      const source = `github.com/pocketbase/pocketbase/examples/base@${version}`;
-      await runCommand(["go", "install", source], {
-        env: { GOBIN: folder, GOTOOLCHAIN: "auto" },
-      });
-    }
-    const { identity, password } = admin;
-    await runCommand([program, "superuser", "upsert", identity, password, "--dir", data]);
-    const command = [program, "serve", "--http", `127.0.0.1:${port}`, "--dir", data] as const;
-    await createCollection(command, port);
-    fill(`${data}/data.db`, notes);
-    return {
-      version,
-      command,
-      requests: {
-        get: getRequests((turn) => `${path}/${idOf(keyOf(turn))}`),
-        list: getRequests((turn) =>
-          `${path}?filter=(status='published'%26%26rank%3E${rankOf(turn)})` +
-          "&sort=rank,id&perPage=20&skipTotal=1"
-        ),
-        create: postRequests(path, (turn) => ({ ...noteOf(turn), version: 1 }), { status: 200 }),
-      },
-    };
-  },
+  prepare: (place) => prepare(place, {}),
 };
+
+/** The same, where it does not write each request into a database of its own. */
+export const pocketbaseWithoutLog: Peer = {
+  name: "PocketBase, no log",
+  prepare: (place) => prepare(place, { logs: { maxDays: 0 } }),
+};
+
+async function prepare(
+  { programs, data, notes, port }: PeerPlace,
+  settings: Readonly<Record<string, unknown>>,
+): Promise<PreparedPeer> {
+  const folder = `${programs}/pocketbase-${version}`;
+  const program = `${folder}/base`;
+  if (!await exists(program)) {
+    const source = `github.com/pocketbase/pocketbase/examples/base@${version}`;
+    await runCommand(["go", "install", source], {
+      env: { GOBIN: folder, GOTOOLCHAIN: "auto" },
+    });
+  }
+  // It writes its migrations beside this folder.
+  const files = `${data}/pb_data`;
+  const { identity, password } = admin;
+  await runCommand([program, "superuser", "upsert", identity, password, "--dir", files]);
+  const command = [program, "serve", "--http", `127.0.0.1:${port}`, "--dir", files] as const;
+  await setUp(command, port, settings);
+  fill(`${files}/data.db`, notes);
+  return {
+    version,
+    command,
+    requests: {
+      get: getRequests((turn) => `${path}/${idOf(keyOf(turn))}`),
+      list: getRequests((turn) =>
+        `${path}?filter=(status='published'%26%26rank%3E${rankOf(turn)})` +
+        "&sort=rank,id&perPage=20&skipTotal=1"
+      ),
+      create: postRequests(path, (turn) => ({ ...noteOf(turn), version: 1 }), { status: 200 }),
+    },
+  };
+}
 
 /** Ids have 15 characters. */
 function idOf(key: number): string {
   return `n${String(key).padStart(14, "0")}`;
 }
 
-async function createCollection(
+async function setUp(
   command: readonly [string, ...string[]],
   port: number,
+  settings: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   await using _server = await startPeer({ command }, port);
-  const url = `http://127.0.0.1:${port}/api/collections`;
+  const url = `http://127.0.0.1:${port}/api`;
   // An answer to a log-in has this member.
-  const { token } = await post(`${url}/_superusers/auth-with-password`, admin) as { token: string };
-  await post(url, collection, { authorization: token });
+  const { token } = await sendJson(
+    "POST",
+    `${url}/collections/_superusers/auth-with-password`,
+    admin,
+  ) as { token: string };
+  await sendJson("POST", `${url}/collections`, collection, { authorization: token });
+  await sendJson("PATCH", `${url}/settings`, settings, { authorization: token });
 }
 
 const everyone = "";

@@ -63,14 +63,15 @@ export function freePort(): number {
   return listener.addr.port;
 }
 
-/** Posts JSON to a server. Throws when the status is not that of success. */
-export async function post(
+/** Sends JSON to a server. Throws when the status is not that of success. */
+export async function sendJson(
+  method: "POST" | "PATCH",
   url: string,
   body: unknown,
   headers: Record<string, string> = {},
 ): Promise<unknown> {
   const response = await fetch(url, {
-    method: "POST",
+    method,
     headers: { "content-type": "application/json", ...headers },
     body: JSON.stringify(body),
   });
