@@ -13,6 +13,11 @@ import {
   describeBilling,
   isAboutBilling,
 } from "./observations/billing_observation.ts";
+import {
+  describeOutbox,
+  isAboutOutbox,
+  type OutboxObservation,
+} from "./observations/outbox_observation.ts";
 import type { Observation, Observer } from "./observation.ts";
 
 /** Where and how the console observer writes. */
@@ -90,6 +95,9 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   webhook_refused: "warning",
   webhook_claim_kept: "error",
   unattributed_money: "error",
+  search_outbox_missed: "error",
+  search_outbox_dead: "error",
+  search_outbox_failed: "error",
   account_event: "info",
   mail_printed: "warning",
   mail_failed: "error",
@@ -112,6 +120,7 @@ function toText(observation: Observation, worker: number | undefined): string {
 
 function describe(observation: Observation): string {
   if (isAboutBilling(observation)) return describeBilling(observation);
+  if (isAboutOutbox(observation)) return describeOutbox(observation);
   if (isAboutAccounts(observation)) return describeAccount(observation);
   // The function of a kind takes observations of that kind.
   const sentence = sentences[observation.kind] as ((one: Observation) => string) | undefined;
@@ -119,7 +128,7 @@ function describe(observation: Observation): string {
   return sentence === undefined ? inspect(observation) : sentence(observation);
 }
 
-type OtherKind = (AccountObservation | BillingObservation)["kind"];
+type OtherKind = (AccountObservation | BillingObservation | OutboxObservation)["kind"];
 type Sentences = {
   readonly [Kind in Exclude<Observation["kind"], OtherKind>]: (
     one: Extract<Observation, { readonly kind: Kind }>,

@@ -1,5 +1,6 @@
 import process from "node:process";
 import { isDeno } from "./host.ts";
+import { platformCron } from "./platform_cron.ts";
 import type { Observer } from "./observation.ts";
 import type { Clock, Random, Runtime } from "./runtime.ts";
 
@@ -8,7 +9,11 @@ import type { Clock, Random, Runtime } from "./runtime.ts";
  * process.
  */
 export function systemRuntime(observe: Observer): Runtime {
-  return { clock: systemClock, random: systemRandom, environment, observe };
+  const cron = platformCron();
+  return {
+    ...{ clock: systemClock, random: systemRandom, environment, observe },
+    ...(cron === null ? {} : { cron }),
+  };
 }
 
 /** The clock of the system, for runtimes outside tests. */

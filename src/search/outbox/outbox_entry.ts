@@ -161,7 +161,7 @@ export function finishEntry(entry: OutboxEntry, owner: string, now: number): Out
 export function failEntry(
   entry: OutboxEntry,
   owner: string,
-  { now, reason, schedule }: { now: number; reason: string; schedule: RetrySchedule },
+  { now, reason, schedule }: OutboxFailure,
 ): OutboxEntry {
   if (entry.lease?.owner !== owner) return entry;
   const attempts = entry.attempts + 1;
@@ -174,6 +174,24 @@ export function failEntry(
     notBefore: now + retryDelayMs(attempts, schedule),
     deadSince: isLast ? now : null,
   };
+}
+
+/** How an attempt failed. */
+export interface OutboxFailure {
+  readonly now: number;
+  readonly reason: string;
+  readonly schedule: RetrySchedule;
+}
+
+/** Ends the work of a drainer that could not begin: the entry waits, and no attempt is counted. */
+export function postponeEntry(
+  entry: OutboxEntry,
+  owner: string,
+  { now, reason, schedule }: OutboxFailure,
+): OutboxEntry {
+  if (entry.lease?.owner !== owner) return entry;
+  const notBefore = now + retryDelayMs(entry.attempts + 1, schedule);
+  return { ...entry, lease: null, failure: reason, notBefore };
 }
 
 /** Gives an entry back that its drainer has not worked on. */

@@ -66,6 +66,12 @@ export class OutboxStore {
     return value instanceof Uint8Array ? value : null;
   }
 
+  /** The entries of some documents; null where there is none. */
+  async entries(names: readonly DocumentName[]): Promise<readonly (OutboxEntry | null)[]> {
+    const found = await this.#store.getMany(names.map(outboxKeys.entry));
+    return found.map(({ value }) => asEntry(value));
+  }
+
   /** The first places of a kind, in the order of time. */
   async places(
     kind: OutboxPlace["kind"],
