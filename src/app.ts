@@ -33,6 +33,7 @@ import type { Runtime } from "./runtime/runtime.ts";
 import { claimWorker, type WorkerClaim } from "./runtime/worker_claim.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
+import { SearchIndexes } from "./search/search_indexes.ts";
 import type { RelationStep } from "./schema/relation.ts";
 import type { ColumnInfo } from "./schema/table_info.ts";
 import { requireFreePath } from "./service/auth_routes.ts";
@@ -174,8 +175,17 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     queryTimeoutMs: resolved.reads.queryTimeoutMs,
     runtime,
   });
+  const searchIndexes = new SearchIndexes(resolved.search, runtime);
   const indexed = new Set<ColumnInfo>();
-  const parts: ResourceParts = { resolved, guard, hubs, recordings, indexed, runtime };
+  const parts: ResourceParts = {
+    resolved,
+    guard,
+    hubs,
+    searchIndexes,
+    recordings,
+    indexed,
+    runtime,
+  };
   const resources = resolveResources(config, parts);
   const table = createRouteTable(resources);
   const authRoutes = [...authenticators, { routes: config.auth?.routes }]
@@ -184,6 +194,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources.flatMap(tablesInReach))) indexed.add(column);
   await hubs.open(resources);
+  searchIndexes.start();
   const databases = driversOf(config);
   const idempotency = idempotentAnswers(context, guard);
   await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));
@@ -194,6 +205,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     databases: [...databases],
     store: store.configured,
     isStoreDispensable: worksWithoutStore(table),
+    search: searchIndexes.check,
     clock: runtime.clock,
     isDraining: () => draining,
   });
@@ -222,6 +234,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     async close() {
       await Promise.all([
         hubs.close(),
+        searchIndexes.close(),
         guard.close(),
         ...authenticators.map((one) => one.close?.()),
       ]);

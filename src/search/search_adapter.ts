@@ -14,6 +14,8 @@ import type { SearchIndex, SearchTexts } from "./search_index.ts";
 export interface SearchAdapter {
   /** For messages: `memory`, `sqlite`, `postgres`, `opensearch`. */
   readonly kind: string;
+  /** The only columns that it indexes, by property name; null for all. */
+  readonly columns: ReadonlySet<string> | null;
   /**
    * The engine's part of one index. Connects to nothing; throws a plain Error for an index that it
    * cannot have.
@@ -61,8 +63,8 @@ export interface IndexBackend {
   keys(after: Key | null, most: number): Promise<readonly Key[]>;
   /** Where the index is in the database of its table; null where it is elsewhere. */
   readonly local: LocalIndex | null;
-  /** Which of these words the terms match, where that is more than equality: by their stems. */
-  readonly matchWords: WordMatcher | null;
+  /** Which words of a found text the query matches, for highlights. */
+  readonly matchWords: WordMatcher;
 }
 
 /** How changes are written to an index. */

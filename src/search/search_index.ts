@@ -2,6 +2,7 @@ import type { Connection, Driver } from "../db/driver.ts";
 import { fetchRows, type RowReader } from "../db/rows.ts";
 import { and, type Filter } from "../filter/filter.ts";
 import { chunksOf, type Key, keyId, keyOf, keysFilter } from "../plan/key.ts";
+import type { ReadPlan } from "../plan/plan.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 
 /** A field of a search index: a readable column whose words are found. */
@@ -35,26 +36,28 @@ export interface SearchedRow {
 
 /**
  * Reads the rows with these keys as they are now, for a search index: one result for each key, in
- * the same order. Within a transaction it gives the rows as that has written them.
+ * the same order. Within a transaction it gives the rows as that has written them, and `lock` keeps
+ * others from changing them until it ends.
  */
 export async function readSearchedRows(
   { table, fields, reader, undeleted }: SearchIndex,
   keys: readonly Key[],
   connection: Connection,
+  { lock = false }: { readonly lock?: boolean } = {},
 ): Promise<readonly SearchedRow[]> {
   const columns = [...new Set([...table.primaryKey, ...fields.map(({ column }) => column)])];
   const found = new Map<string, Row>();
   for (const some of chunksOf(keys, keysPerRead)) {
-    const where = and(keysFilter(some, table), undeleted);
-    const plan = {
+    const plan: ReadPlan = {
       kind: "read",
       table,
       columns,
-      where,
+      where: and(keysFilter(some, table), undeleted),
       order: [],
       after: null,
       limit: null,
-    } as const;
+      ...(lock ? { lock } : {}),
+    };
     for (const row of (await fetchRows(connection, plan, reader)).rows) {
       found.set(keyId(keyOf(row, table), table), row);
     }
