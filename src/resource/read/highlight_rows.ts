@@ -17,9 +17,11 @@ export type Highlights = Readonly<Record<string, Readonly<Record<string, readonl
 export async function highlightRows(
   rows: readonly Row[],
   query: SearchQuery,
-  { table }: Resource,
+  { table, fields: { readable } }: Resource,
   { index: { fields }, backend }: OpenIndex,
 ): Promise<Highlights> {
+  // They are named by the key, which then must not be shown.
+  if (!table.primaryKey.every((column) => readable.includes(column))) return {};
   const texts = rows.map((row) => textsOf(row, fields));
   const words = new Set(texts.flatMap((one) => one.flatMap(wordsOf)));
   const matching = await backend.matchWords([...words], query);
