@@ -5,3 +5,14 @@
  */
 export { memorySearch } from "../src/search/memory_search.ts";
 export { sqliteSearch, type SqliteSearchOptions } from "../src/search/sqlite/sqlite_search.ts";
+export type {
+  IndexBackend,
+  IndexChange,
+  LocalIndex,
+  SearchAdapter,
+  WordMatcher,
+  WriteOptions,
+} from "../src/search/search_adapter.ts";
+export type { FailedIndexing, IndexErrorHandler } from "../src/search/inline_indexer.ts";
+export type { SearchField, SearchIndex, SearchTexts } from "../src/search/search_index.ts";
+export type { SearchQuery, SearchTerm } from "../src/search/search_query.ts";

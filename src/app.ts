@@ -44,7 +44,7 @@ import { createHonoApp } from "./service/hono_app.ts";
 import type { AppEnv, Middleware } from "./service/middleware.ts";
 import { createResponder } from "./service/responder.ts";
 import { createServicePages, requireFreePages, type ServicePage } from "./service/service_pages.ts";
-import { resolveResources, type ResourceParts } from "./resolve_resources.ts";
+import { resolveResources } from "./resolve_resources.ts";
 
 /** The assembled app of a service, without a listener. */
 export interface App {
@@ -177,16 +177,8 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   });
   const searchIndexes = new SearchIndexes(resolved.search, runtime);
   const indexed = new Set<ColumnInfo>();
-  const parts: ResourceParts = {
-    resolved,
-    guard,
-    hubs,
-    searchIndexes,
-    recordings,
-    indexed,
-    runtime,
-  };
-  const resources = resolveResources(config, parts);
+  const shared = { resolved, guard, hubs, searchIndexes, recordings, indexed, runtime };
+  const resources = resolveResources(config, shared);
   const table = createRouteTable(resources);
   const authRoutes = [...authenticators, { routes: config.auth?.routes }]
     .flatMap(({ routes }) => routes ?? []);
@@ -232,16 +224,15 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
       await Promise.all([hubs.purge(), idempotency?.purge()]);
     },
     async close() {
-      await Promise.all([
-        hubs.close(),
-        searchIndexes.close(),
-        guard.close(),
-        ...authenticators.map((one) => one.close?.()),
-      ]);
-      await Promise.all([...databases, store].map((one) => one.close()));
+      await closeAll([hubs, searchIndexes, guard, ...authenticators]);
+      await closeAll([...databases, store]);
     },
     resources: resources.map(summarizeResource),
   };
+}
+
+async function closeAll(parts: readonly { close?(): unknown }[]): Promise<void> {
+  await Promise.all(parts.map((part) => part.close?.()));
 }
 
 interface RouteParts {

@@ -9,9 +9,9 @@ import type { SearchQuery } from "./search_query.ts";
 
 /** The tables of one index in a database, as the engine of the database has them. */
 export interface DocumentTable {
-  /** What the tables are made for: for anything else they are made anew. */
+  /** What the tables are made for: for anything else they are made again. */
   readonly shape: string;
-  /** The statements that make them anew, without documents. */
+  /** The statements that drop and make them, without documents. */
   readonly creation: readonly string[];
   /** Writes the changes of documents, each once. */
   write(changes: readonly IndexChange[], connection: Connection): Promise<void>;

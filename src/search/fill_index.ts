@@ -19,7 +19,7 @@ export interface FillProgress {
 }
 
 /**
- * Indexes every row of a table, page by page; writes go on meanwhile, and index their rows as ever.
+ * Indexes every row of a table, page by page; concurrent writes index their rows as ever.
  * Rejects with the signal's reason where that ends it.
  */
 export async function fillIndex(

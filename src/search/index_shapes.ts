@@ -5,7 +5,7 @@ import { rawSql, sql, toStatement } from "../sql/fragment.ts";
 export interface ShapedIndex {
   readonly name: string;
   readonly shape: string;
-  /** The statements that make its tables anew. */
+  /** The statements that drop and make its tables. */
   readonly creation: readonly string[];
 }
 

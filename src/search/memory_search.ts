@@ -7,7 +7,7 @@ import { wordsOf } from "./words.ts";
 
 /**
  * A search adapter in the memory of the process, for development and for small tables: finds
- * substrings of words, looks at every document, and is filled anew at each start. Writes of other
+ * substrings of words, looks at every document, and is filled at each start. Writes of other
  * processes do not reach it.
  *
  * @example

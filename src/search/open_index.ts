@@ -43,7 +43,7 @@ export class OpenIndex implements IndexedTable {
     this.versions = new SearchVersions(runtime.clock);
     this.#runtime = runtime;
     this.#isFilledAtStart = isFilledAtStart;
-    // Without a waiting search nobody looks at them.
+    // Without a waiting search nothing looks at them.
     for (const { promise } of [this.#prepared, this.#filled]) promise.catch(() => {});
   }
 
@@ -67,7 +67,7 @@ export class OpenIndex implements IndexedTable {
     return this.#prepared.promise;
   }
 
-  /** Indexes every row anew: for an index that has lost some. */
+  /** Indexes every row again: for an index that has lost some. */
   async refill(options: FillOptions): Promise<void> {
     await this.#prepared.promise;
     await fillIndex(this, options);
@@ -95,7 +95,7 @@ export class OpenIndex implements IndexedTable {
     const { index: { table, driver }, backend } = this;
     if (!this.isFilled) {
       const late = () => searchUnavailable("the rows are still being indexed");
-      await deadline(patienceMs, this.#runtime.clock, late).within(this.#filled.promise);
+      await deadline(maxWaitMs, this.#runtime.clock, late).within(this.#filled.promise);
     }
     if (backend.local !== null) return backend.local.matches(query);
     let keys;
@@ -132,7 +132,7 @@ export class OpenIndex implements IndexedTable {
 }
 
 /** How long a search waits for an index that is being filled. */
-const patienceMs = 2_000;
+const maxWaitMs = 2_000;
 const firstRetryMs = 1_000;
 const maxRetryMs = 60_000;
 

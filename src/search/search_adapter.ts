@@ -21,7 +21,7 @@ export interface SearchAdapter {
    * cannot have.
    */
   openIndex(index: SearchIndex, runtime: Runtime): IndexBackend;
-  /** Resolves where the engine answers, for `/readyz`; null where the database's own check tells. */
+  /** Resolves where the engine answers, for `/readyz`; null where the check of the database says that. */
   readonly check: (() => Promise<void>) | null;
   /** Closes what it opened itself. */
   close(): Promise<void>;

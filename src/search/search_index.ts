@@ -21,7 +21,7 @@ export interface SearchIndex {
   /** The database of the table, to read rows by outside of transactions. */
   readonly driver: Driver;
   readonly reader: RowReader;
-  /** The rows that it has: those that are not marked deleted, whoever may read them. */
+  /** The rows that it has: those that are not marked deleted, for any user. */
   readonly undeleted: Filter;
 }
 

@@ -73,7 +73,7 @@ function healthPages(options: ServicePagesOptions): readonly ServicePage[] {
     name: index === 0 ? "database" : `database ${index + 1}`,
   }));
   if (store !== null) checks.push(storeCheck(store, isStoreDispensable));
-  // Everything but search goes on without it.
+  // All other requests work without it.
   if (search !== null) checks.push({ name: "search", isDispensable: true, run: search });
   return [
     healthPage("/healthz", () => json(liveness())),

@@ -7,7 +7,7 @@ import { everyEngine } from "../support/engines.ts";
 import { hiddenMark, type Service, withService } from "../support/http.ts";
 import { testUnless } from "../support/skip.ts";
 
-/** Notes of owners, with a column that nobody may read and one that marks deleted rows. */
+/** Notes of owners, with a column that is hidden and one that marks deleted rows. */
 export const notes = table("notes", {
   id: integer().primaryKey(),
   ownerId: text().notNull().as("owner_id"),
@@ -45,7 +45,7 @@ export function testOnSearchEngines(
   }
 }
 
-/** The notes as most tests serve them: everybody reads their own, everything else is open. */
+/** The notes as most tests serve them: each user reads their own, and may write all. */
 export const servedNotes = (options: Record<string, unknown> = {}) => ({
   resources: [
     resource(notes, {

@@ -39,7 +39,7 @@ const namesElsewhere: ReadonlyMap<string, string> = new Map([
   ["offset", "cursor"],
 ]);
 
-/** What only a search takes: a list goes on by its cursor. */
+/** What only a search takes: a list continues by its cursor. */
 export const searchParameters: ReadonlySet<string> = new Set(["offset"]);
 
 const noParameters: ReadonlySet<string> = new Set();

@@ -145,7 +145,7 @@ export class FullTextTable implements DocumentTable {
   }
 }
 
-/** Counts the ways in which texts become words: an index that was made in another one is made anew. */
+/** Counts the ways in which texts become words: an index that was made in another one is made again. */
 const shapeVersion = 1;
 
 /** Each term is a phrase in quotes, so that nothing in it is an operator. */

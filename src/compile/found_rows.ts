@@ -15,7 +15,7 @@ const total = identifier("_total");
  * the join, because SQLite takes the tables of a CROSS JOIN in their order: it cannot know how few
  * they are.
  */
-export function compileSearch(
+export function compileFoundRows(
   { table, columns, where, matches, limit, offset }: SearchPlan,
   dialect: Dialect,
   check: Fragment | null,
