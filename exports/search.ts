@@ -14,5 +14,6 @@ export type {
   WriteOptions,
 } from "../src/search/search_adapter.ts";
 export type { FailedIndexing, IndexErrorHandler } from "../src/search/inline_indexer.ts";
-export type { SearchField, SearchIndex, SearchTexts } from "../src/search/search_index.ts";
+export type { IndexDescription, SearchField, SearchTexts } from "../src/search/search_index.ts";
+export type { Key } from "../src/plan/key.ts";
 export type { SearchQuery, SearchTerm } from "../src/search/search_query.ts";

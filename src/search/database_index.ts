@@ -1,10 +1,12 @@
 import type { Connection } from "../db/driver.ts";
-import { type Key, keyOf } from "../plan/key.ts";
-import { type Fragment, join, rawSql, sql, toStatement } from "../sql/fragment.ts";
+import type { Key } from "../plan/key.ts";
+import type { ColumnInfo } from "../schema/table_info.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import { type Fragment, join, rawSql, sql, type SqlValue, toStatement } from "../sql/fragment.ts";
 import { matchKey, matchRank } from "../sql/match_names.ts";
 import { noteFilled, prepareShape } from "./index_shapes.ts";
 import type { IndexBackend, IndexChange, LocalIndex, WordMatcher } from "./search_adapter.ts";
-import type { SearchIndex } from "./search_index.ts";
+import type { IndexDescription } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
 
 /** The tables of one index in a database, as the engine of the database has them. */
@@ -32,11 +34,11 @@ export interface DatabaseIndexParts {
 export class DatabaseIndex implements IndexBackend {
   readonly local: LocalIndex;
   readonly matchWords: WordMatcher;
-  readonly #index: SearchIndex;
+  readonly #index: IndexDescription;
   readonly #name: string;
   readonly #documents: DocumentTable;
 
-  constructor(index: SearchIndex, { name, documents, matchWords }: DatabaseIndexParts) {
+  constructor(index: IndexDescription, { name, documents, matchWords }: DatabaseIndexParts) {
     this.#index = index;
     this.#name = name;
     this.#documents = documents;
@@ -74,8 +76,15 @@ export class DatabaseIndex implements IndexBackend {
   }
 
   async #keysOf(select: Fragment): Promise<readonly Key[]> {
-    const { table, driver, reader } = this.#index;
-    const { rows } = await driver.query(toStatement(select, driver.dialect.placeholder));
-    return reader.toRows(rows, table.primaryKey).map((row) => keyOf(row, table));
+    const { table: { primaryKey }, driver } = this.#index;
+    const { placeholder } = driver.dialect;
+    const { rows } = await driver.query(toStatement(select, placeholder));
+    return rows.map((row) =>
+      primaryKey.map((column, position) => decoded(row[position] ?? null, column, driver.dialect))
+    );
   }
+}
+
+function decoded(value: SqlValue, column: ColumnInfo, dialect: Dialect): unknown {
+  return value === null ? null : dialect.decode(value, column, () => {});
 }

@@ -1,7 +1,7 @@
 import { type Key, keyId } from "../plan/key.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { IndexBackend, IndexChange, SearchAdapter } from "./search_adapter.ts";
-import type { SearchIndex } from "./search_index.ts";
+import type { IndexDescription } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
 import { wordsOf } from "./words.ts";
 
@@ -54,7 +54,7 @@ class MemoryIndex implements IndexBackend {
   /** The versions of removed documents, the oldest first: an older change may arrive later. */
   readonly #removed = new Map<string, number>();
 
-  constructor({ table, fields }: SearchIndex) {
+  constructor({ table, fields }: IndexDescription) {
     this.#table = table;
     this.#weights = fields.map(({ weight }) => weight);
   }

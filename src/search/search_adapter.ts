@@ -4,7 +4,7 @@ import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Fragment } from "../sql/fragment.ts";
 import type { SearchQuery } from "./search_query.ts";
-import type { SearchIndex, SearchTexts } from "./search_index.ts";
+import type { IndexDescription, SearchTexts } from "./search_index.ts";
 
 /**
  * The interface of every search engine. It finds the keys of rows by words, and nothing that it
@@ -20,7 +20,7 @@ export interface SearchAdapter {
    * The engine's part of one index. Connects to nothing; throws a plain Error for an index that it
    * cannot have.
    */
-  openIndex(index: SearchIndex, runtime: Runtime): IndexBackend;
+  openIndex(index: IndexDescription, runtime: Runtime): IndexBackend;
   /** Resolves where the engine answers, for `/readyz`; null where the check of the database says that. */
   readonly check: (() => Promise<void>) | null;
   /** Closes what it opened itself. */
@@ -29,6 +29,7 @@ export interface SearchAdapter {
 
 /** The change of one document in an index. */
 export interface IndexChange {
+  /** The key of its row. */
   readonly key: Key;
   /** Null removes the document, if there is one. */
   readonly texts: SearchTexts | null;
@@ -69,6 +70,7 @@ export interface IndexBackend {
 
 /** How changes are written to an index. */
 export interface WriteOptions {
+  /** Whether a search that follows must find them. */
   readonly isAwaited: boolean;
 }
 

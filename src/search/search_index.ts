@@ -7,19 +7,26 @@ import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 
 /** A field of a search index: a readable column whose words are found. */
 export interface SearchField {
+  /** The column. */
   readonly column: ColumnInfo;
   /** How much a match in it counts, beside those in the others; 1 unless set. */
   readonly weight: number;
 }
 
-/** A search index of one table: which rows it has, and which of their texts. */
-export interface SearchIndex {
+/** The description of a search index of one table, for the engine that keeps it. */
+export interface IndexDescription {
+  /** Its name, which no other index of the engine has. */
   readonly name: string;
+  /** The table of its rows. */
   readonly table: TableInfo;
   /** Never empty, in the order of the table. None is hidden: what it holds may be guessed by words. */
   readonly fields: readonly SearchField[];
   /** The database of the table, to read rows by outside of transactions. */
   readonly driver: Driver;
+}
+
+/** A search index of one table: which rows it has, and which of their texts. */
+export interface SearchIndex extends IndexDescription {
   readonly reader: RowReader;
   /** The rows that it has: those that are not marked deleted, for any user. */
   readonly undeleted: Filter;

@@ -1,7 +1,11 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { all, createApp, integer, openDatabase, resource, table, text } from "../../mod.ts";
-import { memorySearch, sqliteSearch } from "../../exports/search.ts";
-import type { IndexBackend, SearchAdapter } from "../../src/search/search_adapter.ts";
+import {
+  type IndexBackend,
+  memorySearch,
+  type SearchAdapter,
+  sqliteSearch,
+} from "../../exports/search.ts";
 import { insertRows, withService } from "../support/http.ts";
 import { everyEngine } from "../support/engines.ts";
 import {

@@ -1,7 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { all, eq, integer, resource, table, text, timestamp, type User } from "../../mod.ts";
-import { memorySearch, sqliteSearch } from "../../exports/search.ts";
-import type { SearchAdapter } from "../../src/search/search_adapter.ts";
+import { memorySearch, type SearchAdapter, sqliteSearch } from "../../exports/search.ts";
 import type { Engine } from "../support/engines.ts";
 import { everyEngine } from "../support/engines.ts";
 import { hiddenMark, type Service, withService } from "../support/http.ts";

@@ -1,7 +1,7 @@
 import type { Connection } from "../../db/driver.ts";
 import type { Key } from "../../plan/key.ts";
 import type { DocumentTable } from "../database_index.ts";
-import type { SearchIndex } from "../search_index.ts";
+import type { IndexDescription } from "../search_index.ts";
 import type { IndexChange } from "../search_adapter.ts";
 import type { SearchQuery } from "../search_query.ts";
 import { wordsOf } from "../words.ts";
@@ -22,7 +22,7 @@ import { matchKey, matchRank } from "../../sql/match_names.ts";
  * rows.
  */
 export class FullTextTable implements DocumentTable {
-  readonly #index: SearchIndex;
+  readonly #index: IndexDescription;
   readonly #name: string;
   readonly #fields: readonly string[];
   readonly #keys: readonly string[];
@@ -30,7 +30,7 @@ export class FullTextTable implements DocumentTable {
   readonly #isNumbered: boolean;
 
   /** `name` is that of the FTS5 table. */
-  constructor(index: SearchIndex, name: string) {
+  constructor(index: IndexDescription, name: string) {
     this.#index = index;
     this.#name = name;
     this.#fields = index.fields.map((_field, position) => `f${position}`);

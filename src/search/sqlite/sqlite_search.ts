@@ -2,7 +2,7 @@ import { type Described, group, listOf } from "../../options/option.ts";
 import { textLike } from "../../options/option_kinds.ts";
 import { DatabaseIndex } from "../database_index.ts";
 import type { IndexBackend, SearchAdapter } from "../search_adapter.ts";
-import type { SearchIndex } from "../search_index.ts";
+import type { IndexDescription } from "../search_index.ts";
 import { wordsAsWritten } from "../search_query.ts";
 import { FullTextTable } from "./full_text_table.ts";
 
@@ -47,7 +47,7 @@ export function sqliteSearch(options: SqliteSearchOptions = {}): SearchAdapter {
   };
 }
 
-function openIndex(index: SearchIndex, tablePrefix: string): IndexBackend {
+function openIndex(index: IndexDescription, tablePrefix: string): IndexBackend {
   if (index.driver.dialect.engine !== "sqlite") {
     throw new Error(
       `Cannot serve "${index.table.name}": sqliteSearch() indexes tables of SQLite, and this one is ` +
