@@ -12,7 +12,7 @@ export interface Indexer {
   readonly joinsTransaction: boolean;
   /**
    * In the transaction of a write, once all rows are written and all hooks have run, right before
-   * the commit. Gives what must be told how the transaction ended. Again for each try where the
+   * the commit. Gives what is to be called once the transaction has ended. Again for each try where the
    * database makes a transaction be tried again.
    */
   beforeCommit(keys: readonly Key[], connection: Connection): MaybePromise<PendingIndexing>;

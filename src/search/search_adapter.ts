@@ -4,7 +4,7 @@ import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Fragment } from "../sql/fragment.ts";
 import type { SearchQuery } from "./search_query.ts";
-import type { SearchIndex, SearchTexts } from "./search_index.ts";
+import type { IndexDescription, SearchTexts } from "./search_index.ts";
 
 /**
  * The interface of every search engine. It finds the keys of rows by words, and nothing that it
@@ -14,12 +14,14 @@ import type { SearchIndex, SearchTexts } from "./search_index.ts";
 export interface SearchAdapter {
   /** For messages: `memory`, `sqlite`, `postgres`, `opensearch`. */
   readonly kind: string;
+  /** The only columns that it indexes, by property name; null for all. */
+  readonly columns: ReadonlySet<string> | null;
   /**
    * The engine's part of one index. Connects to nothing; throws a plain Error for an index that it
    * cannot have.
    */
-  openIndex(index: SearchIndex, runtime: Runtime): IndexBackend;
-  /** Resolves where the engine answers, for `/readyz`; null where the database's own check tells. */
+  openIndex(index: IndexDescription, runtime: Runtime): IndexBackend;
+  /** Resolves where the engine answers, for `/readyz`; null where the check of the database says that. */
   readonly check: (() => Promise<void>) | null;
   /** Closes what it opened itself. */
   close(): Promise<void>;
@@ -27,6 +29,7 @@ export interface SearchAdapter {
 
 /** The change of one document in an index. */
 export interface IndexChange {
+  /** The key of its row. */
   readonly key: Key;
   /** Null removes the document, if there is one. */
   readonly texts: SearchTexts | null;
@@ -61,12 +64,13 @@ export interface IndexBackend {
   keys(after: Key | null, most: number): Promise<readonly Key[]>;
   /** Where the index is in the database of its table; null where it is elsewhere. */
   readonly local: LocalIndex | null;
-  /** Which of these words the terms match, where that is more than equality: by their stems. */
-  readonly matchWords: WordMatcher | null;
+  /** Which words of a found text the query matches, for highlights. */
+  readonly matchWords: WordMatcher;
 }
 
 /** How changes are written to an index. */
 export interface WriteOptions {
+  /** Whether a search that follows must find them. */
   readonly isAwaited: boolean;
 }
 

@@ -2,25 +2,33 @@ import type { Connection, Driver } from "../db/driver.ts";
 import { fetchRows, type RowReader } from "../db/rows.ts";
 import { and, type Filter } from "../filter/filter.ts";
 import { chunksOf, type Key, keyId, keyOf, keysFilter } from "../plan/key.ts";
+import type { ReadPlan } from "../plan/plan.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 
 /** A field of a search index: a readable column whose words are found. */
 export interface SearchField {
+  /** The column. */
   readonly column: ColumnInfo;
   /** How much a match in it counts, beside those in the others; 1 unless set. */
   readonly weight: number;
 }
 
-/** A search index of one table: which rows it has, and which of their texts. */
-export interface SearchIndex {
+/** The description of a search index of one table, for the engine that keeps it. */
+export interface IndexDescription {
+  /** Its name, which no other index of the engine has. */
   readonly name: string;
+  /** The table of its rows. */
   readonly table: TableInfo;
   /** Never empty, in the order of the table. None is hidden: what it holds may be guessed by words. */
   readonly fields: readonly SearchField[];
   /** The database of the table, to read rows by outside of transactions. */
   readonly driver: Driver;
+}
+
+/** A search index of one table: which rows it has, and which of their texts. */
+export interface SearchIndex extends IndexDescription {
   readonly reader: RowReader;
-  /** The rows that it has: those that are not marked deleted, whoever may read them. */
+  /** The rows that it has: those that are not marked deleted, for any user. */
   readonly undeleted: Filter;
 }
 
@@ -35,26 +43,28 @@ export interface SearchedRow {
 
 /**
  * Reads the rows with these keys as they are now, for a search index: one result for each key, in
- * the same order. Within a transaction it gives the rows as that has written them.
+ * the same order. Within a transaction it gives the rows as that has written them, and `lock` keeps
+ * others from changing them until it ends.
  */
 export async function readSearchedRows(
   { table, fields, reader, undeleted }: SearchIndex,
   keys: readonly Key[],
   connection: Connection,
+  { lock = false }: { readonly lock?: boolean } = {},
 ): Promise<readonly SearchedRow[]> {
   const columns = [...new Set([...table.primaryKey, ...fields.map(({ column }) => column)])];
   const found = new Map<string, Row>();
   for (const some of chunksOf(keys, keysPerRead)) {
-    const where = and(keysFilter(some, table), undeleted);
-    const plan = {
+    const plan: ReadPlan = {
       kind: "read",
       table,
       columns,
-      where,
+      where: and(keysFilter(some, table), undeleted),
       order: [],
       after: null,
       limit: null,
-    } as const;
+      ...(lock ? { lock } : {}),
+    };
     for (const row of (await fetchRows(connection, plan, reader)).rows) {
       found.set(keyId(keyOf(row, table), table), row);
     }

@@ -3,7 +3,7 @@ import type { Clock } from "../runtime/runtime.ts";
 /**
  * Draws the versions of index changes, which grow with time, in one process strictly. Drawn before
  * the row is read, the greatest version of a document belongs to a state that no write is newer
- * than: whoever wrote the row last has drawn its version after the commit, and whoever drew a later
+ * than: the last writer of the row has drawn its version after the commit, and the one that drew a later
  * one has read the row after that. Between processes this holds as far as their clocks agree; what
  * a sweep finds is repaired with a version of its own.
  */
