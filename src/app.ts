@@ -33,6 +33,8 @@ import type { Runtime } from "./runtime/runtime.ts";
 import { claimWorker, type WorkerClaim } from "./runtime/worker_claim.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
+import { AppOutbox } from "./search/outbox/app_outbox.ts";
+import type { SearchOutbox } from "./search/outbox/search_outbox.ts";
 import { SearchIndexes } from "./search/search_indexes.ts";
 import type { RelationStep } from "./schema/relation.ts";
 import type { ColumnInfo } from "./schema/table_info.ts";
@@ -66,12 +68,14 @@ export interface App {
   warmUp(): void;
   /**
    * Does once what a process does on timers: deletes recorded changes that are too old, and expired
-   * answers of the idempotency table. For a cron of hosts that stop idle processes. Rejects where
+   * answers of the idempotency table, and drains the search outbox. For a cron of hosts that stop idle processes. Rejects where
    * the database does.
    */
   upkeep(): Promise<void>;
   /** Closes the databases and the key-value store. */
   close(): Promise<void>;
+  /** The search outbox; null without `kv`, and without a resource that has `search.outbox`. */
+  readonly searchOutbox: SearchOutbox | null;
   /** What is served, for banners and descriptions. */
   readonly resources: readonly ResourceSummary[];
 }
@@ -175,7 +179,11 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     queryTimeoutMs: resolved.reads.queryTimeoutMs,
     runtime,
   });
-  const searchIndexes = new SearchIndexes(resolved.search, runtime);
+  const { configured } = store;
+  const outbox = configured === null
+    ? null
+    : new AppOutbox({ store: configured, options: resolved.searchOutbox, runtime });
+  const searchIndexes = new SearchIndexes(resolved.search, outbox, runtime);
   const indexed = new Set<ColumnInfo>();
   const shared = { resolved, guard, hubs, searchIndexes, recordings, indexed, runtime };
   const resources = resolveResources(config, shared);
@@ -221,13 +229,14 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
       for (const { threads } of databases) void threads?.start();
     },
     async upkeep() {
-      await Promise.all([hubs.purge(), idempotency?.purge()]);
+      await Promise.all([hubs.purge(), idempotency?.purge(), outbox?.tick()]);
     },
     async close() {
       await closeAll([hubs, searchIndexes, guard, ...authenticators]);
       await closeAll([...databases, store]);
     },
     resources: resources.map(summarizeResource),
+    searchOutbox: outbox?.outbox ?? null,
   };
 }
 

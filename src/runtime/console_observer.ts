@@ -101,7 +101,6 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   webhook_claim_kept: "error",
   unattributed_money: "error",
   search_outbox_missed: "error",
-  search_outbox_dead: "error",
   search_outbox_failed: "error",
   account_event: "info",
   mail_printed: "warning",

@@ -6,12 +6,10 @@ export type OutboxObservation =
     readonly count: number;
     readonly error: unknown;
   }
-  | { readonly kind: "search_outbox_dead"; readonly count: number }
   | { readonly kind: "search_outbox_failed"; readonly error: unknown };
 
 const kinds: ReadonlySet<string> = new Set<OutboxObservation["kind"]>([
   "search_outbox_missed",
-  "search_outbox_dead",
   "search_outbox_failed",
 ]);
 
@@ -28,9 +26,6 @@ export function describeOutbox(observation: OutboxObservation): string {
     case "search_outbox_missed":
       return `the store did not take ${observation.count} changes of the search index ` +
         `"${observation.index}": they are in memory until it does`;
-    case "search_outbox_dead":
-      return `${observation.count} entries of the search outbox failed too often: they wait for ` +
-        "a replay, or for the next write of their rows";
     case "search_outbox_failed":
       return "the search outbox was not drained";
   }

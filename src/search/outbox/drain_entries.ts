@@ -1,12 +1,8 @@
-import { DatabaseError } from "../../db/database_error.ts";
-import { StoreError } from "../../kv/store_error.ts";
-import { chunksOf, type Key, parseKey } from "../../plan/key.ts";
+import { chunksOf, parseKey } from "../../plan/key.ts";
 import { bytesToHex } from "../../protocol/byte_text.ts";
-import { deadline } from "../../runtime/deadline.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import type { Row, TableInfo } from "../../schema/table_info.ts";
-import type { IndexBackend, IndexChange } from "../search_adapter.ts";
-import { readSearchedRows, type SearchIndex, textsOf } from "../search_index.ts";
+import type { ReportFailure } from "../inline_indexer.ts";
+import type { OpenIndex } from "../open_index.ts";
 import {
   failEntry,
   finishEntry,
@@ -17,11 +13,13 @@ import {
 } from "./outbox_entry.ts";
 import type { OutboxStore } from "./outbox_store.ts";
 import type { RetrySchedule } from "./retry_schedule.ts";
+import { type OutboxFault, type VersionedEntry, writeEntries } from "./write_entries.ts";
 
 /** An index that the outbox feeds. */
 export interface OutboxIndex {
-  readonly index: SearchIndex;
-  readonly backend: IndexBackend;
+  readonly open: Pick<OpenIndex, "index" | "backend" | "versions" | "isPrepared">;
+  /** Receives what failed too often. */
+  readonly report: ReportFailure;
 }
 
 /** What {@link drainEntries} works with. */
@@ -59,13 +57,14 @@ export async function drainEntries(parts: DrainParts, limits: DrainLimits): Prom
   if (taken.length === 0) return { done: 0, failed: 0, dead: 0 };
   // After the leases, before the rows are read: of two drainers, of which one has lost its lease,
   // the later version belongs to the later read, or to an entry that has changed since.
-  const first = await records.reserveVersions(taken.length);
+  const first = await reserveVersions(taken.length, parts);
   const versioned = taken.map((entry, nth) => ({ entry, version: first + nth }));
   const groups = [...Map.groupBy(versioned, ({ entry }) => entry.index)];
   const outcomes = await Promise.all(groups.map(async ([name, some]) => {
     const found = indexes.get(name);
-    if (found === undefined) return some.map(({ entry }) => failure(entry, `no index "${name}"`));
-    return await writeGroup(some, found, parts);
+    if (found !== undefined) return await writeGroup(some, found, parts);
+    const fault = { kind: "unwritten", reason: `there is no index "${name}"` } as const;
+    return some.map(({ entry }) => ({ entry, fault }));
   }));
   const ended = await Promise.all(
     outcomes.flat().map(async ({ entry, fault }) => {
@@ -73,21 +72,20 @@ export async function drainEntries(parts: DrainParts, limits: DrainLimits): Prom
         if (current === null) return null;
         return endWork(current, { owner, fault, now: runtime.clock.now(), schedule: limits });
       });
-      return { fault, isDead: left !== null && left.deadSince !== null };
+      return { fault, left };
     }),
   );
+  const dead = ended.flatMap(({ left }) => left === null || left.deadSince === null ? [] : [left]);
+  await Promise.all(dead.map((entry) => reportDead(entry, indexes.get(entry.index))));
   return {
     done: ended.filter(({ fault }) => fault === null).length,
     failed: ended.filter(({ fault }) => fault !== null).length,
-    dead: ended.filter(({ isDead }) => isDead).length,
+    dead: dead.length,
   };
 }
 
 /** How long a drainer may work on what it has taken. */
 const leaseMs = 120_000;
-
-/** How long one write to an index may take: it ends before its lease does. */
-const writeMs = 30_000;
 
 /** From the n-th attempt on a document is written alone: a single one may be at fault. */
 const soloAttempts = 5;
@@ -95,23 +93,16 @@ const soloAttempts = 5;
 /** So many documents are written alone at a time. */
 const soloWrites = 10;
 
-type Fault =
-  /** The row could not be read, which says nothing about the document. */
-  | { readonly kind: "unread"; readonly reason: string }
-  | { readonly kind: "unwritten"; readonly reason: string }
-  /** The lease was about to end. */
-  | { readonly kind: "late" };
-
 interface Outcome {
   readonly entry: OutboxEntry;
   /** Null where the document is written. */
-  readonly fault: Fault | null;
+  readonly fault: OutboxFault | null;
 }
 
 /** The end of a drainer's work on an entry. */
 interface WorkEnd {
   readonly owner: string;
-  readonly fault: Fault | null;
+  readonly fault: OutboxFault | null;
   readonly now: number;
   readonly schedule: RetrySchedule;
 }
@@ -131,9 +122,27 @@ function endWork(
   }
 }
 
-interface VersionedEntry {
-  readonly entry: OutboxEntry;
-  readonly version: number;
+/** Greater than those that this process has drawn for the same indexes in another way. */
+async function reserveVersions(
+  count: number,
+  { records, indexes }: DrainParts,
+): Promise<number> {
+  const drawn = [...indexes.values()].map(({ open }) => open.versions);
+  const first = await records.reserveVersions(
+    count,
+    Math.max(0, ...drawn.map((versions) => versions.next())),
+  );
+  for (const versions of drawn) versions.raise(first + count - 1);
+  return first;
+}
+
+async function reportDead(
+  { failure, docId, attempts }: OutboxEntry,
+  found: OutboxIndex | undefined,
+): Promise<void> {
+  const key = found === undefined ? null : parseKey(docId, found.open.index.table);
+  if (found === undefined || key === null) return;
+  await found.report(new Error(`${failure} (${attempts} attempts)`), [key]);
 }
 
 async function takeDue(
@@ -157,95 +166,18 @@ async function takeDue(
 
 async function writeGroup(
   some: readonly VersionedEntry[],
-  target: OutboxIndex,
-  parts: DrainParts,
-): Promise<readonly Outcome[]> {
-  const isSolo = ({ entry }: VersionedEntry) => entry.attempts >= soloAttempts;
-  const together = some.filter((one) => !isSolo(one));
-  const alone = some.filter(isSolo);
-  const outcomes = [...await writeEntries(together, target, parts)];
-  for (const next of chunksOf(alone, soloWrites)) {
-    const each = await Promise.all(next.map((one) => writeEntries([one], target, parts)));
-    outcomes.push(...each.flat());
-  }
-  return outcomes;
-}
-
-/** Reads and writes some entries, which fail together. */
-async function writeEntries(
-  some: readonly VersionedEntry[],
-  target: OutboxIndex,
+  { open }: OutboxIndex,
   { records, runtime: { clock } }: DrainParts,
 ): Promise<readonly Outcome[]> {
-  if (some.length === 0) return [];
-  const outcomeOf = (fault: Fault | null) => some.map(({ entry }) => ({ entry, fault }));
-  let changes: readonly IndexChange[];
-  try {
-    changes = await readChanges(some, target, records);
-  } catch (error) {
-    const kind = isOutage(error) ? "unread" : "unwritten";
-    return outcomeOf({ kind, reason: reasonOf(error) });
+  const write = async (those: readonly VersionedEntry[]): Promise<readonly Outcome[]> => {
+    const fault = await writeEntries(those, { open, records, clock });
+    return those.map(({ entry }) => ({ entry, fault }));
+  };
+  const isSolo = ({ entry }: VersionedEntry) => entry.attempts >= soloAttempts;
+  const together = some.filter((one) => !isSolo(one));
+  const outcomes = together.length === 0 ? [] : [...await write(together)];
+  for (const next of chunksOf(some.filter(isSolo), soloWrites)) {
+    outcomes.push(...(await Promise.all(next.map((one) => write([one])))).flat());
   }
-  const until = Math.min(...some.map(({ entry }) => entry.lease?.until ?? 0));
-  // Another drainer may have the entries soon.
-  if (clock.now() + writeMs > until) return outcomeOf({ kind: "late" });
-  const limit = deadline(writeMs, clock, () => new Error(`no answer within ${writeMs} ms`));
-  try {
-    await limit.within(target.backend.write(changes, { isAwaited: false }));
-  } catch (error) {
-    return outcomeOf({ kind: "unwritten", reason: reasonOf(error) });
-  }
-  return outcomeOf(null);
-}
-
-/** Whether the rows could not be read because of the database or the store, not of themselves. */
-function isOutage(error: unknown): boolean {
-  if (error instanceof StoreError) return true;
-  return error instanceof DatabaseError &&
-    ["unavailable", "timeout", "retryable", "overloaded"].includes(error.kind);
-}
-
-/** Reads the rows as they are now, or the documents that entries were given instead. */
-async function readChanges(
-  some: readonly VersionedEntry[],
-  { index }: OutboxIndex,
-  records: OutboxStore,
-): Promise<readonly IndexChange[]> {
-  const keyed = some.map((one) => ({ ...one, key: keyOfDocument(one.entry.docId, index.table) }));
-  const unread = keyed.filter(({ entry }) => entry.given === null);
-  const rows = await readSearchedRows(index, unread.map(({ key }) => key), index.driver);
-  const read = unread.map(({ key, version }, nth): IndexChange => ({
-    ...{ key, version },
-    texts: rows[nth]?.texts ?? null,
-  }));
-  const given = keyed.filter(({ entry }) => entry.given !== null);
-  return [
-    ...read,
-    ...await Promise.all(given.map(async ({ entry, key, version }): Promise<IndexChange> => {
-      const bytes = entry.given === "document" ? await records.givenDocument(entry) : null;
-      const texts = bytes === null ? null : textsOf(parseDocument(bytes), index.fields);
-      return { key, version, texts };
-    })),
-  ];
-}
-
-function keyOfDocument(docId: string, table: TableInfo): Key {
-  const key = parseKey(docId, table);
-  if (key === null) throw new Error(`The id of a document is no key of the table ${table.name}`);
-  return key;
-}
-
-function failure(entry: OutboxEntry, reason: string): Outcome {
-  return { entry, fault: { kind: "unwritten", reason } };
-}
-
-/** For operators; it must not fill the store. */
-function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.toWellFormed().slice(0, 300);
-}
-
-function parseDocument(bytes: Uint8Array): Row {
-  // No other code writes these records: the document was an object when it was enqueued.
-  return JSON.parse(new TextDecoder().decode(bytes)) as Row;
+  return outcomes;
 }

@@ -83,7 +83,8 @@ export class OutboxStore {
   /** All places of a kind, in the order of time. */
   async *everyPlace(kind: OutboxPlace["kind"]): AsyncGenerator<PlacedDocument> {
     const prefix = outboxKeys.places(kind);
-    for (let after: KeyValueEntry["key"] | undefined;;) {
+    let after: KeyValueEntry["key"] | undefined;
+    for (;;) {
       const page = await this.#store.list({ prefix, after, limit: pageSize });
       for (const entry of page) yield asPlaced(entry);
       if (page.length < pageSize) return;
@@ -93,12 +94,12 @@ export class OutboxStore {
 
   /**
    * Reserves versions for writes to indexes, and gives the first: greater than any that was reserved
-   * before, and than any of a store that this one replaces.
+   * before, not less than `atLeast`, and greater than those of a store that this one replaces.
    */
-  async reserveVersions(count: number): Promise<number> {
+  async reserveVersions(count: number, atLeast: number): Promise<number> {
     return await this.#hot.update(outboxKeys.version, (value) => {
       const last = typeof value === "number" ? value : 0;
-      const first = Math.max(last + 1, Math.floor(this.#runtime.clock.now() * 1_000));
+      const first = Math.max(last + 1, atLeast, Math.floor(this.#runtime.clock.now() * 1_000));
       return { result: first, record: { value: first + count - 1 } };
     });
   }

@@ -1,4 +1,5 @@
 import { bytesToHex } from "../../protocol/byte_text.ts";
+import { deadline } from "../../runtime/deadline.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { OutboxStore } from "./outbox_store.ts";
 import type { KvSearchOutbox } from "./search_outbox.ts";
@@ -36,14 +37,16 @@ export class OutboxTimer {
     return this.#running ??= this.#drain().finally(() => this.#running = null);
   }
 
-  /** Stops, once the drain that is running has ended, and leaves the lease to others. */
+  /** Stops, once the drain that is running has ended or a moment is over; gives the lease back. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
     this.#stopCron();
-    await this.#running;
     const { records, runtime } = this.#parts;
     try {
+      // What it works on is due again once its lease has ended.
+      const late = () => new Error("the search engine did not answer in time");
+      await deadline(maxStopMs, runtime.clock, late).within(this.#running ?? Promise.resolve());
       await records.releaseDrainerLease(this.#owner);
     } catch (error) {
       runtime.observe({ kind: "search_outbox_failed", error });
@@ -74,8 +77,7 @@ export class OutboxTimer {
     const { records, outbox, runtime, intervalMs } = this.#parts;
     try {
       if (!await records.takeDrainerLease(this.#owner, 5 * intervalMs + minLeaseMs)) return;
-      const { dead } = await outbox.drain();
-      if (dead > 0) runtime.observe({ kind: "search_outbox_dead", count: dead });
+      await outbox.drain();
     } catch (error) {
       runtime.observe({ kind: "search_outbox_failed", error });
     }
@@ -83,5 +85,7 @@ export class OutboxTimer {
 }
 
 const minLeaseMs = 10_000;
+
+const maxStopMs = 3_000;
 
 const cronName = "search outbox";

@@ -6,9 +6,6 @@ export interface RetrySchedule {
   readonly maxAttempts: number;
 }
 
-/** The schedule unless options say otherwise: 2, 4, 8, … 256, 300 seconds, and ten attempts. */
-export const defaultSchedule: RetrySchedule = { backoffBaseMs: 1_000, maxAttempts: 10 };
-
 /** How long to wait after so many failed attempts. */
 export function retryDelayMs(attempts: number, { backoffBaseMs }: RetrySchedule): number {
   return Math.min(maxDelayMs, backoffBaseMs * 2 ** attempts);

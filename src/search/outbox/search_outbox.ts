@@ -1,11 +1,15 @@
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Indexer } from "../indexer.ts";
-import { drainEntries, type DrainResult, type OutboxIndex } from "./drain_entries.ts";
+import {
+  drainEntries,
+  type DrainLimits,
+  type DrainResult,
+  type OutboxIndex,
+} from "./drain_entries.ts";
 import { MissedDocuments } from "./missed_documents.ts";
 import { addGiven, type DocumentName, type OutboxEntry, revive } from "./outbox_entry.ts";
 import { createOutboxIndexer } from "./outbox_indexer.ts";
 import type { OutboxStore } from "./outbox_store.ts";
-import { defaultSchedule } from "./retry_schedule.ts";
 
 /**
  * The search outbox: the durable queue of what is to be done to search indexes, one entry for each
@@ -41,11 +45,11 @@ export interface OutboxOperation {
 
 /** The options of a drain. */
 export interface DrainOptions {
-  /** After so many attempts an entry is dead; 10 unless set. */
+  /** After so many attempts an entry is dead; that of the app unless set. */
   readonly maxAttempts?: number | undefined;
-  /** The delay after the n-th attempt is this times 2 to the power of n; 1,000 unless set. */
+  /** The delay after the n-th attempt is this times 2 to the power of n; that of the app unless set. */
   readonly backoffBaseMs?: number | undefined;
-  /** The most entries of one drain; 100 unless set. */
+  /** The most entries of one drain; that of the app unless set. */
   readonly batchSize?: number | undefined;
 }
 
@@ -76,6 +80,8 @@ export interface SearchOutboxParts {
   /** By their names. */
   readonly indexes: ReadonlyMap<string, OutboxIndex>;
   readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
+  /** Of drains that say nothing else. */
+  readonly defaults: DrainLimits;
 }
 
 /** The search outbox in a key-value store. */
@@ -103,10 +109,11 @@ export class KvSearchOutbox implements SearchOutbox {
   }
 
   async drain(options: DrainOptions = {}): Promise<DrainResult> {
+    const { defaults } = this.#parts;
     const {
-      maxAttempts = defaultSchedule.maxAttempts,
-      backoffBaseMs = defaultSchedule.backoffBaseMs,
-      batchSize = maxBatch,
+      maxAttempts = defaults.maxAttempts,
+      backoffBaseMs = defaults.backoffBaseMs,
+      batchSize = defaults.batchSize,
     } = options;
     await this.#addMissed();
     return await drainEntries(this.#parts, { maxAttempts, backoffBaseMs, batchSize });
@@ -168,8 +175,6 @@ export class KvSearchOutbox implements SearchOutbox {
     }
   }
 }
-
-const maxBatch = 100;
 
 const maxDocumentBytes = 60_000;
 

@@ -13,11 +13,11 @@ import {
   takeEntry,
   withdrawIntent,
 } from "../../../src/search/outbox/outbox_entry.ts";
-import { defaultSchedule, retryDelayMs } from "../../../src/search/outbox/retry_schedule.ts";
+import { retryDelayMs } from "../../../src/search/outbox/retry_schedule.ts";
 import { randomOf } from "../../billing/ledger_model.ts";
 
 const name = { index: "notes", docId: "1" };
-const schedule = defaultSchedule;
+const schedule = { backoffBaseMs: 1_000, maxAttempts: 10 };
 
 function intent(id: string, at = 0) {
   return { id, at };

@@ -16,6 +16,7 @@ import { tableInfoOf } from "../../../src/schema/table_like.ts";
 import { OutboxStore } from "../../../src/search/outbox/outbox_store.ts";
 import { KvSearchOutbox } from "../../../src/search/outbox/search_outbox.ts";
 import type { IndexBackend } from "../../../src/search/search_adapter.ts";
+import { SearchVersions } from "../../../src/search/search_versions.ts";
 import type { SearchIndex } from "../../../src/search/search_index.ts";
 import { handClock } from "../../db/hand_clock.ts";
 
@@ -46,6 +47,8 @@ export interface OutboxWorld extends AsyncDisposable {
   readonly database: Database;
   readonly indexed: Map<string, IndexedDocument>;
   readonly observed: Observation[];
+  /** What was reported as failed too often. */
+  readonly reported: string[];
   readonly advance: (ms: number) => void;
   /** A store that answers every call until it is replaced by {@link OutboxWorld.reset}. */
   store(): KeyValue;
@@ -81,7 +84,7 @@ export async function openOutboxWorld(): Promise<OutboxWorld> {
   let processes = 0;
 
   const world: OutboxWorld = {
-    ...{ database, indexed, observed, advance, isDown: false },
+    ...{ database, indexed, observed, reported: [], advance, isDown: false },
     store: () => store,
     async reset() {
       await database.driver.query({ text: "DELETE FROM notes", values: [] });
@@ -121,11 +124,17 @@ export async function openOutboxWorld(): Promise<OutboxWorld> {
           runtime,
         ),
         indexes: new Map([["notes", {
-          index,
-          backend: backendOf(world, (work) => {
-            return around("index", work).finally(() => step = "acknowledge");
-          }),
+          open: {
+            index,
+            backend: backendOf(world, (work) => {
+              return around("index", work).finally(() => step = "acknowledge");
+            }),
+            versions: new SearchVersions(clock),
+            isPrepared: true,
+          },
+          report: (error: unknown) => Promise.resolve(void world.reported.push(String(error))),
         }]]),
+        defaults: { batchSize: 100, maxAttempts: 10, backoffBaseMs: 1_000 },
         runtime,
       };
       const outbox = new KvSearchOutbox(parts);
@@ -238,7 +247,7 @@ function backendOf(
     find: () => Promise.resolve([]),
     keys: () => Promise.resolve([]),
     local: null,
-    matchWords: null,
+    matchWords: () => new Set(),
   };
 }
 

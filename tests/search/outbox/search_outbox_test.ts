@@ -22,6 +22,7 @@ Deno.test("a search engine that is down for 20 minutes: ten attempts, one dead e
   assertEquals(oldestAgeMs, null);
   const [dead] = await process.outbox.dead();
   assertEquals([dead?.docId, dead?.attempts, dead?.reason], ["1", 10, "the search engine is down"]);
+  assertEquals(world.reported, ["Error: the search engine is down (10 attempts)"]);
 
   world.isDown = false;
   assertEquals(await process.outbox.drain(), { done: 0, failed: 0, dead: 0 });
