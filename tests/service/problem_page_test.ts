@@ -1,11 +1,8 @@
 import { createHash } from "node:crypto";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { problemCode, problemCodes, problemTypeBase } from "../../src/protocol/problem_codes.ts";
-import {
-  problemIndexPage,
-  problemPage,
-  problemPageSecurityPolicy,
-} from "../../src/service/problem_page.ts";
+import { pageSecurityPolicy } from "../../src/service/html_page.ts";
+import { problemIndexPage, problemPage } from "../../src/service/problem_page.ts";
 
 Deno.test("every problem has a page with its title, status and code, and is in the index", () => {
   const index = problemIndexPage();
@@ -36,8 +33,8 @@ Deno.test("the policy of the pages allows their own style sheet and nothing else
   for (const page of [problemIndexPage(), problemPage("conflict") ?? ""]) {
     const [, style = ""] = /<style>([^]*)<\/style>/.exec(page) ?? [];
     const hash = createHash("sha256").update(style).digest("base64");
-    assertStringIncludes(problemPageSecurityPolicy, `style-src 'sha256-${hash}'`);
+    assertStringIncludes(pageSecurityPolicy, `style-src 'sha256-${hash}'`);
     assert(!/<script| style=| on\w+=/.test(page));
   }
-  assertStringIncludes(problemPageSecurityPolicy, "default-src 'none'");
+  assertStringIncludes(pageSecurityPolicy, "default-src 'none'");
 });

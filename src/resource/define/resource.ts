@@ -43,13 +43,21 @@ export interface Computed {
 
 /** The part of a resolved resource that says which operations exist, for every caller. */
 export interface ResolvedCapabilities {
+  /** Creating rows. */
   readonly enableCreate: boolean;
+  /** Changing and replacing rows. */
   readonly enableUpdate: boolean;
+  /** Deleting rows. */
   readonly enableDelete: boolean;
+  /** Batches of the operations that are enabled. */
   readonly enableBatch: boolean;
+  /** Lists as CSV and NDJSON. */
   readonly enableExport: boolean;
+  /** Aggregates. */
   readonly enableAggregations: boolean;
+  /** Restoring rows that are marked deleted. */
   readonly enableRestore: boolean;
+  /** Live streams. */
   readonly enableSubscribe: boolean;
 }
 
