@@ -52,14 +52,17 @@ export class SearchIndexes {
     this.#open.push(open);
     if (autoIndex) {
       const report = this.#reporter(index.name, onIndexError);
-      this.#add(index, new InlineIndexer(open, report));
+      this.#listOf(index.driver, index.table).push(new InlineIndexer(open, report));
     }
     return open;
   }
 
-  /** What keeps the indexes of a table up to date: of all resources that serve it. */
+  /**
+   * What keeps the indexes of a table up to date: of all resources that serve it, those as well that
+   * are opened later.
+   */
   indexersOf(driver: Driver, table: TableInfo): readonly Indexer[] {
-    return this.#indexers.get(driver)?.get(table) ?? none;
+    return this.#listOf(driver, table);
   }
 
   /** Begins to prepare and to fill all of them. */
@@ -84,10 +87,12 @@ export class SearchIndexes {
     await this.adapter?.close();
   }
 
-  #add({ driver, table }: SearchIndex, indexer: Indexer): void {
+  #listOf(driver: Driver, table: TableInfo): Indexer[] {
     const byTable = this.#indexers.get(driver) ?? new Map<TableInfo, Indexer[]>();
+    const list = byTable.get(table) ?? [];
+    byTable.set(table, list);
     this.#indexers.set(driver, byTable);
-    byTable.set(table, [...byTable.get(table) ?? [], indexer]);
+    return list;
   }
 
   #reporter(index: string, handler: IndexErrorHandler | undefined) {
@@ -103,5 +108,3 @@ export class SearchIndexes {
     };
   }
 }
-
-const none: readonly Indexer[] = Object.freeze([]);
