@@ -21,6 +21,8 @@ export type {
 } from "../src/resource/define/resource_options.ts";
 export type { ProcedureOptions } from "../src/resource/define/procedure.ts";
 export type {
+  JsonSchemaWriter,
+  JsonSchemaWriterOptions,
   SchemaInput,
   SchemaIssue,
   SchemaOutput,

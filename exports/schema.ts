@@ -1,5 +1,5 @@
 /**
- * The types that describe tables, columns and what introspection finds.
+ * The types that describe tables, columns, what introspection finds, and whole services.
  *
  * @module
  */
@@ -22,4 +22,13 @@ export type {
   TimestampFormat,
 } from "../src/schema/table_info.ts";
 export type { ColumnKind, ValueRules } from "../src/schema/kind.ts";
+export type {
+  EtagSchema,
+  RelationSchema,
+  ResourceSchema,
+  ServiceSchema,
+} from "../src/openapi/service_schema.ts";
+export type { FieldSchema } from "../src/openapi/fields.ts";
+export type { JsonSchema, ProcedureSchema } from "../src/openapi/procedure_schema.ts";
+export type { ResolvedCapabilities } from "../src/resource/define/resource.ts";
 export type { Relation, RelationStep } from "../src/schema/relation.ts";

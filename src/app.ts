@@ -22,6 +22,7 @@ import { FairTurns } from "./resource/http/fair_turns.ts";
 import { LargeBodies } from "./resource/http/large_bodies.ts";
 import { ReceivingBodies } from "./resource/http/receiving_bodies.ts";
 import { createRouteTable, type RouteTable } from "./resource/http/route_table.ts";
+import { describeService, type ServiceSchema } from "./openapi/service_schema.ts";
 import type { ResourceRoute } from "./resource/http/routes.ts";
 import { type ResourceSummary, summarizeResource } from "./resource/define/resource_summary.ts";
 import { LiveHubs } from "./resource/stream/live_hubs.ts";
@@ -45,6 +46,7 @@ import { worksWithoutStore } from "./service/health.ts";
 import { createHonoApp } from "./service/hono_app.ts";
 import type { AppEnv, Middleware } from "./service/middleware.ts";
 import { createResponder } from "./service/responder.ts";
+import { createDescriptionPages } from "./service/describe/description_pages.ts";
 import { createServicePages, requireFreePages, type ServicePage } from "./service/service_pages.ts";
 import { resolveResources } from "./resolve_resources.ts";
 
@@ -78,6 +80,8 @@ export interface App {
   readonly searchOutbox: SearchOutbox | null;
   /** What is served, for banners and descriptions. */
   readonly resources: readonly ResourceSummary[];
+  /** What `GET /__service/schema` answers, also where `openapi` is false. */
+  schema(): ServiceSchema;
 }
 
 /**
@@ -200,7 +204,8 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));
   for (const database of databases) database.observeBy?.(runtime.observe);
   let draining = false;
-  const pages = createServicePages({
+  const described = { resources, basePath: resolved.basePath };
+  const servicePages = createServicePages({
     health: resolved.health,
     databases: [...databases],
     store: store.configured,
@@ -209,6 +214,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     clock: runtime.clock,
     isDraining: () => draining,
   });
+  const pages = [...servicePages, ...createDescriptionPages(described, resolved.openapi)];
   requireFreePages(pages, table);
   return {
     ...routesOf({
@@ -237,6 +243,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     },
     resources: resources.map(summarizeResource),
     searchOutbox: outbox?.outbox ?? null,
+    schema: () => describeService(described, resolved.mountedAt),
   };
 }
 

@@ -52,6 +52,11 @@ export interface AppConfig {
   readonly cors?: boolean | CorsOptions | undefined;
   /** `/healthz` and `/readyz`. On unless false. */
   readonly health?: boolean | undefined;
+  /**
+   * The descriptions of the service below `/__service`: its schema. On unless false; the index at the
+   * base path is always there.
+   */
+  readonly openapi?: boolean | undefined;
   /** `X-Content-Type-Options`, `X-Frame-Options`, `Referrer-Policy`; on unless false. */
   readonly securityHeaders?: SecurityHeaders | undefined;
   /** The largest body in bytes; 1 MiB unless set. */

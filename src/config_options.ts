@@ -51,6 +51,7 @@ export const serviceOptions = group(
     middleware: listOf("functions", callback<Middleware>()).unlessSet([]),
     cors: corsOption,
     health: flag().unlessSet(true),
+    openapi: flag().unlessSet(true),
     securityHeaders: securityHeadersOption,
     bodyLimit: whole({ from: 1 }).unlessSet(1024 * 1024),
     bodyTimeoutMs: timerMs().unlessSet(10_000),

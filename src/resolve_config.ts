@@ -24,6 +24,7 @@ export interface ResolvedConfig {
   /** The environment variables that would set the secrets that are random now. */
   readonly missingSecrets: readonly string[];
   readonly health: boolean;
+  readonly openapi: boolean;
   readonly securityHeaders: SecurityHeaders;
   readonly bodyLimit: number;
   readonly bodyTimeoutMs: number;
@@ -68,6 +69,7 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
     }, runtime),
     missingSecrets: missingSecrets(config, runtime),
     health: read.health,
+    openapi: read.openapi,
     securityHeaders: read.securityHeaders,
     bodyLimit: read.bodyLimit,
     bodyTimeoutMs: read.bodyTimeoutMs,

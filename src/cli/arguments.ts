@@ -12,6 +12,12 @@ import {
   isCreditsCommand,
   parseCreditsArguments,
 } from "./credits_arguments.ts";
+import {
+  type DescribeCommand,
+  describeHelp,
+  isDescribeCommand,
+  parseDescribeArguments,
+} from "./describe/describe_arguments.ts";
 import { listenOptions } from "../listener.ts";
 import { whole } from "../options/option_kinds.ts";
 import { nearestName } from "../problem/nearest_name.ts";
@@ -23,6 +29,7 @@ export type Command =
   | ServeCommand
   | AccountCommand
   | CreditsCommand
+  | DescribeCommand
   /** Invalid arguments; `message` says which, and what to write instead. */
   | { readonly kind: "misused"; readonly message: string };
 
@@ -57,6 +64,7 @@ export type BalancerName = "kernel" | "proxy";
 export function parseArguments(args: readonly string[]): Command {
   if (isAccountCommand(args)) return parseAccountArguments(args);
   if (isCreditsCommand(args)) return parseCreditsArguments(args);
+  if (isDescribeCommand(args)) return parseDescribeArguments(args);
   const { values, positionals, tokens } = parseArgs({
     args: [...args],
     options,
@@ -174,6 +182,8 @@ ${Object.entries(options).map(helpOf).join("\n")}
 ${accountHelp}
 
 ${creditsHelp}
+
+${describeHelp}
 
 Exit codes: 0 stopped, 1 failure at run time, 2 wrong usage or configuration`;
 

@@ -44,6 +44,12 @@ export async function runCommandLine(args: readonly string[], program: Program):
       const { runCreditsCommand } = await import("./run_credits_command.ts");
       return await runCreditsCommand(command);
     }
+    case "describe": {
+      const exitCode = await restartWithKv(program.url, args);
+      if (exitCode !== null) return exitCode;
+      const { runDescribeCommand } = await import("./describe/run_describe_command.ts");
+      return await runDescribeCommand(command);
+    }
     default:
       return unreachable(command);
   }

@@ -56,13 +56,16 @@ export class SearchIndexes {
     });
     this.#open.push(open);
     const indexer = this.#indexerOf(open, options);
-    if (autoIndex) this.#add(index, indexer);
+    if (autoIndex) this.#listOf(index.driver, index.table).push(indexer);
     return open;
   }
 
-  /** What keeps the indexes of a table up to date: of all resources that serve it. */
+  /**
+   * What keeps the indexes of a table up to date: of all resources that serve it, those as well that
+   * are opened later.
+   */
   indexersOf(driver: Driver, table: TableInfo): readonly Indexer[] {
-    return this.#indexers.get(driver)?.get(table) ?? none;
+    return this.#listOf(driver, table);
   }
 
   /** Begins to prepare and to fill all of them. */
@@ -100,10 +103,12 @@ export class SearchIndexes {
     return new InlineIndexer(open, report);
   }
 
-  #add({ driver, table }: SearchIndex, indexer: Indexer): void {
+  #listOf(driver: Driver, table: TableInfo): Indexer[] {
     const byTable = this.#indexers.get(driver) ?? new Map<TableInfo, Indexer[]>();
+    const list = byTable.get(table) ?? [];
+    byTable.set(table, list);
     this.#indexers.set(driver, byTable);
-    byTable.set(table, [...byTable.get(table) ?? [], indexer]);
+    return list;
   }
 
   #reporter(index: string, handler: IndexErrorHandler | undefined) {
@@ -119,5 +124,3 @@ export class SearchIndexes {
     };
   }
 }
-
-const none: readonly Indexer[] = Object.freeze([]);

@@ -143,11 +143,12 @@ function assemble(options: ChainOptions, handlers: RouteHandlers): Hono<AppEnv> 
   });
 
   if (authentication !== null) {
-    for (const { path } of pages) hono.use(path, authentication.skip);
+    for (const { path, isOpen } of pages) if (isOpen) hono.use(path, authentication.skip);
     if (authRoutes.length > 0) hono.use(`${authPath}/*`, authentication.tolerate);
   }
   useAll(hono, options);
-  for (const { path } of pages) hono.get(path, handlers.named("page"));
+  // One that yields is answered by the last handler, where no route follows it.
+  for (const { path, yields } of pages) if (!yields) hono.get(path, handlers.named("page"));
   for (const routes of authRoutes) mountAuthRoutes(hono, authPath, routes);
   for (const route of table.routes) {
     const handler = handlers.named(route.endpoint.name);

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import {
   problemCode,
   problemCodes,
@@ -6,6 +5,7 @@ import {
   problemTypeBase,
 } from "../protocol/problem_codes.ts";
 import { problemExplanations, problemsToCome } from "../protocol/problem_explanations.ts";
+import { escapeHtml, htmlPage } from "./html_page.ts";
 
 /**
  * The page of a problem, to which its `type` leads, or null where no problem has this slug. The
@@ -15,7 +15,7 @@ export function problemPage(slug: string, prefix = ""): string | null {
   if (!isProblemSlug(slug)) return null;
   const { status, title } = problemCodes[slug];
   const note = problemsToCome.has(slug) ? "\n<p>Not answered by this version yet.</p>" : "";
-  return page(
+  return htmlPage(
     title,
     `<h1>${escapeHtml(title)}</h1>
 <p>${escapeHtml(problemExplanations[slug])}</p>${note}
@@ -34,7 +34,7 @@ export function problemIndexPage(prefix = ""): string {
     `<tr><td>${status}</td><td><a href="${escapeHtml(prefix + problemTypeBase)}${slug}">` +
     `${escapeHtml(title)}</a></td><td><code>${slug}</code></td></tr>`
   );
-  return page(
+  return htmlPage(
     "Problems",
     `<h1>Problems</h1>
 <p>An answer that is an error has the media type <code>application/problem+json</code> and one of
@@ -48,63 +48,6 @@ ${rows.join("\n")}
   );
 }
 
-const style = `
-:root { color-scheme: light dark; --ink: #1c1e21; --faint: #5d646d; --line: #d9dde2; --paper: #fff;
-  --link: #0b57a4 }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e4e6e9; --faint: #9aa2ab; --line: #363b41; --paper: #16181b; --link: #7db8f5 }
-}
-body { margin: 0; background: var(--paper); color: var(--ink);
-  font: 1rem/1.6 system-ui, sans-serif }
-main { max-width: 44rem; margin: 0 auto; padding: 3rem 1.25rem }
-h1 { margin: 0 0 1rem; font-size: 1.75rem; line-height: 1.25 }
-a { color: var(--link) }
-code { font: 0.9em/1.4 ui-monospace, monospace; overflow-wrap: anywhere }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.25rem 1.5rem; margin: 2rem 0;
-  padding: 1rem 0; border: solid var(--line); border-width: 1px 0 }
-dt { color: var(--faint) }
-dd { margin: 0 }
-table { width: 100%; border-collapse: collapse; margin-top: 1.5rem }
-th, td { padding: 0.4rem 1rem 0.4rem 0; border-bottom: 1px solid var(--line); text-align: left;
-  vertical-align: baseline }
-th { color: var(--faint); font-weight: normal }
-`;
-
-/**
- * The Content-Security-Policy of the problem pages: no script, nothing loaded, one style sheet
- * known by its hash.
- */
-export const problemPageSecurityPolicy: string = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
-
 function isProblemSlug(slug: string): slug is ProblemSlug {
   return Object.hasOwn(problemCodes, slug);
-}
-
-function page(title: string, content: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>${escapeHtml(title)}</title>
-<style>${style}</style>
-</head>
-<body>
-<main>
-${content}
-</main>
-</body>
-</html>
-`;
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
 }

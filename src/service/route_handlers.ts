@@ -150,7 +150,7 @@ export class RouteHandlers {
   async #answerByPath(context: Context<AppEnv>, next: Next): Promise<Response | void> {
     // A header that a middleware of a parent has set before is kept only if the response exists.
     void context.res;
-    const { table, pages, mountedAt } = this.#options;
+    const { table, pages, parseUser, mountedAt } = this.#options;
     const { method, raw, raw: { url } } = context.req;
     // A parent has not checked it, and matched a path that may come from it.
     if (!this.#hasPlainHost(raw)) throw strangeHost();
@@ -161,14 +161,16 @@ export class RouteHandlers {
     const found = table.at(table.canonical(path) ?? path);
     const route = found?.get(reads ? "GET" : method);
     if (route !== undefined) return await this.#answerAt(route, context, target, prefix);
-    for (const page of pages) {
-      const answerPage = page.at(path, mountedAt + prefix);
-      if (answerPage === null) continue;
-      if (reads) return this.#respond(await answerPage(), method, "");
-      throw refuseMethod(method, ["GET"]);
-    }
     // Routes that were added after those of this app, or by a parent.
-    if (context.req.routeIndex + 1 < matchedRoutes(context).length) return await next();
+    const hasLaterRoute = context.req.routeIndex + 1 < matchedRoutes(context).length;
+    for (const page of pages) {
+      const answerPage = page.yields && hasLaterRoute ? null : page.at(path, mountedAt + prefix);
+      if (answerPage === null) continue;
+      if (!reads) throw refuseMethod(method, ["GET"]);
+      const user = () => new HonoCaller(context, parseUser).user();
+      return this.#respond(await answerPage({ raw, user }), method, "");
+    }
+    if (hasLaterRoute) return await next();
     throw refuseMethod(method, found?.keys() ?? []);
   }
 

@@ -6,17 +6,30 @@ import type { RouteTable } from "../resource/http/route_table.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { databaseCheck, type HealthCheck, liveness, readiness, storeCheck } from "./health.ts";
-import { problemIndexPage, problemPage, problemPageSecurityPolicy } from "./problem_page.ts";
+import type { User } from "../auth/user.ts";
+import { pageSecurityPolicy } from "./html_page.ts";
+import { problemIndexPage, problemPage } from "./problem_page.ts";
 
 /** One of the service's own pages beside the resources. */
 export interface ServicePage {
   /** As the path of a Hono route. */
   readonly path: string;
+  /** Whether it is answered without authentication: any caller may read it. */
+  readonly isOpen: boolean;
+  /** Whether a route of the deployer's at its path precedes it. */
+  readonly yields?: true;
   /**
    * Answers GET at a raw path; null where it leads to another page. `prefix` is the path at which
    * the whole app is mounted.
    */
-  at(path: string, prefix: string): (() => MaybePromise<Reply>) | null;
+  at(path: string, prefix: string): ((request: PageRequest) => MaybePromise<Reply>) | null;
+}
+
+/** A request for a page. */
+export interface PageRequest {
+  readonly raw: Request;
+  /** Who asks; null where that is unknown. */
+  user(): User | null;
 }
 
 /** What the service's own pages report on. */
@@ -38,10 +51,12 @@ export function createServicePages(options: ServicePagesOptions): readonly Servi
   const problems: readonly ServicePage[] = [
     {
       path: problemTypeBase,
+      isOpen: true,
       at: (path, prefix) => path === problemTypeBase ? () => html(problemIndexPage(prefix)) : null,
     },
     {
       path: `${problemTypeBase}:slug`,
+      isOpen: true,
       at(path, prefix) {
         if (!path.startsWith(problemTypeBase)) return null;
         const page = problemPage(path.slice(problemTypeBase.length), prefix);
@@ -85,7 +100,7 @@ function healthPages(options: ServicePagesOptions): readonly ServicePage[] {
 }
 
 function healthPage(path: string, answer: () => MaybePromise<Reply>): ServicePage {
-  return { path, at: (requested) => requested === path ? answer : null };
+  return { path, isOpen: true, at: (requested) => requested === path ? answer : null };
 }
 
 function json({ status, body }: { readonly status: number; readonly body: unknown }): Reply {
@@ -97,7 +112,7 @@ function html(body: string): Reply {
   const headers = {
     "content-type": "text/html; charset=utf-8",
     "cache-control": "public, max-age=3600",
-    "content-security-policy": problemPageSecurityPolicy,
+    "content-security-policy": pageSecurityPolicy,
   };
   return { status: 200, headers, body };
 }

@@ -135,5 +135,7 @@ for (const [what, refusal, config, prepare] of kinds) {
         await requireOnce(service, requests);
       });
     },
+    // Calls of the outage are repeated, by increasing waits, until denokv has answered them.
+    { sanitizeOps: false, sanitizeResources: false },
   );
 }

@@ -13,6 +13,8 @@ const contract = [
   "GET /readyz",
   "GET /__service/problems/",
   "GET /__service/problems/:slug",
+  "GET /__service/schema",
+  "GET /api",
   "GET /api/notes",
   "POST /api/notes",
   "GET /api/notes/count",

@@ -191,7 +191,10 @@ Deno.test("a Host that holds a path is refused in a parent, too", async () => {
 
 /** A problem as it is below `/v1`. */
 function prefixed(body: unknown): unknown {
-  if (typeof body !== "object" || body === null || !("type" in body)) return body;
+  if (typeof body !== "object" || body === null) return body;
+  // The paths of the index.
+  if ("resources" in body) return JSON.parse(JSON.stringify(body).replaceAll('"/api', '"/v1/api'));
+  if (!("type" in body)) return body;
   return { ...body, type: `/v1${body.type}` };
 }
 

@@ -1,11 +1,9 @@
 import { createHash } from "node:crypto";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { problemCode, problemCodes, problemTypeBase } from "../../src/protocol/problem_codes.ts";
-import {
-  problemIndexPage,
-  problemPage,
-  problemPageSecurityPolicy,
-} from "../../src/service/problem_page.ts";
+import { problemsToCome } from "../../src/protocol/problem_explanations.ts";
+import { pageSecurityPolicy } from "../../src/service/html_page.ts";
+import { problemIndexPage, problemPage } from "../../src/service/problem_page.ts";
 
 Deno.test("every problem has a page with its title, status and code, and is in the index", () => {
   const index = problemIndexPage();
@@ -21,8 +19,10 @@ Deno.test("every problem has a page with its title, status and code, and is in t
 });
 
 Deno.test("the page of a problem that is still to come says so", () => {
-  for (const [slug, expected] of [["search-unavailable", true], ["not-found", false]] as const) {
-    assertEquals(problemPage(slug)?.includes("Not answered by this version yet."), expected);
+  const toCome: ReadonlySet<string> = problemsToCome;
+  for (const slug of Object.keys(problemCodes)) {
+    const isSaid = problemPage(slug)?.includes("Not answered by this version yet.");
+    assertEquals([slug, isSaid], [slug, toCome.has(slug)]);
   }
 });
 
@@ -36,8 +36,8 @@ Deno.test("the policy of the pages allows their own style sheet and nothing else
   for (const page of [problemIndexPage(), problemPage("conflict") ?? ""]) {
     const [, style = ""] = /<style>([^]*)<\/style>/.exec(page) ?? [];
     const hash = createHash("sha256").update(style).digest("base64");
-    assertStringIncludes(problemPageSecurityPolicy, `style-src 'sha256-${hash}'`);
+    assertStringIncludes(pageSecurityPolicy, `style-src 'sha256-${hash}'`);
     assert(!/<script| style=| on\w+=/.test(page));
   }
-  assertStringIncludes(problemPageSecurityPolicy, "default-src 'none'");
+  assertStringIncludes(pageSecurityPolicy, "default-src 'none'");
 });

@@ -6,8 +6,9 @@ export function testUnless(
   reason: string | null,
   name: string,
   work: (context: Deno.TestContext) => void | Promise<void>,
+  sanitizers: Pick<Deno.TestDefinition, "sanitizeOps" | "sanitizeResources"> = {},
 ): void {
-  if (reason === null) Deno.test(name, work);
+  if (reason === null) Deno.test({ name, fn: work, ...sanitizers });
   else Deno.test({ name: `${name} [skipped: ${reason}]`, ignore: true, fn: work });
 }
 

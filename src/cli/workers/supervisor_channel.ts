@@ -36,7 +36,8 @@ export function openSupervisorChannel(): SupervisorChannel {
       take = taking;
     },
     report(report) {
-      if (process.connected) process.send?.(enveloped(report));
+      // Without a callback, the report to a supervisor that is killed meanwhile is an error of the process.
+      if (process.connected) process.send?.(enveloped(report), () => {});
     },
   };
 }

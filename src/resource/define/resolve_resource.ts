@@ -160,7 +160,7 @@ export function resolveResource(
     isIndexed: context.isIndexed,
     hub: () => context.hubOf(driver),
     search,
-    indexers: () => context.searchIndexes.indexersOf(driver, table),
+    indexers: context.searchIndexes.indexersOf(driver, table),
     operators,
     filters,
     sealer: context.sealer,

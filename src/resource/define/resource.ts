@@ -45,13 +45,21 @@ export interface Computed {
 
 /** The part of a resolved resource that says which operations exist, for every caller. */
 export interface ResolvedCapabilities {
+  /** Creating rows. */
   readonly enableCreate: boolean;
+  /** Changing and replacing rows. */
   readonly enableUpdate: boolean;
+  /** Deleting rows. */
   readonly enableDelete: boolean;
+  /** Batches of the operations that are enabled. */
   readonly enableBatch: boolean;
+  /** Lists as CSV and NDJSON. */
   readonly enableExport: boolean;
+  /** Aggregates. */
   readonly enableAggregations: boolean;
+  /** Restoring rows that are marked deleted. */
   readonly enableRestore: boolean;
+  /** Live streams. */
   readonly enableSubscribe: boolean;
   readonly enableSearch: boolean;
 }
@@ -137,7 +145,7 @@ export interface Resource {
   /** What `GET /search` looks in; null where there is no search. */
   readonly search: OpenIndex | null;
   /** What keeps search indexes up to date with writes of the table, those of other resources too. */
-  indexers(): readonly Indexer[];
+  readonly indexers: readonly Indexer[];
   readonly operators: OperatorRegistry;
   readonly filters: CachingFilterParser;
   readonly sealer: Sealer;

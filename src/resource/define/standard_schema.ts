@@ -14,9 +14,31 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly vendor: string;
     /** Accepts any value; reports what is wrong with it in the result, and never throws. */
     readonly validate: (value: unknown) => MaybePromise<SchemaResult<Output>>;
+    /**
+     * Writes the schema as JSON Schema, which descriptions of the service then hold; absent where
+     * the library cannot.
+     */
+    readonly jsonSchema?: JsonSchemaWriter | undefined;
     /** For the compiler only: absent at run time. */
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
   };
+}
+
+/**
+ * The part of a Standard Schema that writes it as JSON Schema (Standard JSON Schema, version 1).
+ * Either function may throw for what JSON Schema cannot express.
+ */
+export interface JsonSchemaWriter {
+  /** Of the values that it accepts. */
+  input(options: JsonSchemaWriterOptions): Record<string, unknown>;
+  /** Of the values that it returns. */
+  output(options: JsonSchemaWriterOptions): Record<string, unknown>;
+}
+
+/** The options of a {@link JsonSchemaWriter}. */
+export interface JsonSchemaWriterOptions {
+  /** The dialect of JSON Schema. */
+  readonly target: "openapi-3.0";
 }
 
 /** The result of a Standard Schema: its output, or what is wrong with its input. */

@@ -1,4 +1,5 @@
 import { requireAccess, requireUser } from "../../auth/authorize.ts";
+import type { Access } from "../../auth/scope.ts";
 import type { User } from "../../auth/user.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
@@ -35,6 +36,8 @@ import { batchUpsert } from "../operations/batch_upsert.ts";
 export interface Endpoint {
   readonly name: OperationName;
   readonly takesBody: boolean;
+  /** The accesses that it needs, all of them; empty for procedures, which decide by themselves. */
+  readonly accesses: readonly Access[];
   /** What the guard requires of requests; undefined where nothing is. */
   protection(resource: Resource): OperationProtection | undefined;
   /** The capabilities that must all be on; empty where the endpoint always exists. */
@@ -109,6 +112,7 @@ function procedureEndpoint(name: string, procedure: Procedure): Endpoint {
   return {
     name: "procedure",
     takesBody: true,
+    accesses: [],
     capabilities: [],
     protection: ({ procedureProtections }) => procedureProtections.get(name),
     requireAccess: (user) => {
@@ -143,6 +147,7 @@ function endpointOf<Intent, Plan, Outcome>(
   return {
     name: operation.name,
     takesBody: operation.takesBody,
+    accesses: [operation.access, operation.alsoAccess ?? []].flat(),
     capabilities,
     protection: ({ protections }) => protections.get(operation.access),
     requireAccess(user, { policy }) {

@@ -24,7 +24,7 @@ export class WriteConnection implements Connection {
 
   /** Remembers rows that were written, or deleted. */
   noteWritten(keys: readonly Key[], resource: Resource): void {
-    for (const indexer of resource.indexers()) {
+    for (const indexer of resource.indexers) {
       this.#written ??= new Map();
       const known = this.#written.get(indexer);
       if (known === undefined) this.#written.set(indexer, [...keys]);
@@ -90,5 +90,5 @@ export function isLoneStatement(
 ): boolean {
   return grant.rows.kind === "all" && grant.visible.kind === "all" && resource.etag === null &&
     resource.hooks[afterHook] === undefined &&
-    resource.indexers().every(({ joinsTransaction }) => !joinsTransaction);
+    resource.indexers.every(({ joinsTransaction }) => !joinsTransaction);
 }

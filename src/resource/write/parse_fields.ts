@@ -237,7 +237,11 @@ export function ownMember(body: object, name: string): unknown {
   return own?.value;
 }
 
-function mayWrite(column: ColumnInfo, resource: Resource): boolean {
+/** Whether a body may hold the column: what it holds of any other one is dropped. */
+export function mayWrite(
+  column: ColumnInfo,
+  resource: Pick<Resource, "fields" | "generated">,
+): boolean {
   if (column.generated) return false;
   return column.primaryKey || resource.fields.writable.has(column) ||
     resource.generated.has(column);

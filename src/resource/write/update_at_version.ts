@@ -28,7 +28,7 @@ export async function updateAtVersion(
   }
   const isUnscoped = grant.rows.kind === "all" && grant.visible.kind === "all";
   if (!isUnscoped || hooks.onAfterUpdate !== undefined || set.has(field)) return null;
-  if (resource.indexers().length > 0) return null;
+  if (resource.indexers.length > 0) return null;
   const version = integerVersionOf(target.precondition, etag);
   const next = nextVersion(version);
   if (version === null || next === null) return null;

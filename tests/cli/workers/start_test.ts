@@ -77,6 +77,25 @@ Deno.test("workers that end as soon as they start are given up, with their exit 
   assertEquals(child.stderr().match(/"worker_ended".*"reason":"exit code 5"/g)?.length, 4);
 });
 
+Deno.test("a worker that stops while its supervisor is killed logs no error", async () => {
+  await using folder = await scratchFolder();
+  const env = { NOTES_DB: `sqlite:${folder.path}/notes.db`, NOTES_KV: `${folder.path}/notes.kv` };
+  const args = [program, "--config", notesConfig, "--port", "0", "--workers", "1"];
+  await using child = startChild(args, { env });
+  await child.logged(/"worker_started"/);
+  const [, pid = ""] = /"worker_started".*"pid":(\d+)/.exec(child.stderr()) ?? [];
+  // It meets its own end and that of the supervisor at the same moment, in this order.
+  Deno.kill(Number(pid), "SIGSTOP");
+  Deno.kill(Number(pid), "SIGTERM");
+  child.signal("SIGKILL");
+  await untilEnded([child.pid]);
+  Deno.kill(Number(pid), "SIGCONT");
+  await untilEnded([Number(pid)]);
+  await child.ended();
+  assertMatch(child.stderr(), /"draining"/);
+  assertEquals(child.stderr().match(/uncaught_error/), null);
+});
+
 testUnless(
   await hasScript() ? null : "there is no script (util-linux), which makes a terminal",
   "a terminal that is closed ends the workers, which a SIGHUP would replace",

@@ -1,0 +1,107 @@
+import { parseArgs } from "node:util";
+import { nearestName } from "../../problem/nearest_name.ts";
+
+/** The arguments of a command that writes a description of a service. */
+export interface DescribeCommand {
+  readonly kind: "describe";
+  /** TypeScript declarations. */
+  readonly form: DescriptionForm;
+  /** The URL of a running service, or null. */
+  readonly url: string | null;
+  /** The path of a configuration file, or null for the one in the folder. */
+  readonly config: string | null;
+  /** The bearer token for the URL, or null. */
+  readonly token: string | null;
+  /** The file that must be what would be written, or null to write it. */
+  readonly check: string | null;
+}
+
+/** What a description of a service is written as. */
+export type DescriptionForm = "types";
+
+/** The part of `--help` about descriptions. */
+export const describeHelp =
+  `Descriptions of service.config.ts, of another configuration FILE, or of the service at a URL:
+  types [FILE | URL] [--token TOKEN]    TypeScript declarations, on the standard output
+  types [FILE | URL] --check API.D.TS   1 where this file differs from them`;
+
+/** Whether the arguments are those of a command for descriptions. */
+export function isDescribeCommand([first]: readonly string[]): boolean {
+  return first === "types";
+}
+
+/** Parses the arguments of a command for descriptions; never throws. */
+export function parseDescribeArguments(
+  [form, ...args]: readonly string[],
+): DescribeCommand | { readonly kind: "misused"; readonly message: string } | {
+  readonly kind: "help";
+} {
+  const { values, positionals, tokens } = parseArgs({
+    args,
+    options,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  if (values.help === true) return { kind: "help" };
+  for (const token of tokens) {
+    const fault = token.kind === "option" ? faultOf(token) : null;
+    if (fault !== null) return misused(`${form} ${fault}`);
+  }
+  const [source, extra] = positionals;
+  const config = textOf(values.config);
+  if (extra !== undefined) return misused(`${form} takes one file or URL: "${extra}" is too much`);
+  if (source !== undefined && config !== null) {
+    return misused(`${form} takes "${source}" or --config, not both`);
+  }
+  const isUrl = source !== undefined && /^https?:\/\//i.test(source);
+  if (isUrl && URL.parse(source) === null) return misused(`${form}: "${source}" is no URL`);
+  if (source !== undefined && !isUrl && !/\.[cm]?[jt]s$/i.test(source)) {
+    return misused(
+      `${form} takes a configuration or the URL of a service, not "${source}": ` +
+        "start the service of a database, and give its URL",
+    );
+  }
+  const token = textOf(values.token);
+  if (token !== null && !isUrl) return misused(`${form} takes --token with a URL only`);
+  return {
+    kind: "describe",
+    form: "types",
+    url: isUrl ? source : null,
+    config: isUrl ? null : source ?? config,
+    token,
+    check: textOf(values.check),
+  };
+}
+
+const options = {
+  config: { type: "string", short: "c" },
+  token: { type: "string" },
+  check: { type: "string" },
+  help: { type: "boolean", short: "h" },
+} as const;
+
+interface Token {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value?: string | undefined;
+}
+
+function faultOf({ name, rawName, value }: Token): string | null {
+  if (!Object.hasOwn(options, name)) {
+    const near = nearestName(name, Object.keys(options));
+    return `has no option ${rawName}${near === null ? "" : `: did you mean --${near}?`}`;
+  }
+  // `hasOwn` above ensures that the name is one of the keys.
+  const { type } = options[name as keyof typeof options];
+  if (type === "boolean") return value === undefined ? null : `takes no value for ${rawName}`;
+  return value === undefined || value === "" ? `needs a value for ${rawName}` : null;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+function misused(message: string): { readonly kind: "misused"; readonly message: string } {
+  return { kind: "misused", message };
+}

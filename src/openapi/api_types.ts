@@ -1,0 +1,143 @@
+import type { FieldSchema } from "./fields.ts";
+import { propertyName, schemaType } from "./schema_type.ts";
+import type { RelationSchema, ResourceSchema, ServiceSchema } from "./service_schema.ts";
+
+/**
+ * The TypeScript declarations of a service: for each resource its rows, its bodies and its related
+ * rows, and one interface that has them all. Every type is written out, none is computed, so that
+ * an editor has nothing to evaluate.
+ */
+export function writeApiTypes({ basePath, resources }: ServiceSchema): string {
+  const names = typeNames(resources);
+  const interfaces = resources.flatMap((resource) => interfacesOf(resource, names));
+  const members = resources.map((resource) => memberOf(resource, names, basePath));
+  return [
+    "// Written by `resource-api types`: change the service, then write it again.\n",
+    ...interfaces,
+    `/** The resources of the service, by path below its base path. */`,
+    `export interface Api {\n${members.join("\n")}\n}\n`,
+  ].join("\n");
+}
+
+/** The name of each resource's type, by the path of the resource. */
+type TypeNames = ReadonlyMap<string, string>;
+
+const suffixes = ["", "Create", "Update", "Relations"] as const;
+
+function typeNames(resources: readonly ResourceSchema[]): TypeNames {
+  const taken = new Set(["Api"]);
+  return new Map(resources.map(({ name, path }) => {
+    const wanted = pascalCase(name);
+    let base = wanted;
+    for (let n = 2; suffixes.some((suffix) => taken.has(base + suffix)); n++) {
+      base = `${wanted}${n}`;
+    }
+    for (const suffix of suffixes) taken.add(base + suffix);
+    return [path, base];
+  }));
+}
+
+function pascalCase(name: string): string {
+  const words = name.split(/[^\p{ID_Continue}]+|_/u).filter((word) => word !== "");
+  const joined = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+  return /^\p{ID_Start}/u.test(joined) ? joined : `Table${joined}`;
+}
+
+function interfacesOf(resource: ResourceSchema, names: TypeNames): readonly string[] {
+  const { path, fields, relations, capabilities } = resource;
+  const name = names.get(path);
+  const created = fields.filter((field) => field.readOnly !== true);
+  const { enableCreate, enableUpdate } = capabilities;
+  return [
+    interfaceOf(`${name}`, fields.map((field) => member(field.name, rowType(field)))),
+    ...(enableCreate
+      ? [interfaceOf(
+        `${name}Create`,
+        created.map((field) => member(field.name, bodyType(field), !field.required)),
+      )]
+      : []),
+    ...(enableUpdate
+      ? [interfaceOf(
+        `${name}Update`,
+        created.filter((field) => field.createOnly !== true)
+          .map((field) => member(field.name, bodyType(field), true)),
+      )]
+      : []),
+    interfaceOf(
+      `${name}Relations`,
+      relations.map((relation) => member(relation.name, relationType(relation, names))),
+    ),
+  ];
+}
+
+function memberOf(resource: ResourceSchema, names: TypeNames, basePath: string): string {
+  const { path, fields, primaryKey, capabilities, etag, procedures } = resource;
+  const name = names.get(path);
+  const keys = primaryKey.map((key) => {
+    const field = fields.find((one) => one.name === key);
+    return field === undefined ? "unknown" : columnType(field);
+  });
+  const [key = "unknown", ...others] = keys;
+  const calls = procedures.map(({ name, input, output }) =>
+    `      ${propertyName(name)}: { input: ${schemaType(input)}; output: ${schemaType(output)} };\n`
+  ).join("");
+  return [
+    `  ${propertyName(relativePath(path, basePath))}: {`,
+    `    path: ${JSON.stringify(path)};`,
+    `    key: ${others.length === 0 ? key : `[${keys.join(", ")}]`};`,
+    `    row: ${name};`,
+    `    create: ${capabilities.enableCreate ? `${name}Create` : "never"};`,
+    `    update: ${capabilities.enableUpdate ? `${name}Update` : "never"};`,
+    `    relations: ${name}Relations;`,
+    `    etag: ${etag !== null};`,
+    `    procedures: {${calls === "" ? "" : `\n${calls}    `}};`,
+    "  };",
+  ].join("\n");
+}
+
+/** The path of a resource below the base path, as text. */
+function relativePath(path: string, basePath: string): string {
+  return path.slice(basePath.length + 1).split("/").map(decodeURIComponent).join("/");
+}
+
+function interfaceOf(name: string, members: readonly string[]): string {
+  return members.length === 0
+    ? `export interface ${name} {}\n`
+    : `export interface ${name} {\n${members.join("\n")}\n}\n`;
+}
+
+function member(name: string, type: string, isOptional = false): string {
+  return `  ${propertyName(name)}${isOptional ? "?" : ""}: ${type};`;
+}
+
+function rowType(field: FieldSchema): string {
+  const type = columnType(field);
+  return field.nullable && type !== "unknown" ? `${type} | null` : type;
+}
+
+function bodyType(field: FieldSchema): string {
+  const isNumberToo = ["bigint", "decimal", "timestamp"].includes(field.type);
+  const type = isNumberToo ? "string | number" : columnType(field);
+  return field.nullable && type !== "unknown" ? `${type} | null` : type;
+}
+
+function columnType({ type, enum: values }: FieldSchema): string {
+  if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(" | ");
+  switch (type) {
+    case "integer":
+    case "real":
+      return "number";
+    case "boolean":
+      return "boolean";
+    case "json":
+    case "computed":
+      return "unknown";
+    default:
+      return "string";
+  }
+}
+
+function relationType({ type, path }: RelationSchema, names: TypeNames): string {
+  const name = names.get(path) ?? "unknown";
+  return type === "hasMany" || type === "manyToMany" ? `${name}[]` : `${name} | null`;
+}

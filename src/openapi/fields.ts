@@ -1,0 +1,69 @@
+import type { Resource } from "../resource/define/resource.ts";
+import { mayWrite } from "../resource/write/parse_fields.ts";
+import type { ColumnKind } from "../schema/kind.ts";
+import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
+
+/** The description of one field of a resource. A field that answers do not hold has none. */
+export interface FieldSchema {
+  /** In rows and in bodies. */
+  readonly name: string;
+  /** The kind of its column; a computed field may have any value. */
+  readonly type: ColumnKind | "computed";
+  /** Whether a row may have null there. */
+  readonly nullable: boolean;
+  /** Whether the body that creates a row must hold it. */
+  readonly required: boolean;
+  /** The only texts that it may have. */
+  readonly enum?: readonly string[];
+  /** Of a text: the most characters. */
+  readonly maxLength?: number;
+  /** No body sets it. */
+  readonly readOnly?: true;
+  /** Only the body that creates a row sets it. */
+  readonly createOnly?: true;
+}
+
+/** Describes the fields of a resource that answers hold: readable columns, then computed fields. */
+export function fieldsOf(resource: Resource): readonly FieldSchema[] {
+  const columns = resource.fields.readable.map((column) => fieldOf(column, resource));
+  const computed = resource.computed.fields.map(([name]): FieldSchema => ({
+    ...{ name, type: "computed", nullable: true, required: false, readOnly: true },
+  }));
+  return [...columns, ...computed];
+}
+
+/** Whether the body that creates a row must hold a column that it may hold. */
+export function mustSend(column: ColumnInfo, resource: Resource): boolean {
+  if (!isRequired(column) || column.default !== null || resource.generated.has(column)) {
+    return false;
+  }
+  return !isFilledByRelation(column, resource);
+}
+
+function fieldOf(column: ColumnInfo, resource: Resource): FieldSchema {
+  const { name, kind, notNull, enumValues, maxLength } = column;
+  const isWritten = mayWrite(column, resource);
+  return {
+    name,
+    type: kind,
+    nullable: !notNull,
+    required: isWritten && mustSend(column, resource),
+    ...(enumValues === null ? {} : { enum: enumValues }),
+    ...(maxLength === null ? {} : { maxLength }),
+    ...(isWritten ? {} : { readOnly: true }),
+    ...(isWritten && isFixed(column, resource) ? { createOnly: true } : {}),
+  };
+}
+
+/** A body that changes a row may name its key, and the key only as it is. */
+function isFixed(column: ColumnInfo, { fields }: Resource): boolean {
+  return column.primaryKey || fields.immutable.has(column);
+}
+
+/** A row that the body embeds gives the foreign key. */
+function isFilledByRelation(column: ColumnInfo, { nestedWrites, relations }: Resource): boolean {
+  return nestedWrites &&
+    [...relations.values()].some(({ type, steps: [step] }) =>
+      type === "belongsTo" && step.own === column
+    );
+}

@@ -1,0 +1,42 @@
+import type { Procedure } from "../resource/define/procedure.ts";
+import type { StandardSchema } from "../resource/define/standard_schema.ts";
+
+/** JSON Schema in the dialect of OpenAPI 3.0. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** The description of a procedure. */
+export interface ProcedureSchema {
+  /** The last segment of its path. */
+  readonly name: string;
+  /** Whether it needs no user. */
+  readonly public: boolean;
+  /** Of the body; the empty schema, which takes any value, where the library writes none. */
+  readonly input: JsonSchema;
+  /** Of `data` in the answer; likewise. */
+  readonly output: JsonSchema;
+}
+
+/** Describes a procedure by its schemas. */
+export function describeProcedure(name: string, procedure: Procedure): ProcedureSchema {
+  return {
+    name,
+    public: procedure.public === true,
+    input: jsonSchemaOf(procedure.input, "input"),
+    output: jsonSchemaOf(procedure.output, "output"),
+  };
+}
+
+function jsonSchemaOf(
+  { "~standard": { jsonSchema } }: StandardSchema,
+  side: "input" | "output",
+): JsonSchema {
+  try {
+    const { $schema: _dialect, ...schema } = jsonSchema?.[side]({ target: "openapi-3.0" }) ?? {};
+    return schema;
+  } catch (error) {
+    // By contract of Standard JSON Schema it throws for a schema that JSON Schema cannot express,
+    // like a Date: the description then permits any value.
+    if (error instanceof Error) return {};
+    throw error;
+  }
+}

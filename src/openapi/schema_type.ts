@@ -1,0 +1,64 @@
+import type { JsonSchema } from "./procedure_schema.ts";
+
+/**
+ * The TypeScript type of the values that a JSON Schema accepts, as text on one line. What it does
+ * not understand is `unknown`.
+ */
+export function schemaType(schema: unknown): string {
+  if (!isSchema(schema)) return "unknown";
+  const type = plainType(schema);
+  return schema["nullable"] === true ? `${type} | null` : type;
+}
+
+/** The name of a property in a type: quoted where it has to be. */
+export function propertyName(name: string): string {
+  return /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(name) ? name : JSON.stringify(name);
+}
+
+function plainType(schema: JsonSchema): string {
+  const { type, items, enum: values, anyOf, oneOf, allOf } = schema;
+  if (Array.isArray(values)) return unionOf(values.map(literalType));
+  if (Object.hasOwn(schema, "const")) return literalType(schema["const"]);
+  const alternatives = anyOf ?? oneOf;
+  if (Array.isArray(alternatives)) return unionOf(alternatives.map(schemaType));
+  if (Array.isArray(allOf)) return allOf.map((part) => `(${schemaType(part)})`).join(" & ");
+  switch (type) {
+    case "string":
+    case "boolean":
+    case "null":
+      return type;
+    case "integer":
+    case "number":
+      return "number";
+    case "array":
+      return `(${schemaType(items)})[]`;
+    case "object":
+      return objectType(schema);
+    default:
+      return "unknown";
+  }
+}
+
+function objectType({ properties, required, additionalProperties }: JsonSchema): string {
+  const names: readonly unknown[] = Array.isArray(required) ? required : [];
+  const members = Object.entries(isSchema(properties) ? properties : {}).map(([name, schema]) =>
+    `${propertyName(name)}${names.includes(name) ? "" : "?"}: ${schemaType(schema)}`
+  );
+  if (members.length > 0) return `{ ${members.join("; ")} }`;
+  return `{ [key: string]: ${
+    isSchema(additionalProperties) ? schemaType(additionalProperties) : "unknown"
+  } }`;
+}
+
+function unionOf(types: readonly string[]): string {
+  return types.length === 0 ? "never" : [...new Set(types)].join(" | ");
+}
+
+function literalType(value: unknown): string {
+  const isLiteral = value === null || ["string", "number", "boolean"].includes(typeof value);
+  return isLiteral ? JSON.stringify(value) : "unknown";
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

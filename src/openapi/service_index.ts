@@ -1,0 +1,125 @@
+import { authorize } from "../auth/authorize.ts";
+import type { Access } from "../auth/scope.ts";
+import type { User } from "../auth/user.ts";
+import { Problem } from "../problem/problem.ts";
+import type { Resource } from "../resource/define/resource.ts";
+import { type Route, routesOf } from "../resource/http/routes.ts";
+import { type FieldSchema, fieldsOf } from "./fields.ts";
+import { describeRelation, type RelationSchema } from "./service_schema.ts";
+
+/** The index of a service: what one caller can do with it. */
+export interface ServiceIndex {
+  readonly resources: readonly IndexEntry[];
+}
+
+/** A resource in the index of a service. */
+export interface IndexEntry {
+  readonly name: string;
+  readonly path: string;
+  readonly primaryKey: readonly string[];
+  readonly fields: readonly FieldSchema[];
+  /** To the resources that the caller may read. */
+  readonly relations: readonly RelationSchema[];
+  /** The requests that the caller has a right to. */
+  readonly requests: readonly IndexRequest[];
+}
+
+/** A request in the index of a service. */
+export interface IndexRequest {
+  readonly operation: string;
+  readonly method: string;
+  /** With `{id}` in place of a key. */
+  readonly path: string;
+}
+
+/**
+ * The index of a service for one caller: a resource that the caller has no right to is absent. An
+ * error of a scope, but for a refusal, propagates.
+ */
+export async function indexFor(
+  user: User | null,
+  resources: readonly Resource[],
+  prefix: string,
+): Promise<ServiceIndex> {
+  const granted = await Promise.all(
+    resources.map(async (resource) => [resource, await accessesOf(user, resource)] as const),
+  );
+  const readable = new Set(
+    granted.filter(([, accesses]) => accesses.has("read")).map(([resource]) => resource),
+  );
+  return {
+    resources: granted.flatMap(([resource, accesses]) => {
+      const routes = routesOf(resource).filter((route) => mayUse(route, user, resource, accesses));
+      if (routes.length === 0) return [];
+      const { name, url, table, fields, relations, resourceOf } = resource;
+      return [{
+        name,
+        path: prefix + url,
+        primaryKey: table.primaryKey.filter((column) => fields.readable.includes(column))
+          .map((column) => column.name),
+        fields: fieldsOf(resource),
+        relations: [...relations.values()].flatMap((relation) => {
+          const target = resourceOf(relation.target);
+          const isReadable = target !== undefined && readable.has(target);
+          return isReadable ? describeRelation(relation, resource, prefix) : [];
+        }),
+        requests: routes.map((route) => requestOf(route, prefix + url)),
+      }];
+    }),
+  };
+}
+
+/** The accesses that the caller has: to all rows or to some. */
+async function accessesOf(
+  user: User | null,
+  resource: Resource,
+): Promise<ReadonlySet<Access>> {
+  const wanted = new Set(routesOf(resource).flatMap(({ endpoint }) => endpoint.accesses));
+  const granted = await Promise.all([...wanted].map(async (access) => {
+    return await isGranted(access, user, resource) ? [access] : [];
+  }));
+  return new Set(granted.flat());
+}
+
+async function isGranted(access: Access, user: User | null, resource: Resource): Promise<boolean> {
+  return await holds(() => authorize(access, user, resource.policy));
+}
+
+function mayUse(
+  { endpoint }: Route,
+  user: User | null,
+  resource: Resource,
+  accesses: ReadonlySet<Access>,
+): boolean {
+  if (!endpoint.accesses.every((access) => accesses.has(access))) return false;
+  // Procedures have no scope, but may need a user.
+  try {
+    endpoint.requireAccess(user, resource);
+    return true;
+  } catch (error) {
+    if (isRefusal(error)) return false;
+    throw error;
+  }
+}
+
+async function holds(work: () => unknown): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    if (isRefusal(error)) return false;
+    throw error;
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof Problem && (error.status === 401 || error.status === 403);
+}
+
+function requestOf({ endpoint, method, path }: Route, url: string): IndexRequest {
+  return {
+    operation: endpoint.name,
+    method,
+    path: path === "/" ? url : url + path.replace(":id", "{id}"),
+  };
+}

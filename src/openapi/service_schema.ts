@@ -1,0 +1,126 @@
+import type { ResolvedCapabilities, Resource } from "../resource/define/resource.ts";
+import type { Relation } from "../schema/relation.ts";
+import { type FieldSchema, fieldsOf } from "./fields.ts";
+import { describeProcedure, type ProcedureSchema } from "./procedure_schema.ts";
+
+/**
+ * The schema of a service, `GET /__service/schema`: what its resources have and can do. It holds no
+ * column that answers do not hold.
+ */
+export interface ServiceSchema {
+  /** Of the form of this description. */
+  readonly version: 1;
+  /** The path below which its resources are. */
+  readonly basePath: string;
+  /** In the order of the configuration. */
+  readonly resources: readonly ResourceSchema[];
+}
+
+/** The schema of one resource. */
+export interface ResourceSchema {
+  /** The name of its table. */
+  readonly name: string;
+  /** Where it is mounted, percent-encoded: `/api/notes`. */
+  readonly path: string;
+  /** The fields of the key, in its order; those that answers hold. */
+  readonly primaryKey: readonly string[];
+  /** In the order of the table, then the computed ones. */
+  readonly fields: readonly FieldSchema[];
+  /** What `include` loads. */
+  readonly relations: readonly RelationSchema[];
+  /** Which of its operations exist. */
+  readonly capabilities: ResolvedCapabilities;
+  /** Null where it has no ETags. */
+  readonly etag: EtagSchema | null;
+  /** At `/rpc/:name` below its path. */
+  readonly procedures: readonly ProcedureSchema[];
+}
+
+/** The schema of a relation that `include` loads. */
+export interface RelationSchema {
+  /** In `include`, in filters and in answers. */
+  readonly name: string;
+  /** How many rows it has, and which table has the foreign key. */
+  readonly type: Relation["type"];
+  /** The name of the related resource. */
+  readonly resource: string;
+  /** The path of the related resource. */
+  readonly path: string;
+  /** Whether `filter` may walk it. */
+  readonly filterable: boolean;
+  /** The fields that are equal, of a relation without a link table; absent where one is hidden. */
+  readonly on?: { readonly field: string; readonly references: string };
+}
+
+/** What is to be known of a resource's ETags. */
+export interface EtagSchema {
+  /** Whether they are weak: `W/"…"`. */
+  readonly weak: boolean;
+  /** Whether a write of one row needs `If-Match`. */
+  readonly required: boolean;
+  /** The field that every write counts up; absent without one, or where it is hidden. */
+  readonly versionField?: string;
+}
+
+/** What a service is described from. */
+export interface DescribedService {
+  readonly resources: readonly Resource[];
+  readonly basePath: string;
+}
+
+/** Describes a service; `prefix` is the path at which the whole app is mounted. */
+export function describeService(
+  { resources, basePath }: DescribedService,
+  prefix: string,
+): ServiceSchema {
+  return {
+    version: 1,
+    basePath: prefix + basePath,
+    resources: resources.map((resource) => describeResource(resource, prefix)),
+  };
+}
+
+function describeResource(resource: Resource, prefix: string): ResourceSchema {
+  const { name, url, table, fields, relations, capabilities, procedures } = resource;
+  return {
+    name,
+    path: prefix + url,
+    primaryKey: table.primaryKey.filter((column) => fields.readable.includes(column))
+      .map((column) => column.name),
+    fields: fieldsOf(resource),
+    relations: [...relations.values()].flatMap((relation) =>
+      describeRelation(relation, resource, prefix)
+    ),
+    capabilities,
+    etag: describeEtag(resource),
+    procedures: [...procedures].map(([name, procedure]) => describeProcedure(name, procedure)),
+  };
+}
+
+/** Empty where no resource serves the related table: then the relation never shows a row. */
+export function describeRelation(
+  { name, type, target, filterable, steps }: Relation,
+  { fields, resourceOf }: Resource,
+  prefix: string,
+): readonly RelationSchema[] {
+  const other = resourceOf(target);
+  if (other === undefined) return [];
+  const [{ own, other: references }] = steps;
+  const isShown = type !== "manyToMany" && fields.readable.includes(own) &&
+    other.fields.readable.includes(references);
+  return [{
+    ...{ name, type, resource: other.name, path: prefix + other.url, filterable },
+    ...(isShown ? { on: { field: own.name, references: references.name } } : {}),
+  }];
+}
+
+function describeEtag({ etag, fields }: Resource): EtagSchema | null {
+  if (etag === null) return null;
+  const { versionField, algorithm, require } = etag;
+  const isShown = versionField !== null && fields.readable.includes(versionField);
+  return {
+    weak: algorithm === "weak",
+    required: require,
+    ...(isShown ? { versionField: versionField.name } : {}),
+  };
+}
