@@ -34,7 +34,7 @@ import type { Runtime } from "./runtime/runtime.ts";
 import { claimWorker, type WorkerClaim } from "./runtime/worker_claim.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
-import { AppOutbox } from "./search/outbox/app_outbox.ts";
+import { openAppOutbox } from "./search/outbox/app_outbox.ts";
 import type { SearchOutbox } from "./search/outbox/search_outbox.ts";
 import { SearchIndexes } from "./search/search_indexes.ts";
 import type { RelationStep } from "./schema/relation.ts";
@@ -183,11 +183,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     queryTimeoutMs: resolved.reads.queryTimeoutMs,
     runtime,
   });
-  const { configured } = store;
-  const outbox = configured === null
-    ? null
-    : new AppOutbox({ store: configured, options: resolved.searchOutbox, runtime });
-  const searchIndexes = new SearchIndexes(resolved.search, outbox, runtime);
+  const searchIndexes = new SearchIndexes(resolved.search, openAppOutbox(context), runtime);
   const indexed = new Set<ColumnInfo>();
   const shared = { resolved, guard, hubs, searchIndexes, recordings, indexed, runtime };
   const resources = resolveResources(config, shared);
@@ -235,14 +231,14 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
       for (const { threads } of databases) void threads?.start();
     },
     async upkeep() {
-      await Promise.all([hubs.purge(), idempotency?.purge(), outbox?.tick()]);
+      await Promise.all([hubs.purge(), idempotency?.purge(), searchIndexes.outbox?.tick()]);
     },
     async close() {
       await closeAll([hubs, searchIndexes, guard, ...authenticators]);
       await closeAll([...databases, store]);
     },
     resources: resources.map(summarizeResource),
-    searchOutbox: outbox?.outbox ?? null,
+    searchOutbox: searchIndexes.outbox?.outbox ?? null,
     schema: () => describeService(described, resolved.mountedAt),
   };
 }

@@ -21,14 +21,15 @@ export interface IndexingOptions {
 export class SearchIndexes {
   /** Null where the configuration names none: then there are no indexes. */
   readonly adapter: SearchAdapter | null;
-  readonly #outbox: AppOutbox | null;
+  /** Null without a key-value store. */
+  readonly outbox: AppOutbox | null;
   readonly #runtime: Runtime;
   readonly #open: OpenIndex[] = [];
   readonly #indexers = new Map<Driver, Map<TableInfo, Indexer[]>>();
 
   constructor(adapter: SearchAdapter | null, outbox: AppOutbox | null, runtime: Runtime) {
     this.adapter = adapter;
-    this.#outbox = outbox;
+    this.outbox = outbox;
     this.#runtime = runtime;
   }
 
@@ -71,7 +72,7 @@ export class SearchIndexes {
   /** Begins to prepare and to fill all of them. */
   start(): void {
     for (const open of this.#open) open.start();
-    this.#outbox?.start();
+    this.outbox?.start();
   }
 
   /** Resolves where the engine answers and every index is filled; null without an adapter. */
@@ -87,7 +88,7 @@ export class SearchIndexes {
 
   /** Ends the work in the background, and closes the adapter. */
   async close(): Promise<void> {
-    await this.#outbox?.close();
+    await this.outbox?.close();
     await Promise.all(this.#open.map((open) => open.close()));
     await this.adapter?.close();
   }
@@ -95,7 +96,7 @@ export class SearchIndexes {
   #indexerOf(open: OpenIndex, { onIndexError, outbox }: IndexingOptions): Indexer {
     const { name } = open.index;
     const report = this.#reporter(name, onIndexError);
-    if (outbox && this.#outbox !== null) return this.#outbox.add({ open, report });
+    if (outbox && this.outbox !== null) return this.outbox.add({ open, report });
     if (outbox) {
       const message = `search.outbox of the index "${name}" has no effect: no kv is configured`;
       this.#runtime.observe({ kind: "notice", message });

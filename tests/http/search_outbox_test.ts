@@ -3,7 +3,7 @@ import { all, createApp, openDatabase, resource } from "../../mod.ts";
 import { type KeyValue, StoreError } from "../../exports/kv.ts";
 import { memorySearch, type SearchAdapter } from "../../exports/search.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
-import type { Observation } from "../../src/runtime/observation.ts";
+import type { Observation } from "../../exports/runtime.ts";
 import { afterPendingIo } from "../../src/runtime/event_loop.ts";
 import { systemClock, systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { handClock } from "../db/hand_clock.ts";

@@ -7,7 +7,23 @@ import { OutboxTimer } from "./outbox_timer.ts";
 import { KvSearchOutbox, type SearchOutbox } from "./search_outbox.ts";
 import type { ResolvedSearchOutboxOptions } from "./search_outbox_options.ts";
 
-/** What the outbox of an app works with. */
+/** The parts of an app that its outbox is opened with. */
+export interface OutboxContext {
+  /** Only a store that is configured: one in the memory of the process would end with it. */
+  readonly store: { readonly configured: KeyValue | null };
+  readonly resolved: { readonly searchOutbox: ResolvedSearchOutboxOptions };
+  readonly runtime: Runtime;
+}
+
+/** Opens the outbox of an app; null without a key-value store. */
+export function openAppOutbox({ store, resolved, runtime }: OutboxContext): AppOutbox | null {
+  const { configured } = store;
+  return configured === null
+    ? null
+    : new AppOutbox({ store: configured, options: resolved.searchOutbox, runtime });
+}
+
+/** What {@link AppOutbox} works with. */
 export interface AppOutboxParts {
   readonly store: KeyValue;
   readonly options: ResolvedSearchOutboxOptions;
@@ -39,9 +55,18 @@ export class AppOutbox {
     return this.#indexes.size === 0 ? null : this.#outbox;
   }
 
-  /** Adds an index, and gives what announces the writes of its rows. */
+  /**
+   * Adds an index, and gives what announces the writes of its rows. Throws a plain Error where
+   * another one, of another database, has its name.
+   */
   add(index: OutboxIndex): Indexer {
     const { name } = index.open.index;
+    if (this.#indexes.has(name)) {
+      throw new Error(
+        `Cannot serve "${index.open.index.table.name}" with search.outbox: the search index of ` +
+          `another database is called "${name}" as well: set search.indexName of one of them`,
+      );
+    }
     this.#indexes.set(name, index);
     return this.#outbox.indexer(name);
   }

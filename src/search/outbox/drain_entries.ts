@@ -42,6 +42,7 @@ export interface DrainResult {
   readonly done: number;
   /** They are tried again, unless they are dead now. */
   readonly failed: number;
+  /** Those of them that failed too often. */
   readonly dead: number;
 }
 

@@ -2,7 +2,9 @@ import { retryDelayMs, type RetrySchedule } from "./retry_schedule.ts";
 
 /** Names a document of a search index. */
 export interface DocumentName {
+  /** The name of the index. */
   readonly index: string;
+  /** As the last part of a row's URL. */
   readonly docId: string;
 }
 

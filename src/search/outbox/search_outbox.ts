@@ -36,6 +36,7 @@ export interface SearchOutbox {
 export interface OutboxOperation {
   /** The name of the index: that of its table unless the resource names another. */
   readonly index: string;
+  /** `delete` removes the document, whatever its row is. */
   readonly type: "index" | "delete";
   /** As the last part of a row's URL. */
   readonly docId: string;
@@ -69,8 +70,11 @@ export interface OutboxStats {
 
 /** An entry that failed too often. */
 export interface DeadEntry extends DocumentName {
+  /** Milliseconds since 1970. */
   readonly deadSince: number;
+  /** How often it failed. */
   readonly attempts: number;
+  /** The last failure, in the words of the engine. */
   readonly reason: string;
 }
 
