@@ -15,6 +15,8 @@ export type {
   FieldOptions,
   PaginationOptions,
   RelationOptions,
+  SearchFieldOptions,
+  SearchOptions,
   SoftDeleteOptions,
 } from "../src/resource/define/resource_options.ts";
 export type { ProcedureOptions } from "../src/resource/define/procedure.ts";

@@ -34,6 +34,7 @@ import type { Runtime } from "./runtime/runtime.ts";
 import { claimWorker, type WorkerClaim } from "./runtime/worker_claim.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
+import { SearchIndexes } from "./search/search_indexes.ts";
 import type { RelationStep } from "./schema/relation.ts";
 import type { ColumnInfo } from "./schema/table_info.ts";
 import { requireFreePath } from "./service/auth_routes.ts";
@@ -45,7 +46,7 @@ import type { AppEnv, Middleware } from "./service/middleware.ts";
 import { createResponder } from "./service/responder.ts";
 import { createDescriptionPages } from "./service/describe/description_pages.ts";
 import { createServicePages, requireFreePages, type ServicePage } from "./service/service_pages.ts";
-import { resolveResources, type ResourceParts } from "./resolve_resources.ts";
+import { resolveResources } from "./resolve_resources.ts";
 
 /** The assembled app of a service, without a listener. */
 export interface App {
@@ -178,9 +179,10 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     queryTimeoutMs: resolved.reads.queryTimeoutMs,
     runtime,
   });
+  const searchIndexes = new SearchIndexes(resolved.search, runtime);
   const indexed = new Set<ColumnInfo>();
-  const parts: ResourceParts = { resolved, guard, hubs, recordings, indexed, runtime };
-  const resources = resolveResources(config, parts);
+  const shared = { resolved, guard, hubs, searchIndexes, recordings, indexed, runtime };
+  const resources = resolveResources(config, shared);
   const table = createRouteTable(resources);
   const authRoutes = [...authenticators, { routes: config.auth?.routes }]
     .flatMap(({ routes }) => routes ?? []);
@@ -188,6 +190,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources.flatMap(tablesInReach))) indexed.add(column);
   await hubs.open(resources);
+  searchIndexes.start();
   const databases = driversOf(config);
   const idempotency = idempotentAnswers(context, guard);
   await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));
@@ -199,6 +202,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     databases: [...databases],
     store: store.configured,
     isStoreDispensable: worksWithoutStore(table),
+    search: searchIndexes.check,
     clock: runtime.clock,
     isDraining: () => draining,
   });
@@ -226,16 +230,16 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
       await Promise.all([hubs.purge(), idempotency?.purge()]);
     },
     async close() {
-      await Promise.all([
-        hubs.close(),
-        guard.close(),
-        ...authenticators.map((one) => one.close?.()),
-      ]);
-      await Promise.all([...databases, store].map((one) => one.close()));
+      await closeAll([hubs, searchIndexes, guard, ...authenticators]);
+      await closeAll([...databases, store]);
     },
     resources: resources.map(summarizeResource),
     schema: () => describeService(described, resolved.mountedAt),
   };
+}
+
+async function closeAll(parts: readonly { close?(): unknown }[]): Promise<void> {
+  await Promise.all(parts.map((part) => part.close?.()));
 }
 
 interface RouteParts {

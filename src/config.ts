@@ -6,6 +6,7 @@ import type { IdempotencyOptions } from "./idempotency/idempotency_options.ts";
 import type { KeyValueOption } from "./kv/open_key_value_store.ts";
 import type { ResourceDefinition } from "./resource/define/resource_definition.ts";
 import type { Runtime } from "./runtime/runtime.ts";
+import type { SearchAdapter } from "./search/search_adapter.ts";
 import type { CorsOptions } from "./service/cors.ts";
 import type { Middleware } from "./service/middleware.ts";
 import type { SecurityHeaders } from "./service/responder.ts";
@@ -72,6 +73,8 @@ export interface AppConfig {
   readonly queryTimeoutMs?: number | undefined;
   /** How changes are recorded for live streams, and for how long. */
   readonly changes?: ChangesOptions | undefined;
+  /** The engine of `GET /search`, like `sqliteSearch()`. There is no search unless set. */
+  readonly search?: SearchAdapter | undefined;
   /** How many live streams may be open. */
   readonly subscribe?: SubscribeOptions | undefined;
   /** `production` refuses what only suits development. Read from `SERVICE_ENV` unless set. */

@@ -13,6 +13,7 @@ import { envOption } from "./runtime/production.ts";
 import { secretOption } from "./runtime/resolve_secrets.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { tableInfoKey } from "./schema/table_like.ts";
+import type { SearchAdapter } from "./search/search_adapter.ts";
 import { corsOption } from "./service/cors.ts";
 import type { Middleware } from "./service/middleware.ts";
 import { securityHeadersOption } from "./service/responder.ts";
@@ -57,6 +58,7 @@ export const serviceOptions = group(
     maxAnswerBytes: whole({ from: 1 }).unlessSet(16 * 1024 * 1024),
     queryTimeoutMs: timerMs().unlessSet(5_000),
     changes: changesOptions,
+    search: searchOption(),
     subscribe: group(
       {
         maxPerUser: whole({ from: 1 }).unlessSet(10),
@@ -82,6 +84,17 @@ function authenticatorOption() {
   ).advising((given) =>
     typeof given === "function" && /Auth$/.test(given.name)
       ? `is the function ${given.name}: call it, as in ${given.name}({ … })`
+      : null
+  );
+}
+
+function searchOption() {
+  return having<SearchAdapter>(
+    "a search adapter, like sqliteSearch()",
+    ...["kind", "openIndex", "close"],
+  ).advising((given) =>
+    typeof given === "function" && /Search$/.test(given.name)
+      ? `is the function ${given.name}: call it, as in ${given.name}()`
       : null
   );
 }

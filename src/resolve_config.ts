@@ -11,6 +11,7 @@ import type { ReadCosts } from "./resource/define/resource.ts";
 import { isInProduction } from "./runtime/production.ts";
 import { isRandomSecret, resolveSecrets } from "./runtime/resolve_secrets.ts";
 import type { Runtime } from "./runtime/runtime.ts";
+import type { SearchAdapter } from "./search/search_adapter.ts";
 import { corsMiddleware } from "./service/cors.ts";
 import type { Middleware } from "./service/middleware.ts";
 import type { SecurityHeaders } from "./service/responder.ts";
@@ -42,6 +43,8 @@ export interface ResolvedConfig {
   readonly isProduction: boolean;
   readonly changes: ChangesOptions;
   readonly subscribe: StreamQuotaLimits;
+  /** Null without search. */
+  readonly search: SearchAdapter | null;
 }
 
 /**
@@ -81,6 +84,7 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
     isProduction,
     changes: read.changes,
     subscribe: read.subscribe,
+    search: read.search ?? null,
   };
 }
 

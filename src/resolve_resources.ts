@@ -14,6 +14,7 @@ import { resolveRelations } from "./resource/define/resolve_relations.ts";
 import { resolveResource } from "./resource/define/resolve_resource.ts";
 import { createSealer } from "./runtime/sealer.ts";
 import type { Runtime } from "./runtime/runtime.ts";
+import type { SearchIndexes } from "./search/search_indexes.ts";
 import type { ColumnInfo, TableInfo } from "./schema/table_info.ts";
 
 /** What resources are resolved with, beside the configuration. */
@@ -21,6 +22,7 @@ export interface ResourceParts {
   readonly resolved: ResolvedConfig;
   readonly guard: Guard;
   readonly hubs: LiveHubs;
+  readonly searchIndexes: SearchIndexes;
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
   /** The columns that indexes begin with; filled once the database was queried. */
   readonly indexed: ReadonlySet<ColumnInfo>;
@@ -35,7 +37,7 @@ export interface ReadConfig extends AppConfig {
 /** The resources of an app. Each can find those that it is related to, once all are resolved. */
 export function resolveResources(
   config: ReadConfig,
-  { resolved, guard, hubs, recordings, indexed, runtime }: ResourceParts,
+  { resolved, guard, hubs, searchIndexes, recordings, indexed, runtime }: ResourceParts,
 ): readonly Resource[] {
   const relations = resolveRelations(config.resources, config.db.driver);
   const byTable = new Map<TableInfo, Resource>();
@@ -50,6 +52,7 @@ export function resolveResources(
     filledByRelation: resolveNestedWrites(config.resources, relations),
     resourceOf: (table: TableInfo) => byTable.get(table),
     isIndexed: (column: ColumnInfo) => indexed.has(column),
+    searchIndexes,
     hubOf: (driver: Driver) => hubs.of(driver),
     tagKeys: createTagKeys(resolved.secrets),
     readCosts: resolved.reads,

@@ -28,6 +28,7 @@ import { compileAggregate } from "./aggregate.ts";
 import { compileOrder, compileSeek } from "./order.ts";
 import { compileRelatedRows } from "./related_rows.ts";
 import { checkedFirst, isByKey, mayScan, tableCheck } from "./scan_check.ts";
+import { compileFoundRows } from "./found_rows.ts";
 import { compileFilter } from "./where.ts";
 
 /** A compiled statement with its plan, by which a driver can record its changes. */
@@ -113,6 +114,8 @@ function compilePlan(plan: Plan, context: Context): Fragment {
       return compileRead(plan, context);
     case "related":
       return compileRelatedRows(plan, context.dialect);
+    case "search":
+      return compileFoundRows(plan, context.dialect, context.checkOf(plan.table));
     case "count":
       return compileCount(plan, context);
     case "estimate":

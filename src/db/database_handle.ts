@@ -98,7 +98,8 @@ export function transactionHandle(
   };
 }
 
-async function inSavepoint<T>(
+/** Runs a part of an open transaction, which is rolled back alone where it fails. */
+export async function inSavepoint<T>(
   connection: Connection,
   name: string,
   work: () => PromiseLike<T>,

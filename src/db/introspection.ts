@@ -66,7 +66,7 @@ export interface ForeignKeyDraft extends Omit<ForeignKey, "references"> {
 
 /** Whether introspection passes over a table because it is the service's own or its engine's. */
 export function isInternal(name: string): boolean {
-  return name.startsWith("_service_") || /^sqlite_/i.test(name);
+  return name.startsWith("_service_") || name.startsWith("service_fts_") || /^sqlite_/i.test(name);
 }
 
 /**

@@ -5,6 +5,7 @@ import type {
   InsertPlan,
   ReadPlan,
   RelatedPlan,
+  SearchPlan,
   UpdatePlan,
 } from "../plan/plan.ts";
 import { type MaybePromise, then } from "../runtime/maybe_promise.ts";
@@ -77,6 +78,38 @@ export async function fetchRelated(
   // The index of the key follows the columns.
   const places = rows.map((cells) => Number(cells[plan.columns.length]));
   return { rows: reader.toRows(rows, plan.columns), places, stored: rows };
+}
+
+/** A page of the rows that a search has found, and how many it has found in total. */
+export interface FoundRows extends FetchedRows {
+  readonly total: number;
+}
+
+/**
+ * Fetches a page of the rows that a search has found; `check` is as for {@link fetchRows}. Beyond the
+ * last page a second statement gives the total.
+ */
+export async function fetchFound(
+  connection: Connection,
+  plan: SearchPlan,
+  reader: RowReader,
+  check: (stored: FetchedRows["stored"]) => void,
+): Promise<FoundRows> {
+  const { columns, offset } = plan;
+  const { rows: stored } = await connection.query(reader.compile(plan));
+  check(stored);
+  const [first] = stored;
+  if (first === undefined && offset > 0) {
+    const begin = { ...plan, columns: plan.table.primaryKey, offset: 0, limit: 1 };
+    const { total } = await fetchFound(connection, begin, reader, () => {});
+    return { rows: [], stored, total };
+  }
+  return {
+    rows: reader.toRows(stored, columns),
+    stored,
+    // The total follows the columns.
+    total: Number(first?.[columns.length] ?? 0),
+  };
 }
 
 /** Fetches the number of rows that a plan counts in the database. */

@@ -1,7 +1,7 @@
 import type { Filter } from "../filter/filter.ts";
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
-import type { SqlValue } from "../sql/fragment.ts";
+import type { Fragment, SqlValue } from "../sql/fragment.ts";
 
 /** One key of the order in a plan. NULLs come last in either direction. */
 export interface OrderKey {
@@ -43,6 +43,21 @@ export interface RelatedPlan {
   readonly most: number;
   /** Whether an index finds the rows of a key and no primary key is NULL. */
   readonly byIndex: boolean;
+}
+
+/**
+ * A plan that reads the rows of matching documents, by rank and then by key: the columns, then the
+ * total of all pages.
+ */
+export interface SearchPlan {
+  readonly kind: "search";
+  readonly table: TableInfo;
+  readonly columns: readonly ColumnInfo[];
+  readonly where: Filter;
+  /** A SELECT of the matching documents: their keys, each once, and their ranks. */
+  readonly matches: Fragment;
+  readonly limit: number;
+  readonly offset: number;
 }
 
 /** A plan that counts rows. */
@@ -150,6 +165,7 @@ export interface AggregatePlan {
 export type Plan =
   | ReadPlan
   | RelatedPlan
+  | SearchPlan
   | CountPlan
   | EstimatePlan
   | AggregatePlan

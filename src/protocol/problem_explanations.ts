@@ -111,14 +111,12 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "The key-value store of limits, keys and balances does not answer, and the service does " +
     "not guess. Wait as many seconds as Retry-After says.",
   "search-unavailable":
-    "The search index does not answer. Lists and filters work without it. Wait as many seconds as " +
-    "Retry-After says.",
+    "The search index does not answer, or the rows are still being indexed. Lists and filters work " +
+    "without it. Wait as many seconds as Retry-After says.",
   "captcha-unavailable":
     "The CAPTCHA provider does not answer, so the token could not be checked and the request was " +
     "refused. Wait as many seconds as Retry-After says, then repeat it; the token may still be good.",
 };
 
 /** The explained problems of features that are still to come: this version never returns them. */
-export const problemsToCome: ReadonlySet<ProblemSlug> = new Set([
-  "search-unavailable",
-]);
+export const problemsToCome: ReadonlySet<ProblemSlug> = new Set();

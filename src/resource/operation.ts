@@ -47,6 +47,7 @@ export type OperationName =
   | "get"
   | "count"
   | "aggregate"
+  | "search"
   | "create"
   | "update"
   | "replace"

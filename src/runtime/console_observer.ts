@@ -13,6 +13,11 @@ import {
   describeBilling,
   isAboutBilling,
 } from "./observations/billing_observation.ts";
+import {
+  describeSearch,
+  isAboutSearch,
+  type SearchObservation,
+} from "./observations/search_observation.ts";
 import type { Observation, Observer } from "./observation.ts";
 
 /** Where and how the console observer writes. */
@@ -97,6 +102,8 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   login_risk_failed: "warning",
   credential_unread: "error",
   keys_not_fetched: "error",
+  search_index_failed: "error",
+  search_index_unfilled: "error",
   stream_failed: "error",
 };
 
@@ -113,13 +120,14 @@ function toText(observation: Observation, worker: number | undefined): string {
 function describe(observation: Observation): string {
   if (isAboutBilling(observation)) return describeBilling(observation);
   if (isAboutAccounts(observation)) return describeAccount(observation);
+  if (isAboutSearch(observation)) return describeSearch(observation);
   // The function of a kind takes observations of that kind.
   const sentence = sentences[observation.kind] as ((one: Observation) => string) | undefined;
   // An observer must not throw, so an unknown kind is shown as it is.
   return sentence === undefined ? inspect(observation) : sentence(observation);
 }
 
-type OtherKind = (AccountObservation | BillingObservation)["kind"];
+type OtherKind = (AccountObservation | BillingObservation | SearchObservation)["kind"];
 type Sentences = {
   readonly [Kind in Exclude<Observation["kind"], OtherKind>]: (
     one: Extract<Observation, { readonly kind: Kind }>,

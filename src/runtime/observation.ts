@@ -1,5 +1,6 @@
 import type { AccountObservation } from "./observations/account_observation.ts";
 import type { BillingObservation } from "./observations/billing_observation.ts";
+import type { SearchObservation } from "./observations/search_observation.ts";
 
 /**
  * An observation: an event that the deployer may want to see; an {@link Observer} decides what to
@@ -66,6 +67,7 @@ export type Observation =
   | { readonly kind: "live_upkeep_failed"; readonly error: unknown }
   | BillingObservation
   | AccountObservation
+  | SearchObservation
   | { readonly kind: "stream_failed"; readonly resource: string; readonly error: unknown };
 
 /** Why a proof of work was refused, as an observation reports it: never sent to the client. */

@@ -40,6 +40,8 @@ export interface ServicePagesOptions {
   readonly store: KeyValue | null;
   /** Whether requests continue where it fails. */
   readonly isStoreDispensable: boolean;
+  /** What says whether the search index answers; null without search. */
+  readonly search: (() => Promise<void>) | null;
   readonly clock: Clock;
   readonly isDraining: () => boolean;
 }
@@ -80,12 +82,14 @@ export function requireFreePages(pages: readonly ServicePage[], { routes }: Rout
 }
 
 function healthPages(options: ServicePagesOptions): readonly ServicePage[] {
-  const { databases, store, isStoreDispensable, clock, isDraining } = options;
+  const { databases, store, isStoreDispensable, search, clock, isDraining } = options;
   const checks: HealthCheck[] = databases.map((driver, index) => ({
     ...databaseCheck(driver),
     name: index === 0 ? "database" : `database ${index + 1}`,
   }));
   if (store !== null) checks.push(storeCheck(store, isStoreDispensable));
+  // All other requests work without it.
+  if (search !== null) checks.push({ name: "search", isDispensable: true, run: search });
   return [
     healthPage("/healthz", () => json(liveness())),
     healthPage(

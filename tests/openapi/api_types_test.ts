@@ -63,6 +63,7 @@ Deno.test("the names of types are identifiers, and each is there once", () => {
       ...{ enableCreate: true, enableUpdate: true, enableDelete: true, enableBatch: true },
       ...{ enableExport: true, enableAggregations: true, enableRestore: true },
       enableSubscribe: true,
+      enableSearch: true,
     },
   });
   const types = writeApiTypes({

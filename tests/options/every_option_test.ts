@@ -39,6 +39,7 @@ import { group, type Option } from "../../src/options/option.ts";
 import { resourceOptions } from "../../src/resource/define/read_definition.ts";
 import { consoleObserver, consoleObserverOptions } from "../../src/runtime/console_observer.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { sqliteSearch, sqliteSearchOptions } from "../../src/search/sqlite/sqlite_search.ts";
 import {
   decimal,
   decimalColumnOptions,
@@ -247,6 +248,12 @@ const all: readonly Subject[] = [
   ...verifiers,
   ...billing,
   ...authenticators,
+  {
+    name: "Cannot search by SQLite",
+    description: sqliteSearchOptions,
+    base: { columns: ["title"] },
+    start: (options) => Promise.try(() => sqliteSearch(Object(options))),
+  },
   {
     name: "Cannot introspect the database",
     description: introspectOptions,

@@ -18,6 +18,7 @@ import {
 import {
   callback,
   flag,
+  number,
   oneOf,
   other,
   synchronous,
@@ -25,6 +26,7 @@ import {
   timerMs,
   whole,
 } from "../../options/option_kinds.ts";
+import type { IndexErrorHandler } from "../../search/inline_indexer.ts";
 import { type ColumnLike, isColumn, type TableLike } from "../../schema/table_like.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { AnyHooks } from "./hooks.ts";
@@ -39,6 +41,8 @@ import type {
   PaginationOptions,
   RelationOptions,
   ResourceOptions,
+  SearchFieldOptions,
+  SearchOptions,
   SoftDeleteOptions,
 } from "./resource_options.ts";
 
@@ -168,6 +172,25 @@ const members = {
   relations: named(relation.required()).unlessSet({}),
   autoRelations: flag(),
   nestedWrites: flag().unlessSet(false),
+  search: group(
+    {
+      enabled: flag().unlessSet(true),
+      indexName: textLike("a name of letters, digits, _ and -", /^[\p{L}_][\p{L}\p{N}_-]*$/u),
+      fields: either(
+        columns,
+        named(
+          group(
+            {
+              weight: number({ from: 0.01, to: 1_000 }).unlessSet(1),
+              searchable: flag().unlessSet(true),
+            } satisfies Described<SearchFieldOptions>,
+          ).unlessSet({}),
+        ),
+      ),
+      autoIndex: flag().unlessSet(true),
+      onIndexError: callback<IndexErrorHandler>(),
+    } satisfies Described<SearchOptions<Row>>,
+  ).unlessSet({}),
   procedures: named(procedureOptions.required()).unlessSet({}),
   batch: group(
     {

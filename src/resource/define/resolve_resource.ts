@@ -18,6 +18,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
 import type { Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { SearchIndexes } from "../../search/search_indexes.ts";
 import { type ColumnResolver, createColumnResolver } from "./column_resolver.ts";
 import type { ColumnReferenceOf } from "./resource_options.ts";
 import type { ReadDefinition } from "./read_definition.ts";
@@ -29,6 +30,7 @@ import { canGenerate } from "../write/new_row_values.ts";
 import { resolveComputed } from "./resolve_computed.ts";
 import { resolveEtag } from "./resolve_etag.ts";
 import { resolveProcedureProtections, resolveProcedures } from "./resolve_procedures.ts";
+import { resolveSearch } from "./resolve_search.ts";
 import { resolveSoftDelete, type SoftDelete } from "./soft_delete.ts";
 
 /** What all resources of an app share, to resolve each of them with. */
@@ -49,6 +51,7 @@ export interface ResourceContext {
   isIndexed(column: ColumnInfo): boolean;
   /** Called only after the hubs were opened. Null where no changes are recorded. */
   hubOf(driver: Driver): LiveHub | null;
+  readonly searchIndexes: SearchIndexes;
   readonly tagKeys: TagKeys;
   readonly readCosts: ReadCosts;
   readonly sending: SendingAnswers;
@@ -96,6 +99,13 @@ export function resolveResource(
   const place = { subject: `Cannot serve "${table.name}"`, url };
   const procedures = resolveProcedures(options.procedures, table);
   const { batch, nestedWrites } = options;
+  const reader = createRowReader(driver.dialect, observeMisfits(table, runtime.observe));
+  const undeleted = softDelete?.undeleted ?? allRows;
+  const search = resolveSearch(
+    options.search,
+    { table, driver, reader, readable: fields.readable, undeleted, find },
+    context.searchIndexes,
+  );
   return {
     name: table.name,
     url,
@@ -103,7 +113,7 @@ export function resolveResource(
     driver,
     db: databaseHandle(driver, sqlPlans),
     sqlPlans,
-    reader: createRowReader(driver.dialect, observeMisfits(table, runtime.observe)),
+    reader,
     policy: {
       ...resolveScopes(options.auth ?? {}),
       resolve: createScopeResolver({ table, operators, filters, relation }, runtime.observe),
@@ -117,6 +127,7 @@ export function resolveResource(
     capabilities: {
       ...options.capabilities,
       enableRestore: softDelete !== null && options.capabilities.enableDelete,
+      enableSearch: search !== null,
     },
     isSubscribable: isSubscribable(options),
     page: resolvePage(options, table),
@@ -130,7 +141,7 @@ export function resolveResource(
       find,
     }),
     softDelete,
-    undeleted: softDelete?.undeleted ?? allRows,
+    undeleted,
     hooks: options.hooks,
     hookTimeoutMs,
     procedures,
@@ -148,6 +159,8 @@ export function resolveResource(
     resourceOf,
     isIndexed: context.isIndexed,
     hub: () => context.hubOf(driver),
+    search,
+    indexers: context.searchIndexes.indexersOf(driver, table),
     operators,
     filters,
     sealer: context.sealer,

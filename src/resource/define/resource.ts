@@ -13,6 +13,8 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
 import type { Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
+import type { Indexer } from "../../search/indexer.ts";
+import type { OpenIndex } from "../../search/open_index.ts";
 import type { EtagPolicy } from "../http/etag.ts";
 import type { PageLimits } from "../http/query_parameters.ts";
 import type { SendingAnswers } from "../http/sending_answers.ts";
@@ -59,6 +61,7 @@ export interface ResolvedCapabilities {
   readonly enableRestore: boolean;
   /** Live streams. */
   readonly enableSubscribe: boolean;
+  readonly enableSearch: boolean;
 }
 
 /**
@@ -139,6 +142,10 @@ export interface Resource {
   isIndexed(column: ColumnInfo): boolean;
   /** The hub of its database's live streams; null where no changes are recorded. */
   hub(): LiveHub | null;
+  /** What `GET /search` looks in; null where there is no search. */
+  readonly search: OpenIndex | null;
+  /** What keeps search indexes up to date with writes of the table, those of other resources too. */
+  readonly indexers: readonly Indexer[];
   readonly operators: OperatorRegistry;
   readonly filters: CachingFilterParser;
   readonly sealer: Sealer;

@@ -3,6 +3,7 @@ import type { User } from "../../auth/user.ts";
 import type { Database } from "../../db/open_database.ts";
 import type { ProtectionOptions } from "../../guard/resource_protection_options.ts";
 import type { CustomOperator } from "../../filter/operators/operator_registry.ts";
+import type { IndexErrorHandler } from "../../search/inline_indexer.ts";
 import type { AnyTable, ColumnLike, TableLike } from "../../schema/table_like.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
@@ -116,6 +117,34 @@ export interface SoftDeleteOptions<S, Of = AnyTable> {
   readonly field: ColumnReferenceOf<S, Of>;
 }
 
+/** The options of a resource for search; it has some where the app has a search adapter. */
+export interface SearchOptions<S, Of = AnyTable> {
+  /** Serves `GET /search`, and indexes the rows. On unless set to false. */
+  readonly enabled?: boolean | undefined;
+  /** The name of its index; the table's name unless set. */
+  readonly indexName?: string | undefined;
+  /**
+   * The columns whose words are found: a list of some, or an object that gives columns a weight or
+   * takes them out. All readable texts and JSON unless set.
+   */
+  readonly fields?:
+    | readonly ColumnReferenceOf<S, Of>[]
+    | { readonly [Name in keyof NoInfer<S> & string]?: SearchFieldOptions | undefined }
+    | undefined;
+  /** Indexes the rows that are there, and those that requests write. On unless set to false. */
+  readonly autoIndex?: boolean | undefined;
+  /** Called where the index did not take rows that were written; see {@link IndexErrorHandler}. */
+  readonly onIndexError?: IndexErrorHandler | undefined;
+}
+
+/** The options of a resource for one column that is searched. */
+export interface SearchFieldOptions {
+  /** How much a match in it counts beside those in others; 1 unless set. */
+  readonly weight?: number | undefined;
+  /** False takes it out. */
+  readonly searchable?: boolean | undefined;
+}
+
 /** The options of a resource for the page sizes of lists. */
 export interface PaginationOptions {
   /** The page size without `limit`; 20 unless set. */
@@ -216,6 +245,8 @@ export interface ResourceOptions<
    * in one transaction, each by the rules of its own resource. Off unless set.
    */
   readonly nestedWrites?: boolean | undefined;
+  /** What `GET /search` finds; it takes a search adapter of the app. */
+  readonly search?: SearchOptions<S, Of> | undefined;
   /** Custom functions at `POST /rpc/:name`, by name; see {@link procedure}. */
   readonly procedures?: Readonly<Record<string, Procedure>> | undefined;
   /** How large batches may be. */

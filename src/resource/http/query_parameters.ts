@@ -39,15 +39,21 @@ const namesElsewhere: ReadonlyMap<string, string> = new Map([
   ["offset", "cursor"],
 ]);
 
+/** What only a search takes: a list continues by its cursor. */
+export const searchParameters: ReadonlySet<string> = new Set(["offset"]);
+
+const noParameters: ReadonlySet<string> = new Set();
+
 const none: Query = new Map();
 
 /**
  * Parses the raw query of a URL to its known parameters. A `&` too many is fine. A repeated known
  * parameter is a 400. An unknown one is ignored, unless it looks like the rest of a filter whose
  * `&&`, `;` or `=` was not encoded, or, while `strict`, like a misspelt known one: these are a 400,
- * because without its filter or its page a list would return too many rows.
+ * because without its filter or its page a list would return too many rows. `more` are the known
+ * parameters of this endpoint alone.
  */
-export function parseQuery(raw: string, strict = true): Query {
+export function parseQuery(raw: string, strict = true, more = noParameters): Query {
   if (raw === "") return none;
   const query = new Map<string, string>();
   let isAfterEmpty = false;
@@ -59,10 +65,10 @@ export function parseQuery(raw: string, strict = true): Query {
     const equals = segment.indexOf("=");
     const name = decode(equals < 0 ? segment : segment.slice(0, equals));
     const value = equals < 0 ? "" : decode(segment.slice(equals + 1));
-    if (!knownParameters.has(name)) {
+    if (!knownParameters.has(name) && !more.has(name)) {
       // After `&&` stands the next comparison of a filter.
       if (isAfterEmpty || looksLikeFilter(name, value)) throw unencoded();
-      if (strict) refuseNearMiss(name);
+      if (strict) refuseNearMiss(name, more);
       continue;
     }
     if (query.has(name)) {
@@ -113,9 +119,11 @@ function looksLikeFilter(name: string, value: string): boolean {
   return /[=!<>~;,]/.test(name) || value.startsWith("=");
 }
 
-function refuseNearMiss(name: string): void {
+function refuseNearMiss(name: string, more: ReadonlySet<string>): void {
   if (name.length > maxNearMissLength) return;
-  const meant = namesElsewhere.get(plainName(name)) ?? nearMissOf(name, knownByPlainName);
+  const plain = plainName(name);
+  const meant = [...more].find((one) => plainName(one) === plain) ?? namesElsewhere.get(plain) ??
+    nearMissOf(name, knownByPlainName);
   if (meant === undefined) return;
   throw new Problem("invalid-parameter", `Unknown parameter "${name}": did you mean "${meant}"?`);
 }

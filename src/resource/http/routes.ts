@@ -26,6 +26,7 @@ import type { Procedure } from "../define/procedure.ts";
 import type { ResolvedCapabilities, Resource } from "../define/resource.ts";
 import type { RowFormat } from "../read/row_format.ts";
 import { authorizeAgain, runOperation } from "../run_operation.ts";
+import { search } from "../operations/search.ts";
 import { subscribe } from "../operations/subscribe.ts";
 import { subscribeAggregate } from "../operations/subscribe_aggregate.ts";
 import { update } from "../operations/update.ts";
@@ -72,6 +73,7 @@ const fixedRoutes: readonly Route[] = [
     "/aggregate/subscribe",
     endpointOf(subscribeAggregate, "enableAggregations", "enableSubscribe"),
   ),
+  route("GET", "/search", endpointOf(search, "enableSearch")),
   route("GET", "/subscribe", endpointOf(subscribe, "enableSubscribe")),
   route("POST", "/batch", endpointOf(batchCreate, "enableBatch", "enableCreate")),
   route("PATCH", "/batch", endpointOf(batchUpdate, "enableBatch", "enableUpdate")),

@@ -12,7 +12,7 @@ import { type ItemUpdate, updateItems } from "../write/update_locked_rows.ts";
 import { insertRows } from "../write/insert_rows.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
 import { beforeCreate, hookedItem } from "../write/run_hooks.ts";
-import { inTransaction } from "../write/in_transaction.ts";
+import { inTransaction, type WriteConnection } from "../write/in_transaction.ts";
 import {
   InvalidFields,
   parseColumns,
@@ -200,7 +200,7 @@ async function writeSorted(
   { existing, fresh }: SortedItems,
   { items, create, update }: UpsertPlan,
   call: ResourceCall,
-  connection: Connection,
+  connection: WriteConnection,
 ): Promise<readonly Row[]> {
   const { resource } = call;
   const { table } = resource;

@@ -1,4 +1,3 @@
-import type { Connection } from "../../db/driver.ts";
 import { formatKey, keyOf } from "../../plan/key.ts";
 import { rowReply } from "../http/json_reply.ts";
 import { beforeCreate } from "../write/run_hooks.ts";
@@ -15,7 +14,7 @@ import {
   createNestedRows,
   type CreatePlan,
 } from "../write/create_nested_rows.ts";
-import { inTransaction, isLoneStatement } from "../write/in_transaction.ts";
+import { inTransaction, isLoneStatement, type WriteConnection } from "../write/in_transaction.ts";
 import { newRowValues } from "../write/new_row_values.ts";
 import type { Operation, OperationCall, WriteCall } from "../operation.ts";
 import { attachOptimisticId, parseOptimisticId } from "../http/optimistic_id.ts";
@@ -75,7 +74,7 @@ async function createRow(
   write: WriteCall & OperationCall<CreatedRows>,
 ): Promise<CreatedRows> {
   const values = newRowValues(await beforeCreate(given, write), write.grant, write.resource);
-  const insert = async (connection: Connection): Promise<CreatedRows> => {
+  const insert = async (connection: WriteConnection): Promise<CreatedRows> => {
     const rows = await insertRows([values], [wholeBody], write, connection);
     const [row] = rows;
     if (optimisticId !== null && row !== undefined) {

@@ -15,7 +15,7 @@ import { readByKeys } from "./read_rows_to_write.ts";
 import { beforeCreate } from "./run_hooks.ts";
 import type { NestedRow, NestedRows, RowsStep } from "./nested_rows.ts";
 import { InvalidFields, withDefaults } from "./parse_fields.ts";
-import { inTransaction } from "./in_transaction.ts";
+import { inTransaction, type WriteConnection } from "./in_transaction.ts";
 import { newRowValues } from "./new_row_values.ts";
 import { requireFittingReply } from "../http/json_reply.ts";
 import { attachOptimisticId } from "../http/optimistic_id.ts";
@@ -129,7 +129,7 @@ function writeTo(
 async function writeStep(
   step: RowsStep,
   writing: WriteState,
-  connection: Connection,
+  connection: WriteConnection,
 ): Promise<readonly Row[]> {
   const { plan, call } = writing;
   const bodyPaths = step.rows.map(({ bodyPath }) => bodyPath);

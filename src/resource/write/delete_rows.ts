@@ -5,6 +5,7 @@ import type { DeletePlan, UpdatePlan } from "../../plan/plan.ts";
 import { instantOf } from "../../schema/instant.ts";
 import type { Resource } from "../define/resource.ts";
 import type { WriteCall } from "../operation.ts";
+import type { WriteConnection } from "./in_transaction.ts";
 import { keysPerStatement } from "./read_rows_to_write.ts";
 import { lockTarget, type RowTarget, targetNotWritten, writableTarget } from "./row_target.ts";
 import { sameVersion } from "./row_version.ts";
@@ -17,7 +18,7 @@ import { afterDelete } from "./run_hooks.ts";
 export async function deleteRow(
   target: RowTarget,
   write: WriteCall,
-  connection: Connection,
+  connection: WriteConnection,
 ): Promise<void> {
   const { resource } = write;
   const current = target.precondition === null ? null : await lockTarget(target, write, connection);
@@ -25,6 +26,7 @@ export async function deleteRow(
   if (await runDelete(where, resource, connection) === 0) {
     throw await targetNotWritten(target, current, write, connection);
   }
+  connection.noteWritten([target.key], resource);
   await afterDelete(target.key, write, connection);
 }
 
@@ -32,13 +34,14 @@ export async function deleteRow(
 export async function deleteLockedRows(
   keys: readonly Key[],
   write: WriteCall,
-  connection: Connection,
+  connection: WriteConnection,
 ): Promise<number> {
   const { resource } = write;
   let count = 0;
   for (const some of chunksOf(keys, keysPerStatement(resource))) {
     count += await runDelete(keysFilter(some, resource.table), resource, connection);
   }
+  connection.noteWritten(keys, resource);
   for (const key of keys) await afterDelete(key, write, connection);
   return count;
 }

@@ -1,4 +1,3 @@
-import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { chunksOf, compareKeys, type Key, keyId, keyOf } from "../../plan/key.ts";
 import { type Assignments, databaseDefault } from "../../plan/plan.ts";
@@ -7,6 +6,7 @@ import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { WriteCall } from "../operation.ts";
 import { type BodyPath, wholeBody, withinAsync } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
+import type { WriteConnection } from "./in_transaction.ts";
 import { requireWithinScope } from "./row_target.ts";
 import { afterCreate } from "./run_hooks.ts";
 
@@ -18,7 +18,7 @@ export async function insertRows(
   rows: readonly Assignments[],
   bodyPaths: readonly BodyPath[],
   write: WriteCall,
-  connection: Connection,
+  connection: WriteConnection,
 ): Promise<readonly Row[]> {
   const { table, reader, hooks } = write.resource;
   const columns = columnsOf(rows, table);
@@ -28,7 +28,9 @@ export async function insertRows(
     const returned = (await fetchRows(connection, plan, reader)).rows;
     inserted.push(...inOrderOf(some, returned, table));
   }
-  await requireWithinScope(write, inserted.map((row) => keyOf(row, table)), connection, bodyPaths);
+  const keys = inserted.map((row) => keyOf(row, table));
+  await requireWithinScope(write, keys, connection, bodyPaths);
+  connection.noteWritten(keys, write.resource);
   if (hooks.onAfterCreate === undefined) return inserted;
   for (const [index, row] of inserted.entries()) {
     await withinAsync(bodyPaths[index] ?? wholeBody, () => afterCreate(row, write, connection));

@@ -11,8 +11,8 @@ import { updateReturning } from "./update_row.ts";
 
 /**
  * Updates the row that a request names by one statement, without reading it before: where its
- * `If-Match` names one version, and neither a scope, a hook, a time of update nor a stored answer
- * needs a transaction. Null where that does not apply or no row has this version: why not is for
+ * `If-Match` names one version, and neither a scope, a hook, a time of update, a search index nor a
+ * stored answer needs a transaction. Null where that does not apply or no row has this version: why not is for
  * {@link updateRow} to find out.
  */
 export async function updateAtVersion(
@@ -28,6 +28,7 @@ export async function updateAtVersion(
   }
   const isUnscoped = grant.rows.kind === "all" && grant.visible.kind === "all";
   if (!isUnscoped || hooks.onAfterUpdate !== undefined || set.has(field)) return null;
+  if (resource.indexers.length > 0) return null;
   const version = integerVersionOf(target.precondition, etag);
   const next = nextVersion(version);
   if (version === null || next === null) return null;

@@ -7,6 +7,7 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { mapItemsInTurn, type NamedItem } from "./batch_items.ts";
 import { keysPerStatement, readByKeys, type RowsByKey } from "./read_rows_to_write.ts";
 import type { WriteCall } from "../operation.ts";
+import type { WriteConnection } from "./in_transaction.ts";
 import { itemPath } from "./body_path.ts";
 import type { Resource } from "../define/resource.ts";
 import { nextVersion, withNextVersion, withUpdateTime } from "./row_version.ts";
@@ -36,7 +37,7 @@ export function columnsToUpdate({ table, etag }: Resource): readonly ColumnInfo[
 export async function updateLockedRows(
   updates: readonly LockedRowUpdate[],
   write: WriteCall,
-  connection: Connection,
+  connection: WriteConnection,
 ): Promise<number> {
   const { resource } = write;
   const { table, hooks } = resource;
@@ -52,6 +53,7 @@ export async function updateLockedRows(
   }
   const keys = updates.map(({ current }) => keyOf(current, table));
   await requireWithinScope(write, keys, connection);
+  connection.noteWritten(keys, resource);
   for (const key of keys) {
     const row = changed.get(keyId(key, table));
     if (row !== undefined) await afterUpdate(row, write, connection);
@@ -66,7 +68,7 @@ export async function updateLockedRows(
 export async function updateItems(
   items: readonly ItemUpdate[],
   write: WriteCall,
-  connection: Connection,
+  connection: WriteConnection,
 ): Promise<readonly Row[]> {
   const { resource } = write;
   const { table, batch } = resource;
@@ -81,7 +83,9 @@ export async function updateItems(
     return row;
   });
   const bodyPaths = items.map(({ index }) => itemPath(index));
-  await requireWithinScope(write, items.map(({ key }) => key), connection, bodyPaths);
+  const keys = items.map(({ key }) => key);
+  await requireWithinScope(write, keys, connection, bodyPaths);
+  connection.noteWritten(keys, resource);
   for (const row of changed) await afterUpdate(row, write, connection);
   return changed;
 }

@@ -5,6 +5,7 @@ import type { Assignments } from "../../plan/plan.ts";
 import type { Row } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
 import type { WriteCall } from "../operation.ts";
+import type { WriteConnection } from "./in_transaction.ts";
 import {
   lockRow,
   lockTarget,
@@ -25,7 +26,7 @@ export async function updateRow(
   target: RowTarget,
   set: Assignments,
   write: WriteCall,
-  connection: Connection,
+  connection: WriteConnection,
 ): Promise<Row> {
   const where = writableTarget(target, write);
   const current = write.resource.etag === null ? null : await lockTarget(target, write, connection);
@@ -44,7 +45,7 @@ export interface RowUpdate {
 export async function updateSameVersion(
   { target, current, where, set }: RowUpdate,
   write: WriteCall,
-  connection: Connection,
+  connection: WriteConnection,
 ): Promise<Row> {
   const { resource } = write;
   const row = await updateReturning(
@@ -55,6 +56,7 @@ export async function updateSameVersion(
   );
   if (row === null) throw await targetNotWritten(target, current, write, connection);
   await requireWithinScope(write, [target.key], connection);
+  connection.noteWritten([target.key], resource);
   await afterUpdate(row, write, connection);
   return row;
 }

@@ -3,7 +3,7 @@ import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { Row } from "../../schema/table_info.ts";
 import type { OperationCall, ResourceCall } from "../operation.ts";
 import { limitedReads } from "../read/limited_reads.ts";
-import { inTransaction } from "./in_transaction.ts";
+import { inTransaction, type WriteConnection } from "./in_transaction.ts";
 import { type MatchingRows, readByKeys, readMatching } from "./read_rows_to_write.ts";
 
 /** A write of all rows that a filter matches: which rows, and how they are written. */
@@ -14,7 +14,7 @@ export interface MatchingWrite<Values> {
   /** Runs the before-hook of a row, which gives the row's values; null without a hook. */
   readonly hook: ((key: Key) => Promise<Values>) | null;
   /** Writes to the rows, which are locked, and gives their number. */
-  write(rows: readonly LockedRow<Values>[], connection: Connection): Promise<number>;
+  write(rows: readonly LockedRow<Values>[], connection: WriteConnection): Promise<number>;
 }
 
 /**

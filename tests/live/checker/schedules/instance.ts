@@ -32,6 +32,7 @@ import {
 } from "../../../../src/resource/define/resolve_resource.ts";
 import { createSealer } from "../../../../src/runtime/sealer.ts";
 import type { Runtime } from "../../../../src/runtime/runtime.ts";
+import { SearchIndexes } from "../../../../src/search/search_indexes.ts";
 import { parseRequestTarget } from "../../../../src/resource/http/request_target.ts";
 import { type Gate, gatedLog, limitedMatcher } from "./gate.ts";
 import { tables } from "./world.ts";
@@ -140,6 +141,7 @@ async function answering(
     isIndexed: () => false,
     resourceOf: (table) => resources.find((resource) => resource.table === table),
     hubOf: () => hub,
+    searchIndexes: new SearchIndexes(null, runtime),
     tagKeys: createTagKeys([secret]),
     readCosts: { maxAnswerBytes: 16 * 1024 * 1024, queryTimeoutMs: 5_000 },
     sending: new SendingAnswers(),

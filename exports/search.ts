@@ -1,0 +1,19 @@
+/**
+ * The engines of search, and the seam for custom ones.
+ *
+ * @module
+ */
+export { memorySearch } from "../src/search/memory_search.ts";
+export { sqliteSearch, type SqliteSearchOptions } from "../src/search/sqlite/sqlite_search.ts";
+export type {
+  IndexBackend,
+  IndexChange,
+  LocalIndex,
+  SearchAdapter,
+  WordMatcher,
+  WriteOptions,
+} from "../src/search/search_adapter.ts";
+export type { FailedIndexing, IndexErrorHandler } from "../src/search/inline_indexer.ts";
+export type { IndexDescription, SearchField, SearchTexts } from "../src/search/search_index.ts";
+export type { Key } from "../src/plan/key.ts";
+export type { SearchQuery, SearchTerm } from "../src/search/search_query.ts";

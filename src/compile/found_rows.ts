@@ -1,0 +1,43 @@
+import { equals } from "../filter/operators/value_operators.ts";
+import type { SearchPlan } from "../plan/plan.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";
+import { matchKey, matchRank } from "../sql/match_names.ts";
+import { compileOrder } from "./order.ts";
+import { checkedFirst } from "./scan_check.ts";
+import { compileFilter } from "./where.ts";
+
+const total = identifier("_total");
+
+/**
+ * Compiles the SELECT of a page of matching rows. The inner statement finds the keys of the page and
+ * counts the rows of all pages, in one pass; the outer one reads the page. The matches come first in
+ * the join, because SQLite takes the tables of a CROSS JOIN in their order: it cannot know how few
+ * they are.
+ */
+export function compileFoundRows(
+  { table, columns, where, matches, limit, offset }: SearchPlan,
+  dialect: Dialect,
+  check: Fragment | null,
+): Fragment {
+  const { primaryKey } = table;
+  const isMatch = join(
+    primaryKey.map((column, index) => equals(column, dialect, sql`= ${matchKey(index)}`)),
+    " AND ",
+  );
+  const keys = join(primaryKey.map((_column, index) => matchKey(index)), ", ");
+  const order = sql`${matchRank}, ${
+    compileOrder(primaryKey.map((column) => ({ column, descending: false })), dialect)
+  }`;
+  const passing = checkedFirst(check, compileFilter(where, dialect));
+  const page =
+    sql`SELECT ${keys}, ${matchRank}, count(*) OVER () AS ${total} FROM (${matches}) AS "_match" CROSS JOIN ${
+      tableName(table)
+    } WHERE ${isMatch} AND ${passing} ORDER BY ${order} LIMIT ${rawSql(String(limit))} OFFSET ${
+      rawSql(String(offset))
+    }`;
+  const selected = join([...columns.map((column) => dialect.selected(column)), total], ", ");
+  return sql`SELECT ${selected} FROM (${page}) AS "_page" CROSS JOIN ${
+    tableName(table)
+  } WHERE ${isMatch} ORDER BY ${order}`;
+}

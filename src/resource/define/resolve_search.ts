@@ -1,0 +1,91 @@
+import type { Driver } from "../../db/driver.ts";
+import type { RowReader } from "../../db/rows.ts";
+import type { Filter } from "../../filter/filter.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { OpenIndex } from "../../search/open_index.ts";
+import type { SearchField } from "../../search/search_index.ts";
+import type { SearchIndexes } from "../../search/search_indexes.ts";
+import type { ColumnResolver } from "./column_resolver.ts";
+import type { ReadDefinition } from "./read_definition.ts";
+
+/** The parts of a resource that its search is resolved with. */
+export interface SearchedResource {
+  readonly table: TableInfo;
+  readonly driver: Driver;
+  readonly reader: RowReader;
+  readonly readable: readonly ColumnInfo[];
+  readonly undeleted: Filter;
+  readonly find: ColumnResolver;
+}
+
+type Options = ReadDefinition["options"]["search"];
+
+/**
+ * Opens the search index of a resource; null where it has none: without an adapter, disabled, or
+ * with no text to search. Throws a plain Error for fields that cannot be searched.
+ */
+export function resolveSearch(
+  options: Options,
+  resource: SearchedResource,
+  indexes: SearchIndexes,
+): OpenIndex | null {
+  const { table, driver, reader, undeleted } = resource;
+  if (indexes.adapter === null || !options.enabled) return null;
+  const fields = resolveFields(options.fields, resource, indexes.adapter.columns);
+  if (fields.length === 0) return null;
+  const index = {
+    name: options.indexName ?? table.name,
+    table,
+    fields,
+    driver,
+    reader,
+    undeleted,
+  };
+  return indexes.open(index, options);
+}
+
+/**
+ * Only readable columns: whether a word is found would otherwise reveal, letter by letter, what a
+ * hidden one holds.
+ */
+function resolveFields(
+  given: Options["fields"],
+  { table, readable, find }: SearchedResource,
+  among: ReadonlySet<string> | null,
+): readonly SearchField[] {
+  const isText = ({ kind }: ColumnInfo) => kind === "text" || kind === "json";
+  const texts = readable.filter((column) =>
+    isText(column) && (among === null || among.has(column.name))
+  );
+  if (given === undefined) return texts.map((column) => ({ column, weight: 1 }));
+  if (isList(given)) {
+    const chosen = new Set(given.map((reference) => find(reference, "search.fields")));
+    for (const column of chosen) requireSearchable(column, table, readable);
+    return readable.filter((column) => chosen.has(column)).map((column) => ({ column, weight: 1 }));
+  }
+  const weights = new Map(texts.map((column) => [column, 1]));
+  for (const [name, { weight, searchable }] of Object.entries(given)) {
+    const column = find(name, "search.fields");
+    if (searchable) requireSearchable(column, table, readable);
+    if (searchable) weights.set(column, weight);
+    else weights.delete(column);
+  }
+  return readable.flatMap((column) => {
+    const weight = weights.get(column);
+    return weight === undefined ? [] : [{ column, weight }];
+  });
+}
+
+function isList<T>(given: readonly T[] | object): given is readonly T[] {
+  return Array.isArray(given);
+}
+
+function requireSearchable(
+  column: ColumnInfo,
+  { name }: TableInfo,
+  readable: readonly ColumnInfo[],
+): void {
+  const subject = `Cannot serve "${name}": search.fields names "${column.name}", which`;
+  if (!readable.includes(column)) throw new Error(`${subject} is not in fields.readable`);
+  if (column.kind === "bytes") throw new Error(`${subject} holds bytes`);
+}

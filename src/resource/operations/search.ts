@@ -1,0 +1,141 @@
+import { fetchFound, type FoundRows } from "../../db/rows.ts";
+import { and } from "../../filter/filter.ts";
+import type { SearchPlan } from "../../plan/plan.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import { parseSearchQuery, type SearchQuery } from "../../search/search_query.ts";
+import { limitedReply } from "../http/json_reply.ts";
+import { parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
+import type { Operation } from "../operation.ts";
+import { columnsOf, presentRows, type View, viewOf } from "../output.ts";
+import {
+  type AnswerBytes,
+  countRows,
+  namingPart,
+  pageRows,
+  shownBytes,
+} from "../read/answer_bytes.ts";
+import { highlightRows, type Highlights } from "../read/highlight_rows.ts";
+import { readsToAnswer } from "../read/limited_reads.ts";
+import { parseRelationFilter, type RelationFilter } from "../read/user_filter.ts";
+
+interface SearchIntent {
+  /** Null where no word is looked for: nothing is found. */
+  readonly query: SearchQuery | null;
+  readonly filter: RelationFilter;
+  readonly limit: number;
+  readonly offset: number;
+  readonly isHighlighted: boolean;
+  readonly view: View;
+}
+
+interface PlannedSearch extends Omit<SearchIntent, "filter"> {
+  readonly plan: Omit<SearchPlan, "matches">;
+}
+
+interface SearchOutcome extends FoundRows {
+  readonly columns: readonly ColumnInfo[];
+  readonly bytes: AnswerBytes;
+  /** Null where none are requested. */
+  readonly highlights: Highlights | null;
+}
+
+/** `GET /search`: the rows whose texts hold the words of a query, the best first. */
+export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
+  name: "search",
+  access: "read",
+  takesBody: false,
+
+  parse({ query }, resource) {
+    const limit = parseLimit(query.get("limit") ?? null, limits);
+    return {
+      query: parseSearchQuery(query.get("q")),
+      filter: parseRelationFilter(query.get("filter"), resource),
+      limit,
+      offset: parseOffset(query, limit),
+      isHighlighted: parseFlag(query, "highlight"),
+      view: viewOf(resource),
+    };
+  },
+
+  readsFrom({ filter }) {
+    return filter.reached;
+  },
+
+  plan({ filter, ...intent }, grant, resource, { related }) {
+    const { limit, offset, view } = intent;
+    const { table, undeleted } = resource;
+    const where = and(grant.rows, filter.restrictTo(related), undeleted);
+    const columns = columnsToRead(view, table);
+    return { ...intent, plan: { kind: "search", table, columns, where, limit, offset } };
+  },
+
+  async execute({ query, plan, view, isHighlighted }, call) {
+    const { resource, request } = call;
+    const { reader, search: index, readCosts: { maxAnswerBytes: limit } } = resource;
+    const { columns } = plan;
+    const bytes: AnswerBytes = { limit, left: limit };
+    if (index === null) throw new Error(`"${resource.name}" has no search index`);
+    const none = { rows: [], stored: [], total: 0, columns, bytes };
+    if (query === null || plan.where.kind === "none") {
+      return { ...none, highlights: isHighlighted ? {} : null };
+    }
+    const matches = await index.matches(query, request.raw.signal);
+    const found = await fetchFound(
+      readsToAnswer(call),
+      { ...plan, matches },
+      reader,
+      (stored) => countRows(bytes, stored, shownBytes(columns, view.visible), pageRows),
+    ).catch((error) => {
+      throw namingPart(error, limit, pageRows);
+    });
+    const highlights = isHighlighted
+      ? await highlightRows(found.rows, query, resource, index)
+      : null;
+    return { ...found, columns, bytes, highlights };
+  },
+
+  shape({ rows, columns, total, highlights, bytes: { limit, left } }, { view }) {
+    // The bytes of highlights were not counted.
+    const counted = highlights === null ? limit - left : null;
+    return limitedReply(
+      200,
+      {
+        items: presentRows(rows, columns, view),
+        total,
+        ...(highlights === null ? {} : { highlights }),
+      },
+      { limit, counted, part: pageRows },
+    );
+  },
+};
+
+const limits = { defaultLimit: 20, maxLimit: 100 };
+
+/** The last hit that a page may reach to: further ones are found by more words. */
+const maxDepth = 10_000;
+
+function parseOffset(query: Query, limit: number): number {
+  const text = query.get("offset") ?? "0";
+  const offset = /^[0-9]+$/.test(text) ? Number(text) : NaN;
+  if (Number.isNaN(offset)) {
+    throw new Problem(
+      "invalid-parameter",
+      "Cannot use this offset: it must be a whole number from 0 on",
+    );
+  }
+  if (offset + limit > maxDepth) {
+    throw new Problem(
+      "invalid-parameter",
+      `Cannot search so deep: offset and limit must be ${maxDepth} together at most`,
+    );
+  }
+  return offset;
+}
+
+/** The shown columns, and the key, which highlights are named by. */
+function columnsToRead(view: View, table: TableInfo): readonly ColumnInfo[] {
+  const columns = columnsOf(view, table);
+  const missing = table.primaryKey.filter((column) => !columns.includes(column));
+  return missing.length === 0 ? columns : [...columns, ...missing];
+}

@@ -1,0 +1,90 @@
+import type { Connection } from "../db/driver.ts";
+import type { Key } from "../plan/key.ts";
+import type { ColumnInfo } from "../schema/table_info.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import { type Fragment, join, rawSql, sql, type SqlValue, toStatement } from "../sql/fragment.ts";
+import { matchKey, matchRank } from "../sql/match_names.ts";
+import { noteFilled, prepareShape } from "./index_shapes.ts";
+import type { IndexBackend, IndexChange, LocalIndex, WordMatcher } from "./search_adapter.ts";
+import type { IndexDescription } from "./search_index.ts";
+import type { SearchQuery } from "./search_query.ts";
+
+/** The tables of one index in a database, as the engine of the database has them. */
+export interface DocumentTable {
+  /** What the tables are made for: for anything else they are made again. */
+  readonly shape: string;
+  /** The statements that drop and make them, without documents. */
+  readonly creation: readonly string[];
+  /** Writes the changes of documents, each once. */
+  write(changes: readonly IndexChange[], connection: Connection): Promise<void>;
+  /** A SELECT of the documents that match, as {@link LocalIndex.matches} gives it. */
+  matches(query: SearchQuery): Fragment;
+  /** A SELECT of the key columns of the documents after one, in an order of their own. */
+  keysAfter(after: Key | null, most: number): Fragment;
+}
+
+/** The name of an index, its tables, and what its highlights mark. */
+export interface DatabaseIndexParts {
+  readonly name: string;
+  readonly documents: DocumentTable;
+  readonly matchWords: WordMatcher;
+}
+
+/** A search index in the database of its table. */
+export class DatabaseIndex implements IndexBackend {
+  readonly local: LocalIndex;
+  readonly matchWords: WordMatcher;
+  readonly #index: IndexDescription;
+  readonly #name: string;
+  readonly #documents: DocumentTable;
+
+  constructor(index: IndexDescription, { name, documents, matchWords }: DatabaseIndexParts) {
+    this.#index = index;
+    this.#name = name;
+    this.#documents = documents;
+    this.matchWords = matchWords;
+    this.local = documents;
+  }
+
+  prepare(): Promise<{ isFilled: boolean }> {
+    const { shape, creation } = this.#documents;
+    return prepareShape(this.#index.driver, { name: this.#name, shape, creation });
+  }
+
+  markFilled(): Promise<void> {
+    return noteFilled(this.#name, this.#index.driver);
+  }
+
+  async write(changes: readonly IndexChange[]): Promise<void> {
+    const { driver } = this.#index;
+    await driver.transaction((connection) => this.#documents.write(changes, connection));
+  }
+
+  async find(query: SearchQuery, most: number): Promise<readonly Key[]> {
+    const { table: { primaryKey } } = this.#index;
+    const keys = join(primaryKey.map((_column, position) => matchKey(position)), ", ");
+    const limit = rawSql(` LIMIT ${most}`);
+    return await this.#keysOf(
+      sql`SELECT ${keys} FROM (${
+        this.#documents.matches(query)
+      }) AS "_match" ORDER BY ${matchRank}${limit}`,
+    );
+  }
+
+  keys(after: Key | null, most: number): Promise<readonly Key[]> {
+    return this.#keysOf(this.#documents.keysAfter(after, most));
+  }
+
+  async #keysOf(select: Fragment): Promise<readonly Key[]> {
+    const { table: { primaryKey }, driver } = this.#index;
+    const { placeholder } = driver.dialect;
+    const { rows } = await driver.query(toStatement(select, placeholder));
+    return rows.map((row) =>
+      primaryKey.map((column, position) => decoded(row[position] ?? null, column, driver.dialect))
+    );
+  }
+}
+
+function decoded(value: SqlValue, column: ColumnInfo, dialect: Dialect): unknown {
+  return value === null ? null : dialect.decode(value, column, () => {});
+}

@@ -1,0 +1,57 @@
+import { rowPages } from "../db/row_pages.ts";
+import { fetchCount } from "../db/rows.ts";
+import { keyOf } from "../plan/key.ts";
+import type { ReadPlan } from "../plan/plan.ts";
+import { type IndexedTable, indexRows } from "./index_rows.ts";
+
+/** How an index is filled. */
+export interface FillOptions {
+  /** Ends the work between two pages. */
+  readonly signal?: AbortSignal;
+  /** Called after each page; counting the rows costs a statement, which is spared without it. */
+  readonly onProgress?: (progress: FillProgress) => void;
+}
+
+/** How far an index is filled. */
+export interface FillProgress {
+  readonly done: number;
+  readonly total: number;
+}
+
+/**
+ * Indexes every row of a table, page by page; concurrent writes index their rows as ever.
+ * Rejects with the signal's reason where that ends it.
+ */
+export async function fillIndex(
+  table: IndexedTable,
+  { signal, onProgress }: FillOptions = {},
+): Promise<void> {
+  const { index: { table: info, driver, reader, undeleted }, backend } = table;
+  const total = onProgress === undefined
+    ? 0
+    : await fetchCount(driver, { kind: "count", table: info, where: undeleted }, reader);
+  const plan: ReadPlan = {
+    kind: "read",
+    table: info,
+    columns: info.primaryKey,
+    where: undeleted,
+    order: info.primaryKey.map((column) => ({ column, descending: false })),
+    after: null,
+    limit: null,
+  };
+  const pages = rowPages(() => driver, plan, reader);
+  for (let done = 0;;) {
+    signal?.throwIfAborted();
+    const { rows, isLast } = await pages.next(rowsPerPage);
+    if (rows.length > 0) {
+      await indexRows(table, rows.map((row) => keyOf(row, info)), { isAwaited: false });
+    }
+    done += rows.length;
+    onProgress?.({ done, total: Math.max(total, done) });
+    if (isLast) break;
+  }
+  await backend.markFilled();
+}
+
+/** Few enough that other writes do not wait noticeably. */
+const rowsPerPage = 256;

@@ -1,0 +1,47 @@
+import type { Connection } from "../db/driver.ts";
+import type { Key } from "../plan/key.ts";
+import type { IndexBackend, IndexChange, WriteOptions } from "./search_adapter.ts";
+import { readSearchedRows, type SearchIndex } from "./search_index.ts";
+import type { SearchVersions } from "./search_versions.ts";
+
+/** An index with its engine's part, and the versions that its changes draw. */
+export interface IndexedTable {
+  readonly index: SearchIndex;
+  readonly backend: IndexBackend;
+  readonly versions: SearchVersions;
+}
+
+/**
+ * Brings the documents of these rows up to the rows as they are now, outside of a transaction: where
+ * a row is gone, its document is removed. To be repeated where it rejects. Everything that changes
+ * an index from outside of the write does so by this function.
+ */
+export async function indexRows(
+  { index, backend, versions }: IndexedTable,
+  keys: readonly Key[],
+  options: WriteOptions,
+): Promise<void> {
+  const { local } = backend;
+  // Before the rows are read: see `SearchVersions`.
+  const version = versions.next();
+  if (local === null) {
+    const rows = await readSearchedRows(index, keys, index.driver);
+    await backend.write(rows.map((row) => ({ ...row, version })), options);
+    return;
+  }
+  await index.driver.transaction(async (connection) => {
+    const rows = await readSearchedRows(index, keys, connection, { lock: true });
+    await local.write(rows.map((row) => ({ ...row, version })), connection);
+  });
+}
+
+/** The changes of rows that an open transaction has written. */
+export async function changesWithin(
+  { index, versions }: IndexedTable,
+  keys: readonly Key[],
+  connection: Connection,
+): Promise<readonly IndexChange[]> {
+  const version = versions.next();
+  const rows = await readSearchedRows(index, keys, connection);
+  return rows.map((row) => ({ ...row, version }));
+}

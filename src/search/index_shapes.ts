@@ -1,0 +1,49 @@
+import type { Driver } from "../db/driver.ts";
+import { rawSql, sql, toStatement } from "../sql/fragment.ts";
+
+/** An index to prepare in a database: its name, what it is made for, and how it is made. */
+export interface ShapedIndex {
+  readonly name: string;
+  readonly shape: string;
+  /** The statements that drop and make its tables. */
+  readonly creation: readonly string[];
+}
+
+/** Names and shapes of the indexes of a database. */
+const shapes = rawSql('"_service_search"');
+
+/**
+ * Makes the tables of an index where they are missing, or were made for other fields: these may hold
+ * words of columns that are hidden now. Says whether its rows were all indexed.
+ */
+export async function prepareShape(
+  driver: Driver,
+  { name, shape, creation }: ShapedIndex,
+): Promise<{ readonly isFilled: boolean }> {
+  const { placeholder, engine } = driver.dialect;
+  return await driver.transaction(async (connection) => {
+    // Two processes that start together would both make the tables, and one would fail.
+    if (engine === "postgres") await connection.query(preparationLock);
+    await connection.query(toStatement(
+      sql`CREATE TABLE IF NOT EXISTS ${shapes} (name TEXT PRIMARY KEY, shape TEXT NOT NULL, filled INTEGER NOT NULL)`,
+      placeholder,
+    ));
+    const select = sql`SELECT shape, filled FROM ${shapes} WHERE name = ${name}`;
+    const { rows: [known] } = await connection.query(toStatement(select, placeholder));
+    if (known?.[0] === shape) return { isFilled: Number(known[1]) === 1 };
+    for (const text of creation) await connection.query({ text, values: [] });
+    const note =
+      sql`INSERT INTO ${shapes} (name, shape, filled) VALUES (${name}, ${shape}, 0) ON CONFLICT (name) DO UPDATE SET shape = excluded.shape, filled = 0`;
+    await connection.query(toStatement(note, placeholder));
+    return { isFilled: false };
+  });
+}
+
+/** Notes that the rows of an index were all indexed. */
+export async function noteFilled(name: string, driver: Driver): Promise<void> {
+  const note = sql`UPDATE ${shapes} SET filled = 1 WHERE name = ${name}`;
+  await driver.query(toStatement(note, driver.dialect.placeholder));
+}
+
+/** The number is arbitrary, and the same in every process of the service. */
+const preparationLock = { text: "SELECT pg_advisory_xact_lock(7237120946)", values: [] };

@@ -1,0 +1,87 @@
+import { inSavepoint } from "../db/database_handle.ts";
+import type { Connection } from "../db/driver.ts";
+import { formatKey, type Key } from "../plan/key.ts";
+import type { MaybePromise } from "../runtime/maybe_promise.ts";
+import { changesWithin, indexRows } from "./index_rows.ts";
+import type { Indexer, PendingIndexing } from "./indexer.ts";
+import type { LocalIndex } from "./search_adapter.ts";
+import type { OpenIndex } from "./open_index.ts";
+
+/** What an index did not take, as `onIndexError` receives it. */
+export interface FailedIndexing {
+  /** The name of the index. */
+  readonly index: string;
+  /** The ids of the rows, as they stand in paths. */
+  readonly ids: readonly string[];
+}
+
+/** Receives the error of an index that rows could not be written to. The write itself has succeeded. */
+export type IndexErrorHandler = (error: unknown, failed: FailedIndexing) => MaybePromise<void>;
+
+/** What an indexer does with a failure: calls the deployer's handler and observes it. */
+export type ReportFailure = (error: unknown, keys: readonly Key[]) => Promise<void>;
+
+/**
+ * The indexer that writes to the index at once. An index in the database of the table is written in
+ * the transaction of the rows, within a savepoint; any other one after the commit, before the write
+ * is answered. What fails is tried once more after the commit, then reported and dropped.
+ */
+export class InlineIndexer implements Indexer {
+  readonly joinsTransaction: boolean;
+  readonly #open: OpenIndex;
+  readonly #report: ReportFailure;
+
+  constructor(open: OpenIndex, report: ReportFailure) {
+    this.#open = open;
+    this.#report = report;
+    this.joinsTransaction = open.backend.local !== null;
+  }
+
+  beforeCommit(keys: readonly Key[], connection: Connection): MaybePromise<PendingIndexing> {
+    const { backend: { local }, isPrepared } = this.#open;
+    // An index that is not there yet reads all rows later, but may have read past these already.
+    return local === null || !isPrepared
+      ? this.#afterwards(keys, 2)
+      : this.#within(keys, local, connection);
+  }
+
+  async #within(
+    keys: readonly Key[],
+    local: LocalIndex,
+    connection: Connection,
+  ): Promise<PendingIndexing> {
+    try {
+      await inSavepoint(connection, "service_search", async () => {
+        await local.write(await changesWithin(this.#open, keys, connection), connection);
+      });
+      return nothingLeft;
+    } catch {
+      // By contract the write does not fail with its index: what fails again is reported.
+      return this.#afterwards(keys, 1);
+    }
+  }
+
+  #afterwards(keys: readonly Key[], tries: number): PendingIndexing {
+    return {
+      committed: () => this.#index(keys, tries),
+      failed() {},
+    };
+  }
+
+  async #index(keys: readonly Key[], tries: number): Promise<void> {
+    try {
+      await this.#open.prepared();
+      await indexRows(this.#open, keys, { isAwaited: true });
+    } catch (error) {
+      if (tries > 1) await this.#index(keys, tries - 1);
+      else await this.#report(error, keys);
+    }
+  }
+}
+
+const nothingLeft: PendingIndexing = Object.freeze({ committed() {}, failed() {} });
+
+/** The ids of rows for {@link FailedIndexing}. */
+export function idsOf(keys: readonly Key[]): readonly string[] {
+  return keys.map(formatKey);
+}

@@ -1,0 +1,110 @@
+import type { Driver } from "../db/driver.ts";
+import type { Key } from "../plan/key.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { TableInfo } from "../schema/table_info.ts";
+import type { Indexer } from "./indexer.ts";
+import { idsOf, type IndexErrorHandler, InlineIndexer } from "./inline_indexer.ts";
+import { OpenIndex } from "./open_index.ts";
+import type { SearchAdapter } from "./search_adapter.ts";
+import type { SearchIndex } from "./search_index.ts";
+
+/** How the rows of a table get into its index. */
+export interface IndexingOptions {
+  readonly autoIndex: boolean;
+  readonly onIndexError: IndexErrorHandler | undefined;
+}
+
+/** The search indexes of an app. */
+export class SearchIndexes {
+  /** Null where the configuration names none: then there are no indexes. */
+  readonly adapter: SearchAdapter | null;
+  readonly #runtime: Runtime;
+  readonly #open: OpenIndex[] = [];
+  readonly #indexers = new Map<Driver, Map<TableInfo, Indexer[]>>();
+
+  constructor(adapter: SearchAdapter | null, runtime: Runtime) {
+    this.adapter = adapter;
+    this.#runtime = runtime;
+  }
+
+  /** Opens the index of a resource. Throws a plain Error where it cannot be. */
+  open(index: SearchIndex, options: IndexingOptions): OpenIndex {
+    const { adapter } = this;
+    if (adapter === null) throw new Error("Cannot open a search index without a search adapter");
+    const backend = adapter.openIndex(index, this.#runtime);
+    const twin = this.#open.find((other) =>
+      other.index.name === index.name &&
+      (backend.local === null || other.index.driver === index.driver)
+    );
+    if (twin !== undefined) {
+      throw new Error(
+        `Cannot serve "${index.table.name}": another resource has the search index "${index.name}" ` +
+          "already: set search.indexName of one of them",
+      );
+    }
+    const { autoIndex, onIndexError } = options;
+    const open = new OpenIndex({
+      index,
+      backend,
+      isFilledAtStart: autoIndex,
+      runtime: this.#runtime,
+    });
+    this.#open.push(open);
+    if (autoIndex) {
+      const report = this.#reporter(index.name, onIndexError);
+      this.#listOf(index.driver, index.table).push(new InlineIndexer(open, report));
+    }
+    return open;
+  }
+
+  /**
+   * What keeps the indexes of a table up to date: of all resources that serve it, those as well that
+   * are opened later.
+   */
+  indexersOf(driver: Driver, table: TableInfo): readonly Indexer[] {
+    return this.#listOf(driver, table);
+  }
+
+  /** Begins to prepare and to fill all of them. */
+  start(): void {
+    for (const open of this.#open) open.start();
+  }
+
+  /** Resolves where the engine answers and every index is filled; null without an adapter. */
+  get check(): (() => Promise<void>) | null {
+    const { adapter } = this;
+    if (adapter === null) return null;
+    return async () => {
+      await adapter.check?.();
+      const unfilled = this.#open.find(({ isFilled }) => !isFilled);
+      if (unfilled !== undefined) throw new Error(`"${unfilled.index.name}" is still being filled`);
+    };
+  }
+
+  /** Ends the work in the background, and closes the adapter. */
+  async close(): Promise<void> {
+    await Promise.all(this.#open.map((open) => open.close()));
+    await this.adapter?.close();
+  }
+
+  #listOf(driver: Driver, table: TableInfo): Indexer[] {
+    const byTable = this.#indexers.get(driver) ?? new Map<TableInfo, Indexer[]>();
+    const list = byTable.get(table) ?? [];
+    byTable.set(table, list);
+    this.#indexers.set(driver, byTable);
+    return list;
+  }
+
+  #reporter(index: string, handler: IndexErrorHandler | undefined) {
+    const { observe } = this.#runtime;
+    return async (error: unknown, keys: readonly Key[]) => {
+      observe({ kind: "search_index_failed", index, rows: keys.length, error });
+      try {
+        await handler?.(error, { index, ids: idsOf(keys) });
+      } catch (handlerError) {
+        // The write is committed: what the handler throws cannot fail it any more.
+        observe({ kind: "search_index_failed", index, rows: keys.length, error: handlerError });
+      }
+    };
+  }
+}

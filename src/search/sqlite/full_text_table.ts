@@ -1,0 +1,154 @@
+import type { Connection } from "../../db/driver.ts";
+import type { Key } from "../../plan/key.ts";
+import type { DocumentTable } from "../database_index.ts";
+import type { IndexDescription } from "../search_index.ts";
+import type { IndexChange } from "../search_adapter.ts";
+import type { SearchQuery } from "../search_query.ts";
+import { wordsOf } from "../words.ts";
+import {
+  type Fragment,
+  identifier,
+  join,
+  quoteIdentifier,
+  rawSql,
+  sql,
+  toStatement,
+} from "../../sql/fragment.ts";
+import { matchKey, matchRank } from "../../sql/match_names.ts";
+
+/**
+ * The FTS5 table of one index, and, where the key of its rows is no integer, a table that gives each
+ * key a number. The text itself is not stored, only its words: what is answered is read from the
+ * rows.
+ */
+export class FullTextTable implements DocumentTable {
+  readonly #index: IndexDescription;
+  readonly #name: string;
+  readonly #fields: readonly string[];
+  readonly #keys: readonly string[];
+  readonly #rank: string;
+  readonly #isNumbered: boolean;
+
+  /** `name` is that of the FTS5 table. */
+  constructor(index: IndexDescription, name: string) {
+    this.#index = index;
+    this.#name = name;
+    this.#fields = index.fields.map((_field, position) => `f${position}`);
+    const { primaryKey } = index.table;
+    this.#keys = primaryKey.map((_column, position) => `k${position}`);
+    const [only, another] = primaryKey;
+    this.#isNumbered = another === undefined &&
+      (only?.kind === "integer" || only?.kind === "bigint");
+    this.#rank = `bm25(${index.fields.map(({ weight }) => weight).join(", ")})`;
+  }
+
+  get shape(): string {
+    const { table: { primaryKey }, fields } = this.#index;
+    const names = fields.map(({ column }) => column.dbName);
+    return JSON.stringify([shapeVersion, primaryKey.map(({ dbName }) => dbName), names]);
+  }
+
+  get creation(): readonly string[] {
+    const drops = [this.#name, this.#keyTable].map((name) =>
+      `DROP TABLE IF EXISTS ${quoteIdentifier(name)}`
+    );
+    const keys = this.#keys.join(", ");
+    return [
+      ...drops,
+      `CREATE VIRTUAL TABLE ${quoteIdentifier(this.#name)} USING fts5(${
+        this.#fields.join(", ")
+      }, ` +
+      `content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 0")`,
+      ...(this.#isNumbered ? [] : [
+        `CREATE TABLE ${quoteIdentifier(this.#keyTable)} ` +
+        `(doc INTEGER PRIMARY KEY, ${keys}, UNIQUE (${keys}))`,
+      ]),
+    ];
+  }
+
+  async write(changes: readonly IndexChange[], connection: Connection): Promise<void> {
+    for (const change of changes) await this.#writeOne(change, connection);
+  }
+
+  matches(query: SearchQuery): Fragment {
+    const name = identifier(this.#name);
+    const found = sql`${name} MATCH ${matchExpression(query)} AND rank MATCH ${this.#rank}`;
+    if (this.#isNumbered) {
+      return sql`SELECT rowid AS ${matchKey(0)}, rank AS ${matchRank} FROM ${name} WHERE ${found}`;
+    }
+    const keys = join(
+      this.#keys.map((key, position) => sql`${identifier(key)} AS ${matchKey(position)}`),
+      ", ",
+    );
+    const numbers = sql`SELECT rowid AS "_doc", rank AS ${matchRank} FROM ${name} WHERE ${found}`;
+    return sql`SELECT ${keys}, ${matchRank} FROM (${numbers}) CROSS JOIN ${
+      identifier(this.#keyTable)
+    } WHERE doc = "_doc"`;
+  }
+
+  keysAfter(after: Key | null, most: number): Fragment {
+    const limit = rawSql(` LIMIT ${most}`);
+    if (this.#isNumbered) {
+      const where = after === null ? rawSql("1=1") : sql`rowid > ${this.#stored(after)}`;
+      return sql`SELECT rowid FROM ${identifier(this.#name)} WHERE ${where} ORDER BY rowid${limit}`;
+    }
+    const keyTable = identifier(this.#keyTable);
+    const where = after === null
+      ? rawSql("1=1")
+      : sql`doc > (SELECT doc FROM ${keyTable} WHERE ${this.#keyIs(after)})`;
+    return sql`SELECT ${
+      rawSql(this.#keys.join(", "))
+    } FROM ${keyTable} WHERE ${where} ORDER BY doc${limit}`;
+  }
+
+  async #writeOne({ key, texts }: IndexChange, connection: Connection): Promise<void> {
+    const stored = this.#stored(key);
+    const run = async (fragment: Fragment) =>
+      await connection.query(toStatement(fragment, this.#index.driver.dialect.placeholder));
+    const name = identifier(this.#name);
+    const keyTable = identifier(this.#keyTable);
+    const doc = this.#isNumbered
+      ? stored
+      : sql`(SELECT doc FROM ${keyTable} WHERE ${this.#keyIs(key)})`;
+    if (texts === null) {
+      await run(sql`DELETE FROM ${name} WHERE rowid = ${doc}`);
+      if (!this.#isNumbered) await run(sql`DELETE FROM ${keyTable} WHERE ${this.#keyIs(key)}`);
+      return;
+    }
+    const columns = rawSql(this.#fields.join(", "));
+    const words = join(texts.map((text) => sql`${wordsOf(text).join(" ")}`), ", ");
+    if (!this.#isNumbered) {
+      const keys = rawSql(this.#keys.join(", "));
+      await run(sql`INSERT OR IGNORE INTO ${keyTable} (${keys}) VALUES (${stored})`);
+    }
+    await run(sql`INSERT OR REPLACE INTO ${name} (rowid, ${columns}) VALUES (${doc}, ${words})`);
+  }
+
+  get #keyTable(): string {
+    return `_service_keys_${this.#name}`;
+  }
+
+  #stored(key: Key): Fragment {
+    const { table: { primaryKey }, driver: { dialect } } = this.#index;
+    return join(
+      primaryKey.map((column, position) => sql`${dialect.encode(key[position], column)}`),
+      ", ",
+    );
+  }
+
+  #keyIs(key: Key): Fragment {
+    const { table: { primaryKey }, driver: { dialect } } = this.#index;
+    const terms = primaryKey.map((column, position) =>
+      sql`${identifier(this.#keys[position] ?? "")} = ${dialect.encode(key[position], column)}`
+    );
+    return join(terms, " AND ");
+  }
+}
+
+/** Counts the ways in which texts become words: an index that was made in another one is made again. */
+const shapeVersion = 1;
+
+/** Each term is a phrase in quotes, so that nothing in it is an operator. */
+function matchExpression({ terms }: SearchQuery): string {
+  return `${terms.map(({ words }) => `"${words.join(" ")}"`).join(" ")} *`;
+}
