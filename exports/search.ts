@@ -4,6 +4,11 @@
  * @module
  */
 export { memorySearch } from "../src/search/memory_search.ts";
+export { databaseSearch } from "../src/search/database_search.ts";
+export {
+  postgresSearch,
+  type PostgresSearchOptions,
+} from "../src/search/postgres/postgres_search.ts";
 export { sqliteSearch, type SqliteSearchOptions } from "../src/search/sqlite/sqlite_search.ts";
 export type {
   IndexBackend,

@@ -190,7 +190,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources.flatMap(tablesInReach))) indexed.add(column);
   await hubs.open(resources);
-  searchIndexes.start();
+  await searchIndexes.start();
   const databases = driversOf(config);
   const idempotency = idempotentAnswers(context, guard);
   await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));

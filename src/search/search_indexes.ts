@@ -1,3 +1,4 @@
+import { DatabaseError } from "../db/database_error.ts";
 import type { Driver } from "../db/driver.ts";
 import type { Key } from "../plan/key.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -65,8 +66,17 @@ export class SearchIndexes {
     return this.#listOf(driver, table);
   }
 
-  /** Begins to prepare and to fill all of them. */
-  start(): void {
+  /**
+   * Begins to prepare and to fill all of them. Rejects with a plain Error for what an engine can
+   * never have; one that does not answer now is asked again in the background.
+   */
+  async start(): Promise<void> {
+    await Promise.all(this.#open.map(({ backend }) =>
+      backend.validate?.().catch((error) => {
+        // By contract the service starts without a database that it cannot reach.
+        if (!(error instanceof DatabaseError)) throw error;
+      })
+    ));
     for (const open of this.#open) open.start();
   }
 
