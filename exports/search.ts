@@ -21,4 +21,5 @@ export type {
 export type { FailedIndexing, IndexErrorHandler } from "../src/search/inline_indexer.ts";
 export type { IndexDescription, SearchField, SearchTexts } from "../src/search/search_index.ts";
 export type { Key } from "../src/plan/key.ts";
+export type { ReindexOptions, ReindexProgress } from "../src/search/search_indexes.ts";
 export type { SearchQuery, SearchTerm } from "../src/search/search_query.ts";

@@ -15,6 +15,24 @@ export interface IndexingOptions {
   readonly onIndexError: IndexErrorHandler | undefined;
 }
 
+/** How far the work of {@link SearchIndexes.reindex} is. */
+export interface ReindexProgress {
+  /** The name of the index. */
+  readonly index: string;
+  /** Rows that are indexed. */
+  readonly done: number;
+  /** All rows of the table. */
+  readonly total: number;
+  /** Whether this index is ready. */
+  readonly isDone: boolean;
+}
+
+/** How all rows are indexed again. */
+export interface ReindexOptions {
+  /** Called after each few hundred rows, and once for each index that is ready. */
+  readonly onProgress?: ((progress: ReindexProgress) => void) | undefined;
+}
+
 /** The search indexes of an app. */
 export class SearchIndexes {
   /** Null where the configuration names none: then there are no indexes. */
@@ -78,6 +96,21 @@ export class SearchIndexes {
       })
     ));
     for (const open of this.#open) open.start();
+  }
+
+  /** Indexes all rows again, one index after the other, and removes what is not there any more. */
+  async reindex({ onProgress = () => {} }: ReindexOptions = {}): Promise<void> {
+    for (const open of this.#open) {
+      const index = open.index.name;
+      let last = { done: 0, total: 0 };
+      await open.refill({
+        onProgress(progress) {
+          last = progress;
+          onProgress({ index, ...progress, isDone: false });
+        },
+      });
+      onProgress({ index, ...last, isDone: true });
+    }
   }
 
   /** Resolves where the engine answers and every index is filled; null without an adapter. */
