@@ -41,6 +41,14 @@ async function configOf({ database, config }: SearchCommand): Promise<AppConfig>
     ...{ rights, runtime, kv: undefined, accountsIn: undefined },
     isSearched: true,
   });
-  // Nothing is sealed here, and no change recorded.
-  return { ...served, secret: runtime.random.bytes(32).toBase64() };
+  return {
+    ...served,
+    // Without streams no log of changes is installed in the database.
+    resources: served.resources.map(({ table, options }) => ({
+      table,
+      options: { ...options, capabilities: { enableSubscribe: false } },
+    })),
+    // Random without the notice: nothing is sealed here.
+    secret: runtime.random.bytes(32).toBase64(),
+  };
 }
