@@ -28,13 +28,13 @@ const patches: Record<Side, () => string> = { hand: patchRequests(), ours: patch
 const scenarios: readonly Scenario[] = [
   {
     name: "get by id",
-    target: 0.6,
+    target: 0.85,
     status: 200,
     request: (_side, turn) => getRequest(turn),
   },
   {
     name: "list of 20",
-    target: 0.7,
+    target: 0.85,
     status: 200,
     request: (side, turn) =>
       side === "hand"

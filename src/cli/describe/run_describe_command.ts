@@ -48,7 +48,7 @@ async function schemaOf({ url, config, token }: DescribeCommand): Promise<Servic
 async function fetchSchema(base: string, token: string | null): Promise<ServiceSchema> {
   const path = "/__service/schema";
   const url = base.endsWith(path) ? base : base.replace(/\/+$/, "") + path;
-  const headers = token === null ? {} : { authorization: `Bearer ${token}` };
+  const headers: HeadersInit = token === null ? {} : { authorization: `Bearer ${token}` };
   const response = await fetch(url, { headers }).catch((cause) => {
     throw new Error(`Cannot reach ${url}`, { cause });
   });

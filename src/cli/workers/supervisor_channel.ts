@@ -36,7 +36,7 @@ export function openSupervisorChannel(): SupervisorChannel {
       take = taking;
     },
     report(report) {
-      // Without a callback, the report to a supervisor that is killed meanwhile is an error of the process.
+      // Without a callback, the report to a supervisor that is killed at that moment is an error of the process.
       if (process.connected) process.send?.(enveloped(report), () => {});
     },
   };
