@@ -36,7 +36,7 @@ import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
 import { openAppOutbox } from "./search/outbox/app_outbox.ts";
 import type { SearchOutbox } from "./search/outbox/search_outbox.ts";
-import { SearchIndexes } from "./search/search_indexes.ts";
+import { type ReindexOptions, SearchIndexes } from "./search/search_indexes.ts";
 import type { RelationStep } from "./schema/relation.ts";
 import type { ColumnInfo } from "./schema/table_info.ts";
 import { requireFreePath } from "./service/auth_routes.ts";
@@ -74,6 +74,12 @@ export interface App {
    * the database does.
    */
   upkeep(): Promise<void>;
+  /**
+   * Indexes all rows for search again, and removes from the indexes what is not there any more: after
+   * writes past the service, or where an index has lost some. Searches and writes continue. Rejects
+   * where the database or the engine does.
+   */
+  reindex(options?: ReindexOptions): Promise<void>;
   /** Closes the databases and the key-value store. */
   close(): Promise<void>;
   /** The search outbox; null without `kv`, and without a resource that has `search.outbox`. */
@@ -194,7 +200,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources.flatMap(tablesInReach))) indexed.add(column);
   await hubs.open(resources);
-  searchIndexes.start();
+  await searchIndexes.start();
   const databases = driversOf(config);
   const idempotency = idempotentAnswers(context, guard);
   await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));
@@ -230,6 +236,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     warmUp() {
       for (const { threads } of databases) void threads?.start();
     },
+    reindex: (options) => searchIndexes.reindex(options),
     async upkeep() {
       await Promise.all([hubs.purge(), idempotency?.purge(), searchIndexes.outbox?.tick()]);
     },
