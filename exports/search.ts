@@ -4,6 +4,11 @@
  * @module
  */
 export { memorySearch } from "../src/search/memory_search.ts";
+export { databaseSearch } from "../src/search/database_search.ts";
+export {
+  postgresSearch,
+  type PostgresSearchOptions,
+} from "../src/search/postgres/postgres_search.ts";
 export { sqliteSearch, type SqliteSearchOptions } from "../src/search/sqlite/sqlite_search.ts";
 export type {
   IndexBackend,
@@ -16,4 +21,5 @@ export type {
 export type { FailedIndexing, IndexErrorHandler } from "../src/search/inline_indexer.ts";
 export type { IndexDescription, SearchField, SearchTexts } from "../src/search/search_index.ts";
 export type { Key } from "../src/plan/key.ts";
+export type { ReindexOptions, ReindexProgress } from "../src/search/search_indexes.ts";
 export type { SearchQuery, SearchTerm } from "../src/search/search_query.ts";

@@ -34,7 +34,7 @@ import type { Runtime } from "./runtime/runtime.ts";
 import { claimWorker, type WorkerClaim } from "./runtime/worker_claim.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
-import { SearchIndexes } from "./search/search_indexes.ts";
+import { type ReindexOptions, SearchIndexes } from "./search/search_indexes.ts";
 import type { RelationStep } from "./schema/relation.ts";
 import type { ColumnInfo } from "./schema/table_info.ts";
 import { requireFreePath } from "./service/auth_routes.ts";
@@ -72,6 +72,12 @@ export interface App {
    * the database does.
    */
   upkeep(): Promise<void>;
+  /**
+   * Indexes all rows for search again, and removes from the indexes what is not there any more: after
+   * writes past the service, or where an index has lost some. Searches and writes continue. Rejects
+   * where the database or the engine does.
+   */
+  reindex(options?: ReindexOptions): Promise<void>;
   /** Closes the databases and the key-value store. */
   close(): Promise<void>;
   /** What is served, for banners and descriptions. */
@@ -190,7 +196,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources.flatMap(tablesInReach))) indexed.add(column);
   await hubs.open(resources);
-  searchIndexes.start();
+  await searchIndexes.start();
   const databases = driversOf(config);
   const idempotency = idempotentAnswers(context, guard);
   await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));
@@ -226,6 +232,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     warmUp() {
       for (const { threads } of databases) void threads?.start();
     },
+    reindex: (options) => searchIndexes.reindex(options),
     async upkeep() {
       await Promise.all([hubs.purge(), idempotency?.purge()]);
     },

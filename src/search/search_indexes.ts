@@ -1,3 +1,4 @@
+import { DatabaseError } from "../db/database_error.ts";
 import type { Driver } from "../db/driver.ts";
 import type { Key } from "../plan/key.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -12,6 +13,24 @@ import type { SearchIndex } from "./search_index.ts";
 export interface IndexingOptions {
   readonly autoIndex: boolean;
   readonly onIndexError: IndexErrorHandler | undefined;
+}
+
+/** How far the work of {@link SearchIndexes.reindex} is. */
+export interface ReindexProgress {
+  /** The name of the index. */
+  readonly index: string;
+  /** Rows that are indexed. */
+  readonly done: number;
+  /** All rows of the table. */
+  readonly total: number;
+  /** Whether this index is ready. */
+  readonly isDone: boolean;
+}
+
+/** How all rows are indexed again. */
+export interface ReindexOptions {
+  /** Called after each few hundred rows, and once for each index that is ready. */
+  readonly onProgress?: ((progress: ReindexProgress) => void) | undefined;
 }
 
 /** The search indexes of an app. */
@@ -65,9 +84,33 @@ export class SearchIndexes {
     return this.#listOf(driver, table);
   }
 
-  /** Begins to prepare and to fill all of them. */
-  start(): void {
+  /**
+   * Begins to prepare and to fill all of them. Rejects with a plain Error for what an engine can
+   * never have; one that does not answer now is asked again in the background.
+   */
+  async start(): Promise<void> {
+    await Promise.all(this.#open.map(({ backend }) =>
+      backend.validate?.().catch((error) => {
+        // By contract the service starts without a database that it cannot reach.
+        if (!(error instanceof DatabaseError)) throw error;
+      })
+    ));
     for (const open of this.#open) open.start();
+  }
+
+  /** Indexes all rows again, one index after the other, and removes what is not there any more. */
+  async reindex({ onProgress = () => {} }: ReindexOptions = {}): Promise<void> {
+    for (const open of this.#open) {
+      const index = open.index.name;
+      let last = { done: 0, total: 0 };
+      await open.refill({
+        onProgress(progress) {
+          last = progress;
+          onProgress({ index, ...progress, isDone: false });
+        },
+      });
+      onProgress({ index, ...last, isDone: true });
+    }
   }
 
   /** Resolves where the engine answers and every index is filled; null without an adapter. */
