@@ -34,6 +34,8 @@ import type { Runtime } from "./runtime/runtime.ts";
 import { claimWorker, type WorkerClaim } from "./runtime/worker_claim.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
+import { openAppOutbox } from "./search/outbox/app_outbox.ts";
+import type { SearchOutbox } from "./search/outbox/search_outbox.ts";
 import { type ReindexOptions, SearchIndexes } from "./search/search_indexes.ts";
 import type { RelationStep } from "./schema/relation.ts";
 import type { ColumnInfo } from "./schema/table_info.ts";
@@ -68,7 +70,7 @@ export interface App {
   warmUp(): void;
   /**
    * Does once what a process does on timers: deletes recorded changes that are too old, and expired
-   * answers of the idempotency table. For a cron of hosts that stop idle processes. Rejects where
+   * answers of the idempotency table, and drains the search outbox. For a cron of hosts that stop idle processes. Rejects where
    * the database does.
    */
   upkeep(): Promise<void>;
@@ -80,6 +82,8 @@ export interface App {
   reindex(options?: ReindexOptions): Promise<void>;
   /** Closes the databases and the key-value store. */
   close(): Promise<void>;
+  /** The search outbox; null without `kv`, and without a resource that has `search.outbox`. */
+  readonly searchOutbox: SearchOutbox | null;
   /** What is served, for banners and descriptions. */
   readonly resources: readonly ResourceSummary[];
   /** What `GET /__service/schema` answers, also where `openapi` is false. */
@@ -185,7 +189,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     queryTimeoutMs: resolved.reads.queryTimeoutMs,
     runtime,
   });
-  const searchIndexes = new SearchIndexes(resolved.search, runtime);
+  const searchIndexes = new SearchIndexes(resolved.search, openAppOutbox(context), runtime);
   const indexed = new Set<ColumnInfo>();
   const shared = { resolved, guard, hubs, searchIndexes, recordings, indexed, runtime };
   const resources = resolveResources(config, shared);
@@ -234,13 +238,14 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     },
     reindex: (options) => searchIndexes.reindex(options),
     async upkeep() {
-      await Promise.all([hubs.purge(), idempotency?.purge()]);
+      await Promise.all([hubs.purge(), idempotency?.purge(), searchIndexes.outbox?.tick()]);
     },
     async close() {
       await closeAll([hubs, searchIndexes, guard, ...authenticators]);
       await closeAll([...databases, store]);
     },
     resources: resources.map(summarizeResource),
+    searchOutbox: searchIndexes.outbox?.outbox ?? null,
     schema: () => describeService(described, resolved.mountedAt),
   };
 }
