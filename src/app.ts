@@ -225,9 +225,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
       authRoutes,
       parseUser,
     }),
-    announceStop() {
-      draining = true;
-    },
+    announceStop: () => void (draining = true),
     drain() {
       draining = true;
       void hubs.drain(drainWindowMs);
