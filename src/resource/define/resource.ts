@@ -61,6 +61,7 @@ export interface ResolvedCapabilities {
   readonly enableRestore: boolean;
   /** Live streams. */
   readonly enableSubscribe: boolean;
+  /** `GET /search`. */
   readonly enableSearch: boolean;
 }
 
