@@ -36,7 +36,9 @@ import type { Runtime } from "./runtime/runtime.ts";
 import { claimWorker, type WorkerClaim } from "./runtime/worker_claim.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
-import { SearchIndexes } from "./search/search_indexes.ts";
+import { openAppOutbox } from "./search/outbox/app_outbox.ts";
+import type { SearchOutbox } from "./search/outbox/search_outbox.ts";
+import { type ReindexOptions, SearchIndexes } from "./search/search_indexes.ts";
 import type { RelationStep } from "./schema/relation.ts";
 import type { ColumnInfo } from "./schema/table_info.ts";
 import { routersOf } from "./service/auth_routes.ts";
@@ -69,12 +71,20 @@ export interface App {
   warmUp(): void;
   /**
    * Does once what a process does on timers: deletes recorded changes that are too old, and expired
-   * answers of the idempotency table. For a cron of hosts that stop idle processes. Rejects where
+   * answers of the idempotency table, and drains the search outbox. For a cron of hosts that stop idle processes. Rejects where
    * the database does.
    */
   upkeep(): Promise<void>;
+  /**
+   * Indexes all rows for search again, and removes from the indexes what is not there any more: after
+   * writes past the service, or where an index has lost some. Searches and writes continue. Rejects
+   * where the database or the engine does.
+   */
+  reindex(options?: ReindexOptions): Promise<void>;
   /** Closes the databases and the key-value store. */
   close(): Promise<void>;
+  /** The search outbox; null without `kv`, and without a resource that has `search.outbox`. */
+  readonly searchOutbox: SearchOutbox | null;
   /** What is served, for banners and descriptions. */
   readonly resources: readonly ResourceSummary[];
   /** What `GET /__service/schema` answers, also where `openapi` is false. */
@@ -182,7 +192,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     queryTimeoutMs: resolved.reads.queryTimeoutMs,
     runtime,
   });
-  const searchIndexes = new SearchIndexes(resolved.search, runtime);
+  const searchIndexes = new SearchIndexes(resolved.search, openAppOutbox(context), runtime);
   const indexed = new Set<ColumnInfo>();
   const shared = { resolved, guard, hubs, searchIndexes, recordings, indexed, runtime };
   const resources = resolveResources(config, shared);
@@ -195,7 +205,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources.flatMap(tablesInReach))) indexed.add(column);
   await hubs.open(resources);
-  searchIndexes.start();
+  await searchIndexes.start();
   const databases = driversOf(config);
   const idempotency = idempotentAnswers(context, guard);
   await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));
@@ -224,14 +234,16 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     warmUp() {
       for (const { threads } of databases) void threads?.start();
     },
+    reindex: (options) => searchIndexes.reindex(options),
     async upkeep() {
-      await Promise.all([hubs.purge(), idempotency?.purge()]);
+      await Promise.all([hubs.purge(), idempotency?.purge(), searchIndexes.outbox?.tick()]);
     },
     async close() {
       await closeAll([hubs, searchIndexes, guard, ...authenticators]);
       await closeAll([...databases, store]);
     },
     resources: resources.map(summarizeResource),
+    searchOutbox: searchIndexes.outbox?.outbox ?? null,
     ...describing(facts, resolved.mountedAt),
   };
 }

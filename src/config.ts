@@ -7,6 +7,7 @@ import type { KeyValueOption } from "./kv/open_key_value_store.ts";
 import type { OpenapiOptions } from "./openapi/openapi_options.ts";
 import type { ResourceDefinition } from "./resource/define/resource_definition.ts";
 import type { Runtime } from "./runtime/runtime.ts";
+import type { SearchOutboxOptions } from "./search/outbox/search_outbox_options.ts";
 import type { SearchAdapter } from "./search/search_adapter.ts";
 import type { CorsOptions } from "./service/cors.ts";
 import type { Middleware } from "./service/middleware.ts";
@@ -76,6 +77,8 @@ export interface AppConfig {
   readonly changes?: ChangesOptions | undefined;
   /** The engine of `GET /search`, like `sqliteSearch()`. There is no search unless set. */
   readonly search?: SearchAdapter | undefined;
+  /** How the search outbox is drained, of resources with `search.outbox`. */
+  readonly searchOutbox?: SearchOutboxOptions | undefined;
   /** How many live streams may be open. */
   readonly subscribe?: SubscribeOptions | undefined;
   /** `production` refuses what only suits development. Read from `SERVICE_ENV` unless set. */

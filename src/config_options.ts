@@ -14,6 +14,7 @@ import { envOption } from "./runtime/production.ts";
 import { secretOption } from "./runtime/resolve_secrets.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { tableInfoKey } from "./schema/table_like.ts";
+import { searchOutboxOptions } from "./search/outbox/search_outbox_options.ts";
 import type { SearchAdapter } from "./search/search_adapter.ts";
 import { corsOption } from "./service/cors.ts";
 import type { Middleware } from "./service/middleware.ts";
@@ -60,6 +61,7 @@ export const serviceOptions = group(
     queryTimeoutMs: timerMs().unlessSet(5_000),
     changes: changesOptions,
     search: searchOption(),
+    searchOutbox: searchOutboxOptions,
     subscribe: group(
       {
         maxPerUser: whole({ from: 1 }).unlessSet(10),

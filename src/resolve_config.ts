@@ -12,6 +12,7 @@ import type { ReadCosts } from "./resource/define/resource.ts";
 import { isInProduction } from "./runtime/production.ts";
 import { isRandomSecret, resolveSecrets } from "./runtime/resolve_secrets.ts";
 import type { Runtime } from "./runtime/runtime.ts";
+import type { ResolvedSearchOutboxOptions } from "./search/outbox/search_outbox_options.ts";
 import type { SearchAdapter } from "./search/search_adapter.ts";
 import { corsMiddleware } from "./service/cors.ts";
 import type { Middleware } from "./service/middleware.ts";
@@ -48,6 +49,7 @@ export interface ResolvedConfig {
   readonly subscribe: StreamQuotaLimits;
   /** Null without search. */
   readonly search: SearchAdapter | null;
+  readonly searchOutbox: ResolvedSearchOutboxOptions;
 }
 
 /**
@@ -89,6 +91,7 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
     changes: read.changes,
     subscribe: read.subscribe,
     search: read.search ?? null,
+    searchOutbox: read.searchOutbox,
   };
 }
 

@@ -18,6 +18,12 @@ import {
   isDescribeCommand,
   parseDescribeArguments,
 } from "./describe/describe_arguments.ts";
+import {
+  isSearchCommand,
+  parseSearchArguments,
+  type SearchCommand,
+  searchHelp,
+} from "./search/search_arguments.ts";
 import { listenOptions } from "../listener.ts";
 import { whole } from "../options/option_kinds.ts";
 import { nearestName } from "../problem/nearest_name.ts";
@@ -30,6 +36,7 @@ export type Command =
   | AccountCommand
   | CreditsCommand
   | DescribeCommand
+  | SearchCommand
   /** Invalid arguments; `message` says which, and what to write instead. */
   | { readonly kind: "misused"; readonly message: string };
 
@@ -47,6 +54,8 @@ export interface ServeCommand {
   readonly host: string | null;
   readonly public: boolean;
   readonly write: boolean;
+  /** Whether every table with texts has a search. */
+  readonly search: boolean;
   /** Whether accounts can log in. */
   readonly users: boolean;
   /** The file or URL of the key-value store of the accounts, or null. */
@@ -65,6 +74,7 @@ export function parseArguments(args: readonly string[]): Command {
   if (isAccountCommand(args)) return parseAccountArguments(args);
   if (isCreditsCommand(args)) return parseCreditsArguments(args);
   if (isDescribeCommand(args)) return parseDescribeArguments(args);
+  if (isSearchCommand(args)) return parseSearchArguments(args);
   const { values, positionals, tokens } = parseArgs({
     args: [...args],
     options,
@@ -86,6 +96,7 @@ export function parseArguments(args: readonly string[]): Command {
     host: textOf(values.host),
     public: values.public === true,
     write: values.write === true,
+    search: values.search === true,
     users: values.users === true,
     kv: textOf(values.kv),
     workers: textOf(values.workers),
@@ -118,6 +129,10 @@ const options = {
   write: {
     type: "boolean",
     says: ["open DATABASE for writing; writes need the printed token"],
+  },
+  search: {
+    type: "boolean",
+    says: ["/search on every table with texts; with DATABASE"],
   },
   users: {
     type: "boolean",
@@ -185,6 +200,8 @@ ${creditsHelp}
 
 ${describeHelp}
 
+${searchHelp}
+
 Exit codes: 0 stopped, 1 failure at run time, 2 wrong usage or configuration`;
 
 interface OptionToken {
@@ -219,6 +236,7 @@ interface Given {
   readonly host: string | null;
   readonly public: boolean;
   readonly write: boolean;
+  readonly search: boolean;
   readonly users: boolean;
   readonly kv: string | null;
   readonly workers: string | null;
@@ -245,6 +263,9 @@ function serveCommand(given: Given): Command {
   if (database === null && given.write) {
     return misused("The option --write belongs to a database: name its file or URL");
   }
+  if (database === null && given.search) {
+    return misused("The option --search belongs to a database: name its file or URL");
+  }
   if (database === null && given.users) {
     return misused("The option --users belongs to a database: name its file or URL");
   }
@@ -268,6 +289,7 @@ function serveCommand(given: Given): Command {
     host: given.host,
     public: given.public,
     write: given.write,
+    search: given.search,
     users: given.users,
     kv: given.kv,
     workers,

@@ -50,6 +50,12 @@ export async function runCommandLine(args: readonly string[], program: Program):
       const { runDescribeCommand } = await import("./describe/run_describe_command.ts");
       return await runDescribeCommand(command);
     }
+    case "search": {
+      const exitCode = await restartWithKv(program.url, args);
+      if (exitCode !== null) return exitCode;
+      const { runSearchCommand } = await import("./search/run_search_command.ts");
+      return await runSearchCommand(command);
+    }
     default:
       return unreachable(command);
   }

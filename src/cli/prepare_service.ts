@@ -26,6 +26,9 @@ export async function prepareService(
   const { database } = command;
   const path = command.config ?? (database === null ? await findConfiguration() : null);
   if (path !== null) {
+    if (command.search) {
+      throw new Error(`Cannot serve ${path} with --search: a configuration has its own search`);
+    }
     if (command.public) {
       throw new Error(`Cannot serve ${path} with --public: a configuration has its own auth`);
     }
@@ -49,7 +52,10 @@ export async function prepareService(
   }
   const { serveDatabase } = await import("./serve_database.ts");
   const accountsIn = command.users ? command.kv ?? defaultStore : undefined;
-  return await serveDatabase(database, { rights, runtime, kv, accountsIn });
+  return await serveDatabase(database, {
+    ...{ rights, runtime, kv, accountsIn },
+    isSearched: command.search,
+  });
 }
 
 /** Where the service listens: the options of the command come before those of a configuration. */

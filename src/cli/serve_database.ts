@@ -3,6 +3,9 @@ import { resource, type ResourceDefinition } from "../resource/define/resource_d
 import type { ResourceOptions } from "../resource/define/resource_options.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { TableInfo } from "../schema/table_info.ts";
+import { databaseSearch } from "../search/database_search.ts";
+import { memorySearch } from "../search/memory_search.ts";
+import type { SearchAdapter } from "../search/search_adapter.ts";
 import type { CliRights } from "./cli_rights.ts";
 import { pathExists } from "./path_exists.ts";
 import { dnsRebindingGuard } from "./dns_rebinding_guard.ts";
@@ -22,6 +25,8 @@ export interface ServeDatabaseOptions {
   readonly kv: string | undefined;
   /** The file or URL of the store of accounts; undefined without accounts. */
   readonly accountsIn: string | undefined;
+  /** Whether every table with texts has a search. */
+  readonly isSearched: boolean;
 }
 
 /**
@@ -31,7 +36,7 @@ export interface ServeDatabaseOptions {
  */
 export async function serveDatabase(
   place: string,
-  { rights, runtime, kv, accountsIn }: ServeDatabaseOptions,
+  { rights, runtime, kv, accountsIn, isSearched }: ServeDatabaseOptions,
 ): Promise<CliService> {
   const db = await openDatabase(await toUrl(place), {
     readOnly: !rights.writable,
@@ -45,6 +50,7 @@ export async function serveDatabase(
       runtime,
       auth: accountsIn === undefined ? tokenAuth(rights) : accountAuth(rights),
       middleware: [...dnsRebindingGuard(rights), ...(rights.writable ? [] : [refuseWrites])],
+      search: isSearched ? searchIn(rights) : undefined,
       resources: tables.map((table) => definition(table, rights)),
     },
     subject: `${db.label}, ${rights.writable ? "with writes" : "read-only"}`,
@@ -52,6 +58,11 @@ export async function serveDatabase(
     accountsIn,
     exampleQuery: "?limit=3",
   };
+}
+
+/** In a database that is opened read-only nothing is installed: there the index is in memory. */
+function searchIn({ writable }: CliRights): SearchAdapter {
+  return writable ? databaseSearch() : memorySearch();
 }
 
 /** A bare path is a SQLite file. A missing file is refused, because opening would create it. */

@@ -4,6 +4,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { boolean, date, integer, real, text } from "../schema/column_builder.ts";
 import { table } from "../schema/table.ts";
 import { tableInfoOf, type TableLike } from "../schema/table_like.ts";
+import { databaseSearch } from "../search/database_search.ts";
 import { identifier, join, sql, toStatement } from "../sql/fragment.ts";
 import type { CliRights } from "./cli_rights.ts";
 import { dnsRebindingGuard } from "./dns_rebinding_guard.ts";
@@ -29,6 +30,7 @@ export async function serveDemonstration(rights: CliRights, runtime: Runtime): P
       secret: runtime.random.bytes(32).toBase64(),
       auth: tokenAuth(rights),
       middleware: dnsRebindingGuard(rights),
+      search: databaseSearch(),
       resources: [
         resource(books, {
           ...granted,

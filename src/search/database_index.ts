@@ -28,21 +28,26 @@ export interface DatabaseIndexParts {
   readonly name: string;
   readonly documents: DocumentTable;
   readonly matchWords: WordMatcher;
+  /** As {@link IndexBackend.validate}. */
+  readonly validate?: () => Promise<void>;
 }
 
 /** A search index in the database of its table. */
 export class DatabaseIndex implements IndexBackend {
   readonly local: LocalIndex;
   readonly matchWords: WordMatcher;
+  readonly validate: () => Promise<void>;
   readonly #index: IndexDescription;
   readonly #name: string;
   readonly #documents: DocumentTable;
 
-  constructor(index: IndexDescription, { name, documents, matchWords }: DatabaseIndexParts) {
+  constructor(index: IndexDescription, parts: DatabaseIndexParts) {
+    const { name, documents, matchWords, validate } = parts;
     this.#index = index;
     this.#name = name;
     this.#documents = documents;
     this.matchWords = matchWords;
+    this.validate = validate ?? (() => Promise.resolve());
     this.local = documents;
   }
 

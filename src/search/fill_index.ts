@@ -1,8 +1,9 @@
 import { rowPages } from "../db/row_pages.ts";
 import { fetchCount } from "../db/rows.ts";
-import { keyOf } from "../plan/key.ts";
+import { type Key, keyOf } from "../plan/key.ts";
 import type { ReadPlan } from "../plan/plan.ts";
 import { type IndexedTable, indexRows } from "./index_rows.ts";
+import { readSearchedRows } from "./search_index.ts";
 
 /** How an index is filled. */
 export interface FillOptions {
@@ -51,6 +52,21 @@ export async function fillIndex(
     if (isLast) break;
   }
   await backend.markFilled();
+}
+
+/** Removes the documents of rows that are gone or marked deleted. */
+export async function removeGone(table: IndexedTable): Promise<void> {
+  const { index, backend } = table;
+  for (let after: Key | null = null;;) {
+    const keys: readonly Key[] = await backend.keys(after, rowsPerPage);
+    const last = keys.at(-1);
+    if (last === undefined) return;
+    const rows = await readSearchedRows(index, keys, index.driver);
+    const gone = rows.filter(({ texts }) => texts === null).map(({ key }) => key);
+    if (gone.length > 0) await indexRows(table, gone, { isAwaited: true });
+    // An engine may not know where a document was that it has removed.
+    after = keys.findLast((key) => !gone.includes(key)) ?? after;
+  }
 }
 
 /** Few enough that other writes do not wait noticeably. */

@@ -3,7 +3,7 @@ import type { TableInfo } from "../schema/table_info.ts";
 import type { IndexBackend, IndexChange, SearchAdapter } from "./search_adapter.ts";
 import type { IndexDescription } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
-import { wordsOf } from "./words.ts";
+import { documentWords } from "./words.ts";
 
 /**
  * A search adapter in the memory of the process, for development and for small tables: finds
@@ -107,7 +107,7 @@ class MemoryIndex implements IndexBackend {
     if (texts !== null) {
       this.#documents.set(id, {
         key,
-        texts: texts.map((text) => wordsOf(text).join(" ")),
+        texts: documentWords(texts),
         version,
       });
       return;

@@ -4,7 +4,7 @@ import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { candidateRows } from "./candidate_rows.ts";
 import type { Fragment } from "../sql/fragment.ts";
-import { fillIndex, type FillOptions } from "./fill_index.ts";
+import { fillIndex, type FillOptions, removeGone } from "./fill_index.ts";
 import type { IndexedTable } from "./index_rows.ts";
 import type { IndexBackend } from "./search_adapter.ts";
 import type { SearchIndex } from "./search_index.ts";
@@ -67,10 +67,14 @@ export class OpenIndex implements IndexedTable {
     return this.#prepared.promise;
   }
 
-  /** Indexes every row again: for an index that has lost some. */
+  /** Removes the documents of rows that are gone, and indexes every row again. */
   async refill(options: FillOptions): Promise<void> {
     await this.#prepared.promise;
+    await this.#work;
+    await removeGone(this);
     await fillIndex(this, options);
+    this.#state = "filled";
+    this.#filled.resolve();
   }
 
   /**

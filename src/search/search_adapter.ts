@@ -47,6 +47,11 @@ export interface IndexBackend {
    * where it is new, was made for other fields, or is lost with the process.
    */
   prepare(): Promise<{ readonly isFilled: boolean }>;
+  /**
+   * Rejects where the engine can never have the index, as with an option that it does not know: the
+   * start fails then. Called once, before {@link prepare}; absent where there is nothing to ask.
+   */
+  validate?(): Promise<void>;
   /** Notes that all rows were indexed, so that the next {@link prepare} finds it filled. */
   markFilled(): Promise<void>;
   /**

@@ -1,9 +1,11 @@
+import { DatabaseError } from "../db/database_error.ts";
 import type { Driver } from "../db/driver.ts";
 import type { Key } from "../plan/key.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { Indexer } from "./indexer.ts";
 import { idsOf, type IndexErrorHandler, InlineIndexer } from "./inline_indexer.ts";
+import type { AppOutbox } from "./outbox/app_outbox.ts";
 import { OpenIndex } from "./open_index.ts";
 import type { SearchAdapter } from "./search_adapter.ts";
 import type { SearchIndex } from "./search_index.ts";
@@ -12,18 +14,41 @@ import type { SearchIndex } from "./search_index.ts";
 export interface IndexingOptions {
   readonly autoIndex: boolean;
   readonly onIndexError: IndexErrorHandler | undefined;
+  /** By the outbox, where the app has one; else at once. */
+  readonly outbox: boolean;
+}
+
+/** How far the work of {@link SearchIndexes.reindex} is. */
+export interface ReindexProgress {
+  /** The name of the index. */
+  readonly index: string;
+  /** Rows that are indexed. */
+  readonly done: number;
+  /** All rows of the table. */
+  readonly total: number;
+  /** Whether this index is ready. */
+  readonly isDone: boolean;
+}
+
+/** How all rows are indexed again. */
+export interface ReindexOptions {
+  /** Called after each few hundred rows, and once for each index that is ready. */
+  readonly onProgress?: ((progress: ReindexProgress) => void) | undefined;
 }
 
 /** The search indexes of an app. */
 export class SearchIndexes {
   /** Null where the configuration names none: then there are no indexes. */
   readonly adapter: SearchAdapter | null;
+  /** Null without a key-value store. */
+  readonly outbox: AppOutbox | null;
   readonly #runtime: Runtime;
   readonly #open: OpenIndex[] = [];
   readonly #indexers = new Map<Driver, Map<TableInfo, Indexer[]>>();
 
-  constructor(adapter: SearchAdapter | null, runtime: Runtime) {
+  constructor(adapter: SearchAdapter | null, outbox: AppOutbox | null, runtime: Runtime) {
     this.adapter = adapter;
+    this.outbox = outbox;
     this.#runtime = runtime;
   }
 
@@ -42,7 +67,7 @@ export class SearchIndexes {
           "already: set search.indexName of one of them",
       );
     }
-    const { autoIndex, onIndexError } = options;
+    const { autoIndex } = options;
     const open = new OpenIndex({
       index,
       backend,
@@ -50,10 +75,8 @@ export class SearchIndexes {
       runtime: this.#runtime,
     });
     this.#open.push(open);
-    if (autoIndex) {
-      const report = this.#reporter(index.name, onIndexError);
-      this.#listOf(index.driver, index.table).push(new InlineIndexer(open, report));
-    }
+    const indexer = this.#indexerOf(open, options);
+    if (autoIndex) this.#listOf(index.driver, index.table).push(indexer);
     return open;
   }
 
@@ -65,9 +88,34 @@ export class SearchIndexes {
     return this.#listOf(driver, table);
   }
 
-  /** Begins to prepare and to fill all of them. */
-  start(): void {
+  /**
+   * Begins to prepare and to fill all of them. Rejects with a plain Error for what an engine can
+   * never have; one that does not answer now is asked again in the background.
+   */
+  async start(): Promise<void> {
+    await Promise.all(this.#open.map(({ backend }) =>
+      backend.validate?.().catch((error) => {
+        // By contract the service starts without a database that it cannot reach.
+        if (!(error instanceof DatabaseError)) throw error;
+      })
+    ));
     for (const open of this.#open) open.start();
+    this.outbox?.start();
+  }
+
+  /** Indexes all rows again, one index after the other, and removes what is not there any more. */
+  async reindex({ onProgress = () => {} }: ReindexOptions = {}): Promise<void> {
+    for (const open of this.#open) {
+      const index = open.index.name;
+      let last = { done: 0, total: 0 };
+      await open.refill({
+        onProgress(progress) {
+          last = progress;
+          onProgress({ index, ...progress, isDone: false });
+        },
+      });
+      onProgress({ index, ...last, isDone: true });
+    }
   }
 
   /** Resolves where the engine answers and every index is filled; null without an adapter. */
@@ -83,8 +131,20 @@ export class SearchIndexes {
 
   /** Ends the work in the background, and closes the adapter. */
   async close(): Promise<void> {
+    await this.outbox?.close();
     await Promise.all(this.#open.map((open) => open.close()));
     await this.adapter?.close();
+  }
+
+  #indexerOf(open: OpenIndex, { onIndexError, outbox }: IndexingOptions): Indexer {
+    const { name } = open.index;
+    const report = this.#reporter(name, onIndexError);
+    if (outbox && this.outbox !== null) return this.outbox.add({ open, report });
+    if (outbox) {
+      const message = `search.outbox of the index "${name}" has no effect: no kv is configured`;
+      this.#runtime.observe({ kind: "notice", message });
+    }
+    return new InlineIndexer(open, report);
   }
 
   #listOf(driver: Driver, table: TableInfo): Indexer[] {

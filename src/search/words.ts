@@ -30,6 +30,19 @@ export function wordsOf(text: string): readonly string[] {
   return words;
 }
 
+/** The most characters of one document whose words are indexed: engines refuse larger ones. */
+const maxDocumentLength = 250_000;
+
+/** The words of each text of a document with a space between them: what engines index. */
+export function documentWords(texts: readonly string[]): readonly string[] {
+  let left = maxDocumentLength;
+  return texts.map((text) => {
+    const part = text.slice(0, left);
+    left -= part.length;
+    return wordsOf(part).join(" ");
+  });
+}
+
 /** The words of a text and where they stand in it. */
 export function* locateWords(text: string): Generator<Word> {
   for (const { 0: found, index } of text.matchAll(wordPattern)) {

@@ -10,6 +10,7 @@ const nothing = {
   host: null,
   public: false,
   write: false,
+  search: false,
   users: false,
   kv: null,
   workers: null,
@@ -30,6 +31,10 @@ Deno.test("the arguments are parsed in any order", () => {
     ["-c other.ts", { ...nothing, config: "other.ts" }],
     ["-- --odd.db", { ...nothing, database: "--odd.db" }],
     ["--users --kv a.kv shop.db", { ...nothing, database: "shop.db", users: true, kv: "a.kv" }],
+    ["--search shop.db", { ...nothing, database: "shop.db", search: true }],
+    ["search reindex", { kind: "search", database: null, config: null }],
+    ["search reindex shop.db", { kind: "search", database: "shop.db", config: null }],
+    ["search reindex -c a.ts", { kind: "search", database: null, config: "a.ts" }],
     ["./users", { ...nothing, database: "./users" }],
     ["keys list --kv a.kv", { kind: "keys", kv: "a.kv", config: null, action: { verb: "list" } }],
     ["keys revoke 12 -c b.ts", {

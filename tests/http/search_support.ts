@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { all, eq, integer, resource, table, text, timestamp, type User } from "../../mod.ts";
-import { memorySearch, type SearchAdapter, sqliteSearch } from "../../exports/search.ts";
+import { databaseSearch, memorySearch, type SearchAdapter } from "../../exports/search.ts";
 import type { Engine } from "../support/engines.ts";
 import { everyEngine } from "../support/engines.ts";
 import { hiddenMark, type Service, withService } from "../support/http.ts";
@@ -29,9 +29,7 @@ export interface SearchEngine {
 /** Every search adapter over every database that it works with. */
 export const searchEngines: readonly SearchEngine[] = everyEngine.flatMap((engine) => [
   { name: `memory on ${engine.name}`, engine, adapter: () => memorySearch() },
-  ...(engine.name.includes("sqlite")
-    ? [{ name: `FTS5 on ${engine.name}`, engine, adapter: () => sqliteSearch() }]
-    : []),
+  { name: `database on ${engine.name}`, engine, adapter: () => databaseSearch() },
 ]);
 
 /** One test for each search engine. */

@@ -39,6 +39,10 @@ import { group, type Option } from "../../src/options/option.ts";
 import { resourceOptions } from "../../src/resource/define/read_definition.ts";
 import { consoleObserver, consoleObserverOptions } from "../../src/runtime/console_observer.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import {
+  postgresSearch,
+  postgresSearchOptions,
+} from "../../src/search/postgres/postgres_search.ts";
 import { sqliteSearch, sqliteSearchOptions } from "../../src/search/sqlite/sqlite_search.ts";
 import {
   decimal,
@@ -257,6 +261,12 @@ const all: readonly Subject[] = [
     description: sqliteSearchOptions,
     base: { columns: ["title"] },
     start: (options) => Promise.try(() => sqliteSearch(Object(options))),
+  },
+  {
+    name: "Cannot search by Postgres",
+    description: postgresSearchOptions,
+    base: { columns: ["title"] },
+    start: (options) => Promise.try(() => postgresSearch(Object(options))),
   },
   {
     name: "Cannot introspect the database",

@@ -61,7 +61,7 @@ export interface ResolvedCapabilities {
   readonly enableRestore: boolean;
   /** Live streams. */
   readonly enableSubscribe: boolean;
-  /** `GET /search`. */
+  /** Governs `GET /search`. */
   readonly enableSearch: boolean;
 }
 

@@ -4,7 +4,7 @@ import type { DocumentTable } from "../database_index.ts";
 import type { IndexDescription } from "../search_index.ts";
 import type { IndexChange } from "../search_adapter.ts";
 import type { SearchQuery } from "../search_query.ts";
-import { wordsOf } from "../words.ts";
+import { documentWords } from "../words.ts";
 import {
   type Fragment,
   identifier,
@@ -116,7 +116,7 @@ export class FullTextTable implements DocumentTable {
       return;
     }
     const columns = rawSql(this.#fields.join(", "));
-    const words = join(texts.map((text) => sql`${wordsOf(text).join(" ")}`), ", ");
+    const words = join(documentWords(texts).map((words) => sql`${words}`), ", ");
     if (!this.#isNumbered) {
       const keys = rawSql(this.#keys.join(", "));
       await run(sql`INSERT OR IGNORE INTO ${keyTable} (${keys}) VALUES (${stored})`);

@@ -1,0 +1,38 @@
+import process from "node:process";
+import type { ReindexProgress } from "../../search/search_indexes.ts";
+
+const width = 30;
+
+/**
+ * Shows on the standard error how far indexes are filled: a bar that grows where that is a terminal,
+ * else a line for each index once it is done.
+ */
+export class ProgressBar {
+  readonly #isTerminal = process.stderr.isTTY === true;
+  readonly #indexes = new Map<string, boolean>();
+
+  /** How many indexes it has shown. */
+  get count(): number {
+    return this.#indexes.size;
+  }
+
+  /** Shows the progress of one index. */
+  show({ index, done, total, isDone }: ReindexProgress): void {
+    this.#indexes.set(index, isDone);
+    const share = total === 0 ? 1 : done / total;
+    if (this.#isTerminal) {
+      const bar = "█".repeat(Math.floor(share * width)).padEnd(width, "░");
+      this.#write(`\r${index} ${bar} ${Math.floor(share * 100)} % ${done} of ${total} rows`);
+      if (isDone) this.#write("\n");
+    } else if (isDone) this.#write(`${index}: ${done} rows\n`);
+  }
+
+  /** Ends a line that is open. */
+  end(): void {
+    if (this.#isTerminal && [...this.#indexes.values()].includes(false)) this.#write("\n");
+  }
+
+  #write(text: string): void {
+    process.stderr.write(text);
+  }
+}

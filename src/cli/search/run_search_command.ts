@@ -1,0 +1,54 @@
+import { createApp } from "../../app.ts";
+import type { AppConfig } from "../../config.ts";
+import { consoleObserver } from "../../runtime/console_observer.ts";
+import { systemRuntime } from "../../runtime/system_runtime.ts";
+import { decideCliRights } from "../cli_rights.ts";
+import { findConfiguration, loadConfiguration } from "../configuration_file.ts";
+import { reportFailure } from "../report_failure.ts";
+import { ProgressBar } from "./progress_bar.ts";
+import type { SearchCommand } from "./search_arguments.ts";
+
+/** Runs the command that indexes all rows again; returns the exit code. */
+export async function runSearchCommand(command: SearchCommand): Promise<number> {
+  try {
+    const app = await createApp(await configOf(command));
+    const bar = new ProgressBar();
+    try {
+      await app.reindex({ onProgress: (progress) => bar.show(progress) });
+    } finally {
+      bar.end();
+      await app.close();
+    }
+    if (bar.count > 0) return 0;
+    throw new Error("There is nothing to index: no resource has a search index");
+  } catch (error) {
+    return reportFailure(error, 2);
+  }
+}
+
+async function configOf({ database, config }: SearchCommand): Promise<AppConfig> {
+  const runtime = systemRuntime(consoleObserver());
+  if (database === null) {
+    const path = config ?? await findConfiguration();
+    if (path === null) {
+      throw new Error("There is no service.config.ts here: name a configuration or a database");
+    }
+    return { runtime, ...await loadConfiguration(path) };
+  }
+  const rights = decideCliRights({ host: "127.0.0.1", public: false, writable: true }, "");
+  const { serveDatabase } = await import("../serve_database.ts");
+  const { config: served } = await serveDatabase(database, {
+    ...{ rights, runtime, kv: undefined, accountsIn: undefined },
+    isSearched: true,
+  });
+  return {
+    ...served,
+    // Without streams no log of changes is installed in the database.
+    resources: served.resources.map(({ table, options }) => ({
+      table,
+      options: { ...options, capabilities: { enableSubscribe: false } },
+    })),
+    // Random without the notice: nothing is sealed here.
+    secret: runtime.random.bytes(32).toBase64(),
+  };
+}

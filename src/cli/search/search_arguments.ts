@@ -1,0 +1,66 @@
+import { parseArgs } from "node:util";
+import { nearestName } from "../../problem/nearest_name.ts";
+
+/** The arguments of the command that indexes all rows again. */
+export interface SearchCommand {
+  readonly kind: "search";
+  /** A file or a URL of a database, or null. */
+  readonly database: string | null;
+  /** The path of a configuration file, or null for the one in the folder. */
+  readonly config: string | null;
+}
+
+/** The part of `--help` about search. */
+export const searchHelp = `Search, of service.config.ts, of another FILE, or of a database:
+  search reindex [DATABASE] [--config FILE]   index every row again, with progress`;
+
+/** Whether the arguments are those of the command for search. */
+export function isSearchCommand([first]: readonly string[]): boolean {
+  return first === "search";
+}
+
+/** Parses the arguments of the command for search; never throws. */
+export function parseSearchArguments(
+  [_search, ...args]: readonly string[],
+): SearchCommand | { readonly kind: "misused"; readonly message: string } | {
+  readonly kind: "help";
+} {
+  const { values, positionals, tokens } = parseArgs({
+    args,
+    options,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  if (values.help === true) return { kind: "help" };
+  for (const token of tokens) {
+    if (token.kind !== "option") continue;
+    if (!Object.hasOwn(options, token.name)) {
+      const near = nearestName(token.name, Object.keys(options));
+      const hint = near === null ? "" : `: did you mean --${near}?`;
+      return misused(`search has no option ${token.rawName}${hint}`);
+    }
+    if (token.name === "config" && !token.value) {
+      return misused("search needs a value for --config");
+    }
+  }
+  const [action, database = null, extra] = positionals;
+  if (action !== "reindex") return misused("search takes one action: reindex");
+  if (extra !== undefined) {
+    return misused(`search reindex takes one database: "${extra}" is too much`);
+  }
+  const config = typeof values.config === "string" ? values.config : null;
+  if (database !== null && config !== null) {
+    return misused("search reindex takes a database or --config, not both");
+  }
+  return { kind: "search", database, config };
+}
+
+const options = {
+  config: { type: "string", short: "c" },
+  help: { type: "boolean", short: "h" },
+} as const;
+
+function misused(message: string): { readonly kind: "misused"; readonly message: string } {
+  return { kind: "misused", message };
+}
