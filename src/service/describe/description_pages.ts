@@ -12,14 +12,21 @@ import { acceptedType } from "../../resource/http/accepted_type.ts";
 import { pageSecurityPolicy } from "../html_page.ts";
 import type { PageRequest, ServicePage } from "../service_pages.ts";
 import { indexPage } from "./index_page.ts";
+import { createReferencePages } from "./reference_page.ts";
+
+/** Which pages there are beside the index. */
+export interface DescriptionPagesOptions {
+  readonly describes: boolean;
+  readonly openapi: { readonly ui: boolean };
+}
 
 /**
  * Makes the pages by which a service describes itself: the index of its resources, and below
- * `/__service` its schema, unless `openapi` is off.
+ * `/__service` its schema and its documents, unless `openapi` is off.
  */
 export function createDescriptionPages(
   facts: ServiceFacts,
-  describes: boolean,
+  { describes, openapi: { ui } }: DescriptionPagesOptions,
 ): readonly ServicePage[] {
   const { resources, basePath } = facts;
   const documents = [
@@ -36,7 +43,8 @@ export function createDescriptionPages(
       write: (prefix) => openapiYaml(openapiDocument(facts, prefix)),
     }),
   ];
-  return [...describes ? documents : [], indexPageAt(basePath, resources)];
+  const reference = ui ? createReferencePages() : [];
+  return [...describes ? [...documents, ...reference] : [], indexPageAt(basePath, resources)];
 }
 
 /** RFC 9512. */
