@@ -7,6 +7,7 @@ import {
 } from "./guard/abuse_protection_options.ts";
 import type { ResolvedIdempotencyOptions } from "./idempotency/idempotency_options.ts";
 import type { StreamQuotaLimits } from "./live/stream/stream_quota.ts";
+import { type ResolvedOpenapi, resolveOpenapi } from "./openapi/openapi_options.ts";
 import type { ReadCosts } from "./resource/define/resource.ts";
 import { isInProduction } from "./runtime/production.ts";
 import { isRandomSecret, resolveSecrets } from "./runtime/resolve_secrets.ts";
@@ -24,7 +25,9 @@ export interface ResolvedConfig {
   /** The environment variables that would set the secrets that are random now. */
   readonly missingSecrets: readonly string[];
   readonly health: boolean;
-  readonly openapi: boolean;
+  /** Whether there are descriptions below `/__service`. */
+  readonly describes: boolean;
+  readonly openapi: ResolvedOpenapi;
   readonly securityHeaders: SecurityHeaders;
   readonly bodyLimit: number;
   readonly bodyTimeoutMs: number;
@@ -69,7 +72,8 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
     }, runtime),
     missingSecrets: missingSecrets(config, runtime),
     health: read.health,
-    openapi: read.openapi,
+    describes: read.openapi !== false,
+    openapi: resolveOpenapi(read.openapi),
     securityHeaders: read.securityHeaders,
     bodyLimit: read.bodyLimit,
     bodyTimeoutMs: read.bodyTimeoutMs,

@@ -14,6 +14,7 @@ const heavy: readonly string[] = [
   "postgres",
   "@electric-sql/pglite",
   "stripe",
+  "swagger-ui-dist",
   "@opensearch-project/opensearch",
 ];
 
