@@ -19,6 +19,12 @@ import {
   parseDescribeArguments,
 } from "./describe/describe_arguments.ts";
 import {
+  isOutboxCommand,
+  type OutboxCommand,
+  outboxHelp,
+  parseOutboxArguments,
+} from "./search/outbox_arguments.ts";
+import {
   isSearchCommand,
   parseSearchArguments,
   type SearchCommand,
@@ -37,6 +43,7 @@ export type Command =
   | CreditsCommand
   | DescribeCommand
   | SearchCommand
+  | OutboxCommand
   /** Invalid arguments; `message` says which, and what to write instead. */
   | { readonly kind: "misused"; readonly message: string };
 
@@ -74,6 +81,7 @@ export function parseArguments(args: readonly string[]): Command {
   if (isAccountCommand(args)) return parseAccountArguments(args);
   if (isCreditsCommand(args)) return parseCreditsArguments(args);
   if (isDescribeCommand(args)) return parseDescribeArguments(args);
+  if (isOutboxCommand(args)) return parseOutboxArguments(args);
   if (isSearchCommand(args)) return parseSearchArguments(args);
   const { values, positionals, tokens } = parseArgs({
     args: [...args],
@@ -201,6 +209,7 @@ ${creditsHelp}
 ${describeHelp}
 
 ${searchHelp}
+${outboxHelp}
 
 Exit codes: 0 stopped, 1 failure at run time, 2 wrong usage or configuration`;
 

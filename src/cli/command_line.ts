@@ -50,6 +50,12 @@ export async function runCommandLine(args: readonly string[], program: Program):
       const { runDescribeCommand } = await import("./describe/run_describe_command.ts");
       return await runDescribeCommand(command);
     }
+    case "outbox": {
+      const exitCode = await restartWithKv(program.url, args);
+      if (exitCode !== null) return exitCode;
+      const { runOutboxCommand } = await import("./search/run_outbox_command.ts");
+      return await runOutboxCommand(command);
+    }
     case "search": {
       const exitCode = await restartWithKv(program.url, args);
       if (exitCode !== null) return exitCode;
