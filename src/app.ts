@@ -70,15 +70,14 @@ export interface App {
    */
   warmUp(): void;
   /**
-   * Does once what a process does on timers: deletes recorded changes that are too old, and expired
+   * Does once what a process does on timers: deletes recorded changes that are too old and expired
    * answers of the idempotency table, and drains the search outbox. For a cron of hosts that stop
    * idle processes. Rejects where the database does.
    */
   upkeep(): Promise<void>;
   /**
-   * Indexes all rows for search again, and removes from the indexes what is not there any more: after
-   * writes past the service, or where an index has lost some. Searches and writes continue. Rejects
-   * where the database or the engine does.
+   * Indexes all rows for search again, and removes from the indexes what is not there any more:
+   * after writes past the service. Rejects where the database or the engine does.
    */
   reindex(options?: ReindexOptions): Promise<void>;
   /** Closes the databases and the key-value store. */
@@ -224,9 +223,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   });
   return {
     ...routes,
-    announceStop() {
-      draining = true;
-    },
+    announceStop: () => void (draining = true),
     drain() {
       draining = true;
       void hubs.drain(drainWindowMs);
