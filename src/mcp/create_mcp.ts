@@ -5,6 +5,7 @@ import {
   inputRequired,
   McpServer,
 } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { ServiceSchema } from "../openapi/service_schema.ts";
 import type { AnswerMcp, McpCall, McpParts } from "./mcp_call.ts";
 import { runTool, type ToolArguments, type ToolContext, type ToolResource } from "./run_tool.ts";
@@ -32,6 +33,14 @@ export function createMcp(parts: McpParts): AnswerMcp {
     const authInfo = { token: "", clientId: "", scopes: [], extra };
     return await handler.fetch(call.request, { authInfo });
   };
+}
+
+/** Serves the client that has started the process, whose requests are all like `call`. */
+export function serveMcpOverStdio(parts: McpParts, call: McpCall): { close(): Promise<void> } {
+  const { schema: { basePath }, mountedAt } = parts;
+  const send = sendAs({ fetch: call.fetch, caller: call.request, basePath });
+  const context = { send, resources: toolResources(parts.schema), indexBase: mountedAt + basePath };
+  return serveStdio(({ era }) => serverFor({ ...call, era, context }, parts));
 }
 
 interface ServedCall extends McpCall {

@@ -222,6 +222,17 @@ Deno.test("MCP is off unless configured, and read-only unless it says write", as
   });
 });
 
+Deno.test("llms.txt says where everything is, in 2 kB", async () => {
+  await withService(engine, [notes], () => ({ ...config(), openapi: true }), async ({ get }) => {
+    const { status, headers, body } = await get("/llms.txt");
+    assertEquals([status, headers.get("content-type")], [200, "text/plain"]);
+    assert(body.length <= 2_000 && body.includes("/__service/mcp") && body.includes("=between="));
+  });
+  await withService(engine, [notes], () => config(false), async ({ get }) => {
+    assertEquals((await get("/llms.txt")).status, 404);
+  });
+});
+
 Deno.test("an option of MCP or an argument of a tool that is misspelt widened what it does", async () => {
   for (const mcp of [{ read_only: true }, { wirte: false }, { write: "no" }]) {
     // Wrong on purpose.
