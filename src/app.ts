@@ -48,6 +48,7 @@ import { createHonoApp } from "./service/hono_app.ts";
 import type { AppEnv, Middleware } from "./service/middleware.ts";
 import { createResponder } from "./service/responder.ts";
 import { pagesOf } from "./app_pages.ts";
+import { serveMcp } from "./serve_mcp.ts";
 import type { ServicePage } from "./service/service_pages.ts";
 import { resolveResources } from "./resolve_resources.ts";
 
@@ -180,7 +181,8 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   const config = { ...given, resources: given.resources.map(readDefinition) };
   const recordings = await resolveChangeRecordings(config, resolved.changes, runtime.random);
   const parseUser = createUserParser(runtime.observe);
-  const guard = createGuard({ abuse: resolved.abuse, store, runtime });
+  const ofTools = new WeakSet<Request>();
+  const guard = createGuard({ abuse: resolved.abuse, store, runtime, ofTools });
   const authenticators = await openAuthenticators(config, { resolved, guard, store, runtime });
   const credentials = createCredentials(authenticators, parseUser);
   const hubs = new LiveHubs({
@@ -196,11 +198,8 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   const shared = { resolved, guard, hubs, searchIndexes, recordings, indexed, runtime };
   const resources = resolveResources(config, shared);
   const table = createRouteTable(resources);
-  const authRoutes = routersOf(
-    [...authenticators, { routes: config.auth?.routes }],
-    resolved,
-    table,
-  );
+  const routers = [...authenticators, { routes: config.auth?.routes }];
+  const authRoutes = routersOf(routers, resolved, table);
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources.flatMap(tablesInReach))) indexed.add(column);
   await hubs.open(resources);
@@ -221,6 +220,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     authRoutes,
     parseUser,
   });
+  await serveMcp({ facts, resolved, runtime, parseUser, ofTools, ...routes });
   return {
     ...routes,
     announceStop: () => void (draining = true),

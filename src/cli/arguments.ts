@@ -30,6 +30,7 @@ import {
   type SearchCommand,
   searchHelp,
 } from "./search/search_arguments.ts";
+import { type McpCommand, mcpHelp, parseMcpArguments } from "./mcp/mcp_arguments.ts";
 import { listenOptions } from "../listener.ts";
 import { whole } from "../options/option_kinds.ts";
 import { nearestName } from "../problem/nearest_name.ts";
@@ -42,6 +43,7 @@ export type Command =
   | AccountCommand
   | CreditsCommand
   | DescribeCommand
+  | McpCommand
   | SearchCommand
   | OutboxCommand
   /** Invalid arguments; `message` says which, and what to write instead. */
@@ -81,6 +83,7 @@ export function parseArguments(args: readonly string[]): Command {
   if (isAccountCommand(args)) return parseAccountArguments(args);
   if (isCreditsCommand(args)) return parseCreditsArguments(args);
   if (isDescribeCommand(args)) return parseDescribeArguments(args);
+  if (args[0] === "mcp") return parseMcpArguments(args);
   if (isOutboxCommand(args)) return parseOutboxArguments(args);
   if (isSearchCommand(args)) return parseSearchArguments(args);
   const { values, positionals, tokens } = parseArgs({
@@ -207,6 +210,8 @@ ${accountHelp}
 ${creditsHelp}
 
 ${describeHelp}
+
+${mcpHelp}
 
 ${searchHelp}
 ${outboxHelp}

@@ -44,6 +44,10 @@ export async function runCommandLine(args: readonly string[], program: Program):
       const { runCreditsCommand } = await import("./run_credits_command.ts");
       return await runCreditsCommand(command);
     }
+    case "mcp": {
+      const { runMcpCommand } = await import("./mcp/run_mcp_command.ts");
+      return await runMcpCommand(command);
+    }
     case "describe": {
       const exitCode = await restartWithKv(program.url, args);
       if (exitCode !== null) return exitCode;
