@@ -1,6 +1,11 @@
 import type { ServiceConfig } from "../config.ts";
 import { openDatabase } from "../db/open_database.ts";
-import { type Account, type Accounts, normalEmail } from "../identity/accounts/account.ts";
+import {
+  type Account,
+  type Accounts,
+  normalEmail,
+  switchAccount,
+} from "../identity/accounts/account.ts";
 import {
   type Administration,
   passwordAuth,
@@ -8,19 +13,28 @@ import {
 } from "../identity/accounts/password_auth.ts";
 import { type ApiKey, ApiKeys } from "../identity/keys/api_keys.ts";
 import { platformOpenKv } from "../kv/deno_kv.ts";
-import { type AppStore, openKeyValueStore } from "../kv/open_key_value_store.ts";
+import {
+  type AppStore,
+  openKeyValueStore,
+} from "../kv/open_key_value_store.ts";
 import { encodeBase64url } from "../protocol/byte_text.ts";
 import { consoleObserver } from "../runtime/console_observer.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { instantOf } from "../schema/instant.ts";
-import { type AccountCommand, defaultStore, type KeysCommand } from "./account_arguments.ts";
+import {
+  type AccountCommand,
+  defaultStore,
+  type KeysCommand,
+} from "./account_arguments.ts";
 import type { UsersCommand } from "./account_arguments.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 import { reportFailure } from "./report_failure.ts";
 
 /** Runs a command for API keys or accounts; returns the exit code. */
-export async function runAccountCommand(command: AccountCommand): Promise<number> {
+export async function runAccountCommand(
+  command: AccountCommand,
+): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   try {
     const config = await configurationOf(command);
@@ -29,7 +43,11 @@ export async function runAccountCommand(command: AccountCommand): Promise<number
       runtime,
       (store) =>
         command.kind === "keys"
-          ? runKeys(command, new ApiKeys(store.need("API keys"), runtime), runtime)
+          ? runKeys(
+            command,
+            new ApiKeys(store.need("API keys"), runtime),
+            runtime,
+          )
           : withAccounts(
             config,
             { store, runtime },
@@ -43,9 +61,13 @@ export async function runAccountCommand(command: AccountCommand): Promise<number
 }
 
 /** The configuration that the accounts belong to; null where `--kv` names their store. */
-async function configurationOf({ kv, config }: AccountCommand): Promise<ServiceConfig | null> {
+async function configurationOf(
+  { kv, config }: AccountCommand,
+): Promise<ServiceConfig | null> {
   if (kv !== null && config !== null) {
-    throw new Error("Give --kv or --config, not both: a configuration names its own store");
+    throw new Error(
+      "Give --kv or --config, not both: a configuration names its own store",
+    );
   }
   const path = config ?? (kv === null ? await findConfiguration() : null);
   return path === null ? null : await loadConfiguration(path);
@@ -56,7 +78,10 @@ async function withStore(
   runtime: Runtime,
   work: (store: AppStore) => Promise<void>,
 ): Promise<void> {
-  if (typeof option === "string" && (option === ":memory:" || platformOpenKv() === undefined)) {
+  if (
+    typeof option === "string" &&
+    (option === ":memory:" || platformOpenKv() === undefined)
+  ) {
     throw new Error(
       "Cannot change accounts or API keys: the key-value store is the memory of the service",
     );
@@ -79,7 +104,9 @@ async function withAccounts(
     ? passwordAuth({ users: "kv" })
     : config.auth?.use?.find(({ name }) => name === "passwordAuth");
   if (definition === undefined || !isAdministered(definition)) {
-    throw new Error("Cannot change accounts: the configuration has no passwordAuth in auth.use");
+    throw new Error(
+      "Cannot change accounts: the configuration has no passwordAuth in auth.use",
+    );
   }
   const db = config?.db ?? await openDatabase("sqlite::memory:");
   try {
@@ -89,7 +116,9 @@ async function withAccounts(
   }
 }
 
-function isAdministered(definition: object): definition is PasswordAuthDefinition {
+function isAdministered(
+  definition: object,
+): definition is PasswordAuthDefinition {
   return "openAdministration" in definition;
 }
 
@@ -105,7 +134,9 @@ async function runKeys(
       const { text } = await keys.create({ name, userId, scopes, expiresAt });
       // The key alone on the standard output, so that it can be piped into a secret store.
       console.log(text);
-      console.error("This key is shown once only. Send it in the header X-API-Key.");
+      console.error(
+        "This key is shown once only. Send it in the header X-API-Key.",
+      );
       return;
     }
     case "list":
@@ -114,14 +145,21 @@ async function runKeys(
         await keyRows(keys),
       );
     case "revoke":
-      if (await keys.revoke(action.id)) return console.error(`Revoked ${action.id}`);
-      throw new Error(`Cannot revoke ${action.id}: there is no such key (see keys list)`);
+      if (await keys.revoke(action.id)) {
+        return console.error(`Revoked ${action.id}`);
+      }
+      throw new Error(
+        `Cannot revoke ${action.id}: there is no such key (see keys list)`,
+      );
   }
 }
 
 async function keyRows(keys: ApiKeys): Promise<readonly (readonly string[])[]> {
-  const moment = (at: number | null, none: string) => at === null ? none : instantOf(at);
-  return (await keys.list()).map(({ id, name, scopes, userId, expiresAt, lastUsedAt }: ApiKey) => [
+  const moment = (at: number | null, none: string) =>
+    at === null ? none : instantOf(at);
+  return (await keys.list()).map((
+    { id, name, scopes, userId, expiresAt, lastUsedAt }: ApiKey,
+  ) => [
     ...[id, name, scopes.join(","), userId ?? ""],
     ...[moment(expiresAt, "never"), moment(lastUsedAt, "never")],
   ]);
@@ -138,21 +176,31 @@ async function runUsers(
       return await addUser(action, opened, runtime);
     case "list": {
       const rows: string[][] = [];
-      for await (const { id, email, name, roles, isDisabled } of allAccounts(accounts)) {
-        rows.push([id, email, name ?? "", roles.join(","), isDisabled ? "disabled" : ""]);
+      for await (
+        const { id, email, name, roles, isDisabled } of allAccounts(accounts)
+      ) {
+        rows.push([
+          id,
+          email,
+          name ?? "",
+          roles.join(","),
+          isDisabled ? "disabled" : "",
+        ]);
       }
       return printTable(["id", "email", "name", "roles", ""], rows);
     }
     case "role": {
       const { id, email } = await requireAccount(action.email, accounts);
       await accounts.change(id, { roles: action.roles });
-      return console.error(`${email} has ${action.roles.join(", ") || "no role"} now`);
+      return console.error(
+        `${email} has ${action.roles.join(", ") || "no role"} now`,
+      );
     }
     case "disable":
     case "enable": {
-      const { id, email } = await requireAccount(action.email, accounts);
-      await accounts.change(id, { isDisabled: action.verb === "disable" });
-      return console.error(`${email} is ${action.verb}d`);
+      const account = await requireAccount(action.email, accounts);
+      await switchAccount(account, action.verb === "disable", opened);
+      return console.error(`${account.email} is ${action.verb}d`);
     }
   }
 }
@@ -164,9 +212,13 @@ async function addUser(
 ): Promise<void> {
   const email = requireEmail(action.email);
   const { name, roles, readsPassword } = action;
-  const password = readsPassword ? await firstLine() : encodeBase64url(random.bytes(15));
+  const password = readsPassword
+    ? await firstLine()
+    : encodeBase64url(random.bytes(15));
   if (password === "") {
-    throw new Error("Cannot add the account: the standard input has no password");
+    throw new Error(
+      "Cannot add the account: the standard input has no password",
+    );
   }
   const passwordHash = await passwords.hash(password, "");
   if (await accounts.add({ email, name, roles, passwordHash }) === null) {
@@ -179,11 +231,16 @@ async function addUser(
 }
 
 async function firstLine(): Promise<string> {
-  const [line = ""] = (await new Response(Deno.stdin.readable).text()).split(/\r?\n/);
+  const [line = ""] = (await new Response(Deno.stdin.readable).text()).split(
+    /\r?\n/,
+  );
   return line;
 }
 
-async function requireAccount(given: string, accounts: Accounts): Promise<Account> {
+async function requireAccount(
+  given: string,
+  accounts: Accounts,
+): Promise<Account> {
   const email = requireEmail(given);
   const account = await accounts.findByEmail(email);
   if (account !== null) return account;
@@ -208,10 +265,20 @@ async function* allAccounts(accounts: Accounts): AsyncIterable<Account> {
 const pageSize = 500;
 
 /** Names are input: a control character could rewrite the terminal. */
-function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
-  const shown = [head, ...rows].map((row) => row.map((cell) => cell.replace(/\p{Cc}/gu, "\ufffd")));
-  const widths = head.map((_, index) => Math.max(...shown.map((row) => row[index]?.length ?? 0)));
+function printTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): void {
+  const shown = [head, ...rows].map((row) =>
+    row.map((cell) => cell.replace(/\p{Cc}/gu, "\ufffd"))
+  );
+  const widths = head.map((_, index) =>
+    Math.max(...shown.map((row) => row[index]?.length ?? 0))
+  );
   for (const row of shown) {
-    console.log(row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join("  ").trimEnd());
+    console.log(
+      row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join("  ")
+        .trimEnd(),
+    );
   }
 }
