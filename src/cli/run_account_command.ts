@@ -6,86 +6,76 @@ import {
   normalEmail,
   switchAccount,
 } from "../identity/accounts/account.ts";
+import { AccountFields, readName } from "../identity/accounts/account_call.ts";
 import {
   type Administration,
   passwordAuth,
   type PasswordAuthDefinition,
 } from "../identity/accounts/password_auth.ts";
+import { newPassword, requireGoodPassword } from "../identity/accounts/password_rules.ts";
 import { type ApiKey, ApiKeys } from "../identity/keys/api_keys.ts";
-import { platformOpenKv } from "../kv/deno_kv.ts";
 import {
   type AppStore,
+  type KeyValueOption,
   openKeyValueStore,
 } from "../kv/open_key_value_store.ts";
+import { storeProblem } from "../kv/store_error.ts";
+import { Problem } from "../problem/problem.ts";
 import { encodeBase64url } from "../protocol/byte_text.ts";
 import { consoleObserver } from "../runtime/console_observer.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { instantOf } from "../schema/instant.ts";
-import {
-  type AccountCommand,
-  defaultStore,
-  type KeysCommand,
-} from "./account_arguments.ts";
-import type { UsersCommand } from "./account_arguments.ts";
-import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
+import type { AccountCommand, KeysCommand, UsersCommand } from "./account_arguments.ts";
+import { type CommandStore, findCommandStore, inMemory } from "./command_store.ts";
 import { reportFailure } from "./report_failure.ts";
 
 /** Runs a command for API keys or accounts; returns the exit code. */
-export async function runAccountCommand(
-  command: AccountCommand,
-): Promise<number> {
+export async function runAccountCommand(command: AccountCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
+  const { verb } = command.action;
+  let found: CommandStore;
   try {
-    const config = await configurationOf(command);
+    found = await findCommandStore(command, { action, creates: createsStore(verb) });
+  } catch (error) {
+    return reportFailure(error, 2);
+  }
+  try {
     await withStore(
-      config?.kv ?? command.kv ?? defaultStore,
+      found.option,
       runtime,
       (store) =>
         command.kind === "keys"
-          ? runKeys(
-            command,
-            new ApiKeys(store.need("API keys"), runtime),
-            runtime,
-          )
+          ? runKeys(command, new ApiKeys(store.need("API keys"), runtime), runtime)
           : withAccounts(
-            config,
+            found.config,
             { store, runtime },
             (opened) => runUsers(command, opened, runtime),
           ),
     );
     return 0;
   } catch (error) {
-    return reportFailure(error, 1);
+    const problem = storeProblem(error);
+    if (!(problem instanceof Problem)) return reportFailure(error, 1);
+    console.error(problem.message);
+    return 1;
   }
 }
 
-/** The configuration that the accounts belong to; null where `--kv` names their store. */
-async function configurationOf(
-  { kv, config }: AccountCommand,
-): Promise<ServiceConfig | null> {
-  if (kv !== null && config !== null) {
-    throw new Error(
-      "Give --kv or --config, not both: a configuration names its own store",
-    );
-  }
-  const path = config ?? (kv === null ? await findConfiguration() : null);
-  return path === null ? null : await loadConfiguration(path);
+const action = "change accounts or API keys";
+
+/** In a new store there is nothing to list, and nothing to change. */
+function createsStore(verb: AccountCommand["action"]["verb"]): boolean {
+  return verb === "add" || verb === "create";
 }
 
 async function withStore(
-  option: ServiceConfig["kv"],
+  option: KeyValueOption | undefined,
   runtime: Runtime,
   work: (store: AppStore) => Promise<void>,
 ): Promise<void> {
-  if (
-    typeof option === "string" &&
-    (option === ":memory:" || platformOpenKv() === undefined)
-  ) {
-    throw new Error(
-      "Cannot change accounts or API keys: the key-value store is the memory of the service",
-    );
-  }
+  // Accounts in a table need no store.
+  if (option === undefined) return await work(outOfReach);
   const store = await openKeyValueStore(option, runtime);
   try {
     await work(store);
@@ -93,6 +83,15 @@ async function withStore(
     await store.close();
   }
 }
+
+/** The store of a service that keeps all in its memory. */
+const outOfReach: AppStore = {
+  configured: null,
+  need() {
+    throw inMemory(action);
+  },
+  close: () => Promise.resolve(),
+};
 
 /** The accounts of the configuration, or those in the store of the command line's service. */
 async function withAccounts(
@@ -104,9 +103,7 @@ async function withAccounts(
     ? passwordAuth({ users: "kv" })
     : config.auth?.use?.find(({ name }) => name === "passwordAuth");
   if (definition === undefined || !isAdministered(definition)) {
-    throw new Error(
-      "Cannot change accounts: the configuration has no passwordAuth in auth.use",
-    );
+    throw new Error("Cannot change accounts: the configuration has no passwordAuth in auth.use");
   }
   const db = config?.db ?? await openDatabase("sqlite::memory:");
   try {
@@ -116,9 +113,7 @@ async function withAccounts(
   }
 }
 
-function isAdministered(
-  definition: object,
-): definition is PasswordAuthDefinition {
+function isAdministered(definition: object): definition is PasswordAuthDefinition {
   return "openAdministration" in definition;
 }
 
@@ -134,9 +129,7 @@ async function runKeys(
       const { text } = await keys.create({ name, userId, scopes, expiresAt });
       // The key alone on the standard output, so that it can be piped into a secret store.
       console.log(text);
-      console.error(
-        "This key is shown once only. Send it in the header X-API-Key.",
-      );
+      console.error("This key is shown once only. Send it in the header X-API-Key.");
       return;
     }
     case "list":
@@ -145,21 +138,14 @@ async function runKeys(
         await keyRows(keys),
       );
     case "revoke":
-      if (await keys.revoke(action.id)) {
-        return console.error(`Revoked ${action.id}`);
-      }
-      throw new Error(
-        `Cannot revoke ${action.id}: there is no such key (see keys list)`,
-      );
+      if (await keys.revoke(action.id)) return console.error(`Revoked ${action.id}`);
+      throw new Error(`Cannot revoke ${action.id}: there is no such key (see keys list)`);
   }
 }
 
 async function keyRows(keys: ApiKeys): Promise<readonly (readonly string[])[]> {
-  const moment = (at: number | null, none: string) =>
-    at === null ? none : instantOf(at);
-  return (await keys.list()).map((
-    { id, name, scopes, userId, expiresAt, lastUsedAt }: ApiKey,
-  ) => [
+  const moment = (at: number | null, none: string) => at === null ? none : instantOf(at);
+  return (await keys.list()).map(({ id, name, scopes, userId, expiresAt, lastUsedAt }: ApiKey) => [
     ...[id, name, scopes.join(","), userId ?? ""],
     ...[moment(expiresAt, "never"), moment(lastUsedAt, "never")],
   ]);
@@ -176,25 +162,15 @@ async function runUsers(
       return await addUser(action, opened, runtime);
     case "list": {
       const rows: string[][] = [];
-      for await (
-        const { id, email, name, roles, isDisabled } of allAccounts(accounts)
-      ) {
-        rows.push([
-          id,
-          email,
-          name ?? "",
-          roles.join(","),
-          isDisabled ? "disabled" : "",
-        ]);
+      for await (const { id, email, name, roles, isDisabled } of allAccounts(accounts)) {
+        rows.push([id, email, name ?? "", roles.join(","), isDisabled ? "disabled" : ""]);
       }
       return printTable(["id", "email", "name", "roles", ""], rows);
     }
     case "role": {
       const { id, email } = await requireAccount(action.email, accounts);
       await accounts.change(id, { roles: action.roles });
-      return console.error(
-        `${email} has ${action.roles.join(", ") || "no role"} now`,
-      );
+      return console.error(`${email} has ${action.roles.join(", ") || "no role"} now`);
     }
     case "disable":
     case "enable": {
@@ -207,19 +183,20 @@ async function runUsers(
 
 async function addUser(
   action: Extract<UsersCommand["action"], { readonly verb: "add" }>,
-  { accounts, passwords }: Administration,
+  { accounts, passwords, rules }: Administration,
   { random }: Pick<Runtime, "random">,
 ): Promise<void> {
   const email = requireEmail(action.email);
-  const { name, roles, readsPassword } = action;
-  const password = readsPassword
-    ? await firstLine()
-    : encodeBase64url(random.bytes(15));
-  if (password === "") {
-    throw new Error(
-      "Cannot add the account: the standard input has no password",
-    );
+  const { roles, readsPassword } = action;
+  const given = readsPassword ? await firstLine() : null;
+  const fields = new AccountFields({ name: action.name, password: given });
+  const name = readName(fields);
+  if (given !== null) {
+    const password = newPassword(fields, rules);
+    await requireGoodPassword(fields, { password, email, action: "add the account" }, rules);
   }
+  fields.requireValid("add the account");
+  const password = given ?? encodeBase64url(random.bytes(15));
   const passwordHash = await passwords.hash(password, "");
   if (await accounts.add({ email, name, roles, passwordHash }) === null) {
     throw new Error(`Cannot add the account: ${email} has one`);
@@ -231,16 +208,22 @@ async function addUser(
 }
 
 async function firstLine(): Promise<string> {
-  const [line = ""] = (await new Response(Deno.stdin.readable).text()).split(
-    /\r?\n/,
-  );
-  return line;
+  const bytes = await new Response(Deno.stdin.readable).arrayBuffer();
+  const [line = ""] = decoded(bytes).split(/\r?\n/);
+  if (line !== "") return line;
+  throw new Error("Cannot add the account: the standard input has no password");
 }
 
-async function requireAccount(
-  given: string,
-  accounts: Accounts,
-): Promise<Account> {
+function decoded(bytes: ArrayBuffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    // Another encoding would be another password at the login.
+    throw new Error("Cannot add the account: the standard input is not in UTF-8", { cause });
+  }
+}
+
+async function requireAccount(given: string, accounts: Accounts): Promise<Account> {
   const email = requireEmail(given);
   const account = await accounts.findByEmail(email);
   if (account !== null) return account;
@@ -265,20 +248,10 @@ async function* allAccounts(accounts: Accounts): AsyncIterable<Account> {
 const pageSize = 500;
 
 /** Names are input: a control character could rewrite the terminal. */
-function printTable(
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-): void {
-  const shown = [head, ...rows].map((row) =>
-    row.map((cell) => cell.replace(/\p{Cc}/gu, "\ufffd"))
-  );
-  const widths = head.map((_, index) =>
-    Math.max(...shown.map((row) => row[index]?.length ?? 0))
-  );
+function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
+  const shown = [head, ...rows].map((row) => row.map((cell) => cell.replace(/\p{Cc}/gu, "\ufffd")));
+  const widths = head.map((_, index) => Math.max(...shown.map((row) => row[index]?.length ?? 0)));
   for (const row of shown) {
-    console.log(
-      row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join("  ")
-        .trimEnd(),
-    );
+    console.log(row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join("  ").trimEnd());
   }
 }
