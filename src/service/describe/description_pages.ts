@@ -5,6 +5,7 @@ import { openapiDocument } from "../../openapi/openapi_document.ts";
 import { openapiYaml } from "../../openapi/openapi_yaml.ts";
 import type { ServiceFacts } from "../../openapi/service_facts.ts";
 import { describeService } from "../../openapi/service_schema.ts";
+import { llmsText } from "../../mcp/llms_text.ts";
 import { jsonType, type Reply } from "../../protocol/reply.ts";
 import type { RouteDescription } from "../../protocol/route_description.ts";
 import type { Resource } from "../../resource/define/resource.ts";
@@ -18,6 +19,8 @@ import { createReferencePages } from "./reference_page.ts";
 export interface DescriptionPagesOptions {
   readonly describes: boolean;
   readonly openapi: { readonly ui: boolean };
+  /** Null without MCP. */
+  readonly mcp: object | null;
 }
 
 /**
@@ -26,7 +29,7 @@ export interface DescriptionPagesOptions {
  */
 export function createDescriptionPages(
   facts: ServiceFacts,
-  { describes, openapi: { ui } }: DescriptionPagesOptions,
+  { describes, openapi: { ui }, mcp }: DescriptionPagesOptions,
 ): readonly ServicePage[] {
   const { resources, basePath } = facts;
   const documents = [
@@ -44,7 +47,15 @@ export function createDescriptionPages(
     }),
   ];
   const reference = ui ? createReferencePages() : [];
-  return [...describes ? [...documents, ...reference] : [], indexPageAt(basePath, resources)];
+  const llms = documentPage("/llms.txt", "What a language model should know", {
+    type: "text/plain",
+    write: (prefix) => llmsText(facts.info, prefix + basePath),
+  });
+  return [
+    ...describes ? [...documents, ...reference] : [],
+    ...mcp === null ? [] : [llms],
+    indexPageAt(basePath, resources),
+  ];
 }
 
 /** RFC 9512. */
@@ -60,12 +71,12 @@ interface DocumentWriter {
 function documentPage(path: string, summary: string, { type, write }: DocumentWriter): ServicePage {
   let made: { readonly prefix: string; readonly text: string; readonly tag: string } | null = null;
   const answers = {
-    200: { type, schema: { type: "object" } },
+    200: { type, schema: { type: type === "text/plain" ? "string" : "object" } },
     304: null,
   };
   return {
     path,
-    description: pageDescription(path.replace("/__service/", ""), summary, answers),
+    description: pageDescription(path.replace(/^\/(?:__service\/)?/, ""), summary, answers),
     isOpen: false,
     at(requested, prefix) {
       if (requested !== path) return null;
