@@ -6,7 +6,7 @@ import { defaultStore } from "./account_arguments.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 import { pathExists } from "./path_exists.ts";
 
-/** What a command of accounts, API keys or credits works with. */
+/** What a command of accounts, API keys, credits or the search outbox works with. */
 export interface CommandStore {
   /** Null where `--kv` names the store, or nothing does. */
   readonly config: ServiceConfig | null;

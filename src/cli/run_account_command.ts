@@ -37,6 +37,7 @@ export async function runAccountCommand(command: AccountCommand): Promise<number
   let found: CommandStore;
   try {
     found = await findCommandStore(command, { action, creates: createsStore(verb) });
+    if (found.option === undefined && command.kind === "keys") throw inMemory(action);
   } catch (error) {
     return reportFailure(error, 2);
   }

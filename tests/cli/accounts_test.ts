@@ -108,6 +108,30 @@ Deno.test("a configuration has the accounts of its own table, and its own store"
   });
 });
 
+Deno.test("a configuration without kv has accounts in its table, and no keys: they were in service.kv", async () => {
+  await withShop(async (cwd) => {
+    const mod = new URL("../../", import.meta.url);
+    await Deno.writeTextFile(
+      `${cwd}/service.config.ts`,
+      `import { openDatabase } from "${mod}mod.ts";
+       import { passwordAuth } from "${mod}exports/auth.ts";
+       export default {
+         db: await openDatabase("sqlite:shop.db"),
+         auth: { use: [passwordAuth({ passwords: { scrypt: { N: 4096, r: 8, p: 1 } } })] },
+         resources: [],
+       };`,
+    );
+    for (const verb of ["add", "disable", "enable"]) {
+      const { code, stderr } = await run(cwd, "users", verb, "ada@example.com");
+      assertEquals(code, 0, stderr);
+    }
+    const { code, stderr } = await run(cwd, "keys", "create", "--name", "ci");
+    const reason = "the key-value store is the memory of the service";
+    assertEquals([code, stderr.trim()], [2, `Cannot change accounts or API keys: ${reason}`]);
+    assert(![...Deno.readDirSync(cwd)].some(({ name }) => name.endsWith(".kv")));
+  });
+});
+
 Deno.test("mistakes of accounts and keys are one sentence, and exit codes say so", async () => {
   await withShop(async (cwd) => {
     assertEquals((await run(cwd, "users", "add", "a@b.c")).code, 0);

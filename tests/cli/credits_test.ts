@@ -56,3 +56,12 @@ Deno.test("mistakes in the arguments of credits are named", () => {
     assert(command.message.includes(expected), `${line}: ${command.message}`);
   }
 });
+
+Deno.test("credits and the search outbox send no token to an http:// URL of another machine", async () => {
+  const url = "http://192.0.2.2:18778";
+  for (const command of ["credits grant ada 5", "search outbox stats"]) {
+    const { code, stderr } = await runChild([cli, ...command.split(" "), "--kv", url]);
+    const reason = "kv takes http:// on this machine alone: use https://";
+    assertEquals([code, stderr.trim()], [2, `Cannot open the key-value store: ${reason}`], command);
+  }
+});

@@ -1,4 +1,3 @@
-import { platformOpenKv } from "../../kv/deno_kv.ts";
 import { type KeyValueOption, openKeyValueStore } from "../../kv/open_key_value_store.ts";
 import { storeProblem } from "../../kv/store_error.ts";
 import { Problem } from "../../problem/problem.ts";
@@ -7,9 +6,7 @@ import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { KvSearchOutbox, type OutboxStats } from "../../search/outbox/search_outbox.ts";
 import { OutboxStore } from "../../search/outbox/outbox_store.ts";
 import { searchOutboxOptions } from "../../search/outbox/search_outbox_options.ts";
-import { defaultStore } from "../account_arguments.ts";
-import { findConfiguration, loadConfiguration } from "../configuration_file.ts";
-import { pathExists } from "../path_exists.ts";
+import { findCommandStore, inMemory } from "../command_store.ts";
 import { reportFailure } from "../report_failure.ts";
 import type { OutboxCommand } from "./outbox_arguments.ts";
 
@@ -45,18 +42,10 @@ export async function runOutboxCommand(command: OutboxCommand): Promise<number> 
   }
 }
 
-async function storeOf({ kv, config }: OutboxCommand): Promise<KeyValueOption> {
-  const path = config ?? (kv === null ? await findConfiguration() : null);
-  const option = path === null
-    ? kv ?? defaultStore
-    : (await loadConfiguration(path)).kv ?? ":memory:";
-  if (typeof option !== "string") return option;
-  if (option === ":memory:" || platformOpenKv() === undefined) {
-    throw new Error("Cannot read this outbox: the key-value store is the memory of the service");
-  }
-  if (!/^https?:/.test(option) && !await pathExists(option)) {
-    throw new Error(`Cannot open ${option}: there is no such file (name the store by --kv)`);
-  }
+async function storeOf(command: OutboxCommand): Promise<KeyValueOption> {
+  const action = "read this outbox";
+  const { option } = await findCommandStore(command, { action, creates: false });
+  if (option === undefined) throw inMemory(action);
   return option;
 }
 
