@@ -135,3 +135,21 @@ Deno.test("of two states in one second, in either order, the provider says which
     assertEquals(await tie(order, null), "canceled", "an end is final where it is not known");
   }
 });
+
+Deno.test("a state that was read at the provider is not replaced by an event from before it", async () => {
+  const atProvider = subscription("canceled");
+  let isUp = true;
+  const states = newestStates(() => Promise.resolve(isUp ? atProvider : null));
+  const report = async (status: SubscriptionStatus, at: number, id = `evt_${status}_${at}`) => {
+    const facts = { subscription: subscription(status), occurredAt: timeAt(at), deliveryId: id };
+    return (await states.report(facts)).status;
+  };
+  assertEquals(await report("incomplete", 1), "incomplete");
+  assertEquals(await report("active", 1), "canceled");
+  // The subscription was past due in second 2 and canceled in second 3, which is not reported yet.
+  assertEquals(await report("past_due", 2), "canceled");
+  isUp = false;
+  assertEquals(await report("past_due", 2, "evt_again"), "canceled");
+  assertEquals(await report("canceled", 3), "canceled");
+  assertEquals((await states.find("sub_1"))?.status, "canceled");
+});
