@@ -15,6 +15,7 @@ const heavy: readonly string[] = [
   "@electric-sql/pglite",
   "stripe",
   "swagger-ui-dist",
+  "@modelcontextprotocol/server",
   "@opensearch-project/opensearch",
 ];
 

@@ -5,6 +5,7 @@ import { openapiDocument } from "../../openapi/openapi_document.ts";
 import { openapiYaml } from "../../openapi/openapi_yaml.ts";
 import type { ServiceFacts } from "../../openapi/service_facts.ts";
 import { describeService } from "../../openapi/service_schema.ts";
+import { llmsText } from "../../mcp/llms_text.ts";
 import { jsonType, type Reply } from "../../protocol/reply.ts";
 import type { RouteDescription } from "../../protocol/route_description.ts";
 import type { Resource } from "../../resource/define/resource.ts";
@@ -18,6 +19,8 @@ import { createReferencePages } from "./reference_page.ts";
 export interface DescriptionPagesOptions {
   readonly describes: boolean;
   readonly openapi: { readonly ui: boolean };
+  /** Null without MCP. */
+  readonly mcp: object | null;
 }
 
 /**
@@ -26,25 +29,33 @@ export interface DescriptionPagesOptions {
  */
 export function createDescriptionPages(
   facts: ServiceFacts,
-  { describes, openapi: { ui } }: DescriptionPagesOptions,
+  { describes, openapi: { ui }, mcp }: DescriptionPagesOptions,
 ): readonly ServicePage[] {
-  const { resources, basePath } = facts;
+  const { resources, basePath, routeCount } = facts;
   const documents = [
     documentPage("/__service/schema", "The schema of the service", {
-      type: jsonType,
+      ...{ type: jsonType, routeCount },
       write: (prefix) => JSON.stringify(describeService(facts, prefix)),
     }),
     documentPage("/__service/openapi.json", "The OpenAPI document", {
-      type: jsonType,
+      ...{ type: jsonType, routeCount },
       write: (prefix) => JSON.stringify(openapiDocument(facts, prefix)),
     }),
     documentPage("/__service/openapi.yaml", "The OpenAPI document as YAML", {
-      type: yamlType,
+      ...{ type: yamlType, routeCount },
       write: (prefix) => openapiYaml(openapiDocument(facts, prefix)),
     }),
   ];
   const reference = ui ? createReferencePages() : [];
-  return [...describes ? [...documents, ...reference] : [], indexPageAt(basePath, resources)];
+  const llms = documentPage("/llms.txt", "What a language model should know", {
+    ...{ type: "text/plain", routeCount },
+    write: (prefix) => llmsText(facts.info, prefix + basePath),
+  });
+  return [
+    ...describes ? [...documents, ...reference] : [],
+    ...mcp === null ? [] : [llms],
+    indexPageAt(basePath, resources),
+  ];
 }
 
 /** RFC 9512. */
@@ -54,26 +65,41 @@ const yamlType = "application/yaml";
 interface DocumentWriter {
   readonly type: string;
   write(prefix: string): string;
+  /** How many routes the app has by now. */
+  routeCount(): number;
 }
 
-/** A page that is the same for every caller: made once, and again where the app is mounted elsewhere. */
-function documentPage(path: string, summary: string, { type, write }: DocumentWriter): ServicePage {
-  let made: { readonly prefix: string; readonly text: string; readonly tag: string } | null = null;
+/** A document as it was made last: where the app was mounted, and how many routes it had. */
+interface MadeDocument {
+  readonly prefix: string;
+  readonly count: number;
+  readonly text: string;
+  readonly tag: string;
+}
+
+/** A page that is the same for every caller: made again where the app has other routes or a path. */
+function documentPage(
+  path: string,
+  summary: string,
+  { type, write, routeCount }: DocumentWriter,
+): ServicePage {
+  let made: MadeDocument | null = null;
   const answers = {
-    200: { type, schema: { type: "object" } },
+    200: { type, schema: { type: type === "text/plain" ? "string" : "object" } },
     304: null,
   };
   return {
     path,
-    description: pageDescription(path.replace("/__service/", ""), summary, answers),
+    description: pageDescription(path.replace(/^\/(?:__service\/)?/, ""), summary, answers),
     isOpen: false,
     at(requested, prefix) {
       if (requested !== path) return null;
       return ({ raw }) => {
-        if (made === null || made.prefix !== prefix) {
+        const count = routeCount();
+        if (made === null || made.prefix !== prefix || made.count !== count) {
           const text = write(prefix);
           const hash = createHash("sha256").update(text).digest("base64url");
-          made = { prefix, text, tag: `"${hash.slice(0, 22)}"` };
+          made = { prefix, count, text, tag: `"${hash.slice(0, 22)}"` };
         }
         return documentReply(raw, type, made.text, made.tag);
       };
