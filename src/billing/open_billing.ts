@@ -82,7 +82,9 @@ export const billingOptions = group(
       'origins, like "https://example.com"',
       other<string>("an origin", (given) => {
         const url = typeof given === "string" ? URL.parse(given) : null;
-        return url !== null && /^https?:$/.test(url.protocol) && url.origin === given;
+        // A pattern is a valid host for URLs, and would match nothing.
+        return url !== null && /^https?:$/.test(url.protocol) && url.origin === given &&
+          !url.hostname.includes("*");
       }),
     ),
     anyPrice: flag().unlessSet(false),

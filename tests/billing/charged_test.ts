@@ -66,3 +66,44 @@ Deno.test("a handler that outlives its reservation is charged all the same, once
   assertEquals((await credits.audit("ada"))[0]?.faults, []);
   await credits.close();
 });
+
+Deno.test("of handlers that outlive their reservations those that succeed are charged, once each", async () => {
+  let now = 1_800_000_000_000;
+  const system = systemRuntime(() => {});
+  const runtime = { ...system, clock: { ...system.clock, now: () => now } };
+  const credits = await openCreditsLedger({ kv: ":memory:", runtime });
+  await credits.grant("ada", 12);
+  const gate = Promise.withResolvers<void>();
+  const allRun = Promise.withResolvers<void>();
+  let running = 0;
+  const work = charged(
+    credits,
+    { amount: 3, reason: "work", expiresInMs: 1_000 },
+    async (_context, fails: boolean) => {
+      if (++running === 4) allRun.resolve();
+      await gate.promise;
+      if (fails) throw new Problem("conflict", "not now");
+      return "done";
+    },
+  );
+  const calls = [false, true, false, true].map((fails) => work(ada, fails));
+  await allRun.promise;
+  assertEquals(await credits.balance("ada"), 0);
+  now += 1_000;
+  assertEquals(await credits.balance("ada"), 12, "their time is over while they run");
+  await credits.consume("ada", 10);
+  gate.resolve();
+  const outcomes = await Promise.allSettled(calls);
+  assertEquals(
+    outcomes.map(({ status }) => status),
+    ["fulfilled", "rejected", "fulfilled", "rejected"],
+  );
+  assertEquals(await credits.balance("ada"), -4);
+  const entries = await credits.history("ada");
+  const late = entries.filter(({ kind, reason }) => kind === "consume" && reason === "work");
+  assertEquals(new Set(late.map(({ key }) => key)).size, 2);
+  assertEquals(late.map(({ amount }) => amount), [-3, -3]);
+  const audit = (await credits.audit("ada"))[0];
+  assertEquals([audit?.reserved, audit?.faults], [0, []]);
+  await credits.close();
+});

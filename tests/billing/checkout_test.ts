@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { BillingOptions } from "../../src/billing/open_billing.ts";
 import { type VendorName, vendorNames } from "./signing.ts";
 import { providerOf, type TestBilling, testBilling } from "./vendors.ts";
@@ -157,6 +157,16 @@ Deno.test("wrong checkouts are 4xx that name the field, and reach no provider", 
           "http://u:p@localhost/",
         ],
         ...["https://localhost/", "http://localhost:81/", "data:text/html,x"],
+        ...[
+          "http://localhost\\@evil.example",
+          "http://evil.example\\@localhost",
+          "http:\\\\localhost",
+        ],
+        ...[
+          "http://localhost/\\evil.example",
+          "http://localhost\t.evil.example",
+          "blob:http://localhost/x",
+        ],
       ].map((successUrl) => [{ planKey: "pro", successUrl }, "successUrl"] as const),
       [{ planKey: "pro", cancelUrl: "https://evil.example" }, "cancelUrl"],
     ];
@@ -189,6 +199,51 @@ Deno.test("returnOrigins decide where a checkout returns to", async () => {
     assertEquals(await statusOf("https://shop.example/thanks"), 200);
     assertEquals(await statusOf("http://localhost/thanks"), 422);
   }, { returnOrigins: ["https://shop.example"] });
+});
+
+Deno.test("a checkout returns to the URL that was checked, with the placeholders of providers", async () => {
+  await withVendor("stripe", async ({ send }, received) => {
+    const urls: readonly (readonly [string, string])[] = [
+      ["https://shop.example", "https://shop.example/"],
+      ["https:shop.example", "https://shop.example/"],
+      ["https:/shop.example/a", "https://shop.example/a"],
+      ["  https://shop.example/a ", "https://shop.example/a"],
+      ["HTTPS://SHOP.EXAMPLE:443/A b", "https://shop.example/A%20b"],
+      ...[
+        ...[
+          "?session={CHECKOUT_SESSION_ID}",
+          "{CHECKOUT_SESSION_ID}/done",
+          "#{CHECKOUT_SESSION_ID}",
+        ],
+        ...["?checkout_id={CHECKOUT_ID}", "?to=%2F%7Bid%7D&q=x+y#z", "%7Bid%7D"],
+      ].map((rest) => [`https://shop.example/${rest}`, `https://shop.example/${rest}`] as const),
+    ];
+    for (const [given, sent] of urls) {
+      const body = { planKey: "pro", successUrl: given, cancelUrl: given };
+      const answer = await send("/checkout", { user: "ada", ...post(body) });
+      await answer.body?.cancel();
+      const call = new URLSearchParams(received.at(-1)?.body);
+      assertEquals(
+        [answer.status, call.get("success_url"), call.get("cancel_url")],
+        [200, sent, sent],
+        JSON.stringify(given),
+      );
+    }
+  }, { returnOrigins: ["https://shop.example"] });
+});
+
+Deno.test("a returnOrigin that can match nothing fails the start", async () => {
+  const wrong = [
+    ...["*", "https://*.example.com", "https://*", "http://*:8080", "https://shop.example/"],
+    ...["shop.example", "https://shop.example:443", "HTTPS://shop.example", "javascript:x"],
+  ];
+  for (const origin of wrong) {
+    const error = await assertRejects(
+      () => withVendor("stripe", async () => {}, { returnOrigins: [origin] }),
+      Error,
+    );
+    assert(error.message.includes("returnOrigins"), `${origin}: ${error.message}`);
+  }
 });
 
 Deno.test("items are prices of plans, and others only with anyPrice and a mode", async () => {

@@ -44,7 +44,7 @@ async function useLedger(credits: CreditsLedger): Promise<void> {
   await credits.consume("ada", 3, { key: "c" });
   await credits.reserve("ada", 4, { key: "r" });
   const { ok } = await credits.commit({ account: "ada", id: "r" }, { amount: 2 });
-  // It was killed before, and has come back when the time was over: reserves anew.
+  // It was killed before, and has come back when the time was over: it reserves again.
   if (!ok) {
     await credits.reserve("ada", 4, { key: "r again" });
     await credits.commit({ account: "ada", id: "r again" }, { amount: 2 });

@@ -220,9 +220,9 @@ async function repeatedReservations(
     assertEquals([ended.ok, ended.state], [state === "committed", state]);
     await refuses(() => ledger.reserve("a", 2, { key: id }), "idempotency-key-reused");
   }
-  const anew = await ledger.reserve("a", 1, { key: "expired, again" });
+  const another = await ledger.reserve("a", 1, { key: "expired, again" });
   assertEquals((await repeat("expired")).reservation?.state, "expired");
-  assertEquals((await ledger.commit(anew.reservation!)).ok, true);
+  assertEquals((await ledger.commit(another.reservation!)).ok, true);
   assertEquals(await ledger.balance("a"), 8);
 }
 

@@ -39,7 +39,7 @@ export interface Reservation {
   readonly expiresAt: string;
   /**
    * What became of it; `open` unless `reserve` was repeated with its key. Only an open one holds
-   * credits: work of one that was released or has expired is reserved anew, under another key.
+   * credits: work of one that was released or has expired is reserved under another key.
    */
   readonly state: ReservationState;
 }

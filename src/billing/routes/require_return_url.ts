@@ -2,7 +2,8 @@ import { invalidCheckout } from "../invalid_checkout.ts";
 
 /**
  * Requires that a URL to return to has one of these origins: else a page of the provider that the
- * customer trusts would lead to any other. Throws a 422.
+ * customer trusts would lead to any other. Gives the URL as it was understood, since a provider or a
+ * browser may read the same text in another way. Throws a 422.
  */
 export function requireReturnUrl(
   path: string,
@@ -11,9 +12,14 @@ export function requireReturnUrl(
 ): string | undefined {
   if (url === undefined) return undefined;
   const parsed = URL.parse(url);
-  const isAllowed = parsed !== null && /^https?:$/.test(parsed.protocol) &&
+  // In a URL of the web a backslash is a slash; for RFC 3986 it is not, and may be of a user's name.
+  const isAllowed = parsed !== null && !url.includes("\\") && /^https?:$/.test(parsed.protocol) &&
     parsed.username === "" && parsed.password === "" && origins.includes(parsed.origin);
-  // Providers fill in what stands in braces, as {CHECKOUT_SESSION_ID}, which URLs would encode.
-  if (isAllowed) return url;
+  if (isAllowed) return withPlaceholders(parsed.href);
   throw invalidCheckout([{ path, message: "must be a URL of an origin in returnOrigins" }]);
+}
+
+/** Providers fill in what stands in braces, as {CHECKOUT_SESSION_ID}, which URLs encode in paths. */
+function withPlaceholders(href: string): string {
+  return href.replace(/%7B([A-Z][A-Z_]*)%7D/g, "{$1}");
 }

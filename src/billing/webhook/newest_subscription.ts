@@ -9,6 +9,8 @@ export interface ReportedSubscription {
   readonly occurredAt: string;
   /** The id of the delivery. */
   readonly deliveryId: string;
+  /** Whether the state was read at the provider, and may be newer than the event. */
+  readonly isRead?: boolean;
 }
 
 /** Reads the state as it is now at the provider; null where that cannot be had. */
@@ -54,16 +56,18 @@ export class NewestSubscriptions {
     }
   }
 
-  /** Stripe's clock has seconds, in which a subscription may change twice. */
+  /**
+   * Stripe's clock has seconds, in which a subscription may change twice: then the provider is asked.
+   * Its answer may be newer than events that are on their way, so that it is asked for these again.
+   */
   async #newer(
     known: ReportedSubscription,
     reported: ReportedSubscription,
   ): Promise<ReportedSubscription> {
-    if (known.occurredAt !== reported.occurredAt) {
-      return known.occurredAt > reported.occurredAt ? known : reported;
-    }
+    if (known.occurredAt > reported.occurredAt) return known;
+    if (known.occurredAt < reported.occurredAt && known.isRead !== true) return reported;
     const now = await this.#readNow(reported.subscription.id);
-    if (now !== null) return { ...reported, subscription: now };
+    if (now !== null) return { ...reported, subscription: now, isRead: true };
     return hasEnded(known.subscription) ? known : reported;
   }
 }
