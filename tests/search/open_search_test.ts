@@ -1,0 +1,87 @@
+import { assertEquals } from "@std/assert";
+import { openSearch, type OpenSearchOptions } from "../../exports/search.ts";
+import { searchCases } from "../http/search_cases.ts";
+import { createNotes, find, type SearchEngine, withNotes } from "../http/search_support.ts";
+import { everyEngine } from "../support/engines.ts";
+import { openSearchServer } from "../support/open_search.ts";
+import { testUnless } from "../support/skip.ts";
+
+const server = await openSearchServer();
+const missing = "missing" in server ? server.missing : null;
+const node = "url" in server ? server.url : "";
+
+const [engine] = everyEngine;
+if (engine === undefined) throw new Error("There is an engine");
+
+let indexes = 0;
+
+/** Each engine has indexes of its own, which are removed. */
+function withOpenSearch(
+  work: (engine: SearchEngine, prefix: string) => Promise<void>,
+  options: Partial<OpenSearchOptions> = {},
+): () => Promise<void> {
+  return async () => {
+    const prefix = `test_${Deno.pid}_${indexes++}_`;
+    const adapter = () => openSearch({ node, indexPrefix: prefix, timeoutMs: 10_000, ...options });
+    try {
+      await work({ name: "OpenSearch", engine: engine as SearchEngine["engine"], adapter }, prefix);
+    } finally {
+      const answer = await fetch(`${node}/${prefix}*`, { method: "DELETE" });
+      await answer.body?.cancel();
+    }
+  };
+}
+
+for (const { name, run } of searchCases) {
+  testUnless(missing, `${name} (OpenSearch)`, withOpenSearch(run));
+}
+
+testUnless(
+  missing,
+  "an older version of a document does not replace a newer one, nor bring back a removed one",
+  withOpenSearch((engine, prefix) =>
+    withNotes(engine, async (service) => {
+      await createNotes(service, [{ id: 1, title: "newer" }]);
+      const put = async (version: number, f1: string) => {
+        const query = `version=${version}&version_type=external&refresh=true`;
+        const answer = await fetch(`${node}/${prefix}notes/_doc/1?${query}`, {
+          method: "PUT",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ key: "1", f1 }),
+        });
+        await answer.body?.cancel();
+        return answer.status;
+      };
+      assertEquals(await put(1, "older"), 409);
+      assertEquals((await find(service, "q=newer")).ids, [1]);
+      await service.send("DELETE", "/api/notes/1", undefined, { "x-user": "ada" });
+      assertEquals(await put(1, "older"), 409);
+    })
+  ),
+);
+
+testUnless(
+  missing,
+  "documents of other owners, of deleted rows and of no row change nothing",
+  withOpenSearch((engine, prefix) =>
+    withNotes(engine, async (service) => {
+      await createNotes(service, [
+        { id: 1, title: "needle" },
+        { id: 2, title: "other", ownerId: "bob" },
+        { id: 3, title: "other" },
+      ]);
+      await service.send("DELETE", "/api/notes/3", undefined, { "x-user": "ada" });
+      const lines = ["1", "2", "3", "4", "x", "1e3"].flatMap((key) => [
+        { index: { _id: key, version: 2 ** 52, version_type: "external" } },
+        { key, f1: "needle" },
+      ]);
+      const answer = await fetch(`${node}/${prefix}notes/_bulk?refresh=true`, {
+        method: "POST",
+        headers: { "content-type": "application/x-ndjson" },
+        body: lines.map((line) => `${JSON.stringify(line)}\n`).join(""),
+      });
+      assertEquals((await answer.json()).errors, false);
+      assertEquals(await find(service, "q=needle"), { ids: [1], total: 1 });
+    })
+  ),
+);
