@@ -247,3 +247,101 @@ searchCase(
       assertEquals(allowed.status, 200);
     }),
 );
+
+/** Lower-case words, none of which is a part of another: every engine agrees about them. */
+const corpus = [
+  ...[
+    "amber",
+    "birch",
+    "cobalt",
+    "delta",
+    "ember",
+    "fjord",
+    "gravel",
+    "harbor",
+    "indigo",
+    "jungle",
+  ],
+  ...["kernel", "lagoon", "meadow", "nectar", "orchid", "pepper", "quartz", "raven", "saddle"],
+  ...["thistle", "umbrella", "velvet", "walnut", "xenon", "yonder", "zephyr"],
+];
+
+/** The same numbers in every run. */
+function* numbers(seed: number): Generator<number> {
+  for (let state = seed;; state = (state * 1_103_515_245 + 12_345) % 2_147_483_648) {
+    yield state >> 8;
+  }
+}
+
+searchCase(
+  "a corpus of random notes gives the ids and totals of a plain search",
+  (engine) =>
+    withNotes(engine, async (service) => {
+      const random = numbers(7);
+      const pick = (count: number) => random.next().value % count;
+      const words = (count: number) =>
+        Array.from({ length: count }, () => corpus[pick(corpus.length)] ?? "");
+      const rows = Array.from({ length: 300 }, (_, index) => ({
+        id: index + 1,
+        title: words(1 + pick(4)).join(" "),
+        body: pick(4) === 0 ? null : words(1 + pick(12)).join(", "),
+        ownerId: pick(3) === 0 ? "bob" : "ada",
+      }));
+      await createNotes(service, rows);
+      for (let turn = 0; turn < 60; turn++) {
+        const wanted = words(1 + pick(2));
+        const user = pick(2) === 0 ? "ada" : "bob";
+        const above = pick(300);
+        const expected = rows.filter((row) =>
+          row.ownerId === user && row.id > above &&
+          wanted.every((word) => `${row.title} ${row.body ?? ""}`.split(/[ ,]+/).includes(word))
+        ).map(({ id }) => id);
+        const query = `q=${wanted.join("+")}&filter=id%3E${above}&limit=100`;
+        const found = await find(service, query, user);
+        assertEquals([found.ids.toSorted((a, b) => a - b), found.total], [
+          expected,
+          expected.length,
+        ], query);
+      }
+    }),
+);
+
+/** Cases of ten thousand rows, for one of each engine. */
+export const longSearchCases: readonly SearchCase[] = [{
+  name: "of ten thousand hits a filter passes a tenth: totals are exact and pages full",
+  run: (engine) =>
+    withNotes(engine, async (service) => {
+      const run = (text: string) => service.db.driver.query({ text, values: [] });
+      for (let from = 1; from <= 10_000; from += 500) {
+        const rows = Array.from({ length: 500 }, (_, index) => {
+          const id = from + index;
+          return `(${id}, 'ada', 'common ${corpus[id % 26]}', '${id % 10 === 0 ? "kept" : "not"}')`;
+        });
+        await run(`INSERT INTO notes (id, owner_id, title, body) VALUES ${rows.join(", ")}`);
+      }
+      await service.app.reindex();
+      const filter = "filter=body%3D%3Dkept";
+      const seen = new Set<number>();
+      for (let offset = 0; offset < 1_000; offset += 100) {
+        const page = await find(service, `q=common&${filter}&limit=100&offset=${offset}`);
+        assertEquals([page.ids.length, page.total], [100, 1_000]);
+        for (const id of page.ids) seen.add(id);
+      }
+      assertEquals(seen.size, 1_000);
+      assert([...seen].every((id) => id % 10 === 0));
+      const beyond = await find(service, `q=common&${filter}&offset=1000`);
+      assertEquals(beyond, { ids: [], total: 1_000 });
+      const last = await find(service, "q=common&limit=100&offset=9900");
+      assertEquals([last.ids.length, last.total], [100, 10_000]);
+      // The index still has all of them: of another owner, marked deleted, of no row.
+      await run("UPDATE notes SET owner_id = 'bob' WHERE id <= 1000");
+      await run("UPDATE notes SET deleted_at = '2026-01-01T00:00:00.000000Z' WHERE id > 9000");
+      await run("DELETE FROM notes WHERE id > 1000 AND id <= 2000");
+      assertEquals((await find(service, `q=common&${filter}&limit=100`)).total, 700);
+      assertEquals(
+        (await find(service, `q=common&${filter}&limit=100&offset=600`)).ids.length,
+        100,
+      );
+      assertEquals((await find(service, `q=common&${filter}`, "bob")).total, 100);
+    }),
+}];

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { openSearch, type OpenSearchOptions } from "../../exports/search.ts";
-import { searchCases } from "../http/search_cases.ts";
+import { longSearchCases, searchCases } from "../http/search_cases.ts";
 import { createNotes, find, type SearchEngine, withNotes } from "../http/search_support.ts";
 import { everyEngine } from "../support/engines.ts";
 import { openSearchServer } from "../support/open_search.ts";
@@ -32,7 +32,7 @@ function withOpenSearch(
   };
 }
 
-for (const { name, run } of searchCases) {
+for (const { name, run } of [...searchCases, ...longSearchCases]) {
   testUnless(missing, `${name} (OpenSearch)`, withOpenSearch(run));
 }
 
