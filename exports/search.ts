@@ -6,12 +6,6 @@
 export { memorySearch } from "../src/search/memory_search.ts";
 export { databaseSearch } from "../src/search/database_search.ts";
 export {
-  openSearch,
-  type OpenSearchAuth,
-  type OpenSearchOptions,
-  type OpenSearchTls,
-} from "../src/search/opensearch/open_search.ts";
-export {
   postgresSearch,
   type PostgresSearchOptions,
 } from "../src/search/postgres/postgres_search.ts";
