@@ -9,6 +9,7 @@ export type {
   AuthenticatorDefinition,
   Identification,
   Router,
+  SecurityScheme,
 } from "../src/auth/authenticator.ts";
 export { passwordAuth } from "../src/identity/accounts/password_auth.ts";
 export { type NewUserRow, type UserRow, usersTable } from "../src/identity/accounts/users_table.ts";

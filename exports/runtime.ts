@@ -3,10 +3,11 @@
  *
  * @module
  */
-export type { Clock, Random, Runtime } from "../src/runtime/runtime.ts";
+export type { Clock, Cron, Random, Runtime } from "../src/runtime/runtime.ts";
 export type { MaybePromise } from "../src/runtime/maybe_promise.ts";
 export type { Observation, Observer, PowRefusal } from "../src/runtime/observation.ts";
 export type { BillingObservation } from "../src/runtime/observations/billing_observation.ts";
+export type { OutboxObservation } from "../src/runtime/observations/outbox_observation.ts";
 export type { SearchObservation } from "../src/runtime/observations/search_observation.ts";
 export type {
   AccountEvent,

@@ -29,6 +29,7 @@ export type {
   ServiceSchema,
 } from "../src/openapi/service_schema.ts";
 export type { FieldSchema } from "../src/openapi/fields.ts";
-export type { JsonSchema, ProcedureSchema } from "../src/openapi/procedure_schema.ts";
+export type { ProcedureSchema } from "../src/openapi/procedure_schema.ts";
+export type { JsonSchema } from "../src/protocol/route_description.ts";
 export type { ResolvedCapabilities } from "../src/resource/define/resource.ts";
 export type { Relation, RelationStep } from "../src/schema/relation.ts";

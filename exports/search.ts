@@ -20,6 +20,16 @@ export type {
 } from "../src/search/search_adapter.ts";
 export type { FailedIndexing, IndexErrorHandler } from "../src/search/inline_indexer.ts";
 export type { IndexDescription, SearchField, SearchTexts } from "../src/search/search_index.ts";
+export type {
+  DeadEntry,
+  DrainOptions,
+  OutboxOperation,
+  OutboxStats,
+  SearchOutbox,
+} from "../src/search/outbox/search_outbox.ts";
+export type { DrainResult } from "../src/search/outbox/drain_entries.ts";
+export type { DocumentName } from "../src/search/outbox/outbox_entry.ts";
+export type { SearchOutboxOptions } from "../src/search/outbox/search_outbox_options.ts";
 export type { Key } from "../src/plan/key.ts";
 export type { ReindexOptions, ReindexProgress } from "../src/search/search_indexes.ts";
 export type { SearchQuery, SearchTerm } from "../src/search/search_query.ts";

@@ -22,7 +22,9 @@ import { FairTurns } from "./resource/http/fair_turns.ts";
 import { LargeBodies } from "./resource/http/large_bodies.ts";
 import { ReceivingBodies } from "./resource/http/receiving_bodies.ts";
 import { createRouteTable, type RouteTable } from "./resource/http/route_table.ts";
-import { describeService, type ServiceSchema } from "./openapi/service_schema.ts";
+import { describing, openapiFacts } from "./openapi_facts.ts";
+import type { JsonSchema } from "./protocol/route_description.ts";
+import type { ServiceSchema } from "./openapi/service_schema.ts";
 import type { ResourceRoute } from "./resource/http/routes.ts";
 import { type ResourceSummary, summarizeResource } from "./resource/define/resource_summary.ts";
 import { LiveHubs } from "./resource/stream/live_hubs.ts";
@@ -34,18 +36,19 @@ import type { Runtime } from "./runtime/runtime.ts";
 import { claimWorker, type WorkerClaim } from "./runtime/worker_claim.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
+import { openAppOutbox } from "./search/outbox/app_outbox.ts";
+import type { SearchOutbox } from "./search/outbox/search_outbox.ts";
 import { type ReindexOptions, SearchIndexes } from "./search/search_indexes.ts";
 import type { RelationStep } from "./schema/relation.ts";
 import type { ColumnInfo } from "./schema/table_info.ts";
-import { requireFreePath } from "./service/auth_routes.ts";
+import { routersOf } from "./service/auth_routes.ts";
 import { createAuthentication, identifying } from "./service/authentication.ts";
 import { createFail } from "./service/failures.ts";
-import { worksWithoutStore } from "./service/health.ts";
 import { createHonoApp } from "./service/hono_app.ts";
 import type { AppEnv, Middleware } from "./service/middleware.ts";
 import { createResponder } from "./service/responder.ts";
-import { createDescriptionPages } from "./service/describe/description_pages.ts";
-import { createServicePages, requireFreePages, type ServicePage } from "./service/service_pages.ts";
+import { pagesOf } from "./app_pages.ts";
+import type { ServicePage } from "./service/service_pages.ts";
 import { resolveResources } from "./resolve_resources.ts";
 
 /** The assembled app of a service, without a listener. */
@@ -68,7 +71,7 @@ export interface App {
   warmUp(): void;
   /**
    * Does once what a process does on timers: deletes recorded changes that are too old, and expired
-   * answers of the idempotency table. For a cron of hosts that stop idle processes. Rejects where
+   * answers of the idempotency table, and drains the search outbox. For a cron of hosts that stop idle processes. Rejects where
    * the database does.
    */
   upkeep(): Promise<void>;
@@ -80,10 +83,14 @@ export interface App {
   reindex(options?: ReindexOptions): Promise<void>;
   /** Closes the databases and the key-value store. */
   close(): Promise<void>;
+  /** The search outbox; null without `kv`, and without a resource that has `search.outbox`. */
+  readonly searchOutbox: SearchOutbox | null;
   /** What is served, for banners and descriptions. */
   readonly resources: readonly ResourceSummary[];
   /** What `GET /__service/schema` answers, also where `openapi` is false. */
   schema(): ServiceSchema;
+  /** The OpenAPI document, also where `openapi` is false; with the routes that are mounted by now. */
+  openapi(): JsonSchema;
 }
 
 /**
@@ -185,14 +192,16 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     queryTimeoutMs: resolved.reads.queryTimeoutMs,
     runtime,
   });
-  const searchIndexes = new SearchIndexes(resolved.search, runtime);
+  const searchIndexes = new SearchIndexes(resolved.search, openAppOutbox(context), runtime);
   const indexed = new Set<ColumnInfo>();
   const shared = { resolved, guard, hubs, searchIndexes, recordings, indexed, runtime };
   const resources = resolveResources(config, shared);
   const table = createRouteTable(resources);
-  const authRoutes = [...authenticators, { routes: config.auth?.routes }]
-    .flatMap(({ routes }) => routes ?? []);
-  if (authRoutes.length > 0) requireFreePath(`${resolved.basePath}/auth`, table);
+  const authRoutes = routersOf(
+    [...authenticators, { routes: config.auth?.routes }],
+    resolved,
+    table,
+  );
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources.flatMap(tablesInReach))) indexed.add(column);
   await hubs.open(resources);
@@ -202,26 +211,19 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));
   for (const database of databases) database.observeBy?.(runtime.observe);
   let draining = false;
-  const described = { resources, basePath: resolved.basePath };
-  const servicePages = createServicePages({
-    health: resolved.health,
-    databases: [...databases],
-    store: store.configured,
-    isStoreDispensable: worksWithoutStore(table),
-    search: searchIndexes.check,
-    clock: runtime.clock,
-    isDraining: () => draining,
+  const hono = (): Hono<AppEnv> => routes.hono;
+  const facts = openapiFacts({ config, resolved, resources, authenticators, hono });
+  const isDraining = () => draining;
+  const pages = pagesOf({ table, databases, facts, isDraining, searchIndexes, ...context });
+  const routes = routesOf({
+    ...{ table, pages, guard, idempotency, resolved, runtime },
+    identify: authenticators.length === 0 ? null : credentials.identify,
+    middleware: config.auth?.middleware,
+    authRoutes,
+    parseUser,
   });
-  const pages = [...servicePages, ...createDescriptionPages(described, resolved.openapi)];
-  requireFreePages(pages, table);
   return {
-    ...routesOf({
-      ...{ table, pages, guard, idempotency, resolved, runtime },
-      identify: authenticators.length === 0 ? null : credentials.identify,
-      middleware: config.auth?.middleware,
-      authRoutes,
-      parseUser,
-    }),
+    ...routes,
     announceStop() {
       draining = true;
     },
@@ -234,14 +236,15 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     },
     reindex: (options) => searchIndexes.reindex(options),
     async upkeep() {
-      await Promise.all([hubs.purge(), idempotency?.purge()]);
+      await Promise.all([hubs.purge(), idempotency?.purge(), searchIndexes.outbox?.tick()]);
     },
     async close() {
       await closeAll([hubs, searchIndexes, guard, ...authenticators]);
       await closeAll([...databases, store]);
     },
     resources: resources.map(summarizeResource),
-    schema: () => describeService(described, resolved.mountedAt),
+    searchOutbox: searchIndexes.outbox?.outbox ?? null,
+    ...describing(facts, resolved.mountedAt),
   };
 }
 

@@ -4,8 +4,10 @@ import type { Database } from "./db/open_database.ts";
 import type { AbuseProtectionOptions } from "./guard/abuse_protection_options.ts";
 import type { IdempotencyOptions } from "./idempotency/idempotency_options.ts";
 import type { KeyValueOption } from "./kv/open_key_value_store.ts";
+import type { OpenapiOptions } from "./openapi/openapi_options.ts";
 import type { ResourceDefinition } from "./resource/define/resource_definition.ts";
 import type { Runtime } from "./runtime/runtime.ts";
+import type { SearchOutboxOptions } from "./search/outbox/search_outbox_options.ts";
 import type { SearchAdapter } from "./search/search_adapter.ts";
 import type { CorsOptions } from "./service/cors.ts";
 import type { Middleware } from "./service/middleware.ts";
@@ -52,10 +54,10 @@ export interface AppConfig {
   /** `/healthz` and `/readyz`. On unless false. */
   readonly health?: boolean | undefined;
   /**
-   * The descriptions of the service below `/__service`: its schema. On unless false; the index at the
-   * base path is always there.
+   * The descriptions of the service below `/__service`: its OpenAPI document and its schema. On
+   * unless false; the index at the base path is always there.
    */
-  readonly openapi?: boolean | undefined;
+  readonly openapi?: boolean | OpenapiOptions | undefined;
   /** `X-Content-Type-Options`, `X-Frame-Options`, `Referrer-Policy`; on unless false. */
   readonly securityHeaders?: SecurityHeaders | undefined;
   /** The largest body in bytes; 1 MiB unless set. */
@@ -75,6 +77,8 @@ export interface AppConfig {
   readonly changes?: ChangesOptions | undefined;
   /** The engine of `GET /search`, like `sqliteSearch()`. There is no search unless set. */
   readonly search?: SearchAdapter | undefined;
+  /** How the search outbox is drained, of resources with `search.outbox`. */
+  readonly searchOutbox?: SearchOutboxOptions | undefined;
   /** How many live streams may be open. */
   readonly subscribe?: SubscribeOptions | undefined;
   /** `production` refuses what only suits development. Read from `SERVICE_ENV` unless set. */

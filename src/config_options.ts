@@ -6,6 +6,7 @@ import { abuseProtectionOptions } from "./guard/abuse_protection_options.ts";
 import { idempotencyOptions } from "./idempotency/idempotency_options.ts";
 import { keyValueOption } from "./kv/key_value_option.ts";
 import { type ListenOptions, listenOptions } from "./listener.ts";
+import { openapiOption } from "./openapi/openapi_options.ts";
 import { type Described, group, listOf } from "./options/option.ts";
 import { callback, flag, having, other, textLike, timerMs, whole } from "./options/option_kinds.ts";
 import type { ResourceDefinition } from "./resource/define/resource_definition.ts";
@@ -13,6 +14,7 @@ import { envOption } from "./runtime/production.ts";
 import { secretOption } from "./runtime/resolve_secrets.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { tableInfoKey } from "./schema/table_like.ts";
+import { searchOutboxOptions } from "./search/outbox/search_outbox_options.ts";
 import type { SearchAdapter } from "./search/search_adapter.ts";
 import { corsOption } from "./service/cors.ts";
 import type { Middleware } from "./service/middleware.ts";
@@ -50,7 +52,7 @@ export const serviceOptions = group(
     middleware: listOf("functions", callback<Middleware>()).unlessSet([]),
     cors: corsOption,
     health: flag().unlessSet(true),
-    openapi: flag().unlessSet(true),
+    openapi: openapiOption,
     securityHeaders: securityHeadersOption,
     bodyLimit: whole({ from: 1 }).unlessSet(1024 * 1024),
     bodyTimeoutMs: timerMs().unlessSet(10_000),
@@ -59,6 +61,7 @@ export const serviceOptions = group(
     queryTimeoutMs: timerMs().unlessSet(5_000),
     changes: changesOptions,
     search: searchOption(),
+    searchOutbox: searchOutboxOptions,
     subscribe: group(
       {
         maxPerUser: whole({ from: 1 }).unlessSet(10),

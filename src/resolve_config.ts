@@ -7,10 +7,12 @@ import {
 } from "./guard/abuse_protection_options.ts";
 import type { ResolvedIdempotencyOptions } from "./idempotency/idempotency_options.ts";
 import type { StreamQuotaLimits } from "./live/stream/stream_quota.ts";
+import { type ResolvedOpenapi, resolveOpenapi } from "./openapi/openapi_options.ts";
 import type { ReadCosts } from "./resource/define/resource.ts";
 import { isInProduction } from "./runtime/production.ts";
 import { isRandomSecret, resolveSecrets } from "./runtime/resolve_secrets.ts";
 import type { Runtime } from "./runtime/runtime.ts";
+import type { ResolvedSearchOutboxOptions } from "./search/outbox/search_outbox_options.ts";
 import type { SearchAdapter } from "./search/search_adapter.ts";
 import { corsMiddleware } from "./service/cors.ts";
 import type { Middleware } from "./service/middleware.ts";
@@ -23,7 +25,9 @@ export interface ResolvedConfig {
   /** The environment variables that would set the secrets that are random now. */
   readonly missingSecrets: readonly string[];
   readonly health: boolean;
-  readonly openapi: boolean;
+  /** Whether there are descriptions below `/__service`. */
+  readonly describes: boolean;
+  readonly openapi: ResolvedOpenapi;
   readonly securityHeaders: SecurityHeaders;
   readonly bodyLimit: number;
   readonly bodyTimeoutMs: number;
@@ -45,6 +49,7 @@ export interface ResolvedConfig {
   readonly subscribe: StreamQuotaLimits;
   /** Null without search. */
   readonly search: SearchAdapter | null;
+  readonly searchOutbox: ResolvedSearchOutboxOptions;
 }
 
 /**
@@ -67,7 +72,8 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
     }, runtime),
     missingSecrets: missingSecrets(config, runtime),
     health: read.health,
-    openapi: read.openapi,
+    describes: read.openapi !== false,
+    openapi: resolveOpenapi(read.openapi),
     securityHeaders: read.securityHeaders,
     bodyLimit: read.bodyLimit,
     bodyTimeoutMs: read.bodyTimeoutMs,
@@ -85,6 +91,7 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
     changes: read.changes,
     subscribe: read.subscribe,
     search: read.search ?? null,
+    searchOutbox: read.searchOutbox,
   };
 }
 

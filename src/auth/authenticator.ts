@@ -52,6 +52,8 @@ export interface Authenticator {
   identify(request: Request): MaybePromise<Identification | null>;
   /** Mounted at `{basePath}/auth`: a Hono app, or anything that has a `fetch`. */
   readonly routes?: Router | undefined;
+  /** The security schemes of OpenAPI for its credentials, by name; each is enough. */
+  readonly securitySchemes?: Readonly<Record<string, SecurityScheme>> | undefined;
   /** Releases what it has opened. Called when the app is closed. */
   close?(): Promise<void>;
 }
@@ -66,6 +68,11 @@ export interface AuthenticatorDefinition {
   /** Called once by the app, with what it has opened. */
   open(parts: never): MaybePromise<Authenticator>;
 }
+
+/** The security scheme of an authenticator's credential, as an object of OpenAPI 3.0. */
+export type SecurityScheme =
+  | { readonly type: "http"; readonly scheme: "bearer"; readonly bearerFormat?: string }
+  | { readonly type: "apiKey"; readonly in: "header" | "cookie"; readonly name: string };
 
 /**
  * The type of a router for authentication: a Hono app, or anything that answers requests.

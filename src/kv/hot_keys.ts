@@ -9,7 +9,7 @@ import {
   type QueueDraft,
   type QueueState,
 } from "./key_change.ts";
-import type { KeyValue, KeyValueKey } from "./key_value.ts";
+import type { KeyValue, KeyValueKey, KeyValueMutation } from "./key_value.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "./store_error.ts";
 import { afterPendingIo } from "../runtime/event_loop.ts";
@@ -183,7 +183,9 @@ export class HotKeys {
     if (changed.length === 0) return true;
     const beside = changed.flatMap((draft) => draft.beside);
     const mutations = [...changed.flatMap(({ mutation }) => mutation ?? []), ...beside];
-    const proof = [...beside, ...mutations].find(({ kind }) => kind === "set");
+    const proof = [...beside, ...mutations].find((one, index, all) =>
+      one.kind === "set" && isLastOfKey(one, index, all)
+    );
     const { ok } = await this.#store.commit({
       checks: changed.map(({ queue, versionstamp }) => ({ key: queue.key, versionstamp })),
       mutations,
@@ -231,6 +233,16 @@ const maxOpenBatches = 16;
 
 /** How many keys a store reads at one moment. */
 const keysOfOneMoment = 10;
+
+/** Whether no later mutation of the commit, by another change, replaces this one. */
+function isLastOfKey(
+  { key }: KeyValueMutation,
+  index: number,
+  all: readonly KeyValueMutation[],
+): boolean {
+  const code = encodeKey(key);
+  return all.findLastIndex((other) => encodeKey(other.key) === code) === index;
+}
 
 /** Rejects the changes; where the store failed, those that came later as well, which would fail too. */
 function rejectUpdates(

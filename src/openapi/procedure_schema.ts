@@ -1,8 +1,6 @@
 import type { Procedure } from "../resource/define/procedure.ts";
 import type { StandardSchema } from "../resource/define/standard_schema.ts";
-
-/** JSON Schema in the dialect of OpenAPI 3.0. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
+import type { JsonSchema } from "../protocol/route_description.ts";
 
 /** The description of a procedure. */
 export interface ProcedureSchema {

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "./procedure_schema.ts";
+import type { JsonSchema } from "../protocol/route_description.ts";
 
 /**
  * The TypeScript type of the values that a JSON Schema accepts, as text on one line. What it does

@@ -14,6 +14,11 @@ import {
   isAboutBilling,
 } from "./observations/billing_observation.ts";
 import {
+  describeOutbox,
+  isAboutOutbox,
+  type OutboxObservation,
+} from "./observations/outbox_observation.ts";
+import {
   describeSearch,
   isAboutSearch,
   type SearchObservation,
@@ -95,6 +100,8 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   webhook_refused: "warning",
   webhook_claim_kept: "error",
   unattributed_money: "error",
+  search_outbox_missed: "error",
+  search_outbox_failed: "error",
   account_event: "info",
   mail_printed: "warning",
   mail_failed: "error",
@@ -119,6 +126,7 @@ function toText(observation: Observation, worker: number | undefined): string {
 
 function describe(observation: Observation): string {
   if (isAboutBilling(observation)) return describeBilling(observation);
+  if (isAboutOutbox(observation)) return describeOutbox(observation);
   if (isAboutAccounts(observation)) return describeAccount(observation);
   if (isAboutSearch(observation)) return describeSearch(observation);
   // The function of a kind takes observations of that kind.
@@ -127,7 +135,8 @@ function describe(observation: Observation): string {
   return sentence === undefined ? inspect(observation) : sentence(observation);
 }
 
-type OtherKind = (AccountObservation | BillingObservation | SearchObservation)["kind"];
+type OtherKind =
+  (AccountObservation | BillingObservation | OutboxObservation | SearchObservation)["kind"];
 type Sentences = {
   readonly [Kind in Exclude<Observation["kind"], OtherKind>]: (
     one: Extract<Observation, { readonly kind: Kind }>,

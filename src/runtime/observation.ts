@@ -1,5 +1,6 @@
 import type { AccountObservation } from "./observations/account_observation.ts";
 import type { BillingObservation } from "./observations/billing_observation.ts";
+import type { OutboxObservation } from "./observations/outbox_observation.ts";
 import type { SearchObservation } from "./observations/search_observation.ts";
 
 /**
@@ -66,6 +67,7 @@ export type Observation =
   | { readonly kind: "changes_unread"; readonly error: unknown; readonly retryInMs: number }
   | { readonly kind: "live_upkeep_failed"; readonly error: unknown }
   | BillingObservation
+  | OutboxObservation
   | AccountObservation
   | SearchObservation
   | { readonly kind: "stream_failed"; readonly resource: string; readonly error: unknown };

@@ -17,6 +17,12 @@ export interface Random {
 }
 
 /**
+ * Runs work by a schedule of five fields, in UTC, until the function that it returns is called.
+ * Hosts that stop idle processes start one for it.
+ */
+export type Cron = (name: string, schedule: string, work: () => Promise<void>) => () => void;
+
+/**
  * The runtime of a service: time, random bytes, the observer and the environment, handed in so that
  * a test can replace them.
  */
@@ -29,4 +35,6 @@ export interface Runtime {
   readonly observe: Observer;
   /** An environment variable of the process. */
   environment(name: string): string | undefined;
+  /** The cron of the platform; absent where it has none. */
+  readonly cron?: Cron | undefined;
 }

@@ -1,14 +1,18 @@
 import process from "node:process";
 import { isDeno } from "./host.ts";
 import type { Observer } from "./observation.ts";
-import type { Clock, Random, Runtime } from "./runtime.ts";
+import type { Clock, Cron, Random, Runtime } from "./runtime.ts";
 
 /**
  * The runtime of the system: the machine's clock, unpredictable bytes and the variables of the
  * process.
  */
 export function systemRuntime(observe: Observer): Runtime {
-  return { clock: systemClock, random: systemRandom, environment, observe };
+  const cron = platformCron();
+  return {
+    ...{ clock: systemClock, random: systemRandom, environment, observe },
+    ...(cron === null ? {} : { cron }),
+  };
 }
 
 /** The clock of the system, for runtimes outside tests. */
@@ -46,4 +50,28 @@ export function environment(name: string): string | undefined {
   return Deno.permissions.querySync({ name: "env", variable: name }).state === "granted"
     ? Deno.env.get(name)
     : undefined;
+}
+
+/** The function of Deno that registers a cron. */
+type DenoCron = (
+  name: string,
+  schedule: string,
+  options: { readonly signal: AbortSignal },
+  work: () => Promise<void>,
+) => Promise<void>;
+
+/**
+ * The cron of Deno; null where Deno runs without `--unstable-cron`, or where this is another
+ * platform.
+ */
+function platformCron(): Cron | null {
+  // An own interface in place of the one that only some programs have.
+  const { Deno: platform } = globalThis as { Deno?: { cron?: DenoCron } };
+  const register = platform?.cron;
+  if (register === undefined) return null;
+  return (name, schedule, work) => {
+    const stop = new AbortController();
+    void register(name, schedule, { signal: stop.signal }, work);
+    return () => stop.abort();
+  };
 }

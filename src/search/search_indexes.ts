@@ -5,6 +5,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { Indexer } from "./indexer.ts";
 import { idsOf, type IndexErrorHandler, InlineIndexer } from "./inline_indexer.ts";
+import type { AppOutbox } from "./outbox/app_outbox.ts";
 import { OpenIndex } from "./open_index.ts";
 import type { SearchAdapter } from "./search_adapter.ts";
 import type { SearchIndex } from "./search_index.ts";
@@ -13,6 +14,8 @@ import type { SearchIndex } from "./search_index.ts";
 export interface IndexingOptions {
   readonly autoIndex: boolean;
   readonly onIndexError: IndexErrorHandler | undefined;
+  /** By the outbox, where the app has one; else at once. */
+  readonly outbox: boolean;
 }
 
 /** How far the work of {@link SearchIndexes.reindex} is. */
@@ -37,12 +40,15 @@ export interface ReindexOptions {
 export class SearchIndexes {
   /** Null where the configuration names none: then there are no indexes. */
   readonly adapter: SearchAdapter | null;
+  /** Null without a key-value store. */
+  readonly outbox: AppOutbox | null;
   readonly #runtime: Runtime;
   readonly #open: OpenIndex[] = [];
   readonly #indexers = new Map<Driver, Map<TableInfo, Indexer[]>>();
 
-  constructor(adapter: SearchAdapter | null, runtime: Runtime) {
+  constructor(adapter: SearchAdapter | null, outbox: AppOutbox | null, runtime: Runtime) {
     this.adapter = adapter;
+    this.outbox = outbox;
     this.#runtime = runtime;
   }
 
@@ -62,7 +68,7 @@ export class SearchIndexes {
           "already: set search.indexName of one of them",
       );
     }
-    const { autoIndex, onIndexError } = options;
+    const { autoIndex } = options;
     const open = new OpenIndex({
       index,
       backend,
@@ -70,10 +76,8 @@ export class SearchIndexes {
       runtime: this.#runtime,
     });
     this.#open.push(open);
-    if (autoIndex) {
-      const report = this.#reporter(index.name, onIndexError);
-      this.#listOf(index.driver, index.table).push(new InlineIndexer(open, report));
-    }
+    const indexer = this.#indexerOf(open, options);
+    if (autoIndex) this.#listOf(index.driver, index.table).push(indexer);
     return open;
   }
 
@@ -97,6 +101,7 @@ export class SearchIndexes {
       })
     ));
     for (const open of this.#open) open.start();
+    this.outbox?.start();
   }
 
   /** Indexes all rows again, one index after the other, and removes what is not there any more. */
@@ -127,8 +132,20 @@ export class SearchIndexes {
 
   /** Ends the work in the background, and closes the adapter. */
   async close(): Promise<void> {
+    await this.outbox?.close();
     await Promise.all(this.#open.map((open) => open.close()));
     await this.adapter?.close();
+  }
+
+  #indexerOf(open: OpenIndex, { onIndexError, outbox }: IndexingOptions): Indexer {
+    const { name } = open.index;
+    const report = this.#reporter(name, onIndexError);
+    if (outbox && this.outbox !== null) return this.outbox.add({ open, report });
+    if (outbox) {
+      const message = `search.outbox of the index "${name}" has no effect: no kv is configured`;
+      this.#runtime.observe({ kind: "notice", message });
+    }
+    return new InlineIndexer(open, report);
   }
 
   #listOf(driver: Driver, table: TableInfo): Indexer[] {

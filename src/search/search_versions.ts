@@ -20,4 +20,9 @@ export class SearchVersions {
     this.#last = Math.max(this.#last + 1, Math.floor(this.#clock.now() * 1_000));
     return this.#last;
   }
+
+  /** From now on versions are greater than this one, which was drawn elsewhere. */
+  raise(version: number): void {
+    this.#last = Math.max(this.#last, version);
+  }
 }

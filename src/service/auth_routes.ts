@@ -38,10 +38,20 @@ function hasErrorHandler(routes: ForeignHono): boolean {
 }
 
 /**
- * Requires that no resource is at the path of the auth routes, which would hide its routes. Throws a
- * plain Error.
+ * The routers that are mounted for authentication. Throws a plain Error for a resource at their path.
  */
-export function requireFreePath(path: string, { routes }: RouteTable): void {
+export function routersOf(
+  given: readonly { readonly routes?: Router | undefined }[],
+  { basePath }: { readonly basePath: string },
+  table: RouteTable,
+): readonly Router[] {
+  const routers = given.flatMap(({ routes }) => routes ?? []);
+  if (routers.length > 0) requireFreePath(`${basePath}/auth`, table);
+  return routers;
+}
+
+/** A resource there would be hidden, or hide them. */
+function requireFreePath(path: string, { routes }: RouteTable): void {
   for (const { resource: { name, url } } of routes) {
     if (url === path || url.startsWith(`${path}/`)) {
       throw new Error(`Cannot serve "${name}" at ${url}: auth.routes are there`);

@@ -11,6 +11,7 @@ import {
 } from "../resource/http/request_target.ts";
 import { refuseMethod, type RouteTable } from "../resource/http/route_table.ts";
 import type { ResourceRoute } from "../resource/http/routes.ts";
+import { describedAs } from "../protocol/route_description.ts";
 import type { ReceivedRequest } from "../resource/http/routed_request.ts";
 import { type MaybePromise, recovered } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
@@ -143,12 +144,16 @@ function assemble(options: ChainOptions, handlers: RouteHandlers): Hono<AppEnv> 
   });
 
   if (authentication !== null) {
-    for (const { path, isOpen } of pages) if (isOpen) hono.use(path, authentication.skip);
+    for (const path of pages.flatMap(({ path, isOpen }) => isOpen ? spellings(path) : [])) {
+      hono.use(path, authentication.skip);
+    }
     if (authRoutes.length > 0) hono.use(`${authPath}/*`, authentication.tolerate);
   }
   useAll(hono, options);
   // One that yields is answered by the last handler, where no route follows it.
-  for (const { path, yields } of pages) if (!yields) hono.get(path, handlers.named("page"));
+  for (const { path, yields, description } of pages) {
+    if (!yields) hono.get(path, describedAs(description, handlers.named("page")));
+  }
   for (const routes of authRoutes) mountAuthRoutes(hono, authPath, routes);
   for (const route of table.routes) {
     const handler = handlers.named(route.endpoint.name);
@@ -157,6 +162,11 @@ function assemble(options: ChainOptions, handlers: RouteHandlers): Hono<AppEnv> 
   }
   hono.use("*", handlers.elsewhere);
   return hono;
+}
+
+/** A page whose path ends in a slash answers without it, too. */
+function spellings(path: string): readonly string[] {
+  return path.endsWith("/") ? [path, path.slice(0, -1)] : [path];
 }
 
 function useAll(hono: Hono<AppEnv>, options: ChainOptions): void {

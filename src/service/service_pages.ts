@@ -1,6 +1,7 @@
 import type { Driver } from "../db/driver.ts";
 import { problemTypeBase } from "../protocol/problem_codes.ts";
 import { jsonType, type Reply } from "../protocol/reply.ts";
+import { objectSchema, type RouteDescription } from "../protocol/route_description.ts";
 import type { KeyValue } from "../kv/key_value.ts";
 import type { RouteTable } from "../resource/http/route_table.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
@@ -16,6 +17,8 @@ export interface ServicePage {
   readonly path: string;
   /** Whether it is answered without authentication: any caller may read it. */
   readonly isOpen: boolean;
+  /** In the document of the service. */
+  readonly description: RouteDescription;
   /** Whether a route of the deployer's at its path precedes it. */
   readonly yields?: true;
   /**
@@ -51,11 +54,20 @@ export function createServicePages(options: ServicePagesOptions): readonly Servi
   const problems: readonly ServicePage[] = [
     {
       path: problemTypeBase,
+      description: problemsDescription("Problems", "All problem types"),
       isOpen: true,
-      at: (path, prefix) => path === problemTypeBase ? () => html(problemIndexPage(prefix)) : null,
+      at: (path, prefix) =>
+        path === problemTypeBase || `${path}/` === problemTypeBase
+          ? () => html(problemIndexPage(prefix))
+          : null,
     },
     {
       path: `${problemTypeBase}:slug`,
+      description: {
+        ...problemsDescription("Problem", "What a problem type means"),
+        parameters: { slug: "The last segment of the `type`." },
+        problems: ["not-found", "invalid-parameter", "internal-error"],
+      },
       isOpen: true,
       at(path, prefix) {
         if (!path.startsWith(problemTypeBase)) return null;
@@ -91,16 +103,52 @@ function healthPages(options: ServicePagesOptions): readonly ServicePage[] {
   // All other requests work without it.
   if (search !== null) checks.push({ name: "search", isDispensable: true, run: search });
   return [
-    healthPage("/healthz", () => json(liveness())),
+    healthPage("/healthz", livenessDescription, () => json(liveness())),
     healthPage(
       "/readyz",
+      readinessDescription,
       async () => json(await readiness(checks, { clock, draining: isDraining() })),
     ),
   ];
 }
 
-function healthPage(path: string, answer: () => MaybePromise<Reply>): ServicePage {
-  return { path, isOpen: true, at: (requested) => requested === path ? answer : null };
+function problemsDescription(id: string, summary: string): RouteDescription {
+  const answers = { 200: { type: "text/html", schema: { type: "string" } } };
+  const problems = ["invalid-parameter", "internal-error"] as const;
+  return { id: `describe${id}`, tag: "Service", summary, answers, problems, needsUser: false };
+}
+
+const livenessDescription: RouteDescription = {
+  ...{ id: "liveness", tag: "Health", summary: "Whether the process answers", needsUser: false },
+  answers: { 200: { schema: objectSchema({ status: { type: "string", enum: ["ok"] } }) } },
+  problems: ["invalid-parameter", "internal-error"],
+};
+
+const readyAnswer = {
+  schema: objectSchema({
+    status: { type: "string", enum: ["ready", "unavailable"] },
+    checks: {
+      type: "object",
+      additionalProperties: objectSchema({
+        status: { type: "string", enum: ["ok", "degraded", "unavailable"] },
+        latencyMs: { type: "number" },
+      }),
+    },
+  }),
+};
+
+const readinessDescription: RouteDescription = {
+  ...{ id: "readiness", tag: "Health", summary: "Whether requests succeed", needsUser: false },
+  answers: { 200: readyAnswer, 503: readyAnswer },
+  problems: ["invalid-parameter", "internal-error"],
+};
+
+function healthPage(
+  path: string,
+  description: RouteDescription,
+  answer: () => MaybePromise<Reply>,
+): ServicePage {
+  return { path, description, isOpen: true, at: (requested) => requested === path ? answer : null };
 }
 
 function json({ status, body }: { readonly status: number; readonly body: unknown }): Reply {

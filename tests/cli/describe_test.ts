@@ -9,6 +9,7 @@ const mod = new URL("../../mod.ts", import.meta.url).href;
 Deno.test("the arguments of types name a configuration or a URL", () => {
   const nothing = {
     ...{ kind: "describe", form: "types", url: null, config: null, token: null, check: null },
+    yaml: false,
   } as const;
   const cases: readonly [args: string, expected: unknown][] = [
     ["types", nothing],
@@ -16,6 +17,7 @@ Deno.test("the arguments of types name a configuration or a URL", () => {
     ["types -c other.ts --check api.d.ts", { ...nothing, config: "other.ts", check: "api.d.ts" }],
     ["types http://a.b/v1 --token t", { ...nothing, url: "http://a.b/v1", token: "t" }],
     ["types --help", { kind: "help" }],
+    ["openapi a.ts --yaml", { ...nothing, form: "openapi", config: "a.ts", yaml: true }],
   ];
   for (const [args, expected] of cases) assertEquals(parseArguments(args.split(" ")), expected);
   for (
@@ -25,6 +27,7 @@ Deno.test("the arguments of types name a configuration or a URL", () => {
       ["types a.ts --config b.ts", /not both/],
       ["types a.ts --token x", /--token with a URL only/],
       ["types --chekc x", /did you mean --check/],
+      ["types --yaml", /no option --yaml/],
       ["types --check", /needs a value for --check/],
       ["types http://", /is no URL/],
     ] as const
@@ -48,6 +51,12 @@ Deno.test("types writes the declarations of a service, and says when a file is s
   assertEquals((await runChild([cli, ...check], at)).code, 0);
 
   await Deno.writeTextFile(`${folder.path}/api.d.ts`, `${written.stdout}\n`);
+  const document = await runChild([cli, "openapi", url], at);
+  assertEquals(JSON.parse(document.stdout).openapi, "3.0.3");
+  await Deno.writeTextFile(`${folder.path}/api.json`, document.stdout);
+  assertEquals((await runChild([cli, "openapi", url, "--check", "api.json"], at)).code, 0);
+  assertEquals((await runChild([cli, "openapi", url, "--check", "api.d.ts"], at)).code, 1);
+
   const stale = await runChild([cli, ...check], at);
   assertEquals([stale.code, stale.stdout], [1, ""]);
   assertMatch(stale.stderr, /^api\.d\.ts is stale: it differs/);

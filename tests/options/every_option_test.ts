@@ -86,6 +86,10 @@ const serviceBase = {
   secret: "sixteen or more characters",
   kv: ":memory:",
   cors: { origin: "*" },
+  openapi: {
+    info: { license: { name: "MIT", url: "https://opensource.org/license/mit" } },
+    servers: [{ url: "/v1" }],
+  },
   middleware: [(_context: unknown, next: () => Promise<void>) => next()],
   changes: { exclude: [notes.title] },
   runtime: systemRuntime(() => {}),

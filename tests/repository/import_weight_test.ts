@@ -43,7 +43,7 @@ const mayNameDeno: Readonly<Record<string, string>> = {
   "src/listener.ts": "only serve() calls it",
   "src/runtime/lock_file.ts": "asks isDeno",
   "src/runtime/spare_descriptors.ts": "asks isDeno",
-  "src/runtime/system_runtime.ts": "asks isDeno",
+  "src/runtime/system_runtime.ts": "asks isDeno, and for the cron of the platform",
   "src/runtime/worker_claim.ts": "asks isDeno",
   "src/serve.ts": "serve() asks isDeno",
 };

@@ -34,7 +34,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...["resource", "guard", "db", "auth", "schema", "kv", "runtime", "options"],
     ...["protocol", "problem"],
   ],
-  openapi: ["resource", "auth", "filter", "schema", "protocol", "problem"],
+  openapi: ["resource", "auth", "filter", "schema", "options", "protocol", "problem"],
   service: [
     ...["openapi", "resource", "live", "search", "billing", "guard", "idempotency", "db"],
     ...["compile", "plan", "auth", "filter", "sql", "schema", "kv", "runtime", "options"],

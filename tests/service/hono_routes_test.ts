@@ -14,6 +14,8 @@ const contract = [
   "GET /__service/problems/",
   "GET /__service/problems/:slug",
   "GET /__service/schema",
+  "GET /__service/openapi.json",
+  "GET /__service/openapi.yaml",
   "GET /api",
   "GET /api/notes",
   "POST /api/notes",

@@ -7,6 +7,8 @@ import type { Clock } from "../../runtime/runtime.ts";
 import type { BillingOperations } from "../billing_operations.ts";
 import type { CreditsLedger } from "../ledger/credits_ledger.ts";
 import type { Webhook } from "../webhook/webhook.ts";
+import { describedAs } from "../../protocol/route_description.ts";
+import { billingDescriptions } from "./billing_descriptions.ts";
 import { parseCheckoutBody } from "./checkout_body.ts";
 import { readRequestBytes } from "./read_request_bytes.ts";
 import { requireReturnUrl } from "./require_return_url.ts";
@@ -45,59 +47,83 @@ export function createBillingRoutes(options: BillingRoutesOptions): Hono {
   const { operations, credits, webhook, resolvers, clock } = options;
   const routes = new Hono();
 
-  routes.post("/checkout", async (context) => {
-    const user = await limitedUser(context, options);
-    const request = context.req.raw;
-    requireJson(context);
-    const { successUrl, cancelUrl, customerEmail, ...body } = parseCheckoutBody(
-      await readRequestBytes(context, clock),
-    );
-    const origins = originsOf(context, options);
-    const session = await operations.checkout({
-      ...body,
-      account: await accountOf(user, request, resolvers),
-      customerId: await resolvers.customerId(user, request),
-      customerEmail: await resolvers.customerEmail(user, request) ?? customerEmail,
-      successUrl: requireReturnUrl("successUrl", successUrl, origins),
-      cancelUrl: requireReturnUrl("cancelUrl", cancelUrl, origins),
-      idempotencyKey: context.req.header("idempotency-key"),
-    });
-    return answer(context, { id: session.id, url: session.url });
-  });
+  routes.post(
+    "/checkout",
+    describedAs(
+      billingDescriptions.checkout,
+      (context: Context) => beginCheckout(context, options),
+    ),
+  );
 
-  routes.get("/subscription", async (context) => {
-    const user = await limitedUser(context, options);
-    const customerId = await resolvers.customerId(user, context.req.raw);
-    const subscriptions = customerId === undefined
-      ? []
-      : await operations.listSubscriptions(customerId);
-    return answer(context, { subscriptions });
-  });
+  routes.get(
+    "/subscription",
+    describedAs(billingDescriptions.subscription, async (context: Context) => {
+      const user = await limitedUser(context, options);
+      const customerId = await resolvers.customerId(user, context.req.raw);
+      const subscriptions = customerId === undefined
+        ? []
+        : await operations.listSubscriptions(customerId);
+      return answer(context, { subscriptions });
+    }),
+  );
 
-  routes.post("/portal", async (context) => {
-    operations.requirePortal();
-    const user = await limitedUser(context, options);
-    const customerId = await resolvers.customerId(user, context.req.raw);
-    if (customerId === undefined) {
-      throw new Problem("not-found", "Cannot open the portal: this user has paid for nothing yet");
-    }
-    const [returnUrl] = options.returnOrigins ?? [];
-    return answer(context, await operations.createPortal(customerId, returnUrl));
-  });
+  routes.post(
+    "/portal",
+    describedAs(billingDescriptions.portal, async (context: Context) => {
+      operations.requirePortal();
+      const user = await limitedUser(context, options);
+      const customerId = await resolvers.customerId(user, context.req.raw);
+      if (customerId === undefined) {
+        throw new Problem(
+          "not-found",
+          "Cannot open the portal: this user has paid for nothing yet",
+        );
+      }
+      const [returnUrl] = options.returnOrigins ?? [];
+      return answer(context, await operations.createPortal(customerId, returnUrl));
+    }),
+  );
 
-  routes.get("/credits", async (context) => {
-    const user = requireUser(context);
-    const account = await accountOf(user, context.req.raw, resolvers);
-    return answer(context, { balance: await credits.balance(account) });
-  });
+  routes.get(
+    "/credits",
+    describedAs(billingDescriptions.credits, async (context: Context) => {
+      const user = requireUser(context);
+      const account = await accountOf(user, context.req.raw, resolvers);
+      return answer(context, { balance: await credits.balance(account) });
+    }),
+  );
 
-  routes.post("/webhook", async (context) => {
-    const body = await readRequestBytes(context, clock);
-    const { headers } = context.req.raw;
-    return answer(context, await webhook.accept({ body, headers, now: clock.now() }));
-  });
+  routes.post(
+    "/webhook",
+    describedAs(billingDescriptions.webhook, async (context: Context) => {
+      const body = await readRequestBytes(context, clock);
+      const { headers } = context.req.raw;
+      return answer(context, await webhook.accept({ body, headers, now: clock.now() }));
+    }),
+  );
 
   return routes;
+}
+
+async function beginCheckout(context: Context, options: BillingRoutesOptions): Promise<Response> {
+  const { operations, resolvers, clock } = options;
+  const user = await limitedUser(context, options);
+  const request = context.req.raw;
+  requireJson(context);
+  const { successUrl, cancelUrl, customerEmail, ...body } = parseCheckoutBody(
+    await readRequestBytes(context, clock),
+  );
+  const origins = originsOf(context, options);
+  const session = await operations.checkout({
+    ...body,
+    account: await accountOf(user, request, resolvers),
+    customerId: await resolvers.customerId(user, request),
+    customerEmail: await resolvers.customerEmail(user, request) ?? customerEmail,
+    successUrl: requireReturnUrl("successUrl", successUrl, origins),
+    cancelUrl: requireReturnUrl("cancelUrl", cancelUrl, origins),
+    idempotencyKey: context.req.header("idempotency-key"),
+  });
+  return answer(context, { id: session.id, url: session.url });
 }
 
 function answer(context: Context, body: object): Response {

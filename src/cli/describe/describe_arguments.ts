@@ -4,8 +4,9 @@ import { nearestName } from "../../problem/nearest_name.ts";
 /** The arguments of a command that writes a description of a service. */
 export interface DescribeCommand {
   readonly kind: "describe";
-  /** TypeScript declarations. */
   readonly form: DescriptionForm;
+  /** Whether a document is YAML, not JSON. */
+  readonly yaml: boolean;
   /** The URL of a running service, or null. */
   readonly url: string | null;
   /** The path of a configuration file, or null for the one in the folder. */
@@ -16,18 +17,19 @@ export interface DescribeCommand {
   readonly check: string | null;
 }
 
-/** What a description of a service is written as. */
-export type DescriptionForm = "types";
+/** What a description of a service is written as: TypeScript declarations, or an OpenAPI document. */
+export type DescriptionForm = "types" | "openapi";
 
 /** The part of `--help` about descriptions. */
 export const describeHelp =
   `Descriptions of service.config.ts, of another configuration FILE, or of the service at a URL:
   types [FILE | URL] [--token TOKEN]    TypeScript declarations, on the standard output
-  types [FILE | URL] --check API.D.TS   1 where this file differs from them`;
+  types [FILE | URL] --check API.D.TS   1 where this file differs from them
+  openapi [FILE | URL] [--yaml]         the OpenAPI document, likewise with --token and --check`;
 
 /** Whether the arguments are those of a command for descriptions. */
 export function isDescribeCommand([first]: readonly string[]): boolean {
-  return first === "types";
+  return first === "types" || first === "openapi";
 }
 
 /** Parses the arguments of a command for descriptions; never throws. */
@@ -62,11 +64,13 @@ export function parseDescribeArguments(
         "start the service of a database, and give its URL",
     );
   }
+  if (form !== "openapi" && values.yaml === true) return misused(`${form} has no option --yaml`);
   const token = textOf(values.token);
   if (token !== null && !isUrl) return misused(`${form} takes --token with a URL only`);
   return {
     kind: "describe",
-    form: "types",
+    form: form === "openapi" ? "openapi" : "types",
+    yaml: values.yaml === true,
     url: isUrl ? source : null,
     config: isUrl ? null : source ?? config,
     token,
@@ -78,6 +82,7 @@ const options = {
   config: { type: "string", short: "c" },
   token: { type: "string" },
   check: { type: "string" },
+  yaml: { type: "boolean" },
   help: { type: "boolean", short: "h" },
 } as const;
 

@@ -1,6 +1,8 @@
-import { createApp } from "../../app.ts";
+import { type App, createApp } from "../../app.ts";
 import { writeApiTypes } from "../../openapi/api_types.ts";
+import { openapiYaml } from "../../openapi/openapi_yaml.ts";
 import type { ServiceSchema } from "../../openapi/service_schema.ts";
+import type { JsonSchema } from "../../protocol/route_description.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { findConfiguration, loadConfiguration } from "../configuration_file.ts";
@@ -14,7 +16,7 @@ import { reportFailure } from "../report_failure.ts";
 export async function runDescribeCommand(command: DescribeCommand): Promise<number> {
   let text: string;
   try {
-    text = writeApiTypes(await schemaOf(command));
+    text = await describe(command);
   } catch (error) {
     return reportFailure(error, 2);
   }
@@ -30,8 +32,23 @@ export async function runDescribeCommand(command: DescribeCommand): Promise<numb
   return 1;
 }
 
-async function schemaOf({ url, config, token }: DescribeCommand): Promise<ServiceSchema> {
-  if (url !== null) return await fetchSchema(url, token);
+async function describe({ form, yaml, url, config, token }: DescribeCommand): Promise<string> {
+  if (form === "types") {
+    const schema = url === null
+      ? await ofConfiguration(config, (app) => app.schema())
+      : await fetchSchema(url, token);
+    return writeApiTypes(schema);
+  }
+  const document = url === null
+    ? await ofConfiguration(config, (app) => app.openapi())
+    : await fetchDocument(url, token);
+  return yaml ? openapiYaml(document) : `${JSON.stringify(document, null, 2)}\n`;
+}
+
+async function ofConfiguration<Description>(
+  config: string | null,
+  describe: (app: App) => Description,
+): Promise<Description> {
   const path = config ?? await findConfiguration();
   if (path === null) {
     throw new Error("There is no service.config.ts here: name a configuration or a URL");
@@ -39,14 +56,33 @@ async function schemaOf({ url, config, token }: DescribeCommand): Promise<Servic
   const runtime = systemRuntime(consoleObserver());
   const app = await createApp({ runtime, ...await loadConfiguration(path) });
   try {
-    return app.schema();
+    return describe(app);
   } finally {
     await app.close();
   }
 }
 
 async function fetchSchema(base: string, token: string | null): Promise<ServiceSchema> {
-  const path = "/__service/schema";
+  const { url, value } = await fetchJson(base, "/__service/schema", token);
+  const isSchema = typeof value === "object" && value !== null && "version" in value &&
+    value.version === 1 && "resources" in value && Array.isArray(value.resources);
+  if (!isSchema) throw new Error(`Cannot read ${url}: it is not the schema of a service`);
+  // The version says that the rest has the form of this program's own.
+  return value as ServiceSchema;
+}
+
+async function fetchDocument(base: string, token: string | null): Promise<JsonSchema> {
+  const { url, value } = await fetchJson(base, "/__service/openapi.json", token);
+  if (typeof value === "object" && value !== null && "openapi" in value) return { ...value };
+  throw new Error(`Cannot read ${url}: it is no OpenAPI document`);
+}
+
+interface Fetched {
+  readonly url: string;
+  readonly value: unknown;
+}
+
+async function fetchJson(base: string, path: string, token: string | null): Promise<Fetched> {
   const url = base.endsWith(path) ? base : base.replace(/\/+$/, "") + path;
   const headers: HeadersInit = token === null ? {} : { authorization: `Bearer ${token}` };
   const response = await fetch(url, { headers }).catch((cause) => {
@@ -54,23 +90,12 @@ async function fetchSchema(base: string, token: string | null): Promise<ServiceS
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`Cannot read ${url}: the status is ${response.status}`);
-  const schema = parseSchema(text);
-  if (schema === null) throw new Error(`Cannot read ${url}: it is not the schema of a service`);
-  return schema;
-}
-
-function parseSchema(text: string): ServiceSchema | null {
-  let value: unknown;
   try {
-    value = JSON.parse(text);
+    return { url, value: JSON.parse(text) };
   } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new Error(`Cannot read ${url}: it is not JSON`);
   }
-  const isSchema = typeof value === "object" && value !== null && "version" in value &&
-    value.version === 1 && "resources" in value && Array.isArray(value.resources);
-  // The version says that the rest has the form of this program's own.
-  return isSchema ? value as ServiceSchema : null;
 }
 
 async function readText(path: string): Promise<string | null> {

@@ -6,6 +6,7 @@ import type { Guard } from "../../guard/guard.ts";
 import type { GuardedRequest } from "../../guard/guarded_request.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import { Problem } from "../../problem/problem.ts";
+import { describedAs } from "../../protocol/route_description.ts";
 import { jsonType } from "../../protocol/reply.ts";
 import { parseBody, requireJson } from "../../resource/http/request_body.ts";
 import { refuseMethod } from "../../resource/http/route_table.ts";
@@ -14,6 +15,11 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { isFromOwnPage } from "../sessions/origin_check.ts";
 import { shownUser } from "./account.ts";
 import { type AccountCall, AccountFields, type AccountReply } from "./account_call.ts";
+import {
+  type AccountDescription,
+  accountDescriptions,
+  describeAccountRoute,
+} from "../account_descriptions.ts";
 import type { AccountProtections } from "./account_protections.ts";
 import type { AccountService } from "./account_service.ts";
 import { logIn, readLogin } from "./log_in.ts";
@@ -32,7 +38,9 @@ export interface AccountRoutesOptions {
 /** A route of accounts: everything about it that is not the same for all. */
 interface AccountRoute<Input> {
   readonly path: string;
-  readonly takesBody: boolean;
+  readonly description: AccountDescription;
+  /** What it costs and requires at most, for its description. */
+  readonly limits?: OperationProtection | null;
   /** Whether one that succeeds costs nothing. */
   readonly isRefunded?: boolean;
   /** Throws a 422. */
@@ -51,19 +59,27 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
   const { service, protections } = options;
   const { signup, passwordReset } = service.options;
   const hono = new Hono<RouteEnv>();
-  const add = <Input>(route: Omit<AccountRoute<Input>, "takesBody">, takesBody = true) => {
-    hono.post(route.path, (context) => answer(context, { ...route, takesBody }, options));
+  const add = <Input>(route: AccountRoute<Input>) => {
+    const description = describeAccountRoute(route.description, route.limits ?? null);
+    const handler = (context: Context<RouteEnv>) => answer(context, route, options);
+    hono.post(route.path, describedAs(description, handler));
     hono.all(route.path, ({ req: { method } }) => {
       throw refuseMethod(method, ["POST"]);
     });
   };
-  hono.get("/me", (context) => {
-    const user = context.get("user") ?? null;
-    const headers = { "cache-control": "no-store", "vary": "Cookie, Authorization, X-API-Key" };
-    return context.json({ user: user === null ? null : shownUser(user) }, 200, headers);
-  });
+  const me = describeAccountRoute(accountDescriptions.me, null);
+  hono.get(
+    "/me",
+    describedAs(me, (context: Context<RouteEnv>) => {
+      const user = context.get("user") ?? null;
+      const headers = { "cache-control": "no-store", "vary": "Cookie, Authorization, X-API-Key" };
+      return context.json({ user: user === null ? null : shownUser(user) }, 200, headers);
+    }),
+  );
   add({
     path: "/login",
+    description: accountDescriptions.login,
+    limits: protections.risky ?? protections.login,
     read: readLogin,
     protection: async ({ email }, { request, address }) =>
       protections.risky !== null && await service.risk?.needsCaptcha(request, { email, address })
@@ -72,29 +88,81 @@ export function createAccountRoutes(options: AccountRoutesOptions): Hono<RouteEn
     isRefunded: true,
     run: logIn,
   });
+  addSessionRoutes(add, options);
+  if (signup !== false) addSignupRoutes(add, protections.signup, signup.verify);
+  if (passwordReset !== false) addResetRoutes(add, protections.reset);
+  return hono;
+}
+
+/** Adds a route, and refuses other methods at its path. */
+type AddRoute = <Input>(route: AccountRoute<Input>) => void;
+
+function addSessionRoutes(add: AddRoute, { service, protections }: AccountRoutesOptions): void {
   const nothing = { read: () => null, protection: () => null };
-  add({ ...nothing, path: "/logout", run: (call) => logOut(call, service) }, false);
-  add({ ...nothing, path: "/logout/all", run: (call) => logOutEverywhere(call, service) }, false);
+  const { logout, logoutAll, change } = accountDescriptions;
+  add({
+    ...nothing,
+    path: "/logout",
+    description: logout,
+    run: (call) => logOut(call, service),
+  });
+  add({
+    ...nothing,
+    path: "/logout/all",
+    description: logoutAll,
+    run: (call) => logOutEverywhere(call, service),
+  });
   add({
     path: "/password/change",
+    description: change,
+    limits: protections.login,
     read: readChange,
     // The current password could be guessed here as well.
     protection: () => protections.login,
     isRefunded: true,
     run: changePassword,
   });
-  if (signup !== false) {
-    add({ path: "/signup", read: readSignup, protection: () => protections.signup, run: signUp });
-    if (signup.verify) {
-      add({ path: "/verify", read: readToken, protection: () => null, run: verifyEmail });
-    }
-  }
-  if (passwordReset !== false) {
-    const protection = () => protections.reset;
-    add({ path: "/password/forgot", read: readEmail, protection, run: forgetPassword });
-    add({ path: "/password/reset", read: readReset, protection, run: resetPassword });
-  }
-  return hono;
+}
+
+function addSignupRoutes(
+  add: AddRoute,
+  limits: OperationProtection | null,
+  verifies: boolean,
+): void {
+  add({
+    path: "/signup",
+    description: accountDescriptions.signup,
+    limits,
+    read: readSignup,
+    protection: () => limits,
+    run: signUp,
+  });
+  if (!verifies) return;
+  add({
+    path: "/verify",
+    description: accountDescriptions.verify,
+    read: readToken,
+    protection: () => null,
+    run: verifyEmail,
+  });
+}
+
+function addResetRoutes(add: AddRoute, limits: OperationProtection | null): void {
+  const limited = { limits, protection: () => limits };
+  add({
+    ...limited,
+    path: "/password/forgot",
+    description: accountDescriptions.forgot,
+    read: readEmail,
+    run: forgetPassword,
+  });
+  add({
+    ...limited,
+    path: "/password/reset",
+    description: accountDescriptions.reset,
+    read: readReset,
+    run: resetPassword,
+  });
 }
 
 function readToken({ fields }: AccountCall): string {
@@ -121,8 +189,9 @@ async function answer<Input>(
   const { service, guard } = options;
   const { raw: request } = context.req;
   requireNoOtherPage(request, service.trustedOrigins);
-  if (route.takesBody) requireJson((name) => request.headers.get(name));
-  const body = route.takesBody ? new Uint8Array(await context.req.arrayBuffer()) : empty;
+  const takesBody = route.description.body !== undefined;
+  if (takesBody) requireJson((name) => request.headers.get(name));
+  const body = takesBody ? new Uint8Array(await context.req.arrayBuffer()) : empty;
   const call = callOf(context, body, options);
   const input = route.read(call, service);
   const protection = await route.protection(input, call);

@@ -94,6 +94,10 @@ async function open(
   const { sessions, cookie, trustedOrigins, later } = service;
   return {
     name: "passwordAuth",
+    securitySchemes: {
+      sessionCookie: { type: "apiKey", in: "cookie", name: "session" },
+      sessionToken: { type: "http", scheme: "bearer" },
+    },
     identify: createSessionAuth({ sessions, cookie, trustedOrigins }),
     routes: createAccountRoutes({ service, protections, guard, trustedProxies }),
     close: () => later.finish(),

@@ -65,6 +65,7 @@ async function open(
 
   return {
     name: "jwtAuth",
+    securitySchemes: { jwt: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },
     identify(request): MaybePromise<Identification | null> {
       const authorization = request.headers.get("authorization");
       if (authorization === null) return null;

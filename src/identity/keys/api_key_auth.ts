@@ -71,6 +71,7 @@ function open(
   });
   return {
     name: "apiKeyAuth",
+    securitySchemes: { apiKey: { type: "apiKey", in: "header", name: header } },
     identify({ headers }): MaybePromise<Identification | null> {
       const text = headers.get(header) ?? bearerKey(headers);
       if (text === null) return null;

@@ -188,6 +188,7 @@ const members = {
         ),
       ),
       autoIndex: flag().unlessSet(true),
+      outbox: flag().unlessSet(false),
       onIndexError: callback<IndexErrorHandler>(),
     } satisfies Described<SearchOptions<Row>>,
   ).unlessSet({}),

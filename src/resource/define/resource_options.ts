@@ -133,6 +133,11 @@ export interface SearchOptions<S, Of = AnyTable> {
     | undefined;
   /** Indexes the rows that are there, and those that requests write. On unless set to false. */
   readonly autoIndex?: boolean | undefined;
+  /**
+   * Remembers in the key-value store which rows were written, and indexes them in the background,
+   * again while that fails. No effect for an app without `kv`. Off unless set.
+   */
+  readonly outbox?: boolean | undefined;
   /** Called where the index did not take rows that were written; see {@link IndexErrorHandler}. */
   readonly onIndexError?: IndexErrorHandler | undefined;
 }

@@ -1,7 +1,12 @@
 import { createHash } from "node:crypto";
 import { indexFor } from "../../openapi/service_index.ts";
-import { type DescribedService, describeService } from "../../openapi/service_schema.ts";
+import { pascalName } from "../../openapi/component_names.ts";
+import { openapiDocument } from "../../openapi/openapi_document.ts";
+import { openapiYaml } from "../../openapi/openapi_yaml.ts";
+import type { ServiceFacts } from "../../openapi/service_facts.ts";
+import { describeService } from "../../openapi/service_schema.ts";
 import { jsonType, type Reply } from "../../protocol/reply.ts";
+import type { RouteDescription } from "../../protocol/route_description.ts";
 import type { Resource } from "../../resource/define/resource.ts";
 import { acceptedType } from "../../resource/http/accepted_type.ts";
 import { pageSecurityPolicy } from "../html_page.ts";
@@ -13,48 +18,72 @@ import { indexPage } from "./index_page.ts";
  * `/__service` its schema, unless `openapi` is off.
  */
 export function createDescriptionPages(
-  service: DescribedService,
-  openapi: boolean,
+  facts: ServiceFacts,
+  describes: boolean,
 ): readonly ServicePage[] {
-  const { resources, basePath } = service;
-  const schema = documentPage(
-    "/__service/schema",
-    (prefix) => ({
+  const { resources, basePath } = facts;
+  const documents = [
+    documentPage("/__service/schema", "The schema of the service", {
       type: jsonType,
-      text: JSON.stringify(describeService(service, prefix)),
+      write: (prefix) => JSON.stringify(describeService(facts, prefix)),
     }),
-  );
-  return [...openapi ? [schema] : [], indexPageAt(basePath, resources)];
+    documentPage("/__service/openapi.json", "The OpenAPI document", {
+      type: jsonType,
+      write: (prefix) => JSON.stringify(openapiDocument(facts, prefix)),
+    }),
+    documentPage("/__service/openapi.yaml", "The OpenAPI document as YAML", {
+      type: yamlType,
+      write: (prefix) => openapiYaml(openapiDocument(facts, prefix)),
+    }),
+  ];
+  return [...describes ? documents : [], indexPageAt(basePath, resources)];
 }
 
-/** A document of the service, as text. */
-interface Document {
+/** RFC 9512. */
+const yamlType = "application/yaml";
+
+/** How a document of the service is written. */
+interface DocumentWriter {
   readonly type: string;
-  readonly text: string;
+  write(prefix: string): string;
 }
 
 /** A page that is the same for every caller: made once, and again where the app is mounted elsewhere. */
-function documentPage(path: string, write: (prefix: string) => Document): ServicePage {
-  let made: { readonly prefix: string; readonly document: Document; readonly tag: string } | null =
-    null;
+function documentPage(path: string, summary: string, { type, write }: DocumentWriter): ServicePage {
+  let made: { readonly prefix: string; readonly text: string; readonly tag: string } | null = null;
+  const answers = {
+    200: { type, schema: { type: "object" } },
+    304: null,
+  };
   return {
     path,
+    description: pageDescription(path.replace("/__service/", ""), summary, answers),
     isOpen: false,
     at(requested, prefix) {
       if (requested !== path) return null;
       return ({ raw }) => {
         if (made === null || made.prefix !== prefix) {
-          const document = write(prefix);
-          const hash = createHash("sha256").update(document.text).digest("base64url");
-          made = { prefix, document, tag: `"${hash.slice(0, 22)}"` };
+          const text = write(prefix);
+          const hash = createHash("sha256").update(text).digest("base64url");
+          made = { prefix, text, tag: `"${hash.slice(0, 22)}"` };
         }
-        return documentReply(raw, made.document, made.tag);
+        return documentReply(raw, type, made.text, made.tag);
       };
     },
   };
 }
 
-function documentReply({ headers }: Request, { type, text }: Document, tag: string): Reply {
+function pageDescription(
+  name: string,
+  summary: string,
+  answers: RouteDescription["answers"],
+): RouteDescription {
+  const id = `describe${name.split(/[./]/).map(pascalName).join("")}`;
+  const problems = ["invalid-parameter", "unauthorized", "internal-error"] as const;
+  return { id, tag: "Service", summary, answers, problems, needsUser: false };
+}
+
+function documentReply({ headers }: Request, type: string, text: string, tag: string): Reply {
   const cached = { etag: tag, "cache-control": "private, no-cache" };
   const known = headers.get("if-none-match")?.split(",").map((one) => one.trim().replace("W/", ""));
   return known?.includes(tag)
@@ -67,6 +96,9 @@ function indexPageAt(basePath: string, resources: readonly Resource[]): ServiceP
   return {
     path: basePath === "" ? "/" : basePath,
     isOpen: false,
+    description: pageDescription("index", "What the caller can do", {
+      200: { schema: { type: "object" } },
+    }),
     ...(basePath === "" ? { yields: true } : {}),
     at: (requested, prefix) =>
       requested === `${basePath}/` || (requested === basePath && requested !== "")

@@ -141,7 +141,7 @@ async function answering(
     isIndexed: () => false,
     resourceOf: (table) => resources.find((resource) => resource.table === table),
     hubOf: () => hub,
-    searchIndexes: new SearchIndexes(null, runtime),
+    searchIndexes: new SearchIndexes(null, null, runtime),
     tagKeys: createTagKeys([secret]),
     readCosts: { maxAnswerBytes: 16 * 1024 * 1024, queryTimeoutMs: 5_000 },
     sending: new SendingAnswers(),

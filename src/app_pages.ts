@@ -1,0 +1,42 @@
+import type { Driver } from "./db/driver.ts";
+import type { AppStore } from "./kv/open_key_value_store.ts";
+import type { ServiceFacts } from "./openapi/service_facts.ts";
+import type { ResolvedConfig } from "./resolve_config.ts";
+import type { RouteTable } from "./resource/http/route_table.ts";
+import type { Runtime } from "./runtime/runtime.ts";
+import type { SearchIndexes } from "./search/search_indexes.ts";
+import { createDescriptionPages } from "./service/describe/description_pages.ts";
+import { worksWithoutStore } from "./service/health.ts";
+import { createServicePages, requireFreePages, type ServicePage } from "./service/service_pages.ts";
+
+/** What the pages of an app are made of. */
+export interface AppPageParts {
+  readonly table: RouteTable;
+  readonly databases: ReadonlySet<Driver>;
+  readonly facts: ServiceFacts;
+  readonly isDraining: () => boolean;
+  readonly searchIndexes: Pick<SearchIndexes, "check">;
+  readonly resolved: ResolvedConfig;
+  readonly runtime: Runtime;
+  readonly store: AppStore;
+}
+
+/** The pages of an app beside its resources. Throws a plain Error for a resource at one's path. */
+export function pagesOf(
+  { table, databases, facts, isDraining, searchIndexes, resolved, runtime, store }: AppPageParts,
+): readonly ServicePage[] {
+  const pages = [
+    ...createServicePages({
+      health: resolved.health,
+      databases: [...databases],
+      store: store.configured,
+      isStoreDispensable: worksWithoutStore(table),
+      search: searchIndexes.check,
+      clock: runtime.clock,
+      isDraining,
+    }),
+    ...createDescriptionPages(facts, resolved.describes),
+  ];
+  requireFreePages(pages, table);
+  return pages;
+}

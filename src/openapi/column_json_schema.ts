@@ -1,0 +1,100 @@
+import type { JsonSchema } from "../protocol/route_description.ts";
+import type { ColumnInfo } from "../schema/table_info.ts";
+
+/** The schema of a column's values in answers. */
+export function answeredColumn(column: ColumnInfo): JsonSchema {
+  const { kind } = column;
+  const limits = kind === "text" && column.enumValues === null ? {} : enumOf(column);
+  return nullable({ ...plainType(column), ...limits }, !column.notNull);
+}
+
+/** The schema of a column's values in bodies: a part of what is accepted, in the form of answers. */
+export function sentColumn(column: ColumnInfo, mayBeNull: boolean): JsonSchema {
+  const { kind, maxLength } = column;
+  switch (kind) {
+    case "bigint":
+      return nullable({ type: "string", pattern: "^-?[0-9]{1,18}$" }, mayBeNull);
+    case "decimal":
+      return nullable({ type: "string", pattern: decimalPattern(column) }, mayBeNull);
+    case "text":
+      return nullable({
+        type: "string",
+        ...enumOf(column),
+        ...(maxLength === null ? {} : { maxLength }),
+      }, mayBeNull);
+    default:
+      return nullable(plainType(column), mayBeNull);
+  }
+}
+
+/** The schema of one key column's value in a path. */
+export function keySegment({ primaryKey }: { readonly primaryKey: readonly ColumnInfo[] }): {
+  readonly schema: JsonSchema;
+  readonly description: string;
+} {
+  const [column, second] = primaryKey;
+  const names = primaryKey.map(({ name }) => name).join(",");
+  if (column === undefined || second !== undefined) {
+    return {
+      schema: { type: "string", minLength: 1 },
+      description: `The values of ${names}, each percent-encoded, with commas between them.`,
+    };
+  }
+  const type = column.kind === "integer" ? "integer" : "string";
+  return {
+    schema: { type, ...(type === "string" ? { minLength: 1 } : {}) },
+    description: "The key of the row.",
+  };
+}
+
+function plainType({ kind }: ColumnInfo): JsonSchema {
+  switch (kind) {
+    case "integer":
+      return { type: "integer", format: "int64" };
+    case "real":
+      return { type: "number", format: "double" };
+    case "boolean":
+      return { type: "boolean" };
+    case "timestamp":
+      return { type: "string", format: "date-time" };
+    case "date":
+      return { type: "string", format: "date" };
+    case "uuid":
+      return { type: "string", format: "uuid" };
+    case "bytes":
+      return { type: "string", format: "byte" };
+    case "bigint":
+      return { type: "string", format: "int64", pattern: "^-?[0-9]+$" };
+    case "decimal":
+      return { type: "string", format: "decimal" };
+    case "json":
+      return {};
+    case "text":
+      return { type: "string" };
+  }
+}
+
+function enumOf({ enumValues }: ColumnInfo): JsonSchema {
+  return enumValues === null ? {} : { enum: enumValues };
+}
+
+/** OpenAPI 3.0 has no type for null, and an enumeration must name it (its proposal 3.0.3). */
+function nullable(schema: JsonSchema, isNullable: boolean): JsonSchema {
+  if (!isNullable || schema["type"] === undefined) return schema;
+  const values = schema["enum"];
+  return {
+    ...schema,
+    nullable: true,
+    ...(Array.isArray(values) ? { enum: [...values, null] } : {}),
+  };
+}
+
+/** Every engine stores so many digits exactly. */
+const exactDigits = 15;
+
+function decimalPattern({ precision, scale }: ColumnInfo): string {
+  const fraction = Math.min(scale ?? 5, exactDigits - 1);
+  const whole = Math.max(1, Math.min(precision ?? exactDigits, exactDigits) - fraction);
+  const digits = `^-?[0-9]{1,${whole}}`;
+  return fraction === 0 ? `${digits}$` : `${digits}(\\.[0-9]{1,${fraction}})?$`;
+}

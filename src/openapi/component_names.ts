@@ -1,0 +1,32 @@
+import type { Resource } from "../resource/define/resource.ts";
+
+/** The name of each resource in the names of components and operations. */
+export type ComponentNames = ReadonlyMap<Resource, string>;
+
+/** What is appended to the name of a resource, which must be free as well. */
+const suffixes = [
+  ...["", "Create", "Update", "Replace", "Selection", "ReplaceItem", "UpsertItem", "Groups"],
+];
+
+/** Names that the document uses itself. */
+const reserved = ["Problem"];
+
+/** Gives each resource a name of ASCII letters and digits that no other has. */
+export function componentNames(resources: readonly Resource[]): ComponentNames {
+  const taken = new Set(reserved);
+  return new Map(resources.map((resource) => {
+    const wanted = pascalName(resource.name);
+    let name = wanted;
+    for (let n = 2; suffixes.some((suffix) => taken.has(name + suffix)); n++) name = wanted + n;
+    for (const suffix of suffixes) taken.add(name + suffix);
+    return [resource, name];
+  }));
+}
+
+/** `order line` → `OrderLine`; a letter outside ASCII is written by its code point. */
+export function pascalName(text: string): string {
+  const name = text.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "")
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("")
+    .replaceAll(/[^A-Za-z0-9]/gu, (letter) => `U${letter.codePointAt(0)?.toString(16)}`);
+  return /^[A-Za-z]/.test(name) ? name : `T${name}`;
+}

@@ -1,0 +1,150 @@
+import type { JsonSchema, RouteDescription } from "../protocol/route_description.ts";
+import { routesOf } from "../resource/http/routes.ts";
+import { type ComponentNames, componentNames } from "./component_names.ts";
+import { alternatives } from "./operation_headers.ts";
+import { operationDocument } from "./operation_document.ts";
+import { ProblemResponses, problemSchema } from "./problem_responses.ts";
+import { rowSchemas } from "./row_schemas.ts";
+import type { DescribedRoute, ServiceFacts } from "./service_facts.ts";
+
+/**
+ * The OpenAPI 3.0 document of a service, from its resources and its routes. `prefix` is the path at
+ * which the whole app is mounted.
+ */
+export function openapiDocument(facts: ServiceFacts, prefix: string): JsonSchema {
+  const { info, servers, resources, securitySchemes } = facts;
+  const names = componentNames(resources);
+  const problems = new ProblemResponses();
+  const routes = facts.routes();
+  const paths = new Map([
+    ...resourcePaths(facts, names, problems),
+    ...otherPaths(routes, facts, problems),
+  ]);
+  const all = Object.assign({}, ...resources.map((resource) => rowSchemas(resource, names)));
+  const document = {
+    openapi: "3.0.3",
+    info: definedOf(info),
+    servers: servers?.map(definedOf) ?? [{ url: prefix === "" ? "/" : prefix }],
+    tags: [
+      ...resources.map((resource) => ({
+        name: names.get(resource),
+        description: `The rows of ${resource.name}.`,
+      })),
+      ...[...new Set(routes.map(({ description }) => description.tag))].map((name) => ({
+        name,
+        description: tagDescriptions[name] ?? `Routes of ${name}.`,
+      })),
+    ],
+    paths: Object.fromEntries(paths),
+  };
+  return {
+    ...document,
+    components: {
+      ...(Object.keys(securitySchemes).length === 0 ? {} : { securitySchemes }),
+      schemas: { ...usedOf(all, document), Problem: problemSchema },
+      responses: problems.components(),
+    },
+  };
+}
+
+const tagDescriptions: Readonly<Record<string, string>> = {
+  Accounts: "Signup, login, logout and passwords.",
+  Billing: "Checkouts, subscriptions and credits.",
+  Health: "Liveness and readiness.",
+  Service: "What the service says about itself.",
+};
+
+type Paths = Iterable<readonly [path: string, item: JsonSchema]>;
+
+function resourcePaths(
+  facts: ServiceFacts,
+  names: ComponentNames,
+  problems: ProblemResponses,
+): Paths {
+  return facts.resources.flatMap((resource) => {
+    const name = names.get(resource) ?? "";
+    const byPath = Map.groupBy(routesOf(resource), ({ path }) => path);
+    return [...byPath].map(([path, routes]) => {
+      const item = routes.map((route) => [
+        route.method.toLowerCase(),
+        operationDocument({ route, resource, name }, facts, problems),
+      ]);
+      const url = path === "/" ? resource.url : resource.url + path.replace(":id", "{id}");
+      return [url, Object.fromEntries(item)] as const;
+    });
+  });
+}
+
+function otherPaths(
+  routes: readonly DescribedRoute[],
+  facts: ServiceFacts,
+  problems: ProblemResponses,
+): Paths {
+  return [...Map.groupBy(routes, ({ path }) => path)].map(([path, ofPath]) => [
+    path.replaceAll(/:(\w+)/g, "{$1}").replace(/(?<=.)\/$/, ""),
+    Object.fromEntries(
+      ofPath.map(({ method, description }) => [
+        method.toLowerCase(),
+        routeDocument(description, facts, problems),
+      ]),
+    ),
+  ]);
+}
+
+function routeDocument(
+  { id, tag, summary, body, bodyType, answers, problems: slugs, needsUser, parameters }:
+    RouteDescription,
+  { securitySchemes }: ServiceFacts,
+  problems: ProblemResponses,
+): JsonSchema {
+  const responses = Object.entries(answers).map(([status, answer]) => [
+    status,
+    {
+      description: summary,
+      ...(answer === null
+        ? {}
+        : { content: { [answer.type ?? "application/json"]: { schema: answer.schema } } }),
+    },
+  ]);
+  return {
+    operationId: id,
+    summary,
+    tags: [tag],
+    security: alternatives(securitySchemes, !needsUser),
+    ...(parameters === undefined ? {} : {
+      parameters: Object.entries(parameters).map(([name, description]) => ({
+        ...{ name, in: "path", required: true, description },
+        schema: { type: "string" },
+      })),
+    }),
+    ...(body === undefined ? {} : {
+      requestBody: {
+        required: true,
+        content: { [bodyType ?? "application/json"]: { schema: body } },
+      },
+    }),
+    responses: { ...Object.fromEntries(responses), ...problems.of(slugs) },
+  };
+}
+
+/** The schemas that something refers to, directly or through another one. */
+function usedOf(all: JsonSchema, document: unknown): JsonSchema {
+  const used = new Set<string>();
+  const visit = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    for (const [key, member] of Object.entries(value)) {
+      if (key === "$ref" && typeof member === "string") {
+        const name = member.replace("#/components/schemas/", "");
+        if (!Object.hasOwn(all, name) || used.has(name)) continue;
+        used.add(name);
+        visit(all[name]);
+      } else visit(member);
+    }
+  };
+  visit(document);
+  return Object.fromEntries(Object.entries(all).filter(([name]) => used.has(name)));
+}
+
+function definedOf(given: object): JsonSchema {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,140 @@
+import type { JsonSchema } from "../protocol/route_description.ts";
+import type { Resource } from "../resource/define/resource.ts";
+import type { OperationName } from "../resource/operation.ts";
+import type { Route } from "../resource/http/routes.ts";
+import { pascalName } from "./component_names.ts";
+import { keySegment } from "./column_json_schema.ts";
+import { problemsOf } from "./operation_problems.ts";
+import type { ProblemResponses } from "./problem_responses.ts";
+import { describeProcedure } from "./procedure_schema.ts";
+import { queryParameters } from "./parameters.ts";
+import { schemaRef } from "./row_schemas.ts";
+import type { ServiceFacts } from "./service_facts.ts";
+import { requestHeaders, securityOf } from "./operation_headers.ts";
+import { successOf } from "./operation_success.ts";
+
+/** A route of a resource, with the name of the resource's components. */
+export interface NamedRoute {
+  readonly route: Route;
+  readonly resource: Resource;
+  readonly name: string;
+}
+
+/** The operation object of a route. */
+export function operationDocument(
+  { route, resource, name }: NamedRoute,
+  facts: ServiceFacts,
+  problems: ProblemResponses,
+): JsonSchema {
+  const { endpoint } = route;
+  const procedure = procedureOf(route);
+  const body = bodyOf(endpoint.name, resource, name, procedure);
+  const parameters = [
+    ...route.path.startsWith("/:id") ? [idParameter(resource)] : [],
+    ...queryParameters(endpoint.name, resource),
+    ...requestHeaders(route, resource, facts),
+  ];
+  return {
+    operationId: operationId(endpoint.name, name, procedure),
+    summary: procedure === null
+      ? `${summaries[endpoint.name]} (${resource.name})`
+      : `Calls ${procedure} (${resource.name})`,
+    tags: [name],
+    security: securityOf(route, resource, facts),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === null
+      ? {}
+      : { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
+    responses: {
+      ...successOf({ route, resource, name }, procedure, facts),
+      ...problems.of(problemsOf(route, resource, facts)),
+    },
+  };
+}
+
+/** The name of the procedure that a route calls; null for another route. */
+function procedureOf({ endpoint, path }: Route): string | null {
+  return endpoint.name === "procedure" ? path.slice("/rpc/".length) : null;
+}
+
+function operationId(operation: OperationName, name: string, procedure: string | null): string {
+  if (procedure !== null) return `call${name}${pascalName(procedure)}`;
+  const [verb = "", ...rest] = operation.split("-");
+  return verb + rest.map(pascalName).join("") + name;
+}
+
+const summaries: Readonly<Record<OperationName, string>> = {
+  "list": "Lists a page of rows",
+  "export": "Exports rows",
+  "get": "Gets one row",
+  "count": "Counts rows",
+  "aggregate": "Aggregates rows",
+  "search": "Searches rows by words, the best first",
+  "create": "Creates a row",
+  "update": "Changes fields of a row",
+  "replace": "Replaces a row: omitted fields get their default or null",
+  "delete": "Deletes a row",
+  "restore": "Restores a row that is marked deleted",
+  "batch-create": "Creates rows, all or none",
+  "batch-update": "Changes all rows that a filter matches",
+  "batch-replace": "Replaces rows, all or none",
+  "batch-delete": "Deletes all rows that a filter matches",
+  "upsert": "Changes the rows that exist and creates the others, all or none",
+  "procedure": "Calls a procedure",
+  "subscribe": "Streams rows, then their changes",
+  "subscribe-aggregate": "Streams aggregates whenever they change",
+};
+
+function idParameter({ table }: Resource): JsonSchema {
+  return { name: "id", in: "path", required: true, ...keySegment(table) };
+}
+
+/** The schema of the body; null for a route that takes none. */
+function bodyOf(
+  operation: OperationName,
+  { batch, procedures }: Resource,
+  name: string,
+  procedure: string | null,
+): JsonSchema | null {
+  const filter = {
+    type: "string",
+    minLength: 1,
+    description: "Which rows, in the filter language; it must not be empty.",
+  };
+  switch (operation) {
+    case "create":
+      return schemaRef(`${name}Create`);
+    case "update":
+      return schemaRef(`${name}Update`);
+    case "replace":
+      return schemaRef(`${name}Replace`);
+    case "batch-create":
+      return itemsOf(`${name}Create`, batch.create);
+    case "batch-replace":
+      return itemsOf(`${name}ReplaceItem`, batch.replace);
+    case "upsert":
+      return itemsOf(`${name}UpsertItem`, batch.create);
+    case "batch-update":
+      return {
+        type: "object",
+        properties: { filter, patch: schemaRef(`${name}Update`) },
+        required: ["filter", "patch"],
+      };
+    case "batch-delete":
+      return { type: "object", properties: { filter }, required: ["filter"] };
+    case "procedure": {
+      const found = procedure === null ? undefined : procedures.get(procedure);
+      return found === undefined ? {} : describeProcedure(procedure ?? "", found).input;
+    }
+    default:
+      return null;
+  }
+}
+
+function itemsOf(component: string, maxItems: number): JsonSchema {
+  return {
+    type: "object",
+    properties: { items: { type: "array", maxItems, items: schemaRef(component) } },
+    required: ["items"],
+  };
+}

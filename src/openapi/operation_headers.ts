@@ -1,0 +1,101 @@
+import { captchaHeaders } from "../protocol/captcha_headers.ts";
+import type { JsonSchema } from "../protocol/route_description.ts";
+import type { Resource } from "../resource/define/resource.ts";
+import type { Route } from "../resource/http/routes.ts";
+import type { ServiceFacts } from "./service_facts.ts";
+
+/** The header parameters of a route. */
+export function requestHeaders(
+  route: Route,
+  resource: Resource,
+  facts: ServiceFacts,
+): readonly JsonSchema[] {
+  const { endpoint, method } = route;
+  return [
+    ...conditionHeaders(route, resource),
+    ...endpoint.name === "create" && resource.hub() !== null
+      ? [header("Service-Optimistic-Id", "A name of the client's own for the row, in its event.")]
+      : [],
+    ...endpoint.name === "subscribe"
+      ? [header("Last-Event-ID", "Continues after this event; precedes `resumeFrom`.")]
+      : [],
+    ...facts.isIdempotent && method !== "GET"
+      ? [header("Idempotency-Key", "The request is executed once for each key.")]
+      : [],
+    ...challengeHeaders(route, resource, facts),
+  ];
+}
+
+function header(
+  name: string,
+  description: string,
+  schema: JsonSchema = { type: "string" },
+): JsonSchema {
+  return { name, in: "header", description, schema };
+}
+
+function conditionHeaders({ endpoint }: Route, { etag }: Resource): readonly JsonSchema[] {
+  if (etag === null) return [];
+  switch (endpoint.name) {
+    case "get":
+      return [header("If-None-Match", "Answers 304 where the row still has one of these ETags.")];
+    case "update":
+    case "replace":
+    case "delete":
+    case "restore":
+      return [{
+        ...header("If-Match", "Writes only where the row has one of these ETags, else 412."),
+        ...(etag.require ? { required: true } : {}),
+      }];
+    default:
+      return [];
+  }
+}
+
+function challengeHeaders(
+  { endpoint }: Route,
+  resource: Resource,
+  { challengesByWork, captchaHeader }: ServiceFacts,
+): readonly JsonSchema[] {
+  const protection = endpoint.protection(resource);
+  if (protection === undefined || protection.isStream) return [];
+  const { cost, pow, captcha, overflowsToCaptcha } = protection;
+  return [
+    ...pow !== null || cost > 0 && challengesByWork
+      ? [
+        header("Service-PoW-Challenge", "The challenge of a 428, with its nonce."),
+        header("Service-PoW-Nonce", "The nonce that solves the challenge."),
+      ]
+      : [],
+    ...captcha !== null || cost > 0 && overflowsToCaptcha
+      ? [header(shownName(captchaHeader), "The token of the CAPTCHA's widget.")]
+      : [],
+  ];
+}
+
+function shownName(name: string): string {
+  return name === captchaHeaders.token ? "Service-Captcha-Token" : name;
+}
+
+/** How the caller of a route may be identified: alternatives, of which the empty one is anonymous. */
+export function securityOf(
+  { endpoint, path }: Route,
+  { policy, procedures }: Resource,
+  { securitySchemes }: ServiceFacts,
+): readonly JsonSchema[] {
+  const isOpen = endpoint.name === "procedure"
+    ? procedures.get(path.slice("/rpc/".length))?.public === true
+    : endpoint.accesses.every((access) =>
+      policy.public.has(access) || policy.publicScopes.has(access)
+    );
+  return alternatives(securitySchemes, isOpen);
+}
+
+/** One alternative for each scheme, after the anonymous one where that is enough. */
+export function alternatives(
+  schemes: ServiceFacts["securitySchemes"],
+  isOpen: boolean,
+): readonly JsonSchema[] {
+  const named = Object.keys(schemes).map((name) => ({ [name]: [] }));
+  return isOpen && named.length > 0 ? [{}, ...named] : named;
+}

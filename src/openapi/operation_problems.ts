@@ -1,0 +1,131 @@
+import type { ProblemSlug } from "../protocol/problem_codes.ts";
+import type { Resource } from "../resource/define/resource.ts";
+import type { Route } from "../resource/http/routes.ts";
+import type { ServiceFacts } from "./service_facts.ts";
+
+/** The problems that a route of a resource may answer with. */
+export function problemsOf(
+  { endpoint, method, path }: Route,
+  resource: Resource,
+  facts: ServiceFacts,
+): readonly ProblemSlug[] {
+  const { name, takesBody } = endpoint;
+  const isWrite = method !== "GET";
+  const namesRow = path.startsWith("/:id");
+  return [
+    "invalid-parameter",
+    ...isPublic(endpoint.accesses, resource) && !facts.hasAuthentication
+      ? []
+      : ["unauthorized" as const],
+    ...endpoint.accesses.every((access) => resource.policy.public.has(access)) &&
+        name !== "procedure"
+      ? []
+      : ["forbidden" as const],
+    ...namesRow || ["subscribe", "subscribe-aggregate", "batch-replace", "procedure"].includes(name)
+      ? ["not-found" as const]
+      : [],
+    ...takesBody
+      ? [
+        ...["invalid-body", "request-timeout", "payload-too-large"] as const,
+        ...["unsupported-media-type", "validation-error"] as const,
+      ]
+      : [],
+    ...isWrite ? writeProblems(facts) : [],
+    ...readProblems(name),
+    ...batchProblems(name),
+    ...name === "restore" ? ["validation-error" as const] : [],
+    ...tagProblems(name, resource),
+    ...protectionProblems({ endpoint, method, path }, resource, facts),
+    ...["internal-error", "overloaded", "database-unavailable"] as const,
+    ...facts.hasAuthentication ? ["identity-unavailable" as const] : [],
+  ];
+}
+
+function isPublic(accesses: Route["endpoint"]["accesses"], { policy }: Resource): boolean {
+  return accesses.every((access) => policy.public.has(access) || policy.publicScopes.has(access));
+}
+
+function writeProblems({ isIdempotent }: ServiceFacts): readonly ProblemSlug[] {
+  return [
+    "conflict",
+    "query-too-expensive",
+    ...isIdempotent
+      ? [
+        ...["idempotency-in-flight", "idempotency-answer-not-kept"] as const,
+        ...["idempotency-key-reused", "store-unavailable"] as const,
+      ]
+      : [],
+  ];
+}
+
+function readProblems(name: Route["endpoint"]["name"]): readonly ProblemSlug[] {
+  switch (name) {
+    case "list":
+      return ["filter-parse-error", "cursor-invalid", "query-too-expensive"];
+    case "get":
+      return ["filter-parse-error", "query-too-expensive"];
+    case "search":
+      return ["filter-parse-error", "query-too-expensive", "search-unavailable"];
+    case "count":
+    case "aggregate":
+      return ["filter-parse-error", "query-too-expensive"];
+    case "subscribe":
+      return ["filter-parse-error", "query-too-expensive", "rate-limit-exceeded"];
+    case "subscribe-aggregate":
+      return ["filter-parse-error", "query-too-expensive", "rate-limit-exceeded"];
+    default:
+      return [];
+  }
+}
+
+function batchProblems(name: Route["endpoint"]["name"]): readonly ProblemSlug[] {
+  switch (name) {
+    case "batch-update":
+    case "batch-delete":
+      return ["filter-parse-error", "batch-limit-exceeded"];
+    case "batch-create":
+    case "batch-replace":
+    case "upsert":
+      return ["batch-limit-exceeded"];
+    default:
+      return [];
+  }
+}
+
+/** The operations whose rows have preconditions. */
+const conditional: ReadonlySet<string> = new Set([
+  ...["update", "replace", "delete", "restore", "batch-replace", "upsert"],
+]);
+const single: ReadonlySet<string> = new Set(["update", "replace", "delete", "restore"]);
+
+function tagProblems(
+  name: Route["endpoint"]["name"],
+  { etag }: Resource,
+): readonly ProblemSlug[] {
+  if (!conditional.has(name)) return [];
+  if (etag === null) return single.has(name) ? ["precondition-failed"] : [];
+  const isNeeded = etag.require && single.has(name);
+  return ["precondition-failed", ...isNeeded ? ["precondition-required" as const] : []];
+}
+
+function protectionProblems(
+  { endpoint }: Route,
+  resource: Resource,
+  { challengesByWork }: ServiceFacts,
+): readonly ProblemSlug[] {
+  const protection = endpoint.protection(resource);
+  if (protection === undefined) return [];
+  const { rateLimit, cost, pow, captcha, overflowsToCaptcha, isStream } = protection;
+  const overflows = cost > 0 && !isStream;
+  return [
+    ...rateLimit === null ? [] : ["rate-limit-exceeded" as const],
+    ...cost > 0 ? ["budget-exhausted" as const] : [],
+    ...pow !== null || overflows && challengesByWork ? ["proof-of-work-required" as const] : [],
+    ...captcha !== null || overflows && overflowsToCaptcha
+      ? ["captcha-required" as const, "captcha-unavailable" as const]
+      : [],
+    ...rateLimit !== null || cost > 0 || pow !== null || captcha !== null
+      ? ["store-unavailable" as const]
+      : [],
+  ];
+}

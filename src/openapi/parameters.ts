@@ -1,0 +1,188 @@
+import type { JsonSchema } from "../protocol/route_description.ts";
+import type { Resource } from "../resource/define/resource.ts";
+import type { OperationName } from "../resource/operation.ts";
+import { describeRelation } from "./service_schema.ts";
+
+/** The query parameters of an operation. */
+export function queryParameters(name: OperationName, resource: Resource): readonly JsonSchema[] {
+  switch (name) {
+    case "list":
+      return [
+        filterParameter(resource, true),
+        ...viewParameters(resource),
+        orderParameter(resource),
+        limitParameter(resource),
+        parameter("cursor", { type: "string" }, "`nextCursor` of the page before."),
+        parameter(
+          "totalCount",
+          { type: "string", enum: ["true", "false", "estimated"], default: "false" },
+          "Adds `totalCount`: exact, or where the database has one an estimate.",
+        ),
+        ...deletedParameter(resource),
+      ];
+    case "get":
+      return viewParameters(resource);
+    case "count":
+      return [filterParameter(resource, true), ...deletedParameter(resource)];
+    case "search":
+      return [
+        { ...parameter("q", { type: "string", minLength: 1 }, "The words."), required: true },
+        filterParameter(resource, true),
+        parameter(
+          "limit",
+          { type: "integer", minimum: 1, default: 20 },
+          "How many rows at most; above 100 it is 100.",
+        ),
+        parameter(
+          "offset",
+          { type: "integer", minimum: 0, default: 0 },
+          "How many rows to skip; with `limit` 10,000 at most.",
+        ),
+        flagParameter("highlight", "Adds `highlights`."),
+      ];
+    case "aggregate":
+      return [filterParameter(resource, true), ...aggregateParameters(resource)];
+    case "subscribe-aggregate":
+      return [filterParameter(resource, false), ...aggregateParameters(resource)];
+    case "subscribe":
+      return [
+        filterParameter(resource, false),
+        ...viewParameters(resource),
+        flagParameter("skipExisting", "Sends no rows at first, only their changes."),
+        parameter("resumeFrom", { type: "string" }, "The last `id` that was received."),
+      ];
+    default:
+      return [];
+  }
+}
+
+/** A parameter of the query. */
+function parameter(name: string, schema: JsonSchema, description: string): JsonSchema {
+  return { name, in: "query", description, schema };
+}
+
+/** A list with commas between its members. */
+function listParameter(
+  name: string,
+  members: readonly string[],
+  description: string,
+): readonly JsonSchema[] {
+  if (members.length === 0) return [];
+  return [{
+    ...parameter(
+      name,
+      { type: "array", uniqueItems: true, items: { type: "string", enum: members } },
+      description,
+    ),
+    style: "form",
+    explode: false,
+  }];
+}
+
+function flagParameter(name: string, description: string): JsonSchema {
+  return parameter(name, { type: "boolean", default: false }, description);
+}
+
+/** Names what the filter may use: the operators of the language, and custom ones. */
+function filterParameter(resource: Resource, mayWalk: boolean): JsonSchema {
+  const { fields, operators, relations, resourceOf } = resource;
+  const names = fields.readable.filter((column) => fields.filterable.has(column))
+    .map((column) => column.name);
+  const walked = [...relations.values()].filter(({ filterable, target }) =>
+    mayWalk && filterable && resourceOf(target) !== undefined
+  ).map(({ name }) => `${name}.…`);
+  const symbols = [...operators.keys()].join(" ");
+  return parameter(
+    "filter",
+    { type: "string" },
+    `Which rows: comparisons joined by ; (and) or , (or), grouped by ( and ). ` +
+      `Fields: ${[...names, ...walked].join(", ") || "none"}. Operators: ${symbols}`,
+  );
+}
+
+function viewParameters(resource: Resource): readonly JsonSchema[] {
+  const { fields, relations } = resource;
+  const related = [...relations.values()]
+    .filter((relation) => describeRelation(relation, resource, "").length > 0)
+    .map(({ name }) => name);
+  return [
+    {
+      ...parameter(
+        "select",
+        { type: "array", items: { type: "string" } },
+        `The fields to send; all unless set, and no others: ${
+          fields.readable.map(({ name }) => name).join(", ")
+        }.`,
+      ),
+      style: "form",
+      explode: false,
+    },
+    ...related.length === 0 ? [] : [parameter(
+      "include",
+      { type: "string" },
+      `Related rows to send: ${related.join(", ")}. Commas stand between them, and options in ` +
+        "parentheses: select, filter, orderBy, limit, include.",
+    )],
+  ];
+}
+
+function orderParameter({ fields }: Resource): JsonSchema {
+  const keys = fields.readable.filter((column) => fields.sortable.has(column)).flatMap(
+    ({ name }) => [name, `${name}:asc`, `${name}:desc`, `-${name}`],
+  );
+  return parameter(
+    "orderBy",
+    { type: "string", ...(keys.length === 0 ? { maxLength: 0 } : {}) },
+    `Keys with commas between them, 8 at most, each once: \`field\`, \`field:desc\` or \`-field\`. ` +
+      `Fields: ${
+        fields.readable.filter((one) => fields.sortable.has(one)).map(({ name }) => name).join(
+          ", ",
+        ) ||
+        "none"
+      }.`,
+  );
+}
+
+function limitParameter({ page }: Resource): JsonSchema {
+  return parameter(
+    "limit",
+    { type: "integer", minimum: 1, default: page.defaultLimit },
+    `How many rows at most; above ${page.maxLimit} it is ${page.maxLimit}.`,
+  );
+}
+
+function deletedParameter({ softDelete }: Resource): readonly JsonSchema[] {
+  return softDelete === null
+    ? []
+    : [flagParameter("withDeleted", "Also rows that are marked deleted.")];
+}
+
+function aggregateParameters({ groups }: Resource): readonly JsonSchema[] {
+  const metrics = [...groups.ofColumns].flatMap(([name, byColumn]) =>
+    listParameter(name, [...byColumn.keys()], `The ${metricWords[name]} of these fields.`)
+  );
+  return [
+    ...listParameter("groupBy", [...groups.keys.keys()], "One group for each value of these."),
+    flagParameter("count", "The number of rows; also where there is no other metric."),
+    ...metrics,
+    parameter(
+      "having",
+      { type: "string" },
+      "Which groups: a filter over count, sum_field, avg_field, min_field, max_field, and the " +
+        "fields of groupBy.",
+    ),
+    parameter("orderBy", { type: "string" }, "As in lists, by what `having` may name."),
+    parameter(
+      "limit",
+      { type: "integer", minimum: 1, default: 1000 },
+      "How many groups at most; above 1,000 it is 1,000.",
+    ),
+  ];
+}
+
+const metricWords: Readonly<Record<string, string>> = {
+  sum: "sum",
+  avg: "average",
+  min: "least value",
+  max: "greatest value",
+};

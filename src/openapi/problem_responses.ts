@@ -1,0 +1,109 @@
+import { problemCode, problemCodes, type ProblemSlug } from "../protocol/problem_codes.ts";
+import type { JsonSchema } from "../protocol/route_description.ts";
+import { pascalName } from "./component_names.ts";
+
+/** The body of every problem, as a component. */
+export const problemSchema: JsonSchema = {
+  type: "object",
+  description: "RFC 9457.",
+  properties: {
+    type: { type: "string", description: "A page that explains the problem." },
+    title: { type: "string" },
+    status: { type: "integer" },
+    detail: { type: "string" },
+    code: { type: "string" },
+    details: { type: "object", additionalProperties: true },
+  },
+  required: ["type", "title", "status", "detail"],
+};
+
+/** The answers of a document that are problems: each kind once, as a component. */
+export class ProblemResponses {
+  readonly #components = new Map<string, JsonSchema>();
+
+  /** The answers by status, each with its codes, as references. */
+  of(slugs: Iterable<ProblemSlug>): Readonly<Record<string, JsonSchema>> {
+    const all = [...new Set(slugs)].sort((a, b) => order.indexOf(a) - order.indexOf(b));
+    const byStatus = Map.groupBy(all, (slug) => problemCodes[slug].status);
+    return Object.fromEntries(
+      [...byStatus].map(([status, codes]) => [String(status), this.#ref(status, codes)]),
+    );
+  }
+
+  /** The components that were referred to, by name. */
+  components(): Readonly<Record<string, JsonSchema>> {
+    return Object.fromEntries([...this.#components].sort(([a], [b]) => a < b ? -1 : 1));
+  }
+
+  #ref(status: number, slugs: readonly ProblemSlug[]): JsonSchema {
+    const name = slugs.map(pascalName).join("Or");
+    if (!this.#components.has(name)) this.#components.set(name, response(status, slugs));
+    return { $ref: `#/components/responses/${name}` };
+  }
+}
+
+// Object.keys of a table whose keys are the slugs.
+const order = Object.keys(problemCodes) as ProblemSlug[];
+
+function response(status: number, slugs: readonly ProblemSlug[]): JsonSchema {
+  return {
+    description: slugs.map((slug) => `\`${problemCode(slug)}\`: ${problemCodes[slug].title}.`)
+      .join(" "),
+    ...headersOf(status, slugs),
+    content: {
+      "application/problem+json": {
+        schema: {
+          allOf: [
+            { $ref: "#/components/schemas/Problem" },
+            {
+              type: "object",
+              properties: { code: { type: "string", enum: slugs.map(problemCode) } },
+            },
+          ],
+        },
+      },
+    },
+  };
+}
+
+const text = { schema: { type: "string" } };
+const whole = { schema: { type: "integer", minimum: 0 } };
+
+function headersOf(status: number, slugs: readonly ProblemSlug[]): JsonSchema {
+  switch (status) {
+    case 401:
+      return { headers: { "WWW-Authenticate": text } };
+    case 428: {
+      const pow = slugs.includes("proof-of-work-required");
+      const captcha = slugs.includes("captcha-required");
+      if (!pow && !captcha) return {};
+      return {
+        headers: {
+          "Service-Challenge-Type": { schema: { type: "string", enum: ["pow", "captcha"] } },
+          ...(pow
+            ? {
+              "Service-PoW-Challenge": text,
+              "Service-PoW-Difficulty": whole,
+              "Service-PoW-Algorithm": { schema: { type: "string", enum: ["sha256"] } },
+            }
+            : {}),
+          ...(captcha
+            ? {
+              "Service-Captcha-Provider": text,
+              "Service-Captcha-Sitekey": text,
+              "Service-Captcha-Action": text,
+            }
+            : {}),
+        },
+      };
+    }
+    case 429:
+      return {
+        headers: { "Retry-After": whole, RateLimit: text, "RateLimit-Policy": text },
+      };
+    case 503:
+      return { headers: { "Retry-After": whole } };
+    default:
+      return {};
+  }
+}

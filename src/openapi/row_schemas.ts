@@ -1,0 +1,132 @@
+import type { JsonSchema } from "../protocol/route_description.ts";
+import type { Resource } from "../resource/define/resource.ts";
+import { mayWrite } from "../resource/write/parse_fields.ts";
+import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
+import { answeredColumn, sentColumn } from "./column_json_schema.ts";
+import type { ComponentNames } from "./component_names.ts";
+import { mustSend } from "./fields.ts";
+import { describeRelation } from "./service_schema.ts";
+
+/** A reference to the schema of a component. */
+export function schemaRef(name: string): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** The schemas of a resource's rows and bodies, by the name of their component. */
+export function rowSchemas(
+  resource: Resource,
+  names: ComponentNames,
+): Readonly<Record<string, JsonSchema>> {
+  const name = names.get(resource) ?? "";
+  const { fields } = resource;
+  const columns = fields.readable;
+  const shown = Object.fromEntries(
+    columns.map((column) => [column.name, shownIn(column, resource)]),
+  );
+  const computed = Object.fromEntries(resource.computed.fields.map(([field]) => [field, {}]));
+  const sent = columns.filter((column) => mayWrite(column, resource));
+  const changed = sent.filter((column) => !column.primaryKey && !fields.immutable.has(column));
+  const keys = resource.table.primaryKey.filter((column) => columns.includes(column));
+  const condition = resource.etag === null ? {} : { _ifMatch: { type: "string" } };
+  const create = bodyOf(sent, resource, (column) => mustSend(column, resource));
+  const replace = bodyOf(changed, resource, (column) => mustSend(column, resource));
+  return {
+    [name]: {
+      type: "object",
+      properties: { ...shown, ...computed, ...included(resource, names) },
+      required: [...Object.keys(shown), ...Object.keys(computed)],
+    },
+    [`${name}Selection`]: {
+      type: "object",
+      description: "A row with the fields that the request selects, and the rows that it includes.",
+      properties: { ...shown, ...computed, ...included(resource, names) },
+      ...requiredOf(Object.keys(computed)),
+    },
+    [`${name}Create`]: withMembers(create, embedded(resource)),
+    [`${name}Update`]: bodyOf(changed, resource, () => false, false),
+    [`${name}Replace`]: replace,
+    [`${name}ReplaceItem`]: withMembers(withKey(replace, keys), condition),
+    [`${name}UpsertItem`]: withMembers(withKey(create, keys), condition),
+  };
+}
+
+function shownIn(column: ColumnInfo, resource: Resource): JsonSchema {
+  const schema = answeredColumn(column);
+  return mayWrite(column, resource) || schema["type"] === undefined
+    ? schema
+    : { ...schema, readOnly: true };
+}
+
+/** The rows that `include` adds. */
+function included(resource: Resource, names: ComponentNames): JsonSchema {
+  return Object.fromEntries(
+    [...resource.relations.values()].flatMap((relation) => {
+      const target = resource.resourceOf(relation.target);
+      if (target === undefined || describeRelation(relation, resource, "").length === 0) return [];
+      const row = schemaRef(`${names.get(target)}Selection`);
+      const schema = relation.toMany
+        ? { type: "array", items: row }
+        : { type: "object", nullable: true, allOf: [row] };
+      return [[relation.name, schema]];
+    }),
+  );
+}
+
+/** The related rows that the body of a create may hold. */
+function embedded({ nestedWrites, relations, resourceOf }: Resource): JsonSchema {
+  if (!nestedWrites) return {};
+  return Object.fromEntries(
+    [...relations.values()].filter(({ target }) => resourceOf(target) !== undefined)
+      .map(({ name, toMany }) => [
+        name,
+        toMany ? { type: "array", items: { type: "object" } } : { type: "object" },
+      ]),
+  );
+}
+
+function bodyOf(
+  columns: readonly ColumnInfo[],
+  { strictInput }: Resource,
+  isNeeded: (column: ColumnInfo) => boolean,
+  fillsIn = true,
+): JsonSchema {
+  const properties = columns.map((column) => {
+    const schema = sentColumn(column, !isRequired(column));
+    const { default: source } = column;
+    // Generators of clients take a property with the keyword `default` for one that is required.
+    return [
+      column.name,
+      source?.kind === "value" && fillsIn
+        ? { ...schema, description: `${JSON.stringify(source.value)} unless set.` }
+        : schema,
+    ] as const;
+  });
+  return {
+    type: "object",
+    properties: Object.fromEntries(properties),
+    ...requiredOf(columns.filter(isNeeded).map(({ name }) => name)),
+    ...(strictInput ? { additionalProperties: false } : {}),
+  };
+}
+
+function withMembers(schema: JsonSchema, members: JsonSchema): JsonSchema {
+  return { ...schema, properties: { ...Object(schema["properties"]), ...members } };
+}
+
+function withKey(schema: JsonSchema, keys: readonly ColumnInfo[]): JsonSchema {
+  const members = Object.fromEntries(
+    keys.map((column) => [column.name, sentColumn(column, false)]),
+  );
+  const needed: unknown = schema["required"];
+  const names = keys.map(({ name }) => name);
+  const others = Array.isArray(needed) ? needed.filter((one) => !names.includes(one)) : [];
+  return {
+    ...schema,
+    properties: { ...members, ...Object(schema["properties"]), ...members },
+    ...requiredOf([...names, ...others]),
+  };
+}
+
+function requiredOf(names: readonly string[]): JsonSchema {
+  return names.length === 0 ? {} : { required: names };
+}

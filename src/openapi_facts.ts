@@ -1,0 +1,61 @@
+import { findTargetHandler } from "@hono/hono/utils/handler";
+import type { Hono } from "@hono/hono";
+import type { Authenticator } from "./auth/authenticator.ts";
+import type { AppConfig } from "./config.ts";
+import { openapiDocument } from "./openapi/openapi_document.ts";
+import { describeService, type ServiceSchema } from "./openapi/service_schema.ts";
+import type { DescribedRoute, ServiceFacts } from "./openapi/service_facts.ts";
+import { captchaHeaders } from "./protocol/captcha_headers.ts";
+import { descriptionOf, type JsonSchema } from "./protocol/route_description.ts";
+import type { Resource } from "./resource/define/resource.ts";
+import type { ResolvedConfig } from "./resolve_config.ts";
+import type { AppEnv } from "./service/middleware.ts";
+
+/** What an app has, for the facts of its document. */
+export interface OpenapiFactsParts {
+  readonly config: AppConfig;
+  readonly resolved: ResolvedConfig;
+  readonly resources: readonly Resource[];
+  readonly authenticators: readonly Authenticator[];
+  /** Called once the app is assembled. */
+  hono(): Hono<AppEnv>;
+}
+
+/** What the OpenAPI document of an app is made from. */
+export function openapiFacts(
+  { config, resolved, resources, authenticators, hono }: OpenapiFactsParts,
+): ServiceFacts {
+  const { auth, abuseProtection } = config;
+  const own = auth?.middleware === undefined ? {} : { bearer: { type: "http", scheme: "bearer" } };
+  const schemes = authenticators.map(({ securitySchemes }) => securitySchemes ?? {});
+  return {
+    resources,
+    basePath: resolved.basePath,
+    ...resolved.openapi,
+    hasAuthentication: authenticators.length > 0 || auth?.middleware !== undefined,
+    // What a middleware of the deployer's looks at is not known: most look at a bearer token.
+    securitySchemes: authenticators.length === 0 ? own : Object.assign({}, ...schemes),
+    isIdempotent: resolved.idempotency !== null,
+    challengesByWork: abuseProtection?.pow !== undefined,
+    captchaHeader: abuseProtection?.captcha?.tokenHeader ?? captchaHeaders.token,
+    routes: () => describedRoutes(hono()),
+  };
+}
+
+/** What an app says about itself, for programs. */
+export function describing(
+  facts: ServiceFacts,
+  prefix: string,
+): { schema(): ServiceSchema; openapi(): JsonSchema } {
+  return {
+    schema: () => describeService(facts, prefix),
+    openapi: () => openapiDocument(facts, prefix),
+  };
+}
+
+function describedRoutes({ routes }: Hono<AppEnv>): readonly DescribedRoute[] {
+  return routes.flatMap(({ method, path, handler }) => {
+    const description = descriptionOf(findTargetHandler(handler));
+    return description === undefined ? [] : [{ method, path, description }];
+  });
+}

@@ -1,0 +1,94 @@
+import type { KeyValue } from "../../kv/key_value.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { Indexer } from "../indexer.ts";
+import type { OutboxIndex } from "./drain_entries.ts";
+import { OutboxStore } from "./outbox_store.ts";
+import { OutboxTimer } from "./outbox_timer.ts";
+import { KvSearchOutbox, type SearchOutbox } from "./search_outbox.ts";
+import type { ResolvedSearchOutboxOptions } from "./search_outbox_options.ts";
+
+/** The parts of an app that its outbox is opened with. */
+export interface OutboxContext {
+  /** Only a store that is configured: one in the memory of the process would end with it. */
+  readonly store: { readonly configured: KeyValue | null };
+  readonly resolved: { readonly searchOutbox: ResolvedSearchOutboxOptions };
+  readonly runtime: Runtime;
+}
+
+/** Opens the outbox of an app; null without a key-value store. */
+export function openAppOutbox({ store, resolved, runtime }: OutboxContext): AppOutbox | null {
+  const { configured } = store;
+  return configured === null
+    ? null
+    : new AppOutbox({ store: configured, options: resolved.searchOutbox, runtime });
+}
+
+/** What {@link AppOutbox} works with. */
+export interface AppOutboxParts {
+  readonly store: KeyValue;
+  readonly options: ResolvedSearchOutboxOptions;
+  readonly runtime: Runtime;
+}
+
+/** The search outbox of an app, for those of its indexes that ask for it, and what drains it. */
+export class AppOutbox {
+  readonly #indexes = new Map<string, OutboxIndex>();
+  readonly #parts: AppOutboxParts;
+  readonly #records: OutboxStore;
+  readonly #outbox: KvSearchOutbox;
+  #timer: OutboxTimer | null = null;
+
+  /** Makes no call yet; the store stays open at the end. */
+  constructor(parts: AppOutboxParts) {
+    this.#parts = parts;
+    this.#records = new OutboxStore(parts.store, parts.runtime);
+    this.#outbox = new KvSearchOutbox({
+      records: this.#records,
+      indexes: this.#indexes,
+      runtime: parts.runtime,
+      defaults: parts.options,
+    });
+  }
+
+  /** The outbox; null where no index feeds from it. */
+  get outbox(): SearchOutbox | null {
+    return this.#indexes.size === 0 ? null : this.#outbox;
+  }
+
+  /**
+   * Adds an index, and gives what announces the writes of its rows. Throws a plain Error where
+   * another one, of another database, has its name.
+   */
+  add(index: OutboxIndex): Indexer {
+    const { name } = index.open.index;
+    if (this.#indexes.has(name)) {
+      throw new Error(
+        `Cannot serve "${index.open.index.table.name}" with search.outbox: the search index of ` +
+          `another database is called "${name}" as well: set search.indexName of one of them`,
+      );
+    }
+    this.#indexes.set(name, index);
+    return this.#outbox.indexer(name);
+  }
+
+  /** Begins to drain it. */
+  start(): void {
+    if (this.#indexes.size === 0) return;
+    this.#timer = new OutboxTimer({
+      outbox: this.#outbox,
+      records: this.#records,
+      runtime: this.#parts.runtime,
+      intervalMs: this.#parts.options.intervalMs,
+    });
+  }
+
+  /** Drains once, unless another process does. Never rejects. */
+  async tick(): Promise<void> {
+    await this.#timer?.tick();
+  }
+
+  /** Ends the draining. */
+  async close(): Promise<void> {
+    await this.#timer?.stop();
+  }
+}

@@ -1,0 +1,184 @@
+import { chunksOf, parseKey } from "../../plan/key.ts";
+import { bytesToHex } from "../../protocol/byte_text.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { ReportFailure } from "../inline_indexer.ts";
+import type { OpenIndex } from "../open_index.ts";
+import {
+  failEntry,
+  finishEntry,
+  type OutboxEntry,
+  postponeEntry,
+  releaseEntry,
+  takeEntry,
+} from "./outbox_entry.ts";
+import type { OutboxStore } from "./outbox_store.ts";
+import type { RetrySchedule } from "./retry_schedule.ts";
+import { type OutboxFault, type VersionedEntry, writeEntries } from "./write_entries.ts";
+
+/** An index that the outbox feeds. */
+export interface OutboxIndex {
+  readonly open: Pick<OpenIndex, "index" | "backend" | "versions" | "isPrepared">;
+  /** Receives what failed too often. */
+  readonly report: ReportFailure;
+}
+
+/** What {@link drainEntries} works with. */
+export interface DrainParts {
+  readonly records: OutboxStore;
+  /** By their names. */
+  readonly indexes: ReadonlyMap<string, OutboxIndex>;
+  readonly runtime: Pick<Runtime, "clock" | "random">;
+}
+
+/** How much is drained, and what happens to that which fails. */
+export interface DrainLimits extends RetrySchedule {
+  /** The most entries that are taken. */
+  readonly batchSize: number;
+}
+
+/** What became of the entries that one drain has taken. */
+export interface DrainResult {
+  /** Their documents are as their rows. */
+  readonly done: number;
+  /** They are tried again, unless they are dead now. */
+  readonly failed: number;
+  /** Those of them that failed too often. */
+  readonly dead: number;
+}
+
+/**
+ * Takes entries that are due, reads their rows, writes them to their indexes and removes the
+ * entries. Rejects where the key-value store does not answer: then what was taken is due again once
+ * its lease has ended.
+ */
+export async function drainEntries(parts: DrainParts, limits: DrainLimits): Promise<DrainResult> {
+  const { records, indexes, runtime } = parts;
+  const owner = bytesToHex(runtime.random.bytes(16));
+  const taken = await takeDue(owner, parts, limits);
+  if (taken.length === 0) return { done: 0, failed: 0, dead: 0 };
+  // After the leases, before the rows are read: of two drainers, of which one has lost its lease,
+  // the later version belongs to the later read, or to an entry that has changed since.
+  const first = await reserveVersions(taken.length, parts);
+  const versioned = taken.map((entry, nth) => ({ entry, version: first + nth }));
+  const groups = [...Map.groupBy(versioned, ({ entry }) => entry.index)];
+  const outcomes = await Promise.all(groups.map(async ([name, some]) => {
+    const found = indexes.get(name);
+    if (found !== undefined) return await writeGroup(some, found, parts);
+    const fault = { kind: "unwritten", reason: `there is no index "${name}"` } as const;
+    return some.map(({ entry }) => ({ entry, fault }));
+  }));
+  const ended = await Promise.all(
+    outcomes.flat().map(async ({ entry, fault }) => {
+      const left = await records.change(entry, (current) => {
+        if (current === null) return null;
+        return endWork(current, { owner, fault, now: runtime.clock.now(), schedule: limits });
+      });
+      return { fault, left };
+    }),
+  );
+  const dead = ended.flatMap(({ left }) => left === null || left.deadSince === null ? [] : [left]);
+  await Promise.all(dead.map((entry) => reportDead(entry, indexes.get(entry.index))));
+  return {
+    done: ended.filter(({ fault }) => fault === null).length,
+    failed: ended.filter(({ fault }) => fault !== null).length,
+    dead: dead.length,
+  };
+}
+
+/** How long a drainer may work on what it has taken. */
+const leaseMs = 120_000;
+
+/** From the n-th attempt on a document is written alone: a single one may be at fault. */
+const soloAttempts = 5;
+
+/** So many documents are written alone at a time. */
+const soloWrites = 10;
+
+interface Outcome {
+  readonly entry: OutboxEntry;
+  /** Null where the document is written. */
+  readonly fault: OutboxFault | null;
+}
+
+/** The end of a drainer's work on an entry. */
+interface WorkEnd {
+  readonly owner: string;
+  readonly fault: OutboxFault | null;
+  readonly now: number;
+  readonly schedule: RetrySchedule;
+}
+
+function endWork(
+  entry: OutboxEntry,
+  { owner, fault, now, schedule }: WorkEnd,
+): OutboxEntry | null {
+  if (fault === null) return finishEntry(entry, owner, now);
+  switch (fault.kind) {
+    case "late":
+      return releaseEntry(entry, owner);
+    case "unread":
+      return postponeEntry(entry, owner, { now, reason: fault.reason, schedule });
+    case "unwritten":
+      return failEntry(entry, owner, { now, reason: fault.reason, schedule });
+  }
+}
+
+/** Greater than those that this process has drawn for the same indexes in another way. */
+async function reserveVersions(
+  count: number,
+  { records, indexes }: DrainParts,
+): Promise<number> {
+  const drawn = [...indexes.values()].map(({ open }) => open.versions);
+  const first = await records.reserveVersions(
+    count,
+    Math.max(0, ...drawn.map((versions) => versions.next())),
+  );
+  for (const versions of drawn) versions.raise(first + count - 1);
+  return first;
+}
+
+async function reportDead(
+  { failure, docId, attempts }: OutboxEntry,
+  found: OutboxIndex | undefined,
+): Promise<void> {
+  const key = found === undefined ? null : parseKey(docId, found.open.index.table);
+  if (found === undefined || key === null) return;
+  await found.report(new Error(`${failure} (${attempts} attempts)`), [key]);
+}
+
+async function takeDue(
+  owner: string,
+  { records, runtime: { clock } }: DrainParts,
+  { batchSize }: DrainLimits,
+): Promise<readonly OutboxEntry[]> {
+  const now = clock.now();
+  const due = (await records.places("due", batchSize)).filter(({ at }) => at <= now);
+  const lease = { owner, until: now + leaseMs };
+  const entries = await Promise.all(
+    due.map((name) =>
+      records.change(
+        name,
+        (entry) => entry === null ? null : takeEntry(entry, lease, now) ?? entry,
+      )
+    ),
+  );
+  return entries.filter((entry) => entry?.lease?.owner === owner).filter((entry) => entry !== null);
+}
+
+async function writeGroup(
+  some: readonly VersionedEntry[],
+  { open }: OutboxIndex,
+  { records, runtime: { clock } }: DrainParts,
+): Promise<readonly Outcome[]> {
+  const write = async (those: readonly VersionedEntry[]): Promise<readonly Outcome[]> => {
+    const fault = await writeEntries(those, { open, records, clock });
+    return those.map(({ entry }) => ({ entry, fault }));
+  };
+  const isSolo = ({ entry }: VersionedEntry) => entry.attempts >= soloAttempts;
+  const together = some.filter((one) => !isSolo(one));
+  const outcomes = together.length === 0 ? [] : [...await write(together)];
+  for (const next of chunksOf(some.filter(isSolo), soloWrites)) {
+    outcomes.push(...(await Promise.all(next.map((one) => write([one])))).flat());
+  }
+  return outcomes;
+}

@@ -1,0 +1,27 @@
+import type { DocumentName } from "./outbox_entry.ts";
+
+/**
+ * The documents whose rows were written while the key-value store did not answer: kept in the memory
+ * of this process until it does.
+ */
+export class MissedDocuments {
+  readonly #names = new Map<string, DocumentName>();
+
+  /** Adds documents; past {@link maxMissed} of them the oldest are left to a sweep. */
+  add(names: readonly DocumentName[]): void {
+    for (const name of names) this.#names.set(JSON.stringify([name.index, name.docId]), name);
+    for (const code of this.#names.keys()) {
+      if (this.#names.size <= maxMissed) break;
+      this.#names.delete(code);
+    }
+  }
+
+  /** Removes and gives all of them. */
+  take(): readonly DocumentName[] {
+    const names = [...this.#names.values()];
+    this.#names.clear();
+    return names;
+  }
+}
+
+const maxMissed = 100_000;

@@ -1,0 +1,173 @@
+import { HotKeys } from "../../kv/hot_keys.ts";
+import type { KeyValue, KeyValueEntry, KeyValueMutation } from "../../kv/key_value.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { type DocumentName, type OutboxEntry, type OutboxPlace, placeOf } from "./outbox_entry.ts";
+import { outboxKeys } from "./outbox_keys.ts";
+
+/** The change of an entry: a pure function, as it may run again. Null: there is none. */
+export type ChangeEntry = (entry: OutboxEntry | null) => OutboxEntry | null;
+
+/** A place of the outbox: the name of its entry, when it is due or has died, and since when it waits. */
+export interface PlacedDocument extends DocumentName {
+  readonly at: number;
+  readonly since: number;
+  readonly isLeased: boolean;
+  /** Whether there is more than announced writes. */
+  readonly hasWork: boolean;
+}
+
+/**
+ * The records of the search outbox in the key-value store. An entry and its place are written in one
+ * commit, so that what is due is found without reading what is not.
+ */
+export class OutboxStore {
+  readonly #store: KeyValue;
+  readonly #runtime: Pick<Runtime, "clock" | "random">;
+  readonly #hot: HotKeys;
+  /** For documents, of which few fit into one commit. */
+  readonly #large: HotKeys;
+
+  /** Makes no call yet; the store stays open at the end. */
+  constructor(store: KeyValue, runtime: Pick<Runtime, "clock" | "random">) {
+    this.#store = store;
+    this.#runtime = runtime;
+    this.#hot = new HotKeys(store, { ...runtime, maxChanges: 200 });
+    this.#large = new HotKeys(store, { ...runtime, maxChanges: 10 });
+  }
+
+  /** Changes an entry, and gives it as it is after that. Rejects with a `StoreError`. */
+  change(name: DocumentName, change: ChangeEntry): Promise<OutboxEntry | null> {
+    return this.#hot.update(outboxKeys.entry(name), (value) => {
+      const before = asEntry(value);
+      const after = change(before);
+      if (after === before) return { result: after };
+      const record = after === null ? null : { value: after };
+      return { result: after, record, beside: besideOf(name, before, after) };
+    });
+  }
+
+  /** Changes an entry and stores the document, as UTF-8, that it is given. */
+  async giveDocument(name: DocumentName, bytes: Uint8Array, change: ChangeEntry): Promise<void> {
+    await this.#large.update(outboxKeys.entry(name), (value) => {
+      const before = asEntry(value);
+      const after = change(before);
+      const document = { kind: "set" as const, key: outboxKeys.document(name), value: bytes };
+      return {
+        result: undefined,
+        record: after === null ? null : { value: after },
+        beside: [...besideOf(name, before, after), document],
+      };
+    });
+  }
+
+  /** The document that an entry was given, as UTF-8; null where it is gone. */
+  async givenDocument(name: DocumentName): Promise<Uint8Array | null> {
+    const { value } = await this.#store.get(outboxKeys.document(name));
+    return value instanceof Uint8Array ? value : null;
+  }
+
+  /** The entries of some documents; null where there is none. */
+  async entries(names: readonly DocumentName[]): Promise<readonly (OutboxEntry | null)[]> {
+    const found = await this.#store.getMany(names.map(outboxKeys.entry));
+    return found.map(({ value }) => asEntry(value));
+  }
+
+  /** The first places of a kind, in the order of time. */
+  async places(
+    kind: OutboxPlace["kind"],
+    limit: number,
+  ): Promise<readonly PlacedDocument[]> {
+    return (await this.#store.list({ prefix: outboxKeys.places(kind), limit })).map(asPlaced);
+  }
+
+  /** All places of a kind, in the order of time. */
+  async *everyPlace(kind: OutboxPlace["kind"]): AsyncGenerator<PlacedDocument> {
+    const prefix = outboxKeys.places(kind);
+    let after: KeyValueEntry["key"] | undefined;
+    for (;;) {
+      const page = await this.#store.list({ prefix, after, limit: pageSize });
+      for (const entry of page) yield asPlaced(entry);
+      if (page.length < pageSize) return;
+      after = page.at(-1)?.key;
+    }
+  }
+
+  /**
+   * Reserves versions for writes to indexes, and gives the first: greater than any that was reserved
+   * before, not less than `atLeast`, and greater than those of a store that this one replaces.
+   */
+  async reserveVersions(count: number, atLeast: number): Promise<number> {
+    return await this.#hot.update(outboxKeys.version, (value) => {
+      const last = typeof value === "number" ? value : 0;
+      const first = Math.max(last + 1, atLeast, Math.floor(this.#runtime.clock.now() * 1_000));
+      return { result: first, record: { value: first + count - 1 } };
+    });
+  }
+
+  /** Takes or renews the lease of the timer's drainer; false where another has it. */
+  async takeDrainerLease(owner: string, leaseMs: number): Promise<boolean> {
+    return await this.#hot.update(outboxKeys.drainer, (value) => {
+      const now = this.#runtime.clock.now();
+      const held = asDrainer(value);
+      const isFree = held === null || held.owner === owner || held.until <= now;
+      if (!isFree) return { result: false };
+      return { result: true, record: { value: { owner, until: now + leaseMs } } };
+    });
+  }
+
+  /** Gives the lease of the timer's drainer back. */
+  async releaseDrainerLease(owner: string): Promise<void> {
+    await this.#hot.update(outboxKeys.drainer, (value) => {
+      const isOwn = asDrainer(value)?.owner === owner;
+      return { result: undefined, record: isOwn ? null : undefined };
+    });
+  }
+}
+
+const pageSize = 1_000;
+
+interface DrainerRecord {
+  readonly owner: string;
+  readonly until: number;
+}
+
+/** The records beside an entry that its change writes. */
+function besideOf(
+  name: DocumentName,
+  before: OutboxEntry | null,
+  after: OutboxEntry | null,
+): readonly KeyValueMutation[] {
+  const mutations: KeyValueMutation[] = [];
+  const from = before === null ? null : placeOf(before);
+  const to = after === null ? null : placeOf(after);
+  if (after !== null && to !== null) {
+    mutations.push({ kind: "set", key: outboxKeys.place(name, to), value: placedOf(after) });
+  }
+  if (from !== null && (from.kind !== to?.kind || from.at !== to.at)) {
+    mutations.push({ kind: "delete", key: outboxKeys.place(name, from) });
+  }
+  if (before?.given === "document" && after?.given !== "document") {
+    mutations.push({ kind: "delete", key: outboxKeys.document(name) });
+  }
+  return mutations;
+}
+
+function placedOf(entry: OutboxEntry): Omit<PlacedDocument, "at"> {
+  const { index, docId, since, lease, readyRevision } = entry;
+  return { index, docId, since, isLeased: lease !== null, hasWork: readyRevision !== null };
+}
+
+function asPlaced({ key, value }: KeyValueEntry): PlacedDocument {
+  // No other code writes below this prefix; the fourth part of the key is the time.
+  return { ...(value as Omit<PlacedDocument, "at">), at: Number(key[3]) };
+}
+
+function asEntry(value: unknown): OutboxEntry | null {
+  // No other code writes these keys.
+  return value === undefined ? null : value as OutboxEntry;
+}
+
+function asDrainer(value: unknown): DrainerRecord | null {
+  // No other code writes this key.
+  return value === undefined ? null : value as DrainerRecord;
+}

@@ -1,0 +1,91 @@
+import { bytesToHex } from "../../protocol/byte_text.ts";
+import { deadline } from "../../runtime/deadline.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { OutboxStore } from "./outbox_store.ts";
+import type { KvSearchOutbox } from "./search_outbox.ts";
+
+/** What {@link OutboxTimer} works with. */
+export interface OutboxTimerParts {
+  readonly outbox: Pick<KvSearchOutbox, "drain">;
+  readonly records: Pick<OutboxStore, "takeDrainerLease" | "releaseDrainerLease">;
+  readonly runtime: Runtime;
+  readonly intervalMs: number;
+}
+
+/**
+ * Drains the outbox at intervals, and by the cron of the platform where it has one, in one process
+ * of those that share a store: the one that holds the lease.
+ */
+export class OutboxTimer {
+  readonly #parts: OutboxTimerParts;
+  readonly #owner: string;
+  readonly #stopCron: () => void;
+  #cancel: () => void = () => {};
+  #running: Promise<void> | null = null;
+  #isStopped = false;
+
+  /** Starts it. */
+  constructor(parts: OutboxTimerParts) {
+    this.#parts = parts;
+    this.#owner = bytesToHex(parts.runtime.random.bytes(16));
+    this.#stopCron = this.#startCron();
+    this.#wait();
+  }
+
+  /** Drains once, or waits for the drain that is running. Never rejects. */
+  tick(): Promise<void> {
+    return this.#running ??= this.#drain().finally(() => this.#running = null);
+  }
+
+  /** Stops, once the drain that is running has ended or a moment is over; gives the lease back. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancel();
+    this.#stopCron();
+    const { records, runtime } = this.#parts;
+    try {
+      // What it works on is due again once its lease has ended.
+      const late = () => new Error("the search engine did not answer in time");
+      await deadline(maxStopMs, runtime.clock, late).within(this.#running ?? Promise.resolve());
+      await records.releaseDrainerLease(this.#owner);
+    } catch (error) {
+      runtime.observe({ kind: "search_outbox_failed", error });
+    }
+  }
+
+  #startCron(): () => void {
+    const { cron, observe } = this.#parts.runtime;
+    try {
+      return cron?.(cronName, "* * * * *", () => this.tick()) ?? (() => {});
+    } catch (error) {
+      // Another app of this process has it; the interval remains.
+      const reason = error instanceof Error ? error.message : String(error);
+      observe({ kind: "notice", message: `the search outbox has no cron: ${reason}` });
+      return () => {};
+    }
+  }
+
+  #wait(): void {
+    const { runtime, intervalMs } = this.#parts;
+    this.#cancel = runtime.clock.after(intervalMs, async () => {
+      await this.tick();
+      if (!this.#isStopped) this.#wait();
+    });
+  }
+
+  async #drain(): Promise<void> {
+    const { records, outbox, runtime, intervalMs } = this.#parts;
+    try {
+      if (!await records.takeDrainerLease(this.#owner, 5 * intervalMs + minLeaseMs)) return;
+      await outbox.drain();
+    } catch (error) {
+      runtime.observe({ kind: "search_outbox_failed", error });
+    }
+  }
+}
+
+const minLeaseMs = 10_000;
+
+const maxStopMs = 3_000;
+
+const cronName = "search outbox";

@@ -1,0 +1,200 @@
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { Indexer } from "../indexer.ts";
+import {
+  drainEntries,
+  type DrainLimits,
+  type DrainResult,
+  type OutboxIndex,
+} from "./drain_entries.ts";
+import { MissedDocuments } from "./missed_documents.ts";
+import { addGiven, type DocumentName, type OutboxEntry, revive } from "./outbox_entry.ts";
+import { createOutboxIndexer } from "./outbox_indexer.ts";
+import type { OutboxStore } from "./outbox_store.ts";
+
+/**
+ * The search outbox: the durable queue of what is to be done to search indexes, one entry for each
+ * document. It holds ids: rows are read when their entries are drained.
+ */
+export interface SearchOutbox {
+  /**
+   * Adds one operation, as for a change that no request made. Without a document the row decides, as
+   * it is at the drain. Throws a plain Error for a document of more than 60,000 bytes, and a
+   * `StoreError` where the store does not answer.
+   */
+  enqueue(operation: OutboxOperation): Promise<void>;
+  /** Drains entries that are due, once. Rejects with a `StoreError`. */
+  drain(options?: DrainOptions): Promise<DrainResult>;
+  /** Counts the entries; reads all of them. */
+  stats(): Promise<OutboxStats>;
+  /** The entries that failed too often, the oldest first. */
+  dead(limit?: number): Promise<readonly DeadEntry[]>;
+  /** Makes all dead entries pending again, and gives their number. */
+  replayDead(): Promise<number>;
+}
+
+/** One operation on a document of a search index. */
+export interface OutboxOperation {
+  /** The name of the index: that of its table unless the resource names another. */
+  readonly index: string;
+  /** `delete` removes the document, whatever its row is. */
+  readonly type: "index" | "delete";
+  /** As the last part of a row's URL. */
+  readonly docId: string;
+  /** What to index instead of the row: the fields of the index, 60,000 bytes of JSON at most. */
+  readonly document?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** The options of a drain. */
+export interface DrainOptions {
+  /** After so many attempts an entry is dead; that of the app unless set. */
+  readonly maxAttempts?: number | undefined;
+  /** The delay after the n-th attempt is this times 2 to the power of n; that of the app unless set. */
+  readonly backoffBaseMs?: number | undefined;
+  /** The most entries of one drain; that of the app unless set. */
+  readonly batchSize?: number | undefined;
+}
+
+/** How many entries the search outbox has. */
+export interface OutboxStats {
+  /** All that are not dead. */
+  readonly pending: number;
+  /** Of these, those that the next drain would take. */
+  readonly ready: number;
+  /** Of these, those that a drainer works on. */
+  readonly leased: number;
+  /** Those that failed too often. */
+  readonly dead: number;
+  /** How long the oldest pending entry has waited; null without one. */
+  readonly oldestAgeMs: number | null;
+}
+
+/** An entry that failed too often. */
+export interface DeadEntry extends DocumentName {
+  /** Milliseconds since 1970. */
+  readonly deadSince: number;
+  /** How often it failed. */
+  readonly attempts: number;
+  /** The last failure, in the words of the engine. */
+  readonly reason: string;
+}
+
+/** What {@link KvSearchOutbox} works with. */
+export interface SearchOutboxParts {
+  readonly records: OutboxStore;
+  /** By their names. */
+  readonly indexes: ReadonlyMap<string, OutboxIndex>;
+  readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
+  /** Of drains that say nothing else. */
+  readonly defaults: DrainLimits;
+}
+
+/** The search outbox in a key-value store. */
+export class KvSearchOutbox implements SearchOutbox {
+  readonly #parts: SearchOutboxParts;
+  readonly #missed = new MissedDocuments();
+
+  /** Makes no call yet; the store stays open at the end. */
+  constructor(parts: SearchOutboxParts) {
+    this.#parts = parts;
+  }
+
+  /** The indexer that announces the writes of an index's table. */
+  indexer(index: string): Indexer {
+    return createOutboxIndexer(index, { ...this.#parts, missed: this.#missed });
+  }
+
+  async enqueue({ index, type, docId, document }: OutboxOperation): Promise<void> {
+    const { records, runtime: { clock } } = this.#parts;
+    const name = { index, docId };
+    const given = givenBy(type, document);
+    const change = (entry: OutboxEntry | null) => addGiven(entry, name, given, clock.now());
+    if (document === undefined || type === "delete") await records.change(name, change);
+    else await records.giveDocument(name, documentBytes(document), change);
+  }
+
+  async drain(options: DrainOptions = {}): Promise<DrainResult> {
+    const { defaults } = this.#parts;
+    const {
+      maxAttempts = defaults.maxAttempts,
+      backoffBaseMs = defaults.backoffBaseMs,
+      batchSize = defaults.batchSize,
+    } = options;
+    await this.#addMissed();
+    return await drainEntries(this.#parts, { maxAttempts, backoffBaseMs, batchSize });
+  }
+
+  async stats(): Promise<OutboxStats> {
+    const { records, runtime: { clock } } = this.#parts;
+    const now = clock.now();
+    let [pending, ready, leased, dead, since] = [0, 0, 0, 0, Infinity];
+    for await (const place of records.everyPlace("due")) {
+      pending++;
+      if (place.at <= now) ready++;
+      else if (place.isLeased) leased++;
+      since = Math.min(since, place.since);
+    }
+    for await (const _ of records.everyPlace("dead")) dead++;
+    const oldestAgeMs = pending === 0 ? null : Math.max(0, now - since);
+    return { pending, ready, leased, dead, oldestAgeMs };
+  }
+
+  async dead(limit = 100): Promise<readonly DeadEntry[]> {
+    const { records } = this.#parts;
+    const entries = await records.entries(await records.places("dead", limit));
+    return entries.filter((entry) => entry !== null).map((entry) => ({
+      index: entry.index,
+      docId: entry.docId,
+      deadSince: entry.deadSince ?? 0,
+      attempts: entry.attempts,
+      reason: entry.failure ?? "",
+    }));
+  }
+
+  async replayDead(): Promise<number> {
+    const { records, runtime: { clock } } = this.#parts;
+    let count = 0;
+    for await (const name of records.everyPlace("dead")) {
+      await records.change(
+        name,
+        (entry) => entry === null || entry.deadSince === null ? entry : revive(entry, clock.now()),
+      );
+      count++;
+    }
+    return count;
+  }
+
+  /** Adds what the store did not take when it was written. */
+  async #addMissed(): Promise<void> {
+    const names = this.#missed.take();
+    const { records, runtime: { clock } } = this.#parts;
+    try {
+      await Promise.all(
+        names.map((name) =>
+          records.change(name, (entry) => addGiven(entry, name, null, clock.now()))
+        ),
+      );
+    } catch (error) {
+      this.#missed.add(names);
+      throw error;
+    }
+  }
+}
+
+const maxDocumentBytes = 60_000;
+
+function givenBy(
+  type: OutboxOperation["type"],
+  document: OutboxOperation["document"],
+): OutboxEntry["given"] {
+  if (type === "delete") return "delete";
+  return document === undefined ? null : "document";
+}
+
+function documentBytes(document: Readonly<Record<string, unknown>>): Uint8Array {
+  const bytes = new TextEncoder().encode(JSON.stringify(document));
+  if (bytes.length <= maxDocumentBytes) return bytes;
+  throw new Error(
+    `Cannot enqueue a document of ${bytes.length} bytes: ${maxDocumentBytes} are the most; ` +
+      "without it the row is read",
+  );
+}
