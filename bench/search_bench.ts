@@ -4,7 +4,8 @@
  * - Requests per second of a search for two words of one document, each of which stands in 0.3 to
  *   1 % of the documents, under a scope that passes a tenth of the rows and
  *   a filter that passes two thirds.
- * - Creates per second with the index beside the same service without it, in turns.
+ * - Creates per second with the index beside the same service without it, in turns: over one
+ *   connection, and over 16, whose commits SQLite shares.
  */
 import { onSignal } from "./attack/processes.ts";
 import { median } from "./figures.ts";
@@ -33,7 +34,9 @@ try {
   await using searched = await startScript("search_server.ts", ["with", `${folder}/with.db`]);
   await using plain = await startScript("search_server.ts", ["without", `${folder}/without.db`]);
   await compareSearches(searched.port, samples);
-  await compareCreates(searched.port, plain.port);
+  for (const connections of [1, 16]) {
+    await compareCreates({ searched: searched.port, plain: plain.port, connections });
+  }
 } finally {
   await Deno.remove(folder, { recursive: true });
 }
@@ -56,13 +59,19 @@ async function compareSearches(port: number, samples: readonly string[]): Promis
   console.log(`searches of two words: ${rate}/s (at least ${targets.searches}: ${verdict})`);
 }
 
-async function compareCreates(searched: number, plain: number): Promise<void> {
+interface Sides {
+  readonly searched: number;
+  readonly plain: number;
+  readonly connections: number;
+}
+
+async function compareCreates({ searched, plain, connections }: Sides): Promise<void> {
   const rates = { searched: [] as number[], plain: [] as number[] };
   for (let turn = -1; turn < turns; turn++) {
     const sides = [["searched", searched], ["plain", plain]] as const;
     for (const [side, port] of turn % 2 === 0 ? sides : sides.toReversed()) {
       const rate = await measure({
-        ...{ port, connections: 16, durationMs: seconds * 1_000, status: 201 },
+        ...{ port, connections, durationMs: seconds * 1_000, status: 201 },
         request: () => create(),
       });
       if (turn >= 0) rates[side].push(rate);
@@ -72,7 +81,9 @@ async function compareCreates(searched: number, plain: number): Promise<void> {
   const ratio = own / other;
   const verdict = ratio >= targets.creates ? "yes" : "NO";
   console.log(
-    `creates: ${Math.round(own)}/s with the index, ${Math.round(other)}/s without, ratio ` +
+    `creates over ${connections}: ${Math.round(own)}/s with the index, ${
+      Math.round(other)
+    }/s without, ratio ` +
       `${ratio.toFixed(2)} (at least ${targets.creates}: ${verdict})`,
   );
 }

@@ -1,6 +1,7 @@
 import type { Connection, Driver } from "../db/driver.ts";
 import { fetchRows, type RowReader } from "../db/rows.ts";
 import { and, type Filter } from "../filter/filter.ts";
+import { rowMatches } from "../filter/match/row_matches.ts";
 import { chunksOf, type Key, keyFilter, keyId, keyOf, keysFilter } from "../plan/key.ts";
 import type { ReadPlan } from "../plan/plan.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
@@ -84,6 +85,12 @@ function oneOf(keys: readonly Key[], table: TableInfo): Filter {
   return only !== undefined && another === undefined
     ? keyFilter(only, table)
     : keysFilter(keys, table);
+}
+
+/** What an index has of a row that was read whole. */
+export function searchedRow(row: Row, { table, fields, undeleted }: SearchIndex): SearchedRow {
+  const texts = rowMatches(undeleted, row) ? textsOf(row, fields) : null;
+  return { key: keyOf(row, table), texts };
 }
 
 /** The texts of a row. */

@@ -156,7 +156,7 @@ export async function openOutboxWorld(): Promise<OutboxWorld> {
                 alive((async () => {
                   await writeRow(id, title, connection);
                   step = "intent";
-                  pending.push(await indexer.beforeCommit([[id]], connection));
+                  pending.push(await indexer.beforeCommit([[id]], connection, null));
                   step = null;
                   await moment("commit", "before");
                 })())
@@ -222,6 +222,7 @@ function searchIndexOf(
       query: (statement) => around(async () => await driver.query(statement)),
     },
     reader: createRowReader(driver.dialect, () => {}),
+    columns: [...info.primaryKey, title],
     undeleted: allRows,
   };
 }
