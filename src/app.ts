@@ -48,6 +48,7 @@ import { createHonoApp } from "./service/hono_app.ts";
 import type { AppEnv, Middleware } from "./service/middleware.ts";
 import { createResponder } from "./service/responder.ts";
 import { pagesOf } from "./app_pages.ts";
+import { serveMcp } from "./serve_mcp.ts";
 import type { ServicePage } from "./service/service_pages.ts";
 import { resolveResources } from "./resolve_resources.ts";
 
@@ -70,15 +71,14 @@ export interface App {
    */
   warmUp(): void;
   /**
-   * Does once what a process does on timers: deletes recorded changes that are too old, and expired
-   * answers of the idempotency table, and drains the search outbox. For a cron of hosts that stop idle processes. Rejects where
-   * the database does.
+   * Does once what a process does on timers: deletes recorded changes that are too old and expired
+   * answers of the idempotency table, and drains the search outbox. For a cron of hosts that stop
+   * idle processes. Rejects where the database does.
    */
   upkeep(): Promise<void>;
   /**
-   * Indexes all rows for search again, and removes from the indexes what is not there any more: after
-   * writes past the service, or where an index has lost some. Searches and writes continue. Rejects
-   * where the database or the engine does.
+   * Indexes all rows for search again, and removes from the indexes what is not there any more:
+   * after writes past the service. Rejects where the database or the engine does.
    */
   reindex(options?: ReindexOptions): Promise<void>;
   /** Closes the databases and the key-value store. */
@@ -181,7 +181,8 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   const config = { ...given, resources: given.resources.map(readDefinition) };
   const recordings = await resolveChangeRecordings(config, resolved.changes, runtime.random);
   const parseUser = createUserParser(runtime.observe);
-  const guard = createGuard({ abuse: resolved.abuse, store, runtime });
+  const ofTools = new WeakSet<Request>();
+  const guard = createGuard({ abuse: resolved.abuse, store, runtime, ofTools });
   const authenticators = await openAuthenticators(config, { resolved, guard, store, runtime });
   const credentials = createCredentials(authenticators, parseUser);
   const hubs = new LiveHubs({
@@ -197,11 +198,8 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   const shared = { resolved, guard, hubs, searchIndexes, recordings, indexed, runtime };
   const resources = resolveResources(config, shared);
   const table = createRouteTable(resources);
-  const authRoutes = routersOf(
-    [...authenticators, { routes: config.auth?.routes }],
-    resolved,
-    table,
-  );
+  const routers = [...authenticators, { routes: config.auth?.routes }];
+  const authRoutes = routersOf(routers, resolved, table);
   await checkTables(resources, runtime.observe);
   for (const column of await leadingColumns(resources.flatMap(tablesInReach))) indexed.add(column);
   await hubs.open(resources);
@@ -222,11 +220,10 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     authRoutes,
     parseUser,
   });
+  await serveMcp({ facts, resolved, runtime, parseUser, ofTools, ...routes });
   return {
     ...routes,
-    announceStop() {
-      draining = true;
-    },
+    announceStop: () => void (draining = true),
     drain() {
       draining = true;
       void hubs.drain(drainWindowMs);

@@ -35,7 +35,7 @@ export function pagesOf(
       clock: runtime.clock,
       isDraining,
     }),
-    ...createDescriptionPages(facts, resolved.describes),
+    ...createDescriptionPages(facts, resolved),
   ];
   requireFreePages(pages, table);
   return pages;

@@ -4,6 +4,7 @@ import type { Database } from "./db/open_database.ts";
 import type { AbuseProtectionOptions } from "./guard/abuse_protection_options.ts";
 import type { IdempotencyOptions } from "./idempotency/idempotency_options.ts";
 import type { KeyValueOption } from "./kv/open_key_value_store.ts";
+import type { McpOptions } from "./mcp/mcp_options.ts";
 import type { OpenapiOptions } from "./openapi/openapi_options.ts";
 import type { ResourceDefinition } from "./resource/define/resource_definition.ts";
 import type { Runtime } from "./runtime/runtime.ts";
@@ -58,6 +59,11 @@ export interface AppConfig {
    * unless false; the index at the base path is always there.
    */
   readonly openapi?: boolean | OpenapiOptions | undefined;
+  /**
+   * MCP at `/__service/mcp`, by which programs of language models use the service with the rights of
+   * their caller. Off unless set; read-only unless `{ write: true }`.
+   */
+  readonly mcp?: boolean | McpOptions | undefined;
   /** `X-Content-Type-Options`, `X-Frame-Options`, `Referrer-Policy`; on unless false. */
   readonly securityHeaders?: SecurityHeaders | undefined;
   /** The largest body in bytes; 1 MiB unless set. */

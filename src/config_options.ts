@@ -6,6 +6,7 @@ import { abuseProtectionOptions } from "./guard/abuse_protection_options.ts";
 import { idempotencyOptions } from "./idempotency/idempotency_options.ts";
 import { keyValueOption } from "./kv/key_value_option.ts";
 import { type ListenOptions, listenOptions } from "./listener.ts";
+import { mcpOption } from "./mcp/mcp_options.ts";
 import { openapiOption } from "./openapi/openapi_options.ts";
 import { type Described, group, listOf } from "./options/option.ts";
 import { callback, flag, having, other, textLike, timerMs, whole } from "./options/option_kinds.ts";
@@ -53,6 +54,7 @@ export const serviceOptions = group(
     cors: corsOption,
     health: flag().unlessSet(true),
     openapi: openapiOption,
+    mcp: mcpOption,
     securityHeaders: securityHeadersOption,
     bodyLimit: whole({ from: 1 }).unlessSet(1024 * 1024),
     bodyTimeoutMs: timerMs().unlessSet(10_000),

@@ -31,7 +31,8 @@ export function openapiFacts(
   return {
     resources,
     basePath: resolved.basePath,
-    ...resolved.openapi,
+    info: resolved.openapi.info,
+    servers: resolved.openapi.servers,
     hasAuthentication: authenticators.length > 0 || auth?.middleware !== undefined,
     // What a middleware of the deployer's looks at is not known: most look at a bearer token.
     securitySchemes: authenticators.length === 0 ? own : Object.assign({}, ...schemes),

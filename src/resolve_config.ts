@@ -7,6 +7,7 @@ import {
 } from "./guard/abuse_protection_options.ts";
 import type { ResolvedIdempotencyOptions } from "./idempotency/idempotency_options.ts";
 import type { StreamQuotaLimits } from "./live/stream/stream_quota.ts";
+import { type ResolvedMcp, resolveMcp } from "./mcp/mcp_options.ts";
 import { type ResolvedOpenapi, resolveOpenapi } from "./openapi/openapi_options.ts";
 import type { ReadCosts } from "./resource/define/resource.ts";
 import { isInProduction } from "./runtime/production.ts";
@@ -28,6 +29,8 @@ export interface ResolvedConfig {
   /** Whether there are descriptions below `/__service`. */
   readonly describes: boolean;
   readonly openapi: ResolvedOpenapi;
+  /** Null where it is off. */
+  readonly mcp: ResolvedMcp | null;
   readonly securityHeaders: SecurityHeaders;
   readonly bodyLimit: number;
   readonly bodyTimeoutMs: number;
@@ -74,6 +77,7 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
     health: read.health,
     describes: read.openapi !== false,
     openapi: resolveOpenapi(read.openapi),
+    mcp: resolveMcp(read.mcp),
     securityHeaders: read.securityHeaders,
     bodyLimit: read.bodyLimit,
     bodyTimeoutMs: read.bodyTimeoutMs,

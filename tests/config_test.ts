@@ -81,10 +81,11 @@ const withDb: readonly (readonly [name: string, unknown, message: string])[] = [
   [
     "an option of another library",
     { resources: [], telemetryEndpoint: "x" },
-    'there is no option "telemetryEndpoint"; known are db, resources, basePath, mountedAt, ' +
-    "secret, kv, abuseProtection, idempotency, auth, middleware, cors, health, securityHeaders, " +
-    "bodyLimit, bodyTimeoutMs, maxFields, maxAnswerBytes, queryTimeoutMs, changes, subscribe, env, " +
-    "runtime, port, host, reusePort, onListen, stopDeadlineMs, drainMs",
+    'there is no option "telemetryEndpoint"; known are ' +
+    "db, resources, basePath, mountedAt, secret, kv, abuseProtection, idempotency, auth, " +
+    "middleware, cors, health, openapi, securityHeaders, bodyLimit, bodyTimeoutMs, maxFields, " +
+    "maxAnswerBytes, queryTimeoutMs, changes, search, searchOutbox, subscribe, env, runtime, " +
+    "port, host, reusePort, onListen, stopDeadlineMs, drainMs",
   ],
   [
     "a middleware as auth",

@@ -18,15 +18,21 @@ import {
 
 /** Folders that are worth runs of their own, beside the rest, the longest first: in so many parts. */
 const folders: readonly (readonly [folder: string, parts: number])[] = [
+  ["tests/repository", 1],
   ["tests/live", 3],
   ["tests/http", 4],
   ["tests/live/checker", 1],
-  ["tests/invariants", 1],
-  ["tests/identity", 1],
-  ["tests/cli", 1],
-  ["tests/conformance", 1],
-  ["tests/serve", 1],
+  ["tests/types", 1],
   ["tests/db", 1],
+  ["tests/invariants", 1],
+  ["tests/billing", 1],
+  ["tests/cli", 1],
+  ["tests/openapi", 1],
+  ["tests/search", 1],
+  ["tests/conformance", 1],
+  ["tests/identity", 1],
+  ["tests/serve", 1],
+  ["tests/examples", 1],
 ];
 
 /** Places of code with examples, which are run with the rest of the tests. */
@@ -97,13 +103,7 @@ async function hasRightTypes(args: readonly string[]): Promise<boolean> {
 
 async function partsOfAll(args: readonly string[]): Promise<Part[]> {
   const own = folders.map(([folder]) => folder);
-  const left: string[] = [];
-  for await (const { name } of Deno.readDir("tests")) {
-    if (name !== "run.ts" && !own.includes(`tests/${name}`)) left.push(`tests/${name}`);
-  }
-  // The longest part, so it begins first: where it begins last, one lane ends minutes after the others.
-  const rest = [...left.sort(), ...await existing(examples)];
-  const parts: Part[] = [{ name: "the rest", args: [...args, ...rest] }];
+  const parts: Part[] = [];
   for (const [folder, count] of folders) {
     const others = own.filter((other) => other.startsWith(`${folder}/`));
     const files = await testFilesIn(folder, [...alone, ...others]);
@@ -113,6 +113,8 @@ async function partsOfAll(args: readonly string[]): Promise<Part[]> {
       parts.push({ name, args: [...args, ...some] });
     }
   }
+  const left = await testFilesIn("tests", [...alone, ...own]);
+  parts.push({ name: "the rest", args: [...args, ...left, ...await existing(examples)] });
   return parts;
 }
 

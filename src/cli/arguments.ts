@@ -19,11 +19,18 @@ import {
   parseDescribeArguments,
 } from "./describe/describe_arguments.ts";
 import {
+  isOutboxCommand,
+  type OutboxCommand,
+  outboxHelp,
+  parseOutboxArguments,
+} from "./search/outbox_arguments.ts";
+import {
   isSearchCommand,
   parseSearchArguments,
   type SearchCommand,
   searchHelp,
 } from "./search/search_arguments.ts";
+import { type McpCommand, mcpHelp, parseMcpArguments } from "./mcp/mcp_arguments.ts";
 import { listenOptions } from "../listener.ts";
 import { whole } from "../options/option_kinds.ts";
 import { nearestName } from "../problem/nearest_name.ts";
@@ -36,7 +43,9 @@ export type Command =
   | AccountCommand
   | CreditsCommand
   | DescribeCommand
+  | McpCommand
   | SearchCommand
+  | OutboxCommand
   /** Invalid arguments; `message` says which, and what to write instead. */
   | { readonly kind: "misused"; readonly message: string };
 
@@ -74,6 +83,8 @@ export function parseArguments(args: readonly string[]): Command {
   if (isAccountCommand(args)) return parseAccountArguments(args);
   if (isCreditsCommand(args)) return parseCreditsArguments(args);
   if (isDescribeCommand(args)) return parseDescribeArguments(args);
+  if (args[0] === "mcp") return parseMcpArguments(args);
+  if (isOutboxCommand(args)) return parseOutboxArguments(args);
   if (isSearchCommand(args)) return parseSearchArguments(args);
   const { values, positionals, tokens } = parseArgs({
     args: [...args],
@@ -200,7 +211,10 @@ ${creditsHelp}
 
 ${describeHelp}
 
+${mcpHelp}
+
 ${searchHelp}
+${outboxHelp}
 
 Exit codes: 0 stopped, 1 failure at run time, 2 wrong usage or configuration`;
 

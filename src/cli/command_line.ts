@@ -44,11 +44,21 @@ export async function runCommandLine(args: readonly string[], program: Program):
       const { runCreditsCommand } = await import("./run_credits_command.ts");
       return await runCreditsCommand(command);
     }
+    case "mcp": {
+      const { runMcpCommand } = await import("./mcp/run_mcp_command.ts");
+      return await runMcpCommand(command);
+    }
     case "describe": {
       const exitCode = await restartWithKv(program.url, args);
       if (exitCode !== null) return exitCode;
       const { runDescribeCommand } = await import("./describe/run_describe_command.ts");
       return await runDescribeCommand(command);
+    }
+    case "outbox": {
+      const exitCode = await restartWithKv(program.url, args);
+      if (exitCode !== null) return exitCode;
+      const { runOutboxCommand } = await import("./search/run_outbox_command.ts");
+      return await runOutboxCommand(command);
     }
     case "search": {
       const exitCode = await restartWithKv(program.url, args);

@@ -11,6 +11,7 @@ import {
   anonymousClass,
   authenticatedClass,
   type BudgetClassOptions,
+  toolClass,
 } from "./budget/budget_options.ts";
 import { createCaptchaChallenge } from "./captcha/captcha_challenge.ts";
 import { type BucketPolicy, fixedWindow, tokenBucket } from "./budget/token_bucket.ts";
@@ -60,10 +61,12 @@ export interface GuardOptions {
   /** Opened only once there is something to store. */
   readonly store: Pick<AppStore, "need">;
   readonly runtime: Runtime;
+  /** The requests that tools of MCP send, which have the budget class `mcp`, if there is one. */
+  readonly ofTools?: Pick<WeakSet<Request>, "has">;
 }
 
 /** Makes the guard of an app, which counts the requests of all its resources together. */
-export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
+export function createGuard({ abuse, store, runtime, ofTools }: GuardOptions): Guard {
   let buckets: BucketStore | null = null;
   let proofOfWork: ProofOfWork | null = null;
   let accountBudget: RateLimiter | null = null;
@@ -87,7 +90,7 @@ export function createGuard({ abuse, store, runtime }: GuardOptions): Guard {
       ? null
       : createCaptchaChallenge({ ...abuse.captcha, store: store.need("limits"), runtime }),
     runtime,
-    budgetOf: budgetFinder(abuse, rateLimiterOf, runtime),
+    budgetOf: budgetFinder(abuse, rateLimiterOf, runtime, ofTools),
     proofOfWork: () =>
       proofOfWork ??= createProofOfWork({ ...abuse.pow(), store: store.need("limits"), runtime }),
   };
@@ -122,6 +125,7 @@ function budgetFinder(
   { budget }: ResolvedAbuseProtection,
   rateLimiterOf: (id: string, limit: BucketPolicy) => RateLimiter,
   { observe }: Runtime,
+  ofTools: GuardOptions["ofTools"],
 ): AdmissionOptions["budgetOf"] {
   if (budget === null) return () => null;
   const classes = new Map(
@@ -133,7 +137,6 @@ function budgetFinder(
   const anonymous = classes.get(anonymousClass) ?? null;
   const authenticated = classes.get(authenticatedClass) ?? null;
   const { classify } = budget;
-  if (classify === undefined) return (_request, user) => user === null ? anonymous : authenticated;
 
   function failed(error: unknown): RateLimiter | null {
     observe({ kind: "classify_failed", error });
@@ -143,7 +146,8 @@ function budgetFinder(
     const rateLimiter = typeof name === "string" ? classes.get(name) : undefined;
     return rateLimiter ?? failed(new Error(`There is no class ${JSON.stringify(name)}`));
   }
-  return (request, user) => {
+  const ofOthers: AdmissionOptions["budgetOf"] = (request, user) => {
+    if (classify === undefined) return user === null ? anonymous : authenticated;
     try {
       const name = classify(request, user);
       return name instanceof Promise ? name.then(named, failed) : named(name);
@@ -151,4 +155,7 @@ function budgetFinder(
       return failed(error);
     }
   };
+  const tools = classes.get(toolClass);
+  if (tools === undefined || ofTools === undefined) return ofOthers;
+  return (request, user) => ofTools.has(request) ? tools : ofOthers(request, user);
 }

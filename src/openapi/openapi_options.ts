@@ -4,6 +4,8 @@ import type { DocumentInfo, DocumentServer } from "./service_facts.ts";
 
 /** The options of the descriptions of a service below `/__service`. */
 export interface OpenapiOptions {
+  /** Serves the reference, Swagger UI, at `/__service/reference`. Off unless set. */
+  readonly ui?: boolean | undefined;
   /** What the document says of the service; `API` and `1.0.0` unless set. */
   readonly info?: OpenapiInfo | undefined;
   /** Where the service is reached; unless set, where the app is mounted. */
@@ -23,6 +25,7 @@ const noAssertion = {
 };
 
 const members = {
+  ui: flag().unlessSet(false),
   info: group({
     title: text().unlessSet("API"),
     version: text().unlessSet("1.0.0"),
@@ -40,6 +43,7 @@ export const openapiOption = either(flag(), group(members)).unlessSet(true);
 
 /** What the document says of the service, every default resolved. */
 export interface ResolvedOpenapi {
+  readonly ui: boolean;
   readonly info: DocumentInfo;
   /** Null for the place where the app is mounted. */
   readonly servers: readonly DocumentServer[] | null;
@@ -49,8 +53,8 @@ export interface ResolvedOpenapi {
 export function resolveOpenapi(
   option: boolean | ReturnType<typeof readGroup>,
 ): ResolvedOpenapi {
-  const { info, servers } = typeof option === "boolean" ? readGroup({}) : option;
-  return { info, servers: servers ?? null };
+  const { ui, info, servers } = typeof option === "boolean" ? readGroup({}) : option;
+  return { ui, info, servers: servers ?? null };
 }
 
 function readGroup(given: OpenapiOptions) {

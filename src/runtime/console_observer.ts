@@ -73,6 +73,7 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   worker_ended: "error",
   worker_kept: "error",
   listening: "info",
+  mcp_call: "info",
   request_failed: "error",
   answer_broke_off: "error",
   response_header_encoded: "warning",
@@ -144,6 +145,7 @@ type Sentences = {
 };
 
 const sentences: Sentences = {
+  mcp_call: ({ tool, user }) => `The tool ${tool} was called by ${user ?? "an anonymous client"}`,
   notice: (one) => one.message,
   deprecated: (one) => one.message,
   worker_refused: () => "a worker does not start",

@@ -49,6 +49,13 @@ export type Observation =
   }
   | { readonly kind: "aggregate_mismatch"; readonly resource: string }
   | { readonly kind: "table_left_out"; readonly table: string; readonly reason: string }
+  | {
+    /** A client of MCP has called a tool. */
+    readonly kind: "mcp_call";
+    readonly tool: string;
+    /** Null for an anonymous caller. */
+    readonly user: string | null;
+  }
   | { readonly kind: "proof_of_work_refused"; readonly reason: PowRefusal }
   | { readonly kind: "captcha_refused"; readonly provider: string; readonly reason: string }
   | { readonly kind: "captcha_verifier_failed"; readonly provider: string; readonly error: unknown }

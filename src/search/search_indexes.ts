@@ -137,10 +137,13 @@ export class SearchIndexes {
     await this.adapter?.close();
   }
 
-  #indexerOf(open: OpenIndex, { onIndexError, outbox }: IndexingOptions): Indexer {
+  #indexerOf(open: OpenIndex, options: IndexingOptions): Indexer {
+    const { autoIndex, onIndexError, outbox } = options;
     const { name } = open.index;
     const report = this.#reporter(name, onIndexError);
-    if (outbox && this.outbox !== null) return this.outbox.add({ open, report });
+    if (outbox && this.outbox !== null) {
+      return this.outbox.add({ open, report, isSwept: autoIndex });
+    }
     if (outbox) {
       const message = `search.outbox of the index "${name}" has no effect: no kv is configured`;
       this.#runtime.observe({ kind: "notice", message });

@@ -241,6 +241,29 @@ Deno.test("a refund is reversed by the key of its grant", async () => {
   });
 });
 
+Deno.test("refunds that a callback reverses by their ids take once each, however often they come", async () => {
+  let credits: TestBilling["billing"]["credits"] | undefined;
+  await inStripe(async ({ deliver, billing }) => {
+    credits = billing.credits;
+    await deliver(event("evt_1", "invoice.paid", invoice("in_1")));
+    const refund = (id: string) =>
+      event(`evt_of_${id}`, "refund.created", { id, object: "refund", amount: 600 });
+    // The last event is sent again by hand, under another id of the delivery.
+    const again = event("evt_5", "refund.created", { id: "re_1", object: "refund", amount: 600 });
+    for (const one of [refund("re_1"), refund("re_1"), refund("re_2"), again, refund("re_2")]) {
+      assertEquals(await deliver(one), 200);
+    }
+    assertEquals(await credits.balance("ada"), 40);
+  }, {
+    async onEvent({ type, raw }) {
+      const { data } = Object(raw);
+      if (type !== "unknown" || data.object.object !== "refund") return;
+      const { id, amount } = data.object;
+      await credits?.reverse("grant:stripe:in_1", { amount: amount / 20, key: `refund:${id}` });
+    },
+  });
+});
+
 Deno.test("Lemon Squeezy: a renewal finds its variant at the vendor, and fails until it does", async () => {
   let isUp = false;
   const fetch: typeof globalThis.fetch = () =>

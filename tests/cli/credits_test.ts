@@ -21,12 +21,18 @@ Deno.test("credits are granted, consumed, reversed and audited at the command li
   assertEquals(await credits("consume", "ada", "51"), [1, "refused: the balance is 50"]);
   assertEquals(await credits("consume", "ada", "60", "--allow-negative"), [0, "-10"]);
   assertEquals(await credits("reverse", "welcome", "--amount", "5"), [0, "-15"]);
+  // Each is an operation of its own, unless a key says that it is the same.
+  assertEquals(await credits("reverse", "welcome", "--amount", "5"), [0, "-20"]);
+  const refund = ["reverse", "welcome", "--amount", "5", "--key", "re_1"];
+  assertEquals(await credits(...refund), [0, "-25"]);
+  const [, repeated] = await credits(...refund);
+  assert(repeated.startsWith("-25 (done before"), repeated);
   const [, history] = await credits("history", "ada", "--json");
   assertEquals(
     history.split("\n").map((line) => JSON.parse(line).kind),
-    ["reverse", "consume", "grant"],
+    ["reverse", "reverse", "reverse", "consume", "grant"],
   );
-  assertEquals(await credits("audit"), [0, "ada: -15, 3 entries, right"]);
+  assertEquals(await credits("audit"), [0, "ada: -25, 5 entries, right"]);
 });
 
 Deno.test("mistakes in the arguments of credits are named", () => {

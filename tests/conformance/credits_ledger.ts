@@ -56,6 +56,7 @@ export function exerciseLedger({ name, open, missing = null }: LedgerStoreUnderT
   test("a reservation is committed, in whole or in part, or released, once", reservations);
   test("a reservation that is not ended returns after its time", expiries);
   test("a grant is reversed in parts, never more than it gave", reversals);
+  test("without a key each partial reversal takes, until the grant is used up", partialReversals);
   test("amounts that are no whole numbers from 1 to 2^53 - 1 are 422", wrongAmounts);
   test("a balance never leaves the exact integers", extremes);
   test("accounts of every name are apart", names);
@@ -198,6 +199,29 @@ async function reversals(ledger: KvLedger): Promise<void> {
   assertEquals(await ledger.reverse("grant:x:1"), result(true, -8));
   assertEquals((await ledger.reverse("grant:x:1")).replayed, true);
   assertEquals(await ledger.balance("a"), -8);
+}
+
+async function partialReversals(ledger: KvLedger): Promise<void> {
+  await ledger.grant("a", 100, { key: "grant:x:1" });
+  for (const [amount, left] of [[30, 70], [30, 40], [20, 20]] as const) {
+    assertEquals(await ledger.reverse("grant:x:1", { amount }), result(true, left));
+  }
+  await refuses(() => ledger.reverse("grant:x:1", { amount: 21 }), "conflict");
+  assertEquals(await ledger.reverse("grant:x:1"), result(true, 0));
+  assertEquals(await ledger.reverse("grant:x:1"), result(true, 0, true));
+  await ledger.grant("b", 100, { key: "grant:x:2" });
+  const parts = Array.from({ length: 20 }, () => ledger.reverse("grant:x:2", { amount: 30 }));
+  const outcomes = await Promise.allSettled(parts);
+  assertEquals(outcomes.filter(({ status }) => status === "fulfilled").length, 3);
+  assertEquals(await ledger.balance("b"), 10);
+  // A key that is given is done once, whatever was reversed without one since.
+  assertEquals(await ledger.reverse("grant:x:2", { amount: 5, key: "re_1" }), result(true, 5));
+  await ledger.reverse("grant:x:2", { amount: 5 });
+  assertEquals(
+    await ledger.reverse("grant:x:2", { amount: 5, key: "re_1" }),
+    result(true, 5, true),
+  );
+  assertEquals(await ledger.balance("b"), 0);
 }
 
 async function wrongAmounts(ledger: KvLedger): Promise<void> {

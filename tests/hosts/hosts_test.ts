@@ -12,10 +12,13 @@ const postgres = testPostgres();
 
 /** What the page installs, and the hosts themselves. */
 const [, installed = ""] = /^npm install (.*)$/m.exec(page) ?? [];
-const standIn: StandIn = JSON.parse(Deno.readTextFileSync(`${root}dev/std/http/deno.json`));
+const standIns: readonly StandIn[] = ["http", "yaml"].map((name) =>
+  JSON.parse(Deno.readTextFileSync(`${root}dev/std/${name}/deno.json`))
+);
 const packages = [
   ...[...installed.split(" "), "node@24", "bun@1"],
-  ...Object.values(standIn.imports).map((specifier) => specifier.replace("npm:", "")),
+  ...standIns.flatMap(({ imports }) => Object.values(imports))
+    .map((specifier) => specifier.replace("npm:", "")),
 ];
 
 /** The program on Deno, with which the answers on other hosts are compared. */
@@ -102,7 +105,7 @@ async function installHosts(): Promise<string | null> {
   }
   try {
     await run(["npm", "install", "--no-audit", "--no-fund", "--no-package-lock", ...packages]);
-    await addStandIn();
+    for (const standIn of standIns) await addStandIn(standIn);
     for (const [, path] of hosts) await run([path, "--version"]);
     return null;
   } catch (error) {
@@ -118,15 +121,15 @@ interface StandIn {
 }
 
 /**
- * The package of the Deno standard library, from the same package of npm that stands in for it in
+ * A package of the Deno standard library, from the same package of npm that stands in for it in
  * this repository, and as JavaScript: Node runs no TypeScript from `node_modules`.
  */
-async function addStandIn(): Promise<void> {
-  const { name, exports, imports } = standIn;
+async function addStandIn({ name, exports, imports }: StandIn): Promise<void> {
   const [source = ""] = Object.keys(imports);
   const path = `${folder.path}/node_modules/${name}`;
   await Deno.mkdir(path, { recursive: true });
-  const modules = Object.keys(exports).map((subpath) => [subpath, `${subpath}.js`] as const);
+  const modules = Object.keys(exports)
+    .map((subpath) => [subpath, subpath === "." ? "./mod.js" : `${subpath}.js`] as const);
   for (const [, file] of modules) {
     const real = `${source}/${name.replace("@std/", "")}/${file.replace("./", "")}`;
     await Deno.writeTextFile(`${path}/${file}`, `export * from "${real}";`);

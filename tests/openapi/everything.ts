@@ -50,6 +50,7 @@ export async function withEverything(work: (app: App) => Promise<void>): Promise
     cors: true,
     search: memorySearch(),
     openapi: {
+      ui: true,
       info: {
         title: "Everything",
         version: "2.1.0",

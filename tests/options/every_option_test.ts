@@ -86,6 +86,7 @@ const serviceBase = {
   secret: "sixteen or more characters",
   kv: ":memory:",
   cors: { origin: "*" },
+  mcp: { hosts: ["api.example.com"] },
   openapi: {
     info: { license: { name: "MIT", url: "https://opensource.org/license/mit" } },
     servers: [{ url: "/v1" }],

@@ -14,6 +14,8 @@ const heavy: readonly string[] = [
   "postgres",
   "@electric-sql/pglite",
   "stripe",
+  "swagger-ui-dist",
+  "@modelcontextprotocol/server",
   "@opensearch-project/opensearch",
 ];
 

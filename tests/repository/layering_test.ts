@@ -35,8 +35,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...["protocol", "problem"],
   ],
   openapi: ["resource", "auth", "filter", "schema", "options", "protocol", "problem"],
+  mcp: ["openapi", "options", "runtime", "protocol", "problem"],
   service: [
-    ...["openapi", "resource", "live", "search", "billing", "guard", "idempotency", "db"],
+    ...["mcp", "openapi", "resource", "live", "search", "billing", "guard", "idempotency", "db"],
     ...["compile", "plan", "auth", "filter", "sql", "schema", "kv", "runtime", "options"],
     ...["protocol", "problem"],
   ],

@@ -14,7 +14,9 @@ export async function publishedSources(folder: string): Promise<PublishedSources
   const { npmCache } = JSON.parse(await outputOf(["info", "--json"]));
   await Deno.mkdir(`${folder}/deno`);
   await Deno.symlink(npmCache, `${folder}/deno/npm`);
-  const imports: Record<string, string> = { ...await standIns(), ...await packages() };
+  const own = await standIns();
+  // Their names come first: those of the packages begin some of them.
+  const imports: Record<string, string> = { ...own, ...await packages(), ...own };
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },
     async (call) => {
@@ -44,15 +46,20 @@ export async function packages(): Promise<Record<string, string>> {
   };
 }
 
-/** The parts of `@std/http` by their paths, because jsr.io may be out of reach. */
+/** What the sources import of `@std/*`, by its path, because jsr.io may be out of reach. */
 async function standIns(): Promise<Record<string, string>> {
-  const at = "dev/std/http";
-  const { exports, imports } = JSON.parse(
-    await Deno.readTextFile(new URL(`${at}/deno.json`, root)),
-  );
-  const parts = Object.entries<string>(exports)
-    .map(([name, file]) => [`@std/http${name.slice(1)}`, `/${at}${file.slice(1)}`]);
-  return { ...Object.fromEntries(parts), ...imports };
+  const found: Record<string, string> = {};
+  for (const name of ["http", "yaml"]) {
+    const at = `dev/std/${name}`;
+    const { exports, imports } = JSON.parse(
+      await Deno.readTextFile(new URL(`${at}/deno.json`, root)),
+    );
+    for (const [part, file] of Object.entries<string>(exports)) {
+      found[`@std/${name}${part.slice(1)}`] = `/${at}${file.slice(1)}`;
+    }
+    Object.assign(found, imports);
+  }
+  return found;
 }
 
 /** A registry rewrites the imports of packages in modules to full specifiers. */

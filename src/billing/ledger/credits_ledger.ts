@@ -51,7 +51,7 @@ export interface CommitOptions {
   readonly amount?: number | undefined;
 }
 
-/** Which part of a grant is reversed. */
+/** Which part of a grant is reversed; the `key` of a reversal is kept for ever, as its grant. */
 export interface ReverseOptions extends LedgerNote {
   /** How much of it; all that is left of it unless set. */
   readonly amount?: number | undefined;
@@ -103,8 +103,9 @@ export interface CreditsLedger {
   release(reservation: Pick<Reservation, "account" | "id">): Promise<EndedReservation>;
   /**
    * Takes back what the grant with this key gave, as after a refund, also what was consumed since:
-   * the balance may become negative. Never more than was granted. Unless `key` is set, a grant is
-   * reversed in whole once.
+   * the balance may become negative. Never more than was granted, by all reversals together: an
+   * `amount` over what is left is a 409. Without a `key` each call is an operation of its own, so
+   * give partial refunds one each, as the id of the refund: a repeated event then takes once.
    */
   reverse(grantKey: string, options?: ReverseOptions): Promise<LedgerResult>;
   /** What a grant with this key gave to which account; null where none was begun. */

@@ -163,20 +163,22 @@ export class KvLedger implements CreditsLedger {
       amount: amount === undefined ? null : parseAmount(amount),
       reason: parseReason(options.reason),
     };
-    const own = key === undefined ? `reverse:${grantKey}` : parseLedgerKey(key);
+    const own = key === undefined ? null : parseLedgerKey(key);
     const grant = await this.findGrant(grantKey);
     if (grant === null) {
       throw new Problem("not-found", "Cannot reverse this grant: there is none with this key");
     }
     const { account } = grant;
-    const reversal = ledgerKeys.operation(account, own);
     const granted = ledgerKeys.operation(account, grantKey);
-    return await this.#post(account, [reversal, granted], (posting, [record, grant]) => {
-      const keyed = { key: own, record: asOperation(record) };
+    const reversal = own === null ? null : ledgerKeys.operation(account, own);
+    const reads = reversal === null ? [granted] : [granted, reversal];
+    return await this.#post(account, reads, (posting, [grant, record]) => {
+      const keyed = own === null ? null : { key: own, record: asOperation(record) };
       const done = reverse(posting, given, keyed, asOperation(grant));
+      const changed = setting(granted, done.grant);
       // A reversal is kept as long as its grant.
-      const records = [...setting(reversal, done.record), ...setting(granted, done.grant)];
-      return { result: done.result, records };
+      const kept = reversal === null ? [] : setting(reversal, done.record);
+      return { result: done.result, records: [...changed, ...kept] };
     });
   }
 

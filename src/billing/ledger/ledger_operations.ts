@@ -89,7 +89,7 @@ export interface ReversalOutcome extends Outcome {
 export function reverse(
   posting: Posting,
   given: Reversal,
-  keyed: Keyed,
+  keyed: Keyed | null,
   grant: OperationRecord | undefined,
 ): ReversalOutcome {
   if (grant === undefined || grant.entry.kind !== "grant") {
@@ -113,7 +113,10 @@ export function reverse(
     ...textsOf(given.reason, { key: given.grantKey }),
   });
   const reversed = grant.reversed + amount;
-  return { ...recorded(entry, fingerprint), grant: { ...grant, reversed } };
+  return {
+    ...recorded(entry, keyed === null ? null : fingerprint),
+    grant: { ...grant, reversed },
+  };
 }
 
 /** The result of a reservation, and its record. */

@@ -32,6 +32,9 @@ export const anonymousClass = "anonymous";
 /** The budget class of callers with a user. */
 export const authenticatedClass = "authenticated";
 
+/** The budget class of the requests that tools of MCP send, where the configuration names it. */
+export const toolClass = "mcp";
+
 /** Numbers in headers have 15 digits, which still show thousandths of so many tokens. */
 const maxTokens = 1e12;
 
@@ -59,11 +62,11 @@ export const budgetOptions = group(
  */
 export function checkBudget({ classes, classify }: BudgetOptions): void {
   const names = Object.keys(classes);
-  const known = [anonymousClass, authenticatedClass];
+  const known = [anonymousClass, authenticatedClass, toolClass];
   const unknown = names.find((name) => classify === undefined && !known.includes(name));
   if (unknown !== undefined) {
     throw new Error(
-      `${subject}.classes.${unknown} needs classify: without it callers are ${known.join(" or ")}`,
+      `${subject}.classes.${unknown} needs classify: without it callers are ${anonymousClass} or ${authenticatedClass}`,
     );
   }
   if (names.length === 0 || (classify !== undefined && !names.includes(anonymousClass))) {

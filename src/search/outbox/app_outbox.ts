@@ -2,6 +2,7 @@ import type { KeyValue } from "../../kv/key_value.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Indexer } from "../indexer.ts";
 import type { OutboxIndex } from "./drain_entries.ts";
+import { OutboxSweep } from "./outbox_sweep.ts";
 import { OutboxStore } from "./outbox_store.ts";
 import { OutboxTimer } from "./outbox_timer.ts";
 import { KvSearchOutbox, type SearchOutbox } from "./search_outbox.ts";
@@ -74,12 +75,14 @@ export class AppOutbox {
   /** Begins to drain it. */
   start(): void {
     if (this.#indexes.size === 0) return;
-    this.#timer = new OutboxTimer({
-      outbox: this.#outbox,
-      records: this.#records,
-      runtime: this.#parts.runtime,
-      intervalMs: this.#parts.options.intervalMs,
+    const { runtime, options: { intervalMs, sweepIntervalMs } } = this.#parts;
+    const shared = { records: this.#records, runtime };
+    const sweep = new OutboxSweep({
+      ...shared,
+      indexes: this.#indexes,
+      intervalMs: sweepIntervalMs,
     });
+    this.#timer = new OutboxTimer({ ...shared, outbox: this.#outbox, sweep, intervalMs });
   }
 
   /** Drains once, unless another process does. Never rejects. */

@@ -17,9 +17,11 @@ import { type OutboxFault, type VersionedEntry, writeEntries } from "./write_ent
 
 /** An index that the outbox feeds. */
 export interface OutboxIndex {
-  readonly open: Pick<OpenIndex, "index" | "backend" | "versions" | "isPrepared">;
+  readonly open: Pick<OpenIndex, "index" | "backend" | "versions" | "isPrepared" | "refill">;
   /** Receives what failed too often. */
   readonly report: ReportFailure;
+  /** Whether sweeps index its rows: not where only the deployer does. */
+  readonly isSwept: boolean;
 }
 
 /** What {@link drainEntries} works with. */

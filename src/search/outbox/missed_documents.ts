@@ -6,6 +6,22 @@ import type { DocumentName } from "./outbox_entry.ts";
  */
 export class MissedDocuments {
   readonly #names = new Map<string, DocumentName>();
+  #downUntil = -Infinity;
+
+  /** Whether the store did not answer a moment ago, so that no write shall wait for it. */
+  isStoreDown(nowMs: number): boolean {
+    return nowMs < this.#downUntil;
+  }
+
+  /** The store did not answer. */
+  noteStoreDown(nowMs: number): void {
+    this.#downUntil = nowMs + pauseMs;
+  }
+
+  /** The store has answered. */
+  noteStoreUp(): void {
+    this.#downUntil = -Infinity;
+  }
 
   /** Adds documents; past {@link maxMissed} of them the oldest are left to a sweep. */
   add(names: readonly DocumentName[]): void {
@@ -23,5 +39,8 @@ export class MissedDocuments {
     return names;
   }
 }
+
+/** A transaction that waits holds locks: in so long a time only one finds out. */
+const pauseMs = 5_000;
 
 const maxMissed = 100_000;

@@ -1,4 +1,5 @@
 import { formatKey, type Key } from "../../plan/key.ts";
+import { deadline } from "../../runtime/deadline.ts";
 import { bytesToHex } from "../../protocol/byte_text.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Indexer, PendingIndexing } from "../indexer.ts";
@@ -32,9 +33,11 @@ export function createOutboxIndexer(index: string, parts: OutboxIndexerParts): I
     async beforeCommit(keys) {
       const names = namesOf(index, keys);
       const intent = { id: bytesToHex(random.bytes(8)), at: clock.now() };
-      // A store that does not answer now may do so after the commit.
+      const announced = { index, names, intent };
+      // Every other write may wait for this transaction.
+      if (parts.missed.isStoreDown(clock.elapsedMs())) return missedIndexing(announced, parts);
       await changeAll(names, (name, entry) => addIntent(entry, name, intent), parts);
-      return pendingIndexing(names, intent, parts);
+      return pendingIndexing(announced, parts);
     },
   };
 }
@@ -43,9 +46,15 @@ function namesOf(index: string, keys: readonly Key[]): readonly DocumentName[] {
   return [...new Set(keys.map(formatKey))].map((docId) => ({ index, docId }));
 }
 
+/** The documents of one write. */
+interface AnnouncedWrite {
+  readonly index: string;
+  readonly names: readonly DocumentName[];
+  readonly intent: OutboxIntent;
+}
+
 function pendingIndexing(
-  names: readonly DocumentName[],
-  intent: OutboxIntent,
+  { index, names, intent }: AnnouncedWrite,
   parts: OutboxIndexerParts,
 ): PendingIndexing {
   const confirm = async () => {
@@ -56,7 +65,6 @@ function pendingIndexing(
     );
     if (error === null) return;
     parts.missed.add(names);
-    const [{ index } = { index: "" }] = names;
     parts.runtime.observe({ kind: "search_outbox_missed", index, count: names.length, error });
   };
   return {
@@ -73,15 +81,36 @@ function pendingIndexing(
   };
 }
 
+/** The write was not announced, as the store did not answer the one before it. */
+function missedIndexing(
+  { names }: AnnouncedWrite,
+  { missed }: OutboxIndexerParts,
+): PendingIndexing {
+  return {
+    committed: () => missed.add(names),
+    failed: (isCertain) => isCertain ? undefined : missed.add(names),
+  };
+}
+
 /** Changes the entries of all documents; gives the first error, or null. */
 async function changeAll(
   names: readonly DocumentName[],
   change: (name: DocumentName, entry: OutboxEntry | null) => OutboxEntry | null,
-  { records }: OutboxIndexerParts,
+  { records, missed, runtime: { clock } }: OutboxIndexerParts,
 ): Promise<unknown> {
-  const results = await Promise.allSettled(
-    names.map((name) => records.change(name, (entry) => change(name, entry))),
-  );
-  const failed = results.find(({ status }) => status === "rejected");
-  return failed?.status === "rejected" ? failed.reason : null;
+  const limitMs = storeMs + 2 * names.length;
+  const limit = deadline(limitMs, clock, () => new Error(`no answer within ${limitMs} ms`));
+  try {
+    await limit.within(
+      Promise.all(names.map((name) => records.change(name, (entry) => change(name, entry)))),
+    );
+    missed.noteStoreUp();
+    return null;
+  } catch (error) {
+    missed.noteStoreDown(clock.elapsedMs());
+    return error;
+  }
 }
+
+/** How long a write waits for the store, once before its commit and once after it. */
+const storeMs = 1_000;

@@ -19,6 +19,8 @@ export const outboxKeys = {
   document: (name: DocumentName): KeyValueKey => ["search", "outbox", "document", ...partsOf(name)],
   /** The last version that was reserved for a write to an index. */
   version: ["search", "outbox", "version"],
+  /** When all rows were last indexed again. */
+  sweep: ["search", "outbox", "sweep"],
   /** Who drains on a timer. */
   drainer: ["search", "outbox", "drainer"],
 } as const;

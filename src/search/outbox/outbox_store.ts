@@ -104,6 +104,25 @@ export class OutboxStore {
     });
   }
 
+  /**
+   * Whether a sweep is due, of which this process then notes the begin. The first call notes it too:
+   * an index is filled when it is new.
+   */
+  async takeSweep(intervalMs: number): Promise<boolean> {
+    return await this.#hot.update(outboxKeys.sweep, (value) => {
+      const now = this.#runtime.clock.now();
+      const isDue = typeof value === "number" && value + intervalMs <= now;
+      const record = isDue || value === undefined ? { value: now } : undefined;
+      return { result: isDue, record };
+    });
+  }
+
+  /** Makes the next sweep be due in five minutes, as this one failed. */
+  async repeatSweep(intervalMs: number): Promise<void> {
+    const value = this.#runtime.clock.now() - intervalMs + sweepRetryMs;
+    await this.#hot.update(outboxKeys.sweep, () => ({ result: undefined, record: { value } }));
+  }
+
   /** Takes or renews the lease of the timer's drainer; false where another has it. */
   async takeDrainerLease(owner: string, leaseMs: number): Promise<boolean> {
     return await this.#hot.update(outboxKeys.drainer, (value) => {
@@ -125,6 +144,8 @@ export class OutboxStore {
 }
 
 const pageSize = 1_000;
+
+const sweepRetryMs = 300_000;
 
 interface DrainerRecord {
   readonly owner: string;

@@ -1,12 +1,14 @@
 import { bytesToHex } from "../../protocol/byte_text.ts";
 import { deadline } from "../../runtime/deadline.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
+import type { OutboxSweep } from "./outbox_sweep.ts";
 import type { OutboxStore } from "./outbox_store.ts";
 import type { KvSearchOutbox } from "./search_outbox.ts";
 
 /** What {@link OutboxTimer} works with. */
 export interface OutboxTimerParts {
   readonly outbox: Pick<KvSearchOutbox, "drain">;
+  readonly sweep: OutboxSweep;
   readonly records: Pick<OutboxStore, "takeDrainerLease" | "releaseDrainerLease">;
   readonly runtime: Runtime;
   readonly intervalMs: number;
@@ -42,11 +44,12 @@ export class OutboxTimer {
     this.#isStopped = true;
     this.#cancel();
     this.#stopCron();
-    const { records, runtime } = this.#parts;
+    const { records, sweep, runtime } = this.#parts;
+    const stopped = Promise.all([this.#running, sweep.stop()]);
     try {
       // What it works on is due again once its lease has ended.
       const late = () => new Error("the search engine did not answer in time");
-      await deadline(maxStopMs, runtime.clock, late).within(this.#running ?? Promise.resolve());
+      await deadline(maxStopMs, runtime.clock, late).within(stopped);
       await records.releaseDrainerLease(this.#owner);
     } catch (error) {
       runtime.observe({ kind: "search_outbox_failed", error });
@@ -74,10 +77,11 @@ export class OutboxTimer {
   }
 
   async #drain(): Promise<void> {
-    const { records, outbox, runtime, intervalMs } = this.#parts;
+    const { records, outbox, sweep, runtime, intervalMs } = this.#parts;
     try {
       if (!await records.takeDrainerLease(this.#owner, 5 * intervalMs + minLeaseMs)) return;
       await outbox.drain();
+      await sweep.beginIfDue();
     } catch (error) {
       runtime.observe({ kind: "search_outbox_failed", error });
     }

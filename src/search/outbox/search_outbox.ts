@@ -120,6 +120,7 @@ export class KvSearchOutbox implements SearchOutbox {
       batchSize = defaults.batchSize,
     } = options;
     await this.#addMissed();
+    this.#missed.noteStoreUp();
     return await drainEntries(this.#parts, { maxAttempts, backoffBaseMs, batchSize });
   }
 

@@ -1,5 +1,5 @@
-import { type Described, group, type ReadGroup } from "../../options/option.ts";
-import { timerMs, whole } from "../../options/option_kinds.ts";
+import { type Described, either, group, type ReadGroup } from "../../options/option.ts";
+import { other, timerMs, whole } from "../../options/option_kinds.ts";
 
 /** The options of the search outbox: how often it is drained, and when what fails is tried again. */
 export interface SearchOutboxOptions {
@@ -11,6 +11,8 @@ export interface SearchOutboxOptions {
   readonly maxAttempts?: number | undefined;
   /** The delay after the n-th attempt is this times 2 to the power of n; 1,000 unless set. */
   readonly backoffBaseMs?: number | undefined;
+  /** How often all rows are indexed again, to repair what no entry says; a day unless set. */
+  readonly sweepIntervalMs?: number | false | undefined;
 }
 
 const members = {
@@ -18,6 +20,10 @@ const members = {
   batchSize: whole({ from: 1, to: 1_000 }).unlessSet(100),
   maxAttempts: whole({ from: 1, to: 1_000 }).unlessSet(10),
   backoffBaseMs: timerMs().unlessSet(1_000),
+  sweepIntervalMs: either(
+    other<false>("false", (given) => given === false),
+    whole({ from: 60_000 }),
+  ).unlessSet(86_400_000),
 } satisfies Described<SearchOutboxOptions>;
 
 /** The options of the search outbox, described. */

@@ -5,6 +5,7 @@ import { openapiDocument } from "../../openapi/openapi_document.ts";
 import { openapiYaml } from "../../openapi/openapi_yaml.ts";
 import type { ServiceFacts } from "../../openapi/service_facts.ts";
 import { describeService } from "../../openapi/service_schema.ts";
+import { llmsText } from "../../mcp/llms_text.ts";
 import { jsonType, type Reply } from "../../protocol/reply.ts";
 import type { RouteDescription } from "../../protocol/route_description.ts";
 import type { Resource } from "../../resource/define/resource.ts";
@@ -12,14 +13,23 @@ import { acceptedType } from "../../resource/http/accepted_type.ts";
 import { pageSecurityPolicy } from "../html_page.ts";
 import type { PageRequest, ServicePage } from "../service_pages.ts";
 import { indexPage } from "./index_page.ts";
+import { createReferencePages } from "./reference_page.ts";
+
+/** Which pages there are beside the index. */
+export interface DescriptionPagesOptions {
+  readonly describes: boolean;
+  readonly openapi: { readonly ui: boolean };
+  /** Null without MCP. */
+  readonly mcp: object | null;
+}
 
 /**
  * Makes the pages by which a service describes itself: the index of its resources, and below
- * `/__service` its schema, unless `openapi` is off.
+ * `/__service` its schema and its documents, unless `openapi` is off.
  */
 export function createDescriptionPages(
   facts: ServiceFacts,
-  describes: boolean,
+  { describes, openapi: { ui }, mcp }: DescriptionPagesOptions,
 ): readonly ServicePage[] {
   const { resources, basePath } = facts;
   const documents = [
@@ -36,7 +46,16 @@ export function createDescriptionPages(
       write: (prefix) => openapiYaml(openapiDocument(facts, prefix)),
     }),
   ];
-  return [...describes ? documents : [], indexPageAt(basePath, resources)];
+  const reference = ui ? createReferencePages() : [];
+  const llms = documentPage("/llms.txt", "What a language model should know", {
+    type: "text/plain",
+    write: (prefix) => llmsText(facts.info, prefix + basePath),
+  });
+  return [
+    ...describes ? [...documents, ...reference] : [],
+    ...mcp === null ? [] : [llms],
+    indexPageAt(basePath, resources),
+  ];
 }
 
 /** RFC 9512. */
@@ -52,12 +71,12 @@ interface DocumentWriter {
 function documentPage(path: string, summary: string, { type, write }: DocumentWriter): ServicePage {
   let made: { readonly prefix: string; readonly text: string; readonly tag: string } | null = null;
   const answers = {
-    200: { type, schema: { type: "object" } },
+    200: { type, schema: { type: type === "text/plain" ? "string" : "object" } },
     304: null,
   };
   return {
     path,
-    description: pageDescription(path.replace("/__service/", ""), summary, answers),
+    description: pageDescription(path.replace(/^\/(?:__service\/)?/, ""), summary, answers),
     isOpen: false,
     at(requested, prefix) {
       if (requested !== path) return null;

@@ -1,0 +1,52 @@
+import { parseArgs } from "node:util";
+import { nearestName } from "../../problem/nearest_name.ts";
+
+/** The arguments of the command that serves a database to one MCP client, over its standard streams. */
+export interface McpCommand {
+  readonly kind: "mcp";
+  /** A file or a URL of a database. */
+  readonly database: string;
+  readonly write: boolean;
+}
+
+/** The part of `--help` about MCP. */
+export const mcpHelp = `MCP over the standard streams, for the configuration of a client:
+  mcp DATABASE [--write]                tools over every table, read-only unless --write`;
+
+/** Parses the arguments of the command for MCP; never throws. */
+export function parseMcpArguments(
+  [, ...args]: readonly string[],
+): McpCommand | { readonly kind: "misused"; readonly message: string } | {
+  readonly kind: "help";
+} {
+  const { values, positionals, tokens } = parseArgs({
+    args,
+    options,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  if (values.help === true) return { kind: "help" };
+  for (const token of tokens) {
+    if (token.kind !== "option") continue;
+    const { name, rawName, value } = token;
+    if (!Object.hasOwn(options, name)) {
+      const near = nearestName(name, Object.keys(options));
+      return misused(`has no option ${rawName}${near === null ? "" : `: did you mean --${near}?`}`);
+    }
+    if (value !== undefined) return misused(`takes no value for ${rawName}`);
+  }
+  const [database, extra] = positionals;
+  if (database === undefined) return misused("needs a database: a SQLite file or a URL");
+  if (extra !== undefined) return misused(`takes one database: "${extra}" is one too many`);
+  return { kind: "mcp", database, write: values.write === true };
+}
+
+const options = {
+  write: { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+} as const;
+
+function misused(message: string): { readonly kind: "misused"; readonly message: string } {
+  return { kind: "misused", message: `mcp ${message}` };
+}

@@ -1,0 +1,91 @@
+import { parseArgs } from "node:util";
+import { nearestName } from "../../problem/nearest_name.ts";
+
+/** The arguments of a command for the search outbox. */
+export interface OutboxCommand {
+  readonly kind: "outbox";
+  readonly verb: OutboxVerb;
+  /** The file or URL of the key-value store, or null. */
+  readonly kv: string | null;
+  /** The path of a configuration file, or null. */
+  readonly config: string | null;
+  /** Whether to print JSON, one value a line. */
+  readonly json: boolean;
+}
+
+type OutboxVerb = (typeof verbs)[number];
+
+const verbs = ["stats", "dead", "replay"] as const;
+
+/** The part of `--help` about the search outbox. */
+export const outboxHelp =
+  `  search outbox [stats]     what waits in the store of service.config.ts, or
+                            in --kv FILE; --json
+  search outbox dead        what failed too often, and why; search outbox
+                            replay tries it again`;
+
+/** Whether the arguments are those of a command for the search outbox. */
+export function isOutboxCommand([first, second]: readonly string[]): boolean {
+  return first === "search" && second === "outbox";
+}
+
+/** Parses the arguments of a command for the search outbox; never throws. */
+export function parseOutboxArguments(
+  [_search, _outbox, ...args]: readonly string[],
+): OutboxCommand | { readonly kind: "misused"; readonly message: string } | {
+  readonly kind: "help";
+} {
+  const { values, positionals, tokens } = parseArgs({
+    args,
+    options,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  if (values.help === true) return { kind: "help" };
+  for (const token of tokens) {
+    const fault = token.kind === "option" ? faultOf(token) : null;
+    if (fault !== null) return { kind: "misused", message: fault };
+  }
+  const [given = "stats", extra] = positionals;
+  const verb = verbs.find((name) => name === given);
+  if (verb === undefined || extra !== undefined) {
+    const message = `search outbox takes one of ${verbs.join(", ")}, not "${extra ?? given}"`;
+    return { kind: "misused", message };
+  }
+  const [kv, config] = [textOf(values.kv), textOf(values.config)];
+  if (kv !== null && config !== null) {
+    const message = "Give --kv or --config, not both: a configuration names its own store";
+    return { kind: "misused", message };
+  }
+  return { kind: "outbox", verb, kv, config, json: values.json === true };
+}
+
+const options = {
+  kv: { type: "string" },
+  config: { type: "string", short: "c" },
+  json: { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+} as const;
+
+function faultOf(
+  { name, rawName, value }: {
+    readonly name: string;
+    readonly rawName: string;
+    readonly value?: string | undefined;
+  },
+): string | null {
+  if (!Object.hasOwn(options, name)) {
+    const near = nearestName(name, Object.keys(options));
+    const hint = near === null ? "" : `: did you mean --${near}?`;
+    return `search outbox has no option ${rawName}${hint}`;
+  }
+  if (name !== "kv" && name !== "config") {
+    return value === undefined ? null : `${rawName} takes no value`;
+  }
+  return value === undefined || value === "" ? `The option ${rawName} needs a value` : null;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}

@@ -1,0 +1,97 @@
+import { platformOpenKv } from "../../kv/deno_kv.ts";
+import { type KeyValueOption, openKeyValueStore } from "../../kv/open_key_value_store.ts";
+import { storeProblem } from "../../kv/store_error.ts";
+import { Problem } from "../../problem/problem.ts";
+import { consoleObserver } from "../../runtime/console_observer.ts";
+import { systemRuntime } from "../../runtime/system_runtime.ts";
+import { KvSearchOutbox, type OutboxStats } from "../../search/outbox/search_outbox.ts";
+import { OutboxStore } from "../../search/outbox/outbox_store.ts";
+import { searchOutboxOptions } from "../../search/outbox/search_outbox_options.ts";
+import { defaultStore } from "../account_arguments.ts";
+import { findConfiguration, loadConfiguration } from "../configuration_file.ts";
+import { pathExists } from "../path_exists.ts";
+import { reportFailure } from "../report_failure.ts";
+import type { OutboxCommand } from "./outbox_arguments.ts";
+
+/** Runs a command for the search outbox; returns the exit code. */
+export async function runOutboxCommand(command: OutboxCommand): Promise<number> {
+  const runtime = systemRuntime(consoleObserver());
+  let option: KeyValueOption;
+  try {
+    option = await storeOf(command);
+  } catch (error) {
+    return reportFailure(error, 2);
+  }
+  try {
+    const store = await openKeyValueStore(option, runtime);
+    try {
+      // It counts and revives: the service itself drains, which has the rows and the engine.
+      const outbox = new KvSearchOutbox({
+        records: new OutboxStore(store.need("search outbox"), runtime),
+        indexes: new Map(),
+        defaults: searchOutboxOptions.read(undefined, { subject: "Cannot read", path: "" }),
+        runtime,
+      });
+      await run(command, outbox);
+    } finally {
+      await store.close();
+    }
+    return 0;
+  } catch (error) {
+    const problem = storeProblem(error);
+    if (!(problem instanceof Problem)) return reportFailure(error, 1);
+    console.error(problem.message);
+    return 1;
+  }
+}
+
+async function storeOf({ kv, config }: OutboxCommand): Promise<KeyValueOption> {
+  const path = config ?? (kv === null ? await findConfiguration() : null);
+  const option = path === null
+    ? kv ?? defaultStore
+    : (await loadConfiguration(path)).kv ?? ":memory:";
+  if (typeof option !== "string") return option;
+  if (option === ":memory:" || platformOpenKv() === undefined) {
+    throw new Error("Cannot read this outbox: the key-value store is the memory of the service");
+  }
+  if (!/^https?:/.test(option) && !await pathExists(option)) {
+    throw new Error(`Cannot open ${option}: there is no such file (name the store by --kv)`);
+  }
+  return option;
+}
+
+async function run({ verb, json }: OutboxCommand, outbox: KvSearchOutbox): Promise<void> {
+  switch (verb) {
+    case "stats": {
+      const stats = await outbox.stats();
+      print(json, stats, () => statsLine(stats));
+      return;
+    }
+    case "dead":
+      for (const entry of await outbox.dead(1_000)) {
+        const { index, docId, attempts, reason, deadSince } = entry;
+        const since = new Date(deadSince).toISOString();
+        print(json, entry, () => printable(`${since}  ${index} ${docId}  ${attempts}x  ${reason}`));
+      }
+      return;
+    case "replay": {
+      const replayed = await outbox.replayDead();
+      print(json, { replayed }, () => `${replayed} entries are pending again`);
+      return;
+    }
+  }
+}
+
+function statsLine({ pending, ready, leased, dead, oldestAgeMs }: OutboxStats): string {
+  const age = oldestAgeMs === null ? "" : `, the oldest since ${Math.ceil(oldestAgeMs / 1_000)} s`;
+  return `${pending} pending (${ready} ready, ${leased} leased${age}), ${dead} dead`;
+}
+
+function print(json: boolean, value: object, line: () => string): void {
+  console.log(json ? JSON.stringify(value) : line());
+}
+
+/** Ids and reasons are input: a control character could rewrite the terminal. */
+function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, "\ufffd");
+}

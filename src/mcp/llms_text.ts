@@ -1,0 +1,17 @@
+import type { DocumentInfo } from "../openapi/service_facts.ts";
+import { filterGrammar } from "./tool_definitions.ts";
+
+/** What `/llms.txt` says to a program of a language model that finds the service. */
+export function llmsText({ title, description }: DocumentInfo, root: string): string {
+  return `# ${title.slice(0, 100)}
+${description === undefined ? "" : `\n> ${description.slice(0, 300)}\n`}
+- [What the caller may do](${root}/): resources, fields, requests
+- [OpenAPI](/__service/openapi.json)
+- MCP: POST /__service/mcp
+
+## Lists
+
+GET ${root}/<resource>?filter=…&orderBy=-field&select=a,b&include=relation&limit=20&cursor=…
+
+## ${filterGrammar}`;
+}

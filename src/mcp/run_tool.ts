@@ -1,0 +1,265 @@
+import type { IndexEntry, ServiceIndex } from "../openapi/service_index.ts";
+import { fitRows, shortened } from "./tool_answer.ts";
+import type { ToolName } from "./tool_definitions.ts";
+import {
+  requireAnswered,
+  type SendToolRequest,
+  type ToolAnswer,
+  ToolRefusal,
+} from "./tool_request.ts";
+
+/** What tools are run with: for one request of one caller. */
+export interface ToolContext {
+  readonly send: SendToolRequest;
+  /** The path below which the index has its resources, with that at which the app is mounted. */
+  readonly indexBase: string;
+  /** The path of each resource below the base path, and its key, by name for tools. */
+  readonly resources: ReadonlyMap<string, ToolResource>;
+}
+
+/** What is known of a resource before it is used. */
+export interface ToolResource {
+  /** Percent-encoded, below the base path: `/books`. */
+  readonly path: string;
+  readonly key: readonly string[];
+  readonly fields: readonly string[];
+  readonly hasEtag: boolean;
+}
+
+/** The arguments of a tool, checked by its schema. */
+export type ToolArguments = Readonly<Record<string, unknown>>;
+
+/** The most rows of one answer. */
+const maxRows = 20;
+
+/** So many fields beside the key are sent where none are selected. */
+const defaultFields = 8;
+
+/** Runs a tool: one request to the service, or two. Throws a {@link ToolRefusal}. */
+export async function runTool(
+  name: ToolName,
+  args: ToolArguments,
+  context: ToolContext,
+): Promise<unknown> {
+  switch (name) {
+    case "list_resources":
+      return await listResources(args, context);
+    case "describe_resource":
+      return await describeResource(args, context);
+    case "query_rows":
+      return args["id"] === undefined
+        ? await queryRows(args, context)
+        : await oneRow(args, context);
+    case "aggregate":
+      return await aggregate(args, context);
+    case "search":
+      return await search(args, context);
+    case "write_row":
+      return await writeRow(args, context);
+    case "delete_row":
+      return await deleteRow(args, context);
+    case "call_procedure":
+      return await callProcedure(args, context);
+  }
+}
+
+async function indexOf({ send }: ToolContext): Promise<ServiceIndex> {
+  // The index of this version of the service.
+  return requireAnswered(await send({ method: "GET", path: "" })).body as ServiceIndex;
+}
+
+async function listResources(args: ToolArguments, context: ToolContext): Promise<unknown> {
+  const { resources } = await indexOf(context);
+  const names = namesByPath(context);
+  const from = Number(args["cursor"] ?? 0) || 0;
+  const entries = resources.map(({ path, requests }) => ({
+    resource: names(path),
+    can: [...new Set(requests.map(({ operation }) => operation))].join(" "),
+  }));
+  const page = entries.slice(from, from + 100);
+  const next = from + page.length;
+  return { data: page, nextCursor: next < entries.length ? String(next) : null };
+}
+
+/** The name of a resource by its path, which may begin with that of an app it is mounted in. */
+function namesByPath({ resources, indexBase }: ToolContext): (path: string) => string {
+  const names = new Map([...resources].map(([name, one]) => [indexBase + one.path, name]));
+  return (path) => names.get(path) ?? path;
+}
+
+async function describeResource(args: ToolArguments, context: ToolContext): Promise<unknown> {
+  const resource = resourceOf(args, context);
+  const { resources } = await indexOf(context);
+  const entry = resources.find(({ path }) => path === context.indexBase + resource.path);
+  if (entry === undefined) throw unknownResource(args);
+  const names = namesByPath(context);
+  return {
+    data: {
+      resource: args["resource"],
+      key: entry.primaryKey,
+      fields: entry.fields,
+      relations: entry.relations.map(({ name, type, path, filterable }) => ({
+        ...{ name, type, resource: names(path), filterable },
+      })),
+      needsIfMatch: resource.hasEtag,
+      operations: entry.requests.map(({ operation }) => operation),
+      procedures: proceduresOf(entry),
+    },
+  };
+}
+
+function proceduresOf({ requests }: IndexEntry): readonly string[] {
+  return requests.filter(({ operation }) => operation === "procedure")
+    .map(({ path }) => path.slice(path.lastIndexOf("/") + 1));
+}
+
+async function queryRows(args: ToolArguments, context: ToolContext): Promise<unknown> {
+  const resource = resourceOf(args, context);
+  const limit = Math.min(maxRows, Number(args["limit"] ?? maxRows));
+  const select = listOf(args["select"]) ?? shownFields(resource);
+  return await fitRows(limit, async (count) => {
+    const query = queryOf({
+      ...pick(args, ["filter", "orderBy", "include", "cursor"]),
+      select: select.join(","),
+      limit: String(count),
+    });
+    const { body } = await answered(context, resource, query);
+    const { items, nextCursor } = Object(body);
+    return { data: items, nextCursor };
+  });
+}
+
+async function oneRow(args: ToolArguments, context: ToolContext): Promise<unknown> {
+  const resource = resourceOf(args, context);
+  const select = listOf(args["select"]);
+  const query = queryOf({
+    ...pick(args, ["include"]),
+    ...(select === null ? {} : { select: select.join(",") }),
+  });
+  const path = `${resource.path}/${rowSegment(args)}${query}`;
+  const { body, etag } = requireAnswered(await context.send({ method: "GET", path }));
+  return shortened({ data: body, ...(etag === null ? {} : { etag }) });
+}
+
+async function aggregate(args: ToolArguments, context: ToolContext): Promise<unknown> {
+  const resource = resourceOf(args, context);
+  const lists = ["groupBy", "sum", "avg", "min", "max"].flatMap((name) => {
+    const list = listOf(args[name]);
+    return list === null ? [] : [[name, list.join(",")] as const];
+  });
+  const query = queryOf({
+    ...Object.fromEntries(lists),
+    ...pick(args, ["filter", "having", "orderBy"]),
+    ...(args["count"] === true ? { count: "true" } : {}),
+    limit: "100",
+  });
+  const { body } = await answered(context, resource, `/aggregate${query}`);
+  return shortened({ data: body });
+}
+
+async function search(args: ToolArguments, context: ToolContext): Promise<unknown> {
+  const resource = resourceOf(args, context);
+  const limit = Math.min(maxRows, Number(args["limit"] ?? maxRows));
+  return await fitRows(limit, async (count) => {
+    const query = queryOf({ ...pick(args, ["q", "filter"]), limit: String(count) });
+    const { body } = await answered(context, resource, `/search${query}`);
+    const { items, total } = Object(body);
+    return { data: items, nextCursor: null, total };
+  });
+}
+
+async function writeRow(args: ToolArguments, context: ToolContext): Promise<unknown> {
+  const resource = resourceOf(args, context);
+  const isNew = args["id"] === undefined;
+  const headers = { ...(isNew ? {} : conditionOf(args, resource)), ...idempotencyOf(args) };
+  const { body, etag } = requireAnswered(
+    await context.send({
+      method: isNew ? "POST" : "PATCH",
+      path: isNew ? resource.path : `${resource.path}/${rowSegment(args)}`,
+      body: args["values"],
+      headers,
+    }),
+  );
+  return shortened({ data: body, ...(etag === null ? {} : { etag }) });
+}
+
+async function deleteRow(args: ToolArguments, context: ToolContext): Promise<unknown> {
+  const resource = resourceOf(args, context);
+  requireAnswered(
+    await context.send({
+      method: "DELETE",
+      path: `${resource.path}/${rowSegment(args)}`,
+      headers: conditionOf(args, resource),
+    }),
+  );
+  return { data: { deleted: `${args["resource"]}/${args["id"]}` } };
+}
+
+async function callProcedure(args: ToolArguments, context: ToolContext): Promise<unknown> {
+  const resource = resourceOf(args, context);
+  const name = encodeURIComponent(String(args["procedure"]));
+  const path = `${resource.path}/rpc/${name}`;
+  const body = args["input"] ?? null;
+  return shortened(requireAnswered(await context.send({ method: "POST", path, body })).body);
+}
+
+async function answered(
+  { send }: ToolContext,
+  { path }: ToolResource,
+  rest: string,
+): Promise<ToolAnswer> {
+  return requireAnswered(await send({ method: "GET", path: path + rest }));
+}
+
+function resourceOf(args: ToolArguments, { resources }: ToolContext): ToolResource {
+  const found = resources.get(String(args["resource"]));
+  if (found === undefined) throw unknownResource(args);
+  return found;
+}
+
+function unknownResource({ resource }: ToolArguments): ToolRefusal {
+  const name = JSON.stringify(String(resource).slice(0, 100));
+  return new ToolRefusal(`There is no resource ${name} for this caller: see list_resources`);
+}
+
+function shownFields({ key, fields }: ToolResource): readonly string[] {
+  const others = fields.filter((field) => !key.includes(field));
+  return [...key, ...others.slice(0, defaultFields)];
+}
+
+/** A write of a row that has a tag must not overwrite what the model has not seen. */
+function conditionOf(
+  { if_match: tag }: ToolArguments,
+  { hasEtag }: ToolResource,
+): Readonly<Record<string, string>> {
+  if (!hasEtag) return {};
+  if (typeof tag === "string" && tag !== "*") return { "if-match": tag };
+  throw new ToolRefusal(
+    "This needs if_match: read the row by query_rows with its id, for its etag",
+  );
+}
+
+function idempotencyOf({ idempotency_key: key }: ToolArguments): Readonly<Record<string, string>> {
+  return typeof key === "string" ? { "idempotency-key": key } : {};
+}
+
+/** The parts of a composite key stay separate. */
+function rowSegment({ id }: ToolArguments): string {
+  return String(id).split(",").map(encodeURIComponent).join(",");
+}
+
+function pick(args: ToolArguments, names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    names.filter((name) => args[name] !== undefined).map((name) => [name, String(args[name])]),
+  );
+}
+
+function listOf(value: unknown): readonly string[] | null {
+  return Array.isArray(value) ? value.map(String) : null;
+}
+
+function queryOf(parameters: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(parameters)
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  return pairs.length === 0 ? "" : `?${pairs.join("&")}`;
+}

@@ -1,0 +1,103 @@
+import type { JsonSchema } from "../protocol/route_description.ts";
+
+/** The definition of a tool, as clients list it. */
+export interface ToolDefinition {
+  readonly description: string;
+  readonly input: JsonSchema;
+  readonly isWrite: boolean;
+}
+
+const text = { type: "string" };
+const names = { type: "array", items: text };
+const resource = { ...text, description: "A name from list_resources." };
+const filter = { ...text, description: "RSQL: see the resource service://filter." };
+const id = { ...text, description: "The key; the parts of a composite one with commas." };
+const ifMatch = { ...text, description: "The etag that query_rows gave with this id." };
+
+/**
+ * The definitions of all tools, whatever the tables: clients send all of them to their model with
+ * each request.
+ */
+export const toolDefinitions = {
+  list_resources: tool("Lists what the caller may use.", { "cursor?": text }),
+  describe_resource: tool("Fields, relations and operations of one resource.", { resource }),
+  query_rows: tool(
+    "Rows of a resource, 20 at most; with id one row and its etag. Long texts are cut.",
+    {
+      resource,
+      "id?": id,
+      "filter?": filter,
+      "select?": names,
+      "orderBy?": { ...text, description: "Like -published,title." },
+      "include?": { ...text, description: "Relations, like author,loans(limit:3)." },
+      "cursor?": { ...text, description: "nextCursor of the answer before." },
+      "limit?": { type: "integer", minimum: 1, maximum: 20 },
+    },
+  ),
+  aggregate: tool("Counts, sums, averages, extremes, by groups.", {
+    resource,
+    ...{ "groupBy?": names, "sum?": names, "avg?": names, "min?": names, "max?": names },
+    ...{ "count?": { type: "boolean" }, "filter?": filter, "having?": text, "orderBy?": text },
+  }),
+  search: tool("Rows that hold words, the best first, where the resource has search.", {
+    resource,
+    q: text,
+    "filter?": filter,
+    "limit?": { type: "integer", minimum: 1, maximum: 20 },
+  }),
+  write_row: tool("Creates a row; with id changes the given fields of that row.", {
+    resource,
+    "id?": id,
+    values: { type: "object" },
+    "if_match?": ifMatch,
+    "idempotency_key?": text,
+  }, true),
+  delete_row: tool("Deletes one row, after the user has agreed.", {
+    resource,
+    id,
+    "if_match?": ifMatch,
+    "confirm?": { ...text, description: "resource/id, where the client cannot ask its user." },
+  }, true),
+  call_procedure: tool("Calls a procedure that describe_resource lists.", {
+    resource,
+    procedure: text,
+    "input?": {},
+  }, true),
+} as const satisfies Readonly<Record<string, ToolDefinition>>;
+
+/** The name of a tool. */
+export type ToolName = keyof typeof toolDefinitions;
+
+function tool(
+  description: string,
+  members: Readonly<Record<string, JsonSchema>>,
+  isWrite = false,
+): ToolDefinition {
+  const entries = Object.entries(members);
+  return {
+    description,
+    isWrite,
+    input: {
+      type: "object",
+      properties: Object.fromEntries(
+        entries.map(([name, schema]) => [name.replace("?", ""), schema]),
+      ),
+      required: entries.map(([name]) => name).filter((name) => !name.endsWith("?")),
+      // A misspelt argument must not widen what a call does.
+      additionalProperties: false,
+    },
+  };
+}
+
+/** The filter language for a model, as a resource of MCP. */
+export const filterGrammar = `Filter (RSQL): comparisons joined by ; (and) or , (or); ( ) groups.
+field==value !=  >  >=  <  <=  (text in code-point order)
+field=in=(a,b) =out=(a,b)  field=between=(1,9) =nbetween=
+field=contains=x =startswith=x =endswith=x; case folded: =icontains= =istartswith= =iendswith=
+field=ieq=x =ine=  patterns with % and _: field%=a% !%= =ilike= =nilike=
+field==null  field!=null  =isnull=true  =isempty=true  =length=3 =minlength= =maxlength=
+Values with spaces, quotes or one of ;,()=!<> stand in "double quotes", where \\ escapes.
+Dates: 2026-01-31; times: 2026-01-31T12:00:00Z. Booleans: true, false.
+A relation that is filterable: author.name==Ann
+Example: status==open;(title=icontains=tea,views>100);createdAt>=2026-01-01
+`;

@@ -1,0 +1,79 @@
+/** A request that a tool sends to the service, relative to the base path. */
+export interface ToolRequest {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Percent-encoded, with its query: `/books?limit=20`. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What the service has answered. */
+export interface ToolAnswer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly etag: string | null;
+}
+
+/** Sends a request with the credentials of the caller. */
+export type SendToolRequest = (request: ToolRequest) => Promise<ToolAnswer>;
+
+/** A refusal for the model to read: what is wrong, and what to do. */
+export class ToolRefusal extends Error {}
+
+/** Headers of the caller's request that are about that request, and not about the caller. */
+const ownHeaders = new Set([
+  ...["accept", "accept-encoding", "connection", "content-encoding", "content-length"],
+  ...["content-type", "idempotency-key", "if-match", "if-none-match", "last-event-id"],
+  ...["transfer-encoding"],
+]);
+
+/** What requests of tools are sent by. */
+export interface ToolRequestsOptions {
+  /** The service itself. */
+  fetch(request: Request): Promise<Response>;
+  /** The request of the caller. */
+  readonly caller: Request;
+  /** The path below which resources are, as the service sees it. */
+  readonly basePath: string;
+}
+
+/** Sends requests of tools through the service itself, as if the caller had sent them. */
+export function sendAs({ fetch, caller, basePath }: ToolRequestsOptions): SendToolRequest {
+  return async ({ method, path, body, headers = {} }) => {
+    const sent = new Headers();
+    for (const [name, value] of caller.headers) {
+      if (!ownHeaders.has(name) && !name.startsWith("mcp-")) sent.set(name, value);
+    }
+    for (const [name, value] of Object.entries(headers)) sent.set(name, value);
+    sent.set("accept", "application/json");
+    if (body !== undefined) sent.set("content-type", "application/json");
+    const url = new URL(basePath + path, new URL(caller.url).origin);
+    const response = await fetch(
+      new Request(url, {
+        method,
+        headers: sent,
+        body: body === undefined ? null : JSON.stringify(body),
+        signal: caller.signal,
+      }),
+    );
+    const text = await response.text();
+    const isJson = /[/+]json\b/.test(response.headers.get("content-type") ?? "");
+    return {
+      status: response.status,
+      body: isJson && text !== "" ? JSON.parse(text) : null,
+      etag: response.headers.get("etag"),
+    };
+  };
+}
+
+/** The answer where it is no error. Throws what a model can read of one. */
+export function requireAnswered(answer: ToolAnswer): ToolAnswer {
+  const { status, body } = answer;
+  if (status < 400) return answer;
+  const { code, detail, details } = Object(body);
+  throw new ToolRefusal(
+    JSON.stringify({
+      refused: { status, code, detail, ...(details === undefined ? {} : { details }) },
+    }),
+  );
+}

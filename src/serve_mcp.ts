@@ -1,0 +1,50 @@
+import type { Hono } from "@hono/hono";
+import type { User } from "./auth/user.ts";
+import type { AnswerMcp, McpParts } from "./mcp/mcp_call.ts";
+import type { ServiceFacts } from "./openapi/service_facts.ts";
+import { describeService } from "./openapi/service_schema.ts";
+import type { ResolvedConfig } from "./resolve_config.ts";
+import type { Runtime } from "./runtime/runtime.ts";
+import { mountMcp } from "./service/describe/mount_mcp.ts";
+import type { AppEnv } from "./service/middleware.ts";
+
+/** What MCP is served with. */
+export interface ServedMcp {
+  readonly facts: ServiceFacts;
+  readonly resolved: ResolvedConfig;
+  readonly runtime: Runtime;
+  readonly parseUser: (value: unknown) => User | null;
+  /** The requests that tools have sent. */
+  readonly ofTools: WeakSet<Request>;
+  readonly hono: Hono<AppEnv>;
+  fetch(request: Request, info?: unknown): Promise<Response>;
+}
+
+/** Serves MCP in an app, where it is configured. */
+export async function serveMcp(
+  { facts, resolved, runtime, parseUser, ofTools, hono, fetch }: ServedMcp,
+): Promise<void> {
+  const { mcp, mountedAt, bodyLimit, trustedOrigins } = resolved;
+  if (mcp === null) return;
+  // The module of that path.
+  const { createMcp } = await import(creator) as { createMcp(parts: McpParts): AnswerMcp };
+  const answer = createMcp({
+    options: mcp,
+    schema: describeService(facts, ""),
+    version: facts.info.version,
+    mountedAt,
+    maxRequestBytes: bodyLimit,
+    observe: runtime.observe,
+  });
+  mountMcp(hono, {
+    answer,
+    hosts: mcp.hosts,
+    trustedOrigins,
+    parseUser,
+    fetch,
+    mark: (request) => void ofTools.add(request),
+  });
+}
+
+/** A path, not a literal import: the package is for services that have MCP. */
+const creator = "./mcp/create_mcp.ts";
