@@ -40,6 +40,7 @@ export function openapiFacts(
     challengesByWork: abuseProtection?.pow !== undefined,
     captchaHeader: abuseProtection?.captcha?.tokenHeader ?? captchaHeaders.token,
     routes: () => describedRoutes(hono()),
+    routeCount: () => hono().routes.length,
   };
 }
 

@@ -55,7 +55,7 @@ export const accountHelp = `API keys and accounts, of service.config.ts, or in -
   keys revoke ID
   users add EMAIL [--name NAME] [--roles A,B] [--password-stdin]
   users list
-  users role EMAIL [ROLE …]             these roles and no others
+  users role EMAIL [A,B]                these roles and no others
   users disable EMAIL                   ends its sessions; users enable EMAIL takes it back`;
 
 /** Whether the arguments are those of a command for API keys or accounts. */
@@ -180,7 +180,13 @@ function usersAction(
     return `users takes add, list, role, disable or enable${found}`;
   }
   if (email === undefined) return `users ${verb} needs the e-mail address of an account`;
-  if (verb === "role") return { verb, email, roles: more };
+  if (verb === "role") {
+    // An empty text, as of a variable that is not set, would take all roles away.
+    if (more.some((one) => listOf(one).length === 0)) {
+      return "users role takes the names of roles; without any it takes all away";
+    }
+    return { verb, email, roles: more.flatMap(listOf) };
+  }
   if (more.length > 0) return `users ${verb} takes one account: "${more[0]}" is one too many`;
   if (verb === "disable" || verb === "enable") return { verb, email };
   const readsPassword = values["password-stdin"] === true;
@@ -201,6 +207,8 @@ const unitMs = { h: 3_600_000, d: 86_400_000, y: 365 * 86_400_000 } as const;
 
 function durationOf(given: string): number {
   const [, count = "", unit = ""] = /^(\d{1,5})([hdy])$/.exec(given) ?? [];
+  // A key that has expired at once is a mistake.
+  if (Number(count) === 0) return NaN;
   return unit === "h" || unit === "d" || unit === "y" ? Number(count) * unitMs[unit] : NaN;
 }
 

@@ -1,66 +1,81 @@
 import type { ServiceConfig } from "../config.ts";
 import { openDatabase } from "../db/open_database.ts";
-import { type Account, type Accounts, normalEmail } from "../identity/accounts/account.ts";
+import {
+  type Account,
+  type Accounts,
+  normalEmail,
+  switchAccount,
+} from "../identity/accounts/account.ts";
+import { AccountFields, readName } from "../identity/accounts/account_call.ts";
 import {
   type Administration,
   passwordAuth,
   type PasswordAuthDefinition,
 } from "../identity/accounts/password_auth.ts";
+import { newPassword, requireGoodPassword } from "../identity/accounts/password_rules.ts";
 import { type ApiKey, ApiKeys } from "../identity/keys/api_keys.ts";
-import { platformOpenKv } from "../kv/deno_kv.ts";
-import { type AppStore, openKeyValueStore } from "../kv/open_key_value_store.ts";
+import {
+  type AppStore,
+  type KeyValueOption,
+  openKeyValueStore,
+} from "../kv/open_key_value_store.ts";
+import { storeProblem } from "../kv/store_error.ts";
+import { Problem } from "../problem/problem.ts";
 import { encodeBase64url } from "../protocol/byte_text.ts";
 import { consoleObserver } from "../runtime/console_observer.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { instantOf } from "../schema/instant.ts";
-import { type AccountCommand, defaultStore, type KeysCommand } from "./account_arguments.ts";
-import type { UsersCommand } from "./account_arguments.ts";
-import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
+import type { AccountCommand, KeysCommand, UsersCommand } from "./account_arguments.ts";
+import { type CommandStore, findCommandStore, inMemory } from "./command_store.ts";
 import { reportFailure } from "./report_failure.ts";
 
 /** Runs a command for API keys or accounts; returns the exit code. */
 export async function runAccountCommand(command: AccountCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
+  const { verb } = command.action;
+  let found: CommandStore;
   try {
-    const config = await configurationOf(command);
+    found = await findCommandStore(command, { action, creates: createsStore(verb) });
+  } catch (error) {
+    return reportFailure(error, 2);
+  }
+  try {
     await withStore(
-      config?.kv ?? command.kv ?? defaultStore,
+      found.option,
       runtime,
       (store) =>
         command.kind === "keys"
           ? runKeys(command, new ApiKeys(store.need("API keys"), runtime), runtime)
           : withAccounts(
-            config,
+            found.config,
             { store, runtime },
             (opened) => runUsers(command, opened, runtime),
           ),
     );
     return 0;
   } catch (error) {
-    return reportFailure(error, 1);
+    const problem = storeProblem(error);
+    if (!(problem instanceof Problem)) return reportFailure(error, 1);
+    console.error(problem.message);
+    return 1;
   }
 }
 
-/** The configuration that the accounts belong to; null where `--kv` names their store. */
-async function configurationOf({ kv, config }: AccountCommand): Promise<ServiceConfig | null> {
-  if (kv !== null && config !== null) {
-    throw new Error("Give --kv or --config, not both: a configuration names its own store");
-  }
-  const path = config ?? (kv === null ? await findConfiguration() : null);
-  return path === null ? null : await loadConfiguration(path);
+const action = "change accounts or API keys";
+
+/** In a new store there is nothing to list, and nothing to change. */
+function createsStore(verb: AccountCommand["action"]["verb"]): boolean {
+  return verb === "add" || verb === "create";
 }
 
 async function withStore(
-  option: ServiceConfig["kv"],
+  option: KeyValueOption | undefined,
   runtime: Runtime,
   work: (store: AppStore) => Promise<void>,
 ): Promise<void> {
-  if (typeof option === "string" && (option === ":memory:" || platformOpenKv() === undefined)) {
-    throw new Error(
-      "Cannot change accounts or API keys: the key-value store is the memory of the service",
-    );
-  }
+  // Accounts in a table need no store.
+  if (option === undefined) return await work(outOfReach);
   const store = await openKeyValueStore(option, runtime);
   try {
     await work(store);
@@ -68,6 +83,15 @@ async function withStore(
     await store.close();
   }
 }
+
+/** The store of a service that keeps all in its memory. */
+const outOfReach: AppStore = {
+  configured: null,
+  need() {
+    throw inMemory(action);
+  },
+  close: () => Promise.resolve(),
+};
 
 /** The accounts of the configuration, or those in the store of the command line's service. */
 async function withAccounts(
@@ -150,24 +174,29 @@ async function runUsers(
     }
     case "disable":
     case "enable": {
-      const { id, email } = await requireAccount(action.email, accounts);
-      await accounts.change(id, { isDisabled: action.verb === "disable" });
-      return console.error(`${email} is ${action.verb}d`);
+      const account = await requireAccount(action.email, accounts);
+      await switchAccount(account, action.verb === "disable", opened);
+      return console.error(`${account.email} is ${action.verb}d`);
     }
   }
 }
 
 async function addUser(
   action: Extract<UsersCommand["action"], { readonly verb: "add" }>,
-  { accounts, passwords }: Administration,
+  { accounts, passwords, rules }: Administration,
   { random }: Pick<Runtime, "random">,
 ): Promise<void> {
   const email = requireEmail(action.email);
-  const { name, roles, readsPassword } = action;
-  const password = readsPassword ? await firstLine() : encodeBase64url(random.bytes(15));
-  if (password === "") {
-    throw new Error("Cannot add the account: the standard input has no password");
+  const { roles, readsPassword } = action;
+  const given = readsPassword ? await firstLine() : null;
+  const fields = new AccountFields({ name: action.name, password: given });
+  const name = readName(fields);
+  if (given !== null) {
+    const password = newPassword(fields, rules);
+    await requireGoodPassword(fields, { password, email, action: "add the account" }, rules);
   }
+  fields.requireValid("add the account");
+  const password = given ?? encodeBase64url(random.bytes(15));
   const passwordHash = await passwords.hash(password, "");
   if (await accounts.add({ email, name, roles, passwordHash }) === null) {
     throw new Error(`Cannot add the account: ${email} has one`);
@@ -179,8 +208,19 @@ async function addUser(
 }
 
 async function firstLine(): Promise<string> {
-  const [line = ""] = (await new Response(Deno.stdin.readable).text()).split(/\r?\n/);
-  return line;
+  const bytes = await new Response(Deno.stdin.readable).arrayBuffer();
+  const [line = ""] = decoded(bytes).split(/\r?\n/);
+  if (line !== "") return line;
+  throw new Error("Cannot add the account: the standard input has no password");
+}
+
+function decoded(bytes: ArrayBuffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    // Another encoding would be another password at the login.
+    throw new Error("Cannot add the account: the standard input is not in UTF-8", { cause });
+  }
 }
 
 async function requireAccount(given: string, accounts: Accounts): Promise<Account> {

@@ -2,16 +2,13 @@ import type { AccountAudit } from "../billing/ledger/audit_account.ts";
 import type { LedgerEntry } from "../billing/ledger/ledger_entry.ts";
 import { KvLedger } from "../billing/ledger/kv_ledger.ts";
 import type { LedgerResult } from "../billing/ledger/ledger_operations.ts";
-import { platformOpenKv } from "../kv/deno_kv.ts";
 import { type KeyValueOption, openKeyValueStore } from "../kv/open_key_value_store.ts";
 import { storeProblem } from "../kv/store_error.ts";
 import { Problem } from "../problem/problem.ts";
 import { consoleObserver } from "../runtime/console_observer.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
-import { defaultStore } from "./account_arguments.ts";
-import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
+import { findCommandStore, inMemory } from "./command_store.ts";
 import type { CreditsAction, CreditsCommand } from "./credits_arguments.ts";
-import { pathExists } from "./path_exists.ts";
 import { reportFailure } from "./report_failure.ts";
 
 /** Runs a command for the credits ledger; returns the exit code. */
@@ -39,23 +36,12 @@ export async function runCreditsCommand(command: CreditsCommand): Promise<number
   }
 }
 
-async function storeOf({ kv, config, action }: CreditsCommand): Promise<KeyValueOption> {
-  if (kv !== null && config !== null) {
-    throw new Error("Give --kv or --config, not both: a configuration names its own store");
-  }
-  const path = config ?? (kv === null ? await findConfiguration() : null);
-  const option = path === null
-    ? kv ?? defaultStore
-    : (await loadConfiguration(path)).kv ?? ":memory:";
-  if (typeof option !== "string") return option;
-  if (option === ":memory:" || platformOpenKv() === undefined) {
-    throw new Error("Cannot use these credits: the key-value store is the memory of the service");
-  }
-  // Opening creates a file, in which every balance is 0: only a grant may begin one.
-  const isFile = !/^https?:/.test(option);
-  if (isFile && action.verb !== "grant" && !await pathExists(option)) {
-    throw new Error(`Cannot open ${option}: there is no such file (name the store by --kv)`);
-  }
+async function storeOf(command: CreditsCommand): Promise<KeyValueOption> {
+  const action = "use these credits";
+  // In a new store every balance is 0: only a grant may begin one.
+  const creates = command.action.verb === "grant";
+  const { option } = await findCommandStore(command, { action, creates });
+  if (option === undefined) throw inMemory(action);
   return option;
 }
 

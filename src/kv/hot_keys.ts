@@ -184,7 +184,7 @@ export class HotKeys {
     const beside = changed.flatMap((draft) => draft.beside);
     const mutations = [...changed.flatMap(({ mutation }) => mutation ?? []), ...beside];
     const proof = [...beside, ...mutations].find((one, index, all) =>
-      one.kind === "set" && isLastOfKey(one, index, all)
+      one.kind === "set" && !isDeletedAfter(index, one, all)
     );
     const { ok } = await this.#store.commit({
       checks: changed.map(({ queue, versionstamp }) => ({ key: queue.key, versionstamp })),
@@ -234,14 +234,16 @@ const maxOpenBatches = 16;
 /** How many keys a store reads at one moment. */
 const keysOfOneMoment = 10;
 
-/** Whether no later mutation of the commit, by another change, replaces this one. */
-function isLastOfKey(
-  { key }: KeyValueMutation,
+/** Whether a later mutation of the commit, by another change, deletes what this one sets. */
+function isDeletedAfter(
   index: number,
+  { key }: KeyValueMutation,
   all: readonly KeyValueMutation[],
 ): boolean {
+  const deletions = all.filter(({ kind }, at) => kind === "delete" && at > index);
+  if (deletions.length === 0) return false;
   const code = encodeKey(key);
-  return all.findLastIndex((other) => encodeKey(other.key) === code) === index;
+  return deletions.some((one) => encodeKey(one.key) === code);
 }
 
 /** Rejects the changes; where the store failed, those that came later as well, which would fail too. */

@@ -1,6 +1,7 @@
 import { createDenoKeyValue } from "./deno_key_value.ts";
 import { type DenoKv, platformOpenKv } from "./deno_kv.ts";
 import type { KeyValue } from "./key_value.ts";
+import { requirePlace } from "./key_value_place.ts";
 import { openUnlocked } from "./open_unlocked.ts";
 import { createMemoryKeyValue } from "./memory_key_value.ts";
 import { isOnDenoDeploy } from "../runtime/deno_deploy.ts";
@@ -52,6 +53,8 @@ async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise
     return "commit" in option ? option : createDenoKeyValue(option, runtime);
   }
   if (option === ":memory:") return createMemoryKeyValue(runtime.clock);
+  // Also before the command line or a ledger opens one: neither asks the options of an app.
+  requirePlace(option);
   if (isOnDenoDeploy(runtime) && !/^https?:/.test(option)) {
     throw new Error(
       `Cannot keep ${option} on Deno Deploy: each instance has a disk of its own, which is lost ` +

@@ -44,4 +44,6 @@ export interface ServiceFacts extends DescribedService {
   readonly captchaHeader: string;
   /** The routes beside those of resources, as they are mounted now. */
   routes(): readonly DescribedRoute[];
+  /** How many routes the app has by now, those without a description too. */
+  routeCount(): number;
 }

@@ -43,7 +43,12 @@ async function useLedger(credits: CreditsLedger): Promise<void> {
   await credits.grant("ada", 10, { key: "grant:x:1" });
   await credits.consume("ada", 3, { key: "c" });
   await credits.reserve("ada", 4, { key: "r" });
-  await credits.commit({ account: "ada", id: "r" }, { amount: 2 });
+  const { ok } = await credits.commit({ account: "ada", id: "r" }, { amount: 2 });
+  // It was killed before, and has come back when the time was over: reserves anew.
+  if (!ok) {
+    await credits.reserve("ada", 4, { key: "r again" });
+    await credits.commit({ account: "ada", id: "r again" }, { amount: 2 });
+  }
   await credits.reverse("grant:x:1", { amount: 1, key: "re" });
 }
 

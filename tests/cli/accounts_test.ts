@@ -68,9 +68,12 @@ Deno.test("--users: accounts of the command line log in, and write by their role
     assertEquals(await create({ "x-api-key": key.trim() }), 201);
     const [, printed = ""] = /Bearer (t_\S+)/.exec(service.stdout()) ?? [];
     assertEquals(await create({ authorization: `Bearer ${printed}` }), 201, "the operator");
+    const unused = await (await post("/api/auth/login", user)).json();
     assertEquals((await run(cwd, "users", "disable", "ada@example.com")).code, 0);
     await until(401, () => create(headers));
     assertEquals(await statusOf(post("/api/auth/login", user)), 401);
+    assertEquals((await run(cwd, "users", "enable", "ada@example.com")).code, 0);
+    assertEquals(await create({ authorization: `Bearer ${unused.token}` }), 401);
   });
 });
 
@@ -107,18 +110,30 @@ Deno.test("a configuration has the accounts of its own table, and its own store"
 
 Deno.test("mistakes of accounts and keys are one sentence, and exit codes say so", async () => {
   await withShop(async (cwd) => {
+    assertEquals((await run(cwd, "users", "add", "a@b.c")).code, 0);
     const cases: readonly (readonly [args: readonly string[], code: number, message: string])[] = [
       [
         ["users", "role", "no@example.com", "x"],
         1,
         "There is no account of no@example.com (see users list)",
       ],
+      [["users", "add", "a@b.c"], 1, "Cannot add the account: a@b.c has one"],
       [["users", "add", "no address"], 1, '"no address" is no e-mail address'],
+      [
+        ["users", "add", "b@b.c", "--name", "B\r\nBcc: all@b.c"],
+        1,
+        'Cannot add the account: "name" holds a control character',
+      ],
       [["keys", "revoke", "123"], 1, "Cannot revoke 123: there is no such key (see keys list)"],
       [
         ["keys", "list", "--kv", ":memory:"],
-        1,
+        2,
         "Cannot change accounts or API keys: the key-value store is the memory of the service",
+      ],
+      [
+        ["users", "list", "--kv", "http://192.0.2.2:18778"],
+        2,
+        "Cannot open the key-value store: kv takes http:// on this machine alone: use https://",
       ],
       [
         ["users", "ad", "x"],
@@ -130,8 +145,44 @@ Deno.test("mistakes of accounts and keys are one sentence, and exit codes say so
       const { code: found, stderr } = await run(cwd, ...args);
       assertEquals([found, stderr.trim()], [code, message]);
     }
-    const twice = async () => (await run(cwd, "users", "add", "a@b.c")).stderr;
-    await twice();
-    assertMatch(await twice(), /Cannot add the account: a@b\.c has one/);
+  });
+});
+
+Deno.test("a mistyped --kv was created, and looked like a store without accounts", async () => {
+  await withShop(async (cwd) => {
+    const commands = [
+      ...["users list", "users role a@b.c x", "users disable a@b.c", "users enable a@b.c"],
+      ...["keys list", "keys revoke 12"],
+    ];
+    for (const command of commands) {
+      const { code, stderr } = await run(cwd, ...command.split(" "), "--kv", "servce.kv");
+      const message = "Cannot open servce.kv: there is no such file (name the store by --kv)";
+      assertEquals([code, stderr.trim()], [2, message], command);
+    }
+    assertEquals([...Deno.readDirSync(cwd)].map(({ name }) => name), ["shop.db"]);
+  });
+});
+
+Deno.test("--password-stdin takes the passwords that a signup takes", async () => {
+  await withShop(async (cwd) => {
+    const add = (input: string) =>
+      runChild([cli, "users", "add", "ada@example.com", "--password-stdin"], {
+        cwd,
+        startedBy: ["sh", "-c", `printf '${input}' | "$@"`, "sh"],
+      });
+    const cases: readonly (readonly [input: string, reason: string])[] = [
+      ["", "the standard input has no password"],
+      ["short\\n", '"password" has fewer than 15 characters'],
+      ["a".repeat(257), '"password" has more than 256 characters'],
+      ["a".repeat(20), '"password" has fewer than 5 different characters'],
+      ["of ada@example.com\\n", '"password" holds the e-mail address'],
+      ["in Latin 1, \\351t\\351 comme hiver", "the standard input is not in UTF-8"],
+    ];
+    for (const [input, reason] of cases) {
+      const { code, stderr } = await add(input);
+      assertEquals([code, stderr.trim()], [1, `Cannot add the account: ${reason}`], input);
+    }
+    const { code, stderr } = await add("a password of many words\\n");
+    assertEquals([code, stderr.trim()], [0, "Added ada@example.com"]);
   });
 });

@@ -59,6 +59,11 @@ Deno.test("the arguments are parsed in any order", () => {
       ...store,
       action: { verb: "add", email: "a@b.c", name: null, roles: ["x"], readsPassword: true },
     }],
+    ["users role a@b.c writer,reader, x", {
+      kind: "users",
+      ...store,
+      action: { verb: "role", email: "a@b.c", roles: ["writer", "reader", "x"] },
+    }],
     ["users role a@b.c x y", {
       kind: "users",
       ...store,
@@ -106,6 +111,9 @@ Deno.test("invalid arguments are refused with one sentence", () => {
     ["keys create", "keys create needs --name, which says what it is for"],
     ["keys create ci", 'keys create takes no "ci": name the key by --name'],
     ["keys create --name ci --expires soon", '--expires takes 12h, 90d or 1y, not "soon"'],
+    ["keys create --name ci --expires 0d", '--expires takes 12h, 90d or 1y, not "0d"'],
+    ["keys create --name ci --expires 000h", '--expires takes 12h, 90d or 1y, not "000h"'],
+    ["users role a@b.c ,", "users role takes the names of roles; without any it takes all away"],
     ["keys create --nam ci", "keys create has no option --nam: did you mean --name?"],
     ["keys list --name ci", "keys list has no option --name"],
     ["keys revoke", "keys revoke needs the id of one key"],

@@ -55,6 +55,7 @@ export function exerciseLedger({ name, open, missing = null }: LedgerStoreUnderT
   });
   test("a reservation is committed, in whole or in part, or released, once", reservations);
   test("a reservation that is not ended returns after its time", expiries);
+  test("a repeated reservation is the first one, whatever became of it", repeatedReservations);
   test("a grant is reversed in parts, never more than it gave", reversals);
   test("without a key each partial reversal takes, until the grant is used up", partialReversals);
   test("amounts that are no whole numbers from 1 to 2^53 - 1 are 422", wrongAmounts);
@@ -148,7 +149,8 @@ async function reservations(ledger: KvLedger): Promise<void> {
     id: (await ledger.reserve("a", 1, { key: "job 0" })).reservation!.id,
   };
   await ledger.commit(again);
-  assertEquals((await ledger.reserve("a", 1, { key: "job 0" })).replayed, true);
+  const afterwards = await ledger.reserve("a", 1, { key: "job 0" });
+  assertEquals([afterwards.replayed, afterwards.reservation?.state], [true, "committed"]);
   await ledger.grant("a", 1);
   const second = await ledger.reserve("a", 8, { key: "job 1" });
   assertEquals((await ledger.reserve("a", 8, { key: "job 1" })).replayed, true);
@@ -156,7 +158,6 @@ async function reservations(ledger: KvLedger): Promise<void> {
   assertEquals((await ledger.release({ account: "a", id: "job 1" })).balance, 8);
   assertEquals((await ledger.release(second.reservation!)).replayed, true);
   assertEquals((await ledger.commit(second.reservation!)).ok, false);
-  await refuses(() => ledger.reserve("a", 8, { key: "job 1" }), "idempotency-key-reused");
   await refuses(() => ledger.commit({ account: "a", id: "none" }), "not-found");
   assertEquals(
     (await ledger.history("a")).map(({ kind, amount }) => `${kind} ${amount}`),
@@ -187,6 +188,42 @@ async function expiries(ledger: KvLedger, advance: (ms: number) => void): Promis
     (await ledger.history("a")).map(({ kind }) => kind),
     ["consume", "expire", "expire", "reserve", "reserve", "grant"],
   );
+}
+
+async function repeatedReservations(
+  ledger: KvLedger,
+  advance: (ms: number) => void,
+): Promise<void> {
+  await ledger.grant("a", 10);
+  const repeat = (key: string) => ledger.reserve("a", 1, { key, expiresInMs: 1_000 });
+  const firsts = [];
+  for (const key of ["open", "committed", "released", "expired"]) {
+    const first = await repeat(key);
+    assertEquals([first.replayed, first.reservation?.state], [false, "open"]);
+    if (key === "committed") await ledger.commit(first.reservation!);
+    if (key === "released") await ledger.release(first.reservation!);
+    if (key === "expired") advance(1_000);
+    firsts.push(first);
+  }
+  // Time is over for the first one, too; it is open until the next operation.
+  for (const { balance, reservation } of firsts) {
+    const { id } = reservation!;
+    const state = id === "open" ? "expired" : id;
+    const again = await repeat(id);
+    assertEquals(again, {
+      ...result(true, balance, true),
+      reservation: { ...reservation!, state: again.reservation!.state },
+    });
+    assertEquals(again.reservation?.state, state);
+    // It holds nothing, and says so.
+    const ended = await ledger.commit(again.reservation!);
+    assertEquals([ended.ok, ended.state], [state === "committed", state]);
+    await refuses(() => ledger.reserve("a", 2, { key: id }), "idempotency-key-reused");
+  }
+  const anew = await ledger.reserve("a", 1, { key: "expired, again" });
+  assertEquals((await repeat("expired")).reservation?.state, "expired");
+  assertEquals((await ledger.commit(anew.reservation!)).ok, true);
+  assertEquals(await ledger.balance("a"), 8);
 }
 
 async function reversals(ledger: KvLedger): Promise<void> {

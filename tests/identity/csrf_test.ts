@@ -127,6 +127,19 @@ Deno.test("a write with a cookie and without an origin is 403 where the cookie w
   });
 });
 
+Deno.test("a program logs in, signs up and resets without an origin, which browsers always send", async () => {
+  await withAccounts({}, async ({ post, signUp, token }) => {
+    // Neither of them sends a header of a page.
+    await signUp();
+    assertEquals((await post("/api/auth/login", ada)).status, 200);
+    assertEquals((await post("/api/auth/password/forgot", { email: ada.email })).status, 202);
+    const reset = { token: token(), password: "a new and better password" };
+    assertEquals((await post("/api/auth/password/reset", reset)).status === 403, false);
+    const hidden = await post("/api/auth/login", ada, { headers: { origin: "null" } });
+    assertEquals(hidden.status, 403);
+  });
+});
+
 Deno.test("a page of the service writes, and a read needs no origin", async () => {
   await withPapers(async (call, cookie) => {
     const json = { "content-type": "application/json" };

@@ -176,6 +176,22 @@ Deno.test("tokens that are forged in the known ways are 401", async () => {
   });
 });
 
+Deno.test("keys in the header of a token are ignored: the configured key alone decides", async () => {
+  const rsa = await signingKey("RS256", "one");
+  const attacker = await signingKey("RS256", "one");
+  await using server = keyServer([attacker.jwk]);
+  const headers = { jwk: attacker.jwk, jku: server.url, x5u: server.url };
+  await withJwt({ key: await exportSPKI(rsa.publicKey) }, async ({ ask }) => {
+    for (const [name, header] of Object.entries(headers)) {
+      const right = await signed(rsa, { sub: "ada" }, { [name]: header });
+      assertEquals((await ask(`Bearer ${right}`)).status, 200, name);
+      const forged = await signed(attacker, { sub: "ada" }, { [name]: header });
+      assertEquals((await ask(`Bearer ${forged}`)).status, 401, name);
+    }
+  });
+  assertEquals(server.requests, 0);
+});
+
 Deno.test("claims that an issuer and an audience are not asked of may be missing, exp and sub may not", async () => {
   await withJwt({ secret }, async ({ ask }) => {
     const status = async (claims: object) =>

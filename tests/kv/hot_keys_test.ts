@@ -256,3 +256,20 @@ Deno.test("four processes on one file count together, and a claim has one winner
     for (const child of children) await child[Symbol.asyncDispose]();
   }
 });
+
+Deno.test("a record beside a key that a later change of the same commit deletes was refused as its proof", async () => {
+  const store = createMemoryKeyValue(runtime.clock);
+  const hot = new HotKeys(store, runtime);
+  const moveTo = (place: string, from: string | null) =>
+    hot.update(["entry"], () => ({
+      result: place,
+      record: { value: place },
+      beside: [
+        { kind: "set", key: ["place", place], value: true },
+        ...(from === null ? [] : [{ kind: "delete" as const, key: ["place", from] }]),
+      ],
+    }));
+  assertEquals(await Promise.all([moveTo("a", null), moveTo("b", "a")]), ["a", "b"]);
+  const places = await store.list({ prefix: ["place"], limit: 9 });
+  assertEquals(places.map(({ key }) => key), [["place", "b"]]);
+});

@@ -87,3 +87,14 @@ Deno.test("a store could not be opened while another process created its file", 
   assertEquals(seen, []);
   await store.close();
 });
+
+Deno.test("the access token went in clear text to any host of an http:// URL", async () => {
+  const { runtime } = observed();
+  for (const url of ["http://192.0.2.2:18778", "HTTP://kv.test", "http://127.0.0.1.kv.test/"]) {
+    const error = await assertRejects(() => openKeyValueStore(url, runtime), Error);
+    assertEquals(
+      error.message,
+      "Cannot open the key-value store: kv takes http:// on this machine alone: use https://",
+    );
+  }
+});

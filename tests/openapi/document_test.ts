@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { parse } from "@std/yaml";
+import { describedAs } from "../../src/protocol/route_description.ts";
 import { testOnEveryEngine, withService } from "../support/http.ts";
 import { describedResources, describedTables, secretMark } from "./described_service.ts";
 import { withEverything } from "./everything.ts";
@@ -118,6 +119,20 @@ Deno.test("an operation names its parameters, its rights and its problems", asyn
       "https://api.test/v2",
     ]);
     return Promise.resolve();
+  });
+});
+
+Deno.test("a document that was read before a router was mounted did not have its routes", async () => {
+  await withEverything(async (app) => {
+    const read = async () =>
+      await (await app.fetch(new Request("http://x/__service/openapi.json"))).json();
+    assertEquals("/late" in (await read()).paths, false);
+    const late = describedAs({
+      ...{ id: "late", tag: "Health", summary: "Late", needsUser: false },
+      ...{ answers: { 204: null }, problems: [] },
+    }, () => new Response(null, { status: 204 }));
+    app.hono.get("/late", late);
+    assertEquals((await read()).paths["/late"].get.operationId, "late");
   });
 });
 

@@ -16,6 +16,8 @@ export interface AccountState {
 export interface OpenHold {
   readonly id: string;
   readonly amount: number;
+  /** The balance right after it was made. */
+  readonly balance: number;
   /** Milliseconds since 1970. */
   readonly expiresAt: number;
 }

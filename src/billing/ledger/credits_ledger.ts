@@ -1,6 +1,6 @@
 import type { LedgerEntry } from "./ledger_entry.ts";
 import type { AccountAudit } from "./audit_account.ts";
-import type { EndedReservation, LedgerResult } from "./ledger_operations.ts";
+import type { EndedReservation, LedgerResult, ReservationState } from "./ledger_operations.ts";
 
 /** What an operation of the credits ledger may carry. */
 export interface LedgerNote {
@@ -37,6 +37,11 @@ export interface Reservation {
   readonly amount: number;
   /** When the credits return by themselves: RFC 3339 in UTC. */
   readonly expiresAt: string;
+  /**
+   * What became of it; `open` unless `reserve` was repeated with its key. Only an open one holds
+   * credits: work of one that was released or has expired is reserved anew, under another key.
+   */
+  readonly state: ReservationState;
 }
 
 /** The result of a reservation; `reservation` is null where the balance did not suffice. */
@@ -92,7 +97,10 @@ export interface CreditsLedger {
   balance(account: string): Promise<number>;
   /** The newest entries first; 50 unless set. */
   history(account: string, page?: number | HistoryPage): Promise<readonly LedgerEntry[]>;
-  /** Takes credits until the work succeeds (`commit`), fails (`release`) or takes too long. */
+  /**
+   * Takes credits until the work succeeds (`commit`), fails (`release`) or takes too long. Repeated
+   * with its key it gives the same reservation, also one that has ended: see its `state`.
+   */
   reserve(account: string, amount: number, options?: ReserveOptions): Promise<ReserveResult>;
   /** Keeps what the work used; not `ok` where the reservation was released or has expired. */
   commit(

@@ -135,6 +135,7 @@ export class KvLedger implements CreditsLedger {
         id,
         amount: given.amount,
         expiresAt: new Date(done.expiresAt).toISOString(),
+        state: done.state,
       };
       return {
         result: { ...done.result, reservation: done.result.ok ? reservation : null },

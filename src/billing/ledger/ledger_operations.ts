@@ -33,6 +33,8 @@ export interface OperationRecord {
 /** A reservation, as it is stored. */
 export interface ReservationRecord {
   readonly amount: number;
+  /** The balance right after it was made. */
+  readonly balance: number;
   readonly expiresAt: number;
   readonly state: ReservationState;
 }
@@ -123,26 +125,35 @@ export function reverse(
 export interface ReserveOutcome {
   readonly result: LedgerResult;
   readonly expiresAt: number;
+  readonly state: ReservationState;
   readonly record: ReservationRecord | null;
 }
 
-/** Sets credits aside; an existing reservation with the same id and amount is the same one. */
+/**
+ * Sets credits aside; an existing reservation with the same id and amount is the same one, whatever
+ * became of it.
+ */
 export function reserve(
   posting: Posting,
-  hold: OpenHold,
+  wanted: Omit<OpenHold, "balance">,
   reason: string | undefined,
   existing: ReservationRecord | undefined,
 ): ReserveOutcome {
   const { balance, holds } = posting.state;
-  const { id, amount, expiresAt } = hold;
+  const { id, amount, expiresAt } = wanted;
   if (existing !== undefined) {
-    // The same work, repeated: it is under way, or was done and is committed already.
-    const isUsable = existing.state === "committed" || holds.some((one) => one.id === id);
-    if (existing.amount !== amount || !isUsable) throw reused();
-    const result = { ok: true, balance, replayed: true };
-    return { result, expiresAt: existing.expiresAt, record: null };
+    if (existing.amount !== amount) throw reused();
+    const isOpen = holds.some((one) => one.id === id);
+    return {
+      result: { ok: true, balance: existing.balance, replayed: true },
+      expiresAt: existing.expiresAt,
+      state: isOpen ? "open" : endOf(existing),
+      record: null,
+    };
   }
-  if (balance < amount) return { result: refused(balance).result, expiresAt, record: null };
+  if (balance < amount) {
+    return { result: refused(balance).result, expiresAt, state: "open", record: null };
+  }
   if (holds.length >= maxHolds) {
     throw new Problem(
       "conflict",
@@ -155,11 +166,12 @@ export function reserve(
     ...textsOf(reason, null),
     reservation: id,
   });
-  posting.hold([...holds, hold]);
+  posting.hold([...holds, { ...wanted, balance: entry.balance }]);
   return {
     result: { ok: true, balance: entry.balance, replayed: false },
     expiresAt,
-    record: { amount, expiresAt, state: "open" },
+    state: "open",
+    record: { amount, balance: entry.balance, expiresAt, state: "open" },
   };
 }
 
@@ -189,8 +201,7 @@ export function endReservation(
     if (existing === undefined) {
       throw new Problem("not-found", "Cannot end this reservation: there is none with this id");
     }
-    // What has just expired is still stored as open.
-    const found = existing.state === "open" ? "expired" : existing.state;
+    const found = endOf(existing);
     const { balance } = posting.state;
     const result = { ok: found === state, balance, replayed: true, state: found };
     return { result, record: null };
@@ -207,7 +218,7 @@ export function endReservation(
   const { balance } = posting.post({ kind, amount: hold.amount - spent, reservation: id });
   return {
     result: { ok: true, balance, replayed: false, state },
-    record: { amount: hold.amount, expiresAt: hold.expiresAt, state },
+    record: recordOf(hold, state),
   };
 }
 
@@ -220,10 +231,23 @@ export function expire(
   const over = holds.filter(({ expiresAt }) => expiresAt <= now);
   if (over.length === 0) return [];
   posting.hold(holds.filter(({ expiresAt }) => expiresAt > now));
-  return over.map(({ id, amount, expiresAt }) => {
+  return over.map((hold) => {
+    const { id, amount } = hold;
     posting.post({ kind: "expire", amount, reservation: id });
-    return [id, { amount, expiresAt, state: "expired" }] as const;
+    return [id, recordOf(hold, "expired")] as const;
   });
+}
+
+function recordOf(
+  { amount, balance, expiresAt }: OpenHold,
+  state: ReservationState,
+): ReservationRecord {
+  return { amount, balance, expiresAt, state };
+}
+
+/** How a reservation ended that is not open: what has just expired is still stored as open. */
+function endOf({ state }: ReservationRecord): ReservationState {
+  return state === "open" ? "expired" : state;
 }
 
 /** The state of an account lists its open reservations, and is one record. */

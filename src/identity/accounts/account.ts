@@ -34,6 +34,29 @@ export interface Accounts {
   list(after: string | null, limit: number): Promise<readonly Account[]>;
 }
 
+/**
+ * Disables an account, or enables it again. Both end its sessions while it is disabled: a process
+ * that is killed between the writes, or a session that is not used in the meantime, leaves none that
+ * is valid again afterwards. The accounts may be in another store than the sessions, so that one
+ * write cannot do both.
+ */
+export async function switchAccount(
+  { id, isDisabled: wasDisabled }: Account,
+  isDisabled: boolean,
+  { accounts, endSessions }: {
+    readonly accounts: Pick<Accounts, "change">;
+    readonly endSessions: (userId: string) => Promise<void>;
+  },
+): Promise<void> {
+  if (isDisabled) {
+    await accounts.change(id, { isDisabled });
+    await endSessions(id);
+  } else if (wasDisabled) {
+    await endSessions(id);
+    await accounts.change(id, { isDisabled });
+  }
+}
+
 /** The user that scopes and hooks see of an account. */
 export function userOf({ id, email, name, roles }: Account): User {
   return Object.freeze({ id, email, ...(name === null ? {} : { name }), roles });

@@ -87,6 +87,23 @@ export class AccountFields {
   }
 }
 
+/**
+ * The name of a user; null where it is missing. A line break in it would begin a header of its own
+ * in a mail to the user.
+ */
+export function readName(fields: AccountFields): string | null {
+  const name = fields.optionalText("name", maxNameLength);
+  if (name !== null && controlCharacter.test(name)) {
+    fields.refuse("name", "holds a control character");
+  }
+  return name;
+}
+
+const maxNameLength = 200;
+
+/** What no name may hold, the separators of lines and paragraphs included. */
+export const controlCharacter = /[\p{Cc}\u2028\u2029]/u;
+
 /** The refusal of a token of a mail: for one that never was, one that is used and one that is late. */
 export function uselessToken(action: string): Problem {
   const errors = [{ path: "token", message: "is not good, or not any more" }];

@@ -1,4 +1,5 @@
 import type { Runtime } from "../../runtime/runtime.ts";
+import { controlCharacter } from "./account_call.ts";
 
 /** The kind of a mail. */
 export type MailKind =
@@ -30,16 +31,19 @@ export function createMails(
   { observe }: Pick<Runtime, "observe">,
 ): (mail: Mail) => Promise<void> {
   return async function sendMail(mail) {
-    const { kind: mailKind, user: { email }, link } = mail;
+    const { kind: mailKind, user: { email, name }, link } = mail;
     if (send === undefined) return observe({ kind: "mail_printed", mailKind, email, link });
     try {
-      await send(mail);
+      // Others may write the table, and a line break would begin a header of its own.
+      await send({ ...mail, user: { email, name: name?.replace(controls, " ") ?? null } });
     } catch (error) {
       // By contract the client was answered before: it may request another mail.
       observe({ kind: "mail_failed", mailKind, error });
     }
   };
 }
+
+const controls = new RegExp(controlCharacter, "gu");
 
 /** A link with a token: after the `#`, which browsers send neither to a server nor as a referrer. */
 export function linkWith(page: string, token: string): string {

@@ -1,7 +1,9 @@
 import type { Authenticator, AuthenticatorDefinition } from "../../auth/authenticator.ts";
+import type { AppStore } from "../../kv/open_key_value_store.ts";
 import type { AuthParts } from "../auth_parts.ts";
 import { createSessionAuth } from "../sessions/session_auth.ts";
 import { SessionCookie } from "../sessions/session_cookie.ts";
+import { beginEpoch } from "../sessions/session_epoch.ts";
 import { Sessions } from "../sessions/sessions.ts";
 import type { Accounts } from "./account.ts";
 import { resolveAccountProtections } from "./account_protections.ts";
@@ -18,6 +20,7 @@ import {
   passwordAuthOptions,
   type ResolvedPasswordAuthOptions,
 } from "./password_auth_options.ts";
+import type { PasswordRules } from "./password_rules.ts";
 import { createPasswords, type Passwords } from "./passwords.ts";
 
 /**
@@ -64,12 +67,17 @@ export interface PasswordAuthDefinition extends AuthenticatorDefinition {
 }
 
 /** What the administration of accounts is opened with. */
-export type AdministrationParts = Pick<AuthParts, "store" | "db" | "runtime">;
+export interface AdministrationParts extends Pick<AuthParts, "db" | "runtime"> {
+  readonly store: Pick<AppStore, "need" | "configured">;
+}
 
-/** The accounts, and the hashing of their passwords. */
+/** The accounts, the rules and the hashing of their passwords, and the end of their sessions. */
 export interface Administration {
   readonly accounts: Accounts;
   readonly passwords: Passwords;
+  readonly rules: PasswordRules;
+  /** Ends all sessions of a user but those in the memory of the service. */
+  endSessions(userId: string): Promise<void>;
 }
 
 async function openAdministration(
@@ -77,9 +85,15 @@ async function openAdministration(
   { users }: PasswordAuthOptions,
   parts: AdministrationParts,
 ): Promise<Administration> {
+  const { store: { configured }, runtime } = parts;
   return {
     accounts: await openAccounts(users, false, parts),
-    passwords: createPasswords(passwords.hasher ?? passwords.scrypt, parts.runtime),
+    passwords: createPasswords(passwords.hasher ?? passwords.scrypt, runtime),
+    rules: passwords,
+    async endSessions(userId) {
+      // For good: the sessions of the service may last longer than those of this configuration.
+      if (configured !== null) await beginEpoch(configured, userId, runtime);
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import { Problem } from "../../problem/problem.ts";
 import { hashOfToken, makeToken } from "../opaque_token.ts";
 import { isOf } from "./account.ts";
-import { type AccountCall, type AccountReply, uselessToken } from "./account_call.ts";
+import { type AccountCall, type AccountReply, readName, uselessToken } from "./account_call.ts";
 import type { AccountService } from "./account_service.ts";
 import { beginSession, type LoginFields } from "./log_in.ts";
 import { linkWith } from "./mails.ts";
@@ -24,7 +24,7 @@ interface PendingSignup {
 export function readSignup({ fields }: AccountCall, service: AccountService): SignupFields {
   const email = fields.email();
   const password = newPassword(fields, service.rules);
-  const name = fields.optionalText("name", 200);
+  const name = readName(fields);
   const transport = fields.oneOf("transport", "cookie", "bearer");
   fields.requireValid("sign up");
   return { email, password, name, transport };

@@ -3,10 +3,10 @@ import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
 import { StoreError } from "../../kv/store_error.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import { type Account, isOf, stampOf, userOf } from "../accounts/account.ts";
 import { hashOfToken, isSameHash, isToken, makeToken } from "../opaque_token.ts";
 import { type CredentialState, TrustedCredentials } from "../trusted_credentials.ts";
+import { beginEpoch, sessionEpoch } from "./session_epoch.ts";
 
 /** The record of a session, under the hash of its token. */
 interface SessionRecord {
@@ -78,7 +78,7 @@ export class Sessions {
   async begin(account: Account): Promise<BegunSession> {
     const { store, maxMs, runtime: { clock, random } } = this.#options;
     const token = makeToken(sessionPrefix, random);
-    const epoch = await this.#epochOf(account.id);
+    const epoch = await sessionEpoch(store, account.id);
     const now = clock.now();
     const endsAt = now + maxMs;
     const stamp = stampOf(account);
@@ -97,11 +97,8 @@ export class Sessions {
 
   /** Ends all sessions of a user, those that begin at the same moment included. */
   async endAll(userId: string): Promise<void> {
-    const { store, maxMs, runtime: { clock, random } } = this.#options;
-    const value = uuidV7(clock, random);
-    // No session from before is left once this record expires.
-    const expireInMs = maxMs + dayMs;
-    await store.commit({ mutations: [{ kind: "set", key: epochKey(userId), value, expireInMs }] });
+    const { store, maxMs, runtime } = this.#options;
+    await beginEpoch(store, userId, runtime, maxMs + dayMs);
   }
 
   async #read(token: string, isUsed: boolean): Promise<CredentialState | null> {
@@ -114,7 +111,7 @@ export class Sessions {
     // Stores may read a record for some time after it has expired.
     if (now >= record.endsAt || now >= record.seenAt + idleMs) return null;
     const [epoch, account] = await Promise.all([
-      this.#epochOf(record.userId),
+      sessionEpoch(store, record.userId),
       findAccount(record.userId),
     ]);
     if (account === null || account.isDisabled || epoch !== record.epoch) return null;
@@ -152,21 +149,12 @@ export class Sessions {
     const share = `session ${record.userId}`;
     return { kind: "set", key, value: record, expireInMs, share } as const;
   }
-
-  async #epochOf(userId: string): Promise<string> {
-    const { value } = await this.#options.store.get(epochKey(userId));
-    return typeof value === "string" ? value : "";
-  }
 }
 
 const dayMs = 86_400_000;
 
 function keyOf(token: string): KeyValueKey {
   return ["session", hashOfToken(token)];
-}
-
-function epochKey(userId: string): KeyValueKey {
-  return ["session-epoch", hashOfToken(userId)];
 }
 
 function isRecord(value: unknown): value is SessionRecord {

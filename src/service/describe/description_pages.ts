@@ -31,24 +31,24 @@ export function createDescriptionPages(
   facts: ServiceFacts,
   { describes, openapi: { ui }, mcp }: DescriptionPagesOptions,
 ): readonly ServicePage[] {
-  const { resources, basePath } = facts;
+  const { resources, basePath, routeCount } = facts;
   const documents = [
     documentPage("/__service/schema", "The schema of the service", {
-      type: jsonType,
+      ...{ type: jsonType, routeCount },
       write: (prefix) => JSON.stringify(describeService(facts, prefix)),
     }),
     documentPage("/__service/openapi.json", "The OpenAPI document", {
-      type: jsonType,
+      ...{ type: jsonType, routeCount },
       write: (prefix) => JSON.stringify(openapiDocument(facts, prefix)),
     }),
     documentPage("/__service/openapi.yaml", "The OpenAPI document as YAML", {
-      type: yamlType,
+      ...{ type: yamlType, routeCount },
       write: (prefix) => openapiYaml(openapiDocument(facts, prefix)),
     }),
   ];
   const reference = ui ? createReferencePages() : [];
   const llms = documentPage("/llms.txt", "What a language model should know", {
-    type: "text/plain",
+    ...{ type: "text/plain", routeCount },
     write: (prefix) => llmsText(facts.info, prefix + basePath),
   });
   return [
@@ -65,11 +65,25 @@ const yamlType = "application/yaml";
 interface DocumentWriter {
   readonly type: string;
   write(prefix: string): string;
+  /** How many routes the app has by now. */
+  routeCount(): number;
 }
 
-/** A page that is the same for every caller: made once, and again where the app is mounted elsewhere. */
-function documentPage(path: string, summary: string, { type, write }: DocumentWriter): ServicePage {
-  let made: { readonly prefix: string; readonly text: string; readonly tag: string } | null = null;
+/** A document as it was made last: where the app was mounted, and how many routes it had. */
+interface MadeDocument {
+  readonly prefix: string;
+  readonly count: number;
+  readonly text: string;
+  readonly tag: string;
+}
+
+/** A page that is the same for every caller: made again where the app has other routes or a path. */
+function documentPage(
+  path: string,
+  summary: string,
+  { type, write, routeCount }: DocumentWriter,
+): ServicePage {
+  let made: MadeDocument | null = null;
   const answers = {
     200: { type, schema: { type: type === "text/plain" ? "string" : "object" } },
     304: null,
@@ -81,10 +95,11 @@ function documentPage(path: string, summary: string, { type, write }: DocumentWr
     at(requested, prefix) {
       if (requested !== path) return null;
       return ({ raw }) => {
-        if (made === null || made.prefix !== prefix) {
+        const count = routeCount();
+        if (made === null || made.prefix !== prefix || made.count !== count) {
           const text = write(prefix);
           const hash = createHash("sha256").update(text).digest("base64url");
-          made = { prefix, text, tag: `"${hash.slice(0, 22)}"` };
+          made = { prefix, count, text, tag: `"${hash.slice(0, 22)}"` };
         }
         return documentReply(raw, type, made.text, made.tag);
       };

@@ -1,0 +1,32 @@
+import type { KeyValue, KeyValueKey } from "../../kv/key_value.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { uuidV7 } from "../../runtime/uuid_v7.ts";
+import { hashOfToken } from "../opaque_token.ts";
+
+/** The epoch of a user, to which every session of the user is bound; the empty text at first. */
+export async function sessionEpoch(store: KeyValue, userId: string): Promise<string> {
+  const { value } = await store.get(epochKey(userId));
+  return typeof value === "string" ? value : "";
+}
+
+/**
+ * Begins another epoch of a user, which ends all sessions, those that begin at the same moment
+ * included. With `expireInMs` it is forgotten after that time, when no session from before may be
+ * left.
+ */
+export async function beginEpoch(
+  store: KeyValue,
+  userId: string,
+  { clock, random }: Pick<Runtime, "clock" | "random">,
+  expireInMs?: number,
+): Promise<void> {
+  const value = uuidV7(clock, random);
+  const record = { kind: "set", key: epochKey(userId), value } as const;
+  await store.commit({
+    mutations: [expireInMs === undefined ? record : { ...record, expireInMs }],
+  });
+}
+
+function epochKey(userId: string): KeyValueKey {
+  return ["session-epoch", hashOfToken(userId)];
+}

@@ -1,0 +1,25 @@
+import { isLoopback } from "../protocol/loopback.ts";
+
+/** Throws a plain Error for a place that {@link placeMistake} finds fault with. */
+export function requirePlace(kv: string): void {
+  const mistake = placeMistake(kv);
+  if (mistake !== null) throw new Error(`Cannot open the key-value store: kv ${mistake}`);
+}
+
+/** What is wrong with the path or the URL of a key-value store; null for nothing. */
+export function placeMistake(kv: string): string | null {
+  if (kv === "") return "is an empty text: give it a path";
+  const [, scheme = "https"] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(kv) ?? [];
+  if (/^https$/i.test(scheme)) return null;
+  if (!/^http$/i.test(scheme)) {
+    return `takes a path, ":memory:" or an https:// URL, not one of ${scheme}://`;
+  }
+  // The token and every record would cross the network in clear text.
+  return isLoopback(hostOf(kv)) ? null : "takes http:// on this machine alone: use https://";
+}
+
+/** The host of a URL; the empty text for an invalid one. */
+function hostOf(url: string): string {
+  const { hostname = "" } = URL.parse(url) ?? {};
+  return hostname.replace(/^\[(.*)\]$/, "$1");
+}
