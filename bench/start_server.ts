@@ -30,6 +30,15 @@ export async function startServer(side: string, existingPath?: string): Promise<
   };
 }
 
+/** Starts another server of this folder, which prints its port. */
+export async function startScript(
+  name: string,
+  args: readonly string[],
+): Promise<{ readonly port: number } & AsyncDisposable> {
+  const started = await start([new URL(name, import.meta.url).pathname, ...args], /^\d+/);
+  return { port: Number(started.printed), [Symbol.asyncDispose]: () => started.stop() };
+}
+
 /** Starts several workers of the command line over a database of their own. */
 export async function startWorkers(count: number, balancer: string): Promise<BenchServer> {
   const folder = await Deno.makeTempDir();

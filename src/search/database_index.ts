@@ -15,6 +15,8 @@ export interface DocumentTable {
   readonly shape: string;
   /** The statements that drop and make them, without documents. */
   readonly creation: readonly string[];
+  /** As {@link LocalIndex.needsSavepoint}. */
+  readonly needsSavepoint: boolean;
   /** Writes the changes of documents, each once. */
   write(changes: readonly IndexChange[], connection: Connection): Promise<void>;
   /** A SELECT of the documents that match, as {@link LocalIndex.matches} gives it. */

@@ -1,7 +1,8 @@
 import type { Connection } from "../db/driver.ts";
+import type { Row } from "../schema/table_info.ts";
 import type { Key } from "../plan/key.ts";
 import type { IndexBackend, IndexChange, WriteOptions } from "./search_adapter.ts";
-import { readSearchedRows, type SearchIndex } from "./search_index.ts";
+import { readSearchedRows, searchedRow, type SearchIndex } from "./search_index.ts";
 import type { SearchVersions } from "./search_versions.ts";
 
 /** An index with its engine's part, and the versions that its changes draw. */
@@ -40,8 +41,11 @@ export async function changesWithin(
   { index, versions }: IndexedTable,
   keys: readonly Key[],
   connection: Connection,
+  known: readonly Row[] | null,
 ): Promise<readonly IndexChange[]> {
   const version = versions.next();
-  const rows = await readSearchedRows(index, keys, connection);
+  const rows = known === null
+    ? await readSearchedRows(index, keys, connection)
+    : known.map((row) => searchedRow(row, index));
   return rows.map((row) => ({ ...row, version }));
 }

@@ -1,5 +1,6 @@
 import type { Connection } from "../db/driver.ts";
 import type { Key } from "../plan/key.ts";
+import type { Row } from "../schema/table_info.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 
 /**
@@ -13,9 +14,14 @@ export interface Indexer {
   /**
    * In the transaction of a write, once all rows are written and all hooks have run, right before
    * the commit. Gives what is to be called once the transaction has ended. Again for each try where the
-   * database makes a transaction be tried again.
+   * database makes a transaction be tried again. `rows` are those of the keys, where they are known
+   * to be as they will be committed; null where they must be read.
    */
-  beforeCommit(keys: readonly Key[], connection: Connection): MaybePromise<PendingIndexing>;
+  beforeCommit(
+    keys: readonly Key[],
+    connection: Connection,
+    rows: readonly Row[] | null,
+  ): MaybePromise<PendingIndexing>;
 }
 
 /** What an indexer still does for the rows of one transaction, once that has ended. */

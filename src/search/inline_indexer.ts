@@ -1,6 +1,7 @@
 import { inSavepoint } from "../db/database_handle.ts";
 import type { Connection } from "../db/driver.ts";
 import { formatKey, type Key } from "../plan/key.ts";
+import type { Row } from "../schema/table_info.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import { changesWithin, indexRows } from "./index_rows.ts";
 import type { Indexer, PendingIndexing } from "./indexer.ts";
@@ -23,7 +24,7 @@ export type ReportFailure = (error: unknown, keys: readonly Key[]) => Promise<vo
 
 /**
  * The indexer that writes to the index at once. An index in the database of the table is written in
- * the transaction of the rows, within a savepoint; any other one after the commit, before the write
+ * the transaction of the rows, where a failure ends no more than that; any other one after the commit, before the write
  * is answered. What fails is tried once more after the commit, then reported and dropped.
  */
 export class InlineIndexer implements Indexer {
@@ -37,23 +38,28 @@ export class InlineIndexer implements Indexer {
     this.joinsTransaction = open.backend.local !== null;
   }
 
-  beforeCommit(keys: readonly Key[], connection: Connection): MaybePromise<PendingIndexing> {
+  beforeCommit(
+    keys: readonly Key[],
+    connection: Connection,
+    rows: readonly Row[] | null,
+  ): MaybePromise<PendingIndexing> {
     const { backend: { local }, isPrepared } = this.#open;
     // An index that is not there yet reads all rows later, but may have read past these already.
     return local === null || !isPrepared
       ? this.#afterwards(keys, 2)
-      : this.#within(keys, local, connection);
+      : this.#within({ keys, rows }, local, connection);
   }
 
   async #within(
-    keys: readonly Key[],
+    { keys, rows }: WrittenRows,
     local: LocalIndex,
     connection: Connection,
   ): Promise<PendingIndexing> {
     try {
-      await inSavepoint(connection, "service_search", async () => {
-        await local.write(await changesWithin(this.#open, keys, connection), connection);
-      });
+      const write = async () =>
+        await local.write(await changesWithin(this.#open, keys, connection, rows), connection);
+      if (local.needsSavepoint) await inSavepoint(connection, "service_search", write);
+      else await write();
       return nothingLeft;
     } catch {
       // By contract the write does not fail with its index: what fails again is reported.
@@ -77,6 +83,12 @@ export class InlineIndexer implements Indexer {
       else await this.#report(error, keys);
     }
   }
+}
+
+interface WrittenRows {
+  readonly keys: readonly Key[];
+  /** Null where they must be read. */
+  readonly rows: readonly Row[] | null;
 }
 
 const nothingLeft: PendingIndexing = Object.freeze({ committed() {}, failed() {} });

@@ -31,11 +31,14 @@ export class OpenIndex implements IndexedTable {
   readonly #runtime: Runtime;
   readonly #isFilledAtStart: boolean;
   readonly #closing = new AbortController();
-  readonly #prepared = Promise.withResolvers<void>();
-  readonly #filled = Promise.withResolvers<void>();
+  /** Both are new after each failure, which ends the waiting for the ones before. */
+  #prepared = waiting();
+  #filled = waiting();
   #state: "new" | "prepared" | "filled" = "new";
   #work: Promise<void> = Promise.resolve();
   #cancelRetry = () => {};
+  /** Why it was not prepared or filled the last time. */
+  #failure: { readonly error: unknown } | null = null;
 
   constructor({ index, backend, isFilledAtStart, runtime }: OpenIndexOptions) {
     this.index = index;
@@ -43,8 +46,6 @@ export class OpenIndex implements IndexedTable {
     this.versions = new SearchVersions(runtime.clock);
     this.#runtime = runtime;
     this.#isFilledAtStart = isFilledAtStart;
-    // Without a waiting search nothing looks at them.
-    for (const { promise } of [this.#prepared, this.#filled]) promise.catch(() => {});
   }
 
   /** Whether the engine has what it stores the index in. */
@@ -62,14 +63,17 @@ export class OpenIndex implements IndexedTable {
     this.#work = this.#prepareAndFill(1);
   }
 
-  /** Resolves once it is prepared. */
-  prepared(): Promise<void> {
-    return this.#prepared.promise;
+  /** Resolves once it is prepared. Rejects where the engine does not answer: no write waits for it. */
+  async prepared(): Promise<void> {
+    if (this.isPrepared) return;
+    if (this.#failure !== null) throw this.#failure.error;
+    const late = () => new Error(`The search index ${this.index.name} is not there yet`);
+    await deadline(maxWaitMs, this.#runtime.clock, late).within(this.#prepared.promise);
   }
 
   /** Removes the documents of rows that are gone, and indexes every row again. */
   async refill(options: FillOptions): Promise<void> {
-    await this.#prepared.promise;
+    await this.prepared();
     await this.#work;
     await removeGone(this);
     await fillIndex(this, options);
@@ -98,8 +102,15 @@ export class OpenIndex implements IndexedTable {
   async #matches(query: SearchQuery, signal: AbortSignal): Promise<Fragment> {
     const { index: { table, driver }, backend } = this;
     if (!this.isFilled) {
+      if (this.#failure !== null) {
+        throw searchUnavailable("the search index does not answer", this.#failure.error);
+      }
       const late = () => searchUnavailable("the rows are still being indexed");
-      await deadline(maxWaitMs, this.#runtime.clock, late).within(this.#filled.promise);
+      await deadline(maxWaitMs, this.#runtime.clock, late).within(this.#filled.promise)
+        .catch((error) => {
+          if (error instanceof Problem) throw error;
+          throw searchUnavailable("the search index does not answer", error);
+        });
     }
     if (backend.local !== null) return backend.local.matches(query);
     let keys;
@@ -118,6 +129,7 @@ export class OpenIndex implements IndexedTable {
     try {
       const { isFilled } = await this.backend.prepare();
       this.#state = "prepared";
+      this.#failure = null;
       this.#prepared.resolve();
       if (!isFilled && this.#isFilledAtStart) await fillIndex(this, { signal });
       if (signal.aborted) return;
@@ -125,6 +137,7 @@ export class OpenIndex implements IndexedTable {
       this.#filled.resolve();
     } catch (error) {
       if (signal.aborted) return;
+      this.#fail(error);
       const retryInMs = Math.min(maxRetryMs, firstRetryMs * 2 ** (attempt - 1));
       const { clock, observe } = this.#runtime;
       observe({ kind: "search_index_unfilled", index: this.index.name, error, retryInMs });
@@ -133,6 +146,21 @@ export class OpenIndex implements IndexedTable {
       });
     }
   }
+
+  #fail(error: unknown): void {
+    this.#failure = { error };
+    this.#prepared.reject(error);
+    this.#filled.reject(error);
+    if (!this.isPrepared) this.#prepared = waiting();
+    this.#filled = waiting();
+  }
+}
+
+function waiting(): PromiseWithResolvers<void> {
+  const resolvers = Promise.withResolvers<void>();
+  // Without a waiting request nothing looks at it.
+  resolvers.promise.catch(() => {});
+  return resolvers;
 }
 
 /** How long a search waits for an index that is being filled. */

@@ -81,6 +81,11 @@ export interface WriteOptions {
 
 /** The part of an index backend for an index that is in the database of its table. */
 export interface LocalIndex {
+  /**
+   * Whether a statement that fails ends the transaction, so that the changes need a savepoint; else
+   * it is rolled back alone, and what came before it is tried again or reported with it.
+   */
+  readonly needsSavepoint: boolean;
   /** Writes the changes in an open transaction of that database. */
   write(changes: readonly IndexChange[], connection: Connection): Promise<void>;
   /**

@@ -1,7 +1,8 @@
 import type { Connection, Driver } from "../db/driver.ts";
 import { fetchRows, type RowReader } from "../db/rows.ts";
 import { and, type Filter } from "../filter/filter.ts";
-import { chunksOf, type Key, keyId, keyOf, keysFilter } from "../plan/key.ts";
+import { rowMatches } from "../filter/match/row_matches.ts";
+import { chunksOf, type Key, keyFilter, keyId, keyOf, keysFilter } from "../plan/key.ts";
 import type { ReadPlan } from "../plan/plan.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 
@@ -28,6 +29,8 @@ export interface IndexDescription {
 /** A search index of one table: which rows it has, and which of their texts. */
 export interface SearchIndex extends IndexDescription {
   readonly reader: RowReader;
+  /** The key and the fields: one array, by which the reader keeps its decoders. */
+  readonly columns: readonly ColumnInfo[];
   /** The rows that it has: those that are not marked deleted, for any user. */
   readonly undeleted: Filter;
 }
@@ -47,19 +50,18 @@ export interface SearchedRow {
  * others from changing them until it ends.
  */
 export async function readSearchedRows(
-  { table, fields, reader, undeleted }: SearchIndex,
+  { table, fields, columns, reader, undeleted }: SearchIndex,
   keys: readonly Key[],
   connection: Connection,
   { lock = false }: { readonly lock?: boolean } = {},
 ): Promise<readonly SearchedRow[]> {
-  const columns = [...new Set([...table.primaryKey, ...fields.map(({ column }) => column)])];
   const found = new Map<string, Row>();
   for (const some of chunksOf(keys, keysPerRead)) {
     const plan: ReadPlan = {
       kind: "read",
       table,
       columns,
-      where: and(keysFilter(some, table), undeleted),
+      where: and(oneOf(some, table), undeleted),
       order: [],
       after: null,
       limit: null,
@@ -76,6 +78,20 @@ export async function readSearchedRows(
 }
 
 const keysPerRead = 200;
+
+/** Most writes are of one row, whose statement by its key is the same each time. */
+function oneOf(keys: readonly Key[], table: TableInfo): Filter {
+  const [only, another] = keys;
+  return only !== undefined && another === undefined
+    ? keyFilter(only, table)
+    : keysFilter(keys, table);
+}
+
+/** What an index has of a row that was read whole. */
+export function searchedRow(row: Row, { table, fields, undeleted }: SearchIndex): SearchedRow {
+  const texts = rowMatches(undeleted, row) ? textsOf(row, fields) : null;
+  return { key: keyOf(row, table), texts };
+}
 
 /** The texts of a row. */
 export function textsOf(row: Row, fields: readonly SearchField[]): SearchTexts {

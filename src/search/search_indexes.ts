@@ -58,7 +58,8 @@ export class SearchIndexes {
     if (adapter === null) throw new Error("Cannot open a search index without a search adapter");
     const backend = adapter.openIndex(index, this.#runtime);
     const twin = this.#open.find((other) =>
-      other.index.name === index.name &&
+      // Some engines take no upper case.
+      other.index.name.toLowerCase() === index.name.toLowerCase() &&
       (backend.local === null || other.index.driver === index.driver)
     );
     if (twin !== undefined) {

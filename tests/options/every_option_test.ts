@@ -39,6 +39,8 @@ import { group, type Option } from "../../src/options/option.ts";
 import { resourceOptions } from "../../src/resource/define/read_definition.ts";
 import { consoleObserver, consoleObserverOptions } from "../../src/runtime/console_observer.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { openSearch } from "../../src/search/opensearch/open_search.ts";
+import { openSearchOptions } from "../../src/search/opensearch/open_search_options.ts";
 import {
   postgresSearch,
   postgresSearchOptions,
@@ -262,6 +264,16 @@ const all: readonly Subject[] = [
     description: sqliteSearchOptions,
     base: { columns: ["title"] },
     start: (options) => Promise.try(() => sqliteSearch(Object(options))),
+  },
+  {
+    name: "Cannot search by OpenSearch",
+    description: openSearchOptions,
+    base: {
+      node: ["http://127.0.0.1:1"],
+      auth: { username: "a", password: "b" },
+      ssl: { ca: "-----BEGIN CERTIFICATE-----" },
+    },
+    start: (options) => Promise.try(() => openSearch(Object(options))),
   },
   {
     name: "Cannot search by Postgres",

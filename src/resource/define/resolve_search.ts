@@ -39,6 +39,7 @@ export function resolveSearch(
     fields,
     driver,
     reader,
+    columns: [...new Set([...table.primaryKey, ...fields.map(({ column }) => column)])],
     undeleted,
   };
   return indexes.open(index, options);

@@ -2,6 +2,7 @@ import { DatabaseError } from "../../db/database_error.ts";
 import type { Connection, QueryResult } from "../../db/driver.ts";
 import { transact, type TransactOptions } from "../../db/transact.ts";
 import type { Key } from "../../plan/key.ts";
+import type { Row } from "../../schema/table_info.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Indexer, PendingIndexing } from "../../search/indexer.ts";
 import type { Statement } from "../../sql/fragment.ts";
@@ -11,7 +12,7 @@ import type { OperationCall, WriteCall } from "../operation.ts";
 /** The connection of a write, which remembers the rows that search indexes must take. */
 export class WriteConnection implements Connection {
   readonly #connection: Connection;
-  #written: Map<Indexer, Key[]> | null = null;
+  #written: Map<Indexer, Written> | null = null;
 
   /** Writes by this connection, mostly that of a transaction. */
   constructor(connection: Connection) {
@@ -22,13 +23,23 @@ export class WriteConnection implements Connection {
     return this.#connection.query(statement);
   }
 
-  /** Remembers rows that were written, or deleted. */
-  noteWritten(keys: readonly Key[], resource: Resource): void {
-    for (const indexer of resource.indexers) {
+  /**
+   * Remembers rows that were written, or deleted; `rows` are these where nothing that runs in the
+   * transaction afterwards can change them.
+   */
+  noteWritten(
+    keys: readonly Key[],
+    { indexers, table }: Resource,
+    rows: readonly Row[] | null = null,
+  ): void {
+    // A trigger of an existing table may.
+    const known = table.own ? rows : null;
+    for (const indexer of indexers) {
       this.#written ??= new Map();
-      const known = this.#written.get(indexer);
-      if (known === undefined) this.#written.set(indexer, [...keys]);
-      else known.push(...keys);
+      const before = this.#written.get(indexer);
+      // Of rows that are written twice the last state counts.
+      if (before === undefined) this.#written.set(indexer, { keys: [...keys], rows: known });
+      else this.#written.set(indexer, { keys: [...before.keys, ...keys], rows: null });
     }
   }
 
@@ -36,11 +47,16 @@ export class WriteConnection implements Connection {
   async indexWritten(): Promise<readonly PendingIndexing[]> {
     if (this.#written === null) return nothingPending;
     const pending: PendingIndexing[] = [];
-    for (const [indexer, keys] of this.#written) {
-      pending.push(await indexer.beforeCommit(keys, this.#connection));
+    for (const [indexer, { keys, rows }] of this.#written) {
+      pending.push(await indexer.beforeCommit(keys, this.#connection, rows));
     }
     return pending;
   }
+}
+
+interface Written {
+  readonly keys: readonly Key[];
+  readonly rows: readonly Row[] | null;
 }
 
 const nothingPending: readonly PendingIndexing[] = Object.freeze([]);

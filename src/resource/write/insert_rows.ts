@@ -30,7 +30,8 @@ export async function insertRows(
   }
   const keys = inserted.map((row) => keyOf(row, table));
   await requireWithinScope(write, keys, connection, bodyPaths);
-  connection.noteWritten(keys, write.resource);
+  const areFinal = hooks.onAfterCreate === undefined;
+  connection.noteWritten(keys, write.resource, areFinal ? inserted : null);
   if (hooks.onAfterCreate === undefined) return inserted;
   for (const [index, row] of inserted.entries()) {
     await withinAsync(bodyPaths[index] ?? wholeBody, () => afterCreate(row, write, connection));

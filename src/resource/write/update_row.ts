@@ -56,7 +56,8 @@ export async function updateSameVersion(
   );
   if (row === null) throw await targetNotWritten(target, current, write, connection);
   await requireWithinScope(write, [target.key], connection);
-  connection.noteWritten([target.key], resource);
+  const isFinal = resource.hooks.onAfterUpdate === undefined;
+  connection.noteWritten([target.key], resource, isFinal ? [row] : null);
   await afterUpdate(row, write, connection);
   return row;
 }

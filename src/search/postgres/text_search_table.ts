@@ -24,6 +24,7 @@ import { compileTextQuery } from "./text_query.ts";
  * index. The text itself is not stored: what is answered is read from the rows.
  */
 export class TextSearchTable implements DocumentTable {
+  readonly needsSavepoint = true;
   readonly #index: IndexDescription;
   readonly #name: string;
   readonly #language: Fragment;

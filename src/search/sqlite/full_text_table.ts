@@ -22,6 +22,8 @@ import { matchKey, matchRank } from "../../sql/match_names.ts";
  * rows.
  */
 export class FullTextTable implements DocumentTable {
+  /** With one FTS5 would write what it holds in memory at each of them, which doubles the time. */
+  readonly needsSavepoint = false;
   readonly #index: IndexDescription;
   readonly #name: string;
   readonly #fields: readonly string[];

@@ -158,7 +158,7 @@ export async function openOutboxWorld(): Promise<OutboxWorld> {
                 alive((async () => {
                   await writeRow(id, title, connection);
                   step = "intent";
-                  pending.push(await indexer.beforeCommit([[id]], connection));
+                  pending.push(await indexer.beforeCommit([[id]], connection, null));
                   step = null;
                   await moment("commit", "before");
                 })())
@@ -224,6 +224,7 @@ function searchIndexOf(
       query: (statement) => around(async () => await driver.query(statement)),
     },
     reader: createRowReader(driver.dialect, () => {}),
+    columns: [...info.primaryKey, title],
     undeleted: allRows,
   };
 }

@@ -1,0 +1,35 @@
+import type { SearchAdapter } from "../search_adapter.ts";
+import { createOpenSearchClient } from "./open_search_client.ts";
+import { OpenSearchIndex } from "./open_search_index.ts";
+import { type OpenSearchOptions, openSearchOptions } from "./open_search_options.ts";
+
+export type { OpenSearchAuth, OpenSearchOptions, OpenSearchTls } from "./open_search_options.ts";
+
+/**
+ * A search adapter over a server of OpenSearch, for several processes and for much text. Its library
+ * is loaded with the first request. Rows are indexed after their commit, so that a failure of the
+ * server costs only their index entries.
+ *
+ * @example
+ * ```ts ignore
+ * const search = openSearch({ node: "https://search.example.com:9200", auth: { username, password } });
+ * const app = await createApp({ db, resources, search });
+ * ```
+ */
+export function openSearch(options: OpenSearchOptions): SearchAdapter {
+  const read = openSearchOptions.read(options, {
+    subject: "Cannot search by OpenSearch",
+    path: "",
+  });
+  const { node, auth, ssl, indexPrefix, timeoutMs } = read;
+  const client = createOpenSearchClient({ nodes: [node].flat(), auth, ssl, timeoutMs });
+  return {
+    kind: "opensearch",
+    columns: null,
+    openIndex: (index) => new OpenSearchIndex(index, indexPrefix, client),
+    async check() {
+      await client.request({ method: "GET", path: "/" });
+    },
+    close: () => client.close(),
+  };
+}

@@ -1,0 +1,84 @@
+import type { Client, ClientOptions as LibraryOptions } from "@opensearch-project/opensearch";
+
+/** Where the servers are, and how they are reached. */
+export interface ClientOptions {
+  readonly nodes: readonly string[];
+  readonly auth: { readonly username: string; readonly password: string } | undefined;
+  readonly ssl:
+    | { readonly ca: string | undefined; readonly rejectUnauthorized: boolean }
+    | undefined;
+  readonly timeoutMs: number;
+}
+
+/** One request to a server. */
+export interface OpenSearchRequest {
+  readonly method: "GET" | "PUT" | "POST" | "DELETE" | "HEAD";
+  /** Percent-encoded. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: Record<string, unknown>;
+  /** The lines of a bulk request, in place of a body. */
+  readonly lines?: readonly Record<string, unknown>[];
+  readonly signal?: AbortSignal;
+  /** In place of that of the client. */
+  readonly timeoutMs?: number;
+}
+
+/** What a server has answered; a 404 is no error. */
+export interface OpenSearchAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** The requests to the servers of one cluster. */
+export interface OpenSearchClient {
+  request(request: OpenSearchRequest): Promise<OpenSearchAnswer>;
+  close(): Promise<void>;
+}
+
+/** Makes the client of a cluster. The library is loaded with the first request. */
+export function createOpenSearchClient(options: ClientOptions): OpenSearchClient {
+  let loading: Promise<Client> | null = null;
+  const connected = () => loading ??= connect(options);
+  return {
+    async request({ method, path, query, body, lines, signal, timeoutMs }) {
+      const client = await connected();
+      signal?.throwIfAborted();
+      const call = client.transport.request({
+        ...{ method, path },
+        ...(query === undefined ? {} : { querystring: query }),
+        ...(body === undefined ? {} : { body }),
+        ...(lines === undefined ? {} : { bulkBody: [...lines] }),
+      }, { ignore: [404], ...(timeoutMs === undefined ? {} : { requestTimeout: timeoutMs }) });
+      const abort = () => call.abort();
+      signal?.addEventListener("abort", abort);
+      try {
+        const { statusCode, body } = await call;
+        return { status: statusCode ?? 0, body };
+      } finally {
+        signal?.removeEventListener("abort", abort);
+      }
+    },
+    async close() {
+      // One that could not be made has nothing to close.
+      const client = await loading?.catch(() => null);
+      await client?.close();
+    },
+  };
+}
+
+async function connect({ nodes, auth, ssl, timeoutMs }: ClientOptions): Promise<Client> {
+  const { Client } = await import("@opensearch-project/opensearch");
+  const tls: LibraryOptions["ssl"] = ssl === undefined ? undefined : {
+    rejectUnauthorized: ssl.rejectUnauthorized,
+    ...(ssl.ca === undefined ? {} : { ca: ssl.ca }),
+  };
+  return new Client({
+    nodes: [...nodes],
+    requestTimeout: timeoutMs,
+    // Another node, where there are several: the caller itself tries a write again.
+    maxRetries: nodes.length - 1,
+    ...(auth === undefined ? {} : { auth }),
+    ...(tls === undefined ? {} : { ssl: tls }),
+  });
+}
