@@ -27,7 +27,9 @@ export async function runMcpCommand({ database, write }: McpCommand): Promise<nu
     });
     const app = await createApp(config);
     try {
-      const headers = rights.token === null ? {} : { authorization: `Bearer ${rights.token}` };
+      const headers: HeadersInit = rights.token === null
+        ? {}
+        : { authorization: `Bearer ${rights.token}` };
       const connection = serveMcpOverStdio({
         options: { write, hosts: [] },
         schema: app.schema(),
