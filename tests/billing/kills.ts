@@ -46,7 +46,7 @@ async function killAt(name: string, moment: number): Promise<boolean> {
   assertEquals(audit?.faults, []);
   if (sequence === undefined) return isDone;
   const seen = (await Deno.readTextFile(`${path}/seen`)).split("\n");
-  // Nobody checks out for a renewal.
+  // A renewal has no checkout.
   const others = name.includes("renewal") ? [] : ["checkout.completed"];
   for (const type of ["payment.succeeded", ...others]) {
     assertEquals(seen.some((line) => line.endsWith(type)), true, `${type} after ${moment}`);
