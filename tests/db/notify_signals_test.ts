@@ -54,8 +54,10 @@ async function withWorld(url: string, work: (world: World) => Promise<void>): Pr
     next.resolve();
     next = Promise.withResolvers();
   });
-  // The first hint says that it listens now.
-  await inTime(next.promise);
+  // The first hint says that it listens now. It may have come before, and then a signal is one.
+  const first = next.promise;
+  await run(stranger, "SELECT pg_notify('service_changes', '')");
+  await inTime(first);
   try {
     await work({ db, log, stranger, advance, hint: () => inTime(next.promise) });
   } finally {
