@@ -4,26 +4,18 @@
  * of them, and fails for a 5xx, an undocumented status, and an answer that violates its schema.
  *
  * The database is a copy of `CHINOOK_SQLITE`, else the demonstration; with `CHINOOK_POSTGRES` also
- * a Postgres of the tests' own. The program `schemathesis` (PyPI) must be on the `PATH`.
+ * a Postgres of the tests' own.
  */
 import { openDatabase } from "../../src/db/open_database.ts";
-import { startChild } from "../serve/child_process.ts";
 import { createScratchDatabase } from "../support/engines.ts";
 import { startPostgresCluster } from "../support/postgres_cluster.ts";
 import { runScript, scratchFolder } from "../support/scratch.ts";
+import { checkBySchemathesis, findSchemathesis } from "./schemathesis.ts";
 
 const [examples = "8", seed = "1"] = Deno.args;
-const cli = new URL("../../cli.ts", import.meta.url).pathname;
-
-/**
- * Not every text is a filter, a cursor or an `include`, and rows may conflict with others: refusals
- * of valid data are documented, and no fault.
- */
-const settings = `[checks]
-positive_data_acceptance.expected-statuses = [
-  "2xx", "304", "400", "401", "403", "404", "409", "412", "422",
-]
-`;
+const found = await findSchemathesis();
+if ("missing" in found) throw new Error(found.missing);
+const { program } = found;
 
 await using folder = await scratchFolder();
 const sqlite = Deno.env.get("CHINOOK_SQLITE");
@@ -47,25 +39,10 @@ if (script !== undefined) {
   }
 }
 
-async function check(name: string, args: readonly string[]): Promise<void> {
-  await using child = startChild([cli, ...args, "--port", "0"], {
-    cwd: folder.path,
-    maxLifeMs: 3_600_000,
-  });
-  const [, url = ""] = await child.printed(/(http:\/\/[^/]+)\/api/);
-  const [, token = ""] = await child.printed(/Bearer ([\w-]+)/);
-  const file = `${folder.path}/schemathesis.toml`;
-  await Deno.writeTextFile(file, settings);
-  console.log(`${name}: ${url}`);
-  const { success } = await new Deno.Command("schemathesis", {
-    args: [
-      ...["--config-file", file, "run", `${url}/__service/openapi.json`, "--url", url],
-      ...["-H", `Authorization: Bearer ${token}`, "--checks", "all", "--seed", seed],
-      ...["--max-examples", examples, "--phases", "examples,coverage,fuzzing,stateful"],
-      // Streams do not end, and a NUL is in no text of any database.
-      ...["--exclude-path-regex", "subscribe", "--generation-allow-x00", "false", "--no-color"],
-    ],
-    cwd: folder.path,
-  }).spawn().status;
+async function check(name: string, service: readonly string[]): Promise<void> {
+  console.log(name);
+  const run = { program, folder: folder.path, service, examples, seed };
+  const { success, printed } = await checkBySchemathesis(run);
+  console.log(printed);
   if (!success) Deno.exit(1);
 }
