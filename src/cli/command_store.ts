@@ -1,10 +1,32 @@
 import type { ServiceConfig } from "../config.ts";
 import { platformOpenKv } from "../kv/deno_kv.ts";
 import { requirePlace } from "../kv/key_value_place.ts";
-import type { KeyValueOption } from "../kv/open_key_value_store.ts";
+import {
+  type AppStore,
+  type KeyValueOption,
+  openKeyValueStore,
+} from "../kv/open_key_value_store.ts";
+import { storeProblem } from "../kv/store_error.ts";
+import { Problem } from "../problem/problem.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import { defaultStore } from "./account_arguments.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 import { pathExists } from "./path_exists.ts";
+import { reportFailure } from "./report_failure.ts";
+
+/** Which `--kv` and `--config` a command was given. */
+export interface StoreArguments {
+  readonly kv: string | null;
+  readonly config: string | null;
+}
+
+/** What a command does with its store. */
+export interface StoreUse {
+  /** For messages: `use these credits`. */
+  readonly action: string;
+  /** Whether it may begin a store that is not there. */
+  readonly creates: boolean;
+}
 
 /** What a command of accounts, API keys, credits or the search outbox works with. */
 export interface CommandStore {
@@ -20,8 +42,8 @@ export interface CommandStore {
  * command `creates` its store: opening creates it, empty, whatever its name was meant to be.
  */
 export async function findCommandStore(
-  { kv, config: path }: { readonly kv: string | null; readonly config: string | null },
-  { action, creates }: { readonly action: string; readonly creates: boolean },
+  { kv, config: path }: StoreArguments,
+  { action, creates }: StoreUse,
 ): Promise<CommandStore> {
   if (kv !== null && path !== null) {
     throw new Error("Give --kv or --config, not both: a configuration names its own store");
@@ -37,6 +59,41 @@ export async function findCommandStore(
     throw new Error(`Cannot open ${option}: there is no such file${hint}`);
   }
   return { config, option };
+}
+
+/**
+ * Runs a command over its key-value store alone and gives its exit code: 2 where there is no store
+ * that it can use, 1 where the work fails.
+ */
+export async function runOverStore(
+  given: StoreArguments,
+  use: StoreUse,
+  { runtime, work }: {
+    readonly runtime: Runtime;
+    readonly work: (store: AppStore) => Promise<number>;
+  },
+): Promise<number> {
+  let option: KeyValueOption;
+  try {
+    const found = await findCommandStore(given, use);
+    if (found.option === undefined) throw inMemory(use.action);
+    option = found.option;
+  } catch (error) {
+    return reportFailure(error, 2);
+  }
+  try {
+    const store = await openKeyValueStore(option, runtime);
+    try {
+      return await work(store);
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    const problem = storeProblem(error);
+    if (!(problem instanceof Problem)) return reportFailure(error, 1);
+    console.error(problem.message);
+    return 1;
+  }
 }
 
 /** The refusal of a command whose store is out of its reach. */

@@ -1,5 +1,4 @@
-import { parseArgs } from "node:util";
-import { nearestName } from "../problem/nearest_name.ts";
+import { readCommandWords, textOf } from "./command_options.ts";
 
 /** The arguments of a command for the credits ledger. */
 export interface CreditsCommand {
@@ -55,13 +54,8 @@ export function parseCreditsArguments(
 ): CreditsCommand | { readonly kind: "misused"; readonly message: string } | {
   readonly kind: "help";
 } {
-  const { values, positionals, tokens } = parseArgs({
-    args,
-    options,
-    allowPositionals: true,
-    strict: false,
-    tokens: true,
-  });
+  const words = readCommandWords(args, options);
+  const { values, positionals } = words;
   if (values.help === true) return { kind: "help" };
   const [verb = "", ...rest] = positionals;
   const own = Object.hasOwn(allowedOptions, verb) ? allowedOptions[verb] : undefined;
@@ -69,10 +63,8 @@ export function parseCreditsArguments(
     const found = verb === "" ? "" : `, not "${verb}"`;
     return misused(`credits takes ${Object.keys(allowedOptions).join(", ")}${found}`);
   }
-  for (const token of tokens) {
-    const fault = token.kind === "option" ? faultOf(token, own, verb) : null;
-    if (fault !== null) return misused(fault);
-  }
+  const fault = words.fault(`credits ${verb}`, [...own, "kv", "config", "json", "help"]);
+  if (fault !== null) return misused(fault);
   const action = actionOf(verb, rest, values);
   if (typeof action === "string") return misused(`credits ${verb} ${action}`);
   const { kv, config } = values;
@@ -109,30 +101,7 @@ const allowedOptions: Readonly<Record<string, readonly string[]>> = {
   audit: [],
 };
 
-interface Token {
-  readonly name: string;
-  readonly rawName: string;
-  readonly value?: string | undefined;
-}
-
-function faultOf(
-  { name, rawName, value }: Token,
-  allowed: readonly string[],
-  verb: string,
-): string | null {
-  const known = [...allowed, "kv", "config", "json", "help"];
-  if (!known.includes(name)) {
-    const near = nearestName(name, known);
-    const hint = near === null ? "" : `: did you mean --${near}?`;
-    return `credits ${verb} has no option ${rawName}${hint}`;
-  }
-  // Known ones are among the options.
-  const { type } = options[name as keyof typeof options];
-  if (type === "boolean") return value === undefined ? null : `${rawName} takes no value`;
-  return value === undefined || value === "" ? `The option ${rawName} needs a value` : null;
-}
-
-type Values = Readonly<Record<string, string | boolean | undefined>>;
+type Values = Readonly<Record<string, unknown>>;
 
 /** The action, or what is wrong. */
 function actionOf(
@@ -177,10 +146,6 @@ function wholeOf(
   return Number.isSafeInteger(whole) && whole >= 1
     ? use(whole)
     : `takes ${name} as a whole number from 1 to 2^53 - 1, not "${given}"`;
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === "string" ? value : null;
 }
 
 function misused(message: string): { readonly kind: "misused"; readonly message: string } {

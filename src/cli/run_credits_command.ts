@@ -2,47 +2,21 @@ import type { AccountAudit } from "../billing/ledger/audit_account.ts";
 import type { LedgerEntry } from "../billing/ledger/ledger_entry.ts";
 import { KvLedger } from "../billing/ledger/kv_ledger.ts";
 import type { LedgerResult } from "../billing/ledger/ledger_operations.ts";
-import { type KeyValueOption, openKeyValueStore } from "../kv/open_key_value_store.ts";
-import { storeProblem } from "../kv/store_error.ts";
-import { Problem } from "../problem/problem.ts";
 import { consoleObserver } from "../runtime/console_observer.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
-import { findCommandStore, inMemory } from "./command_store.ts";
+import { runOverStore } from "./command_store.ts";
 import type { CreditsAction, CreditsCommand } from "./credits_arguments.ts";
-import { reportFailure } from "./report_failure.ts";
 
 /** Runs a command for the credits ledger; returns the exit code. */
 export async function runCreditsCommand(command: CreditsCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
-  let option: KeyValueOption;
-  try {
-    option = await storeOf(command);
-  } catch (error) {
-    return reportFailure(error, 2);
-  }
-  try {
-    const store = await openKeyValueStore(option, runtime);
-    try {
-      const ledger = new KvLedger(store.need("credits"), runtime);
-      return await run(command.action, ledger, command.json);
-    } finally {
-      await store.close();
-    }
-  } catch (error) {
-    const problem = storeProblem(error);
-    if (!(problem instanceof Problem)) return reportFailure(error, 1);
-    console.error(problem.message);
-    return 1;
-  }
-}
-
-async function storeOf(command: CreditsCommand): Promise<KeyValueOption> {
-  const action = "use these credits";
+  const { action, json } = command;
   // In a new store every balance is 0: only a grant may begin one.
-  const creates = command.action.verb === "grant";
-  const { option } = await findCommandStore(command, { action, creates });
-  if (option === undefined) throw inMemory(action);
-  return option;
+  const use = { action: "use these credits", creates: action.verb === "grant" };
+  return await runOverStore(command, use, {
+    runtime,
+    work: (store) => run(action, new KvLedger(store.need("credits"), runtime), json),
+  });
 }
 
 async function run(action: CreditsAction, ledger: KvLedger, json: boolean): Promise<number> {

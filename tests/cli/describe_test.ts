@@ -28,7 +28,7 @@ Deno.test("the arguments of types name a configuration or a URL", () => {
       ["types a.ts --token x", /--token with a URL only/],
       ["types --chekc x", /did you mean --check/],
       ["types --yaml", /no option --yaml/],
-      ["types --check", /needs a value for --check/],
+      ["types --check", /The option --check needs a value/],
       ["types http://", /is no URL/],
     ] as const
   ) {

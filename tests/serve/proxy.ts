@@ -8,7 +8,7 @@ import { sleep } from "../../src/runtime/event_loop.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
-import { freePort } from "../support/postgres_programs.ts";
+import { freePort } from "../support/ports.ts";
 import type { ProxyName } from "../support/proxies.ts";
 import { scratchFolder } from "../support/scratch.ts";
 

@@ -1,4 +1,5 @@
 import { scratchFolder } from "./scratch.ts";
+import { freePort, untilListening } from "./ports.ts";
 
 /** A KV Connect server of its own, on the loopback. */
 export interface Denokv extends AsyncDisposable {
@@ -18,7 +19,7 @@ export async function startDenokv(): Promise<Denokv> {
   const folder = await scratchFolder();
   const port = freePort();
   let server = spawn(folder.path, port);
-  await untilOpen(port);
+  await untilListening(port);
   // Deno's client reads it when it opens a store.
   Deno.env.set("DENO_KV_ACCESS_TOKEN", accessToken);
 
@@ -31,7 +32,7 @@ export async function startDenokv(): Promise<Denokv> {
     kill,
     async start() {
       server = spawn(folder.path, port);
-      await untilOpen(port);
+      await untilListening(port);
     },
     async untilAnswered(isSo) {
       while (!await isSo()) await new Promise((resolve) => setTimeout(resolve, 100));
@@ -76,23 +77,4 @@ function spawn(folder: string, port: number): Deno.ChildProcess {
     stdout: "null",
     stderr: "null",
   }).spawn();
-}
-
-function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  return port;
-}
-
-async function untilOpen(port: number): Promise<void> {
-  for (;;) {
-    try {
-      (await Deno.connect({ hostname: "127.0.0.1", port })).close();
-      return;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
 }

@@ -1,6 +1,7 @@
 /** A Postgres server that a test stops, crashes, copies and promotes. */
 import { runOrThrow } from "./debian_packages.ts";
-import { findBinaries, freePort, serverOwner } from "./postgres_programs.ts";
+import { findBinaries, serverOwner } from "./postgres_programs.ts";
+import { freePort } from "./ports.ts";
 
 /** One server over one folder, on a port that it keeps. */
 export interface MortalPostgres extends AsyncDisposable {

@@ -1,6 +1,7 @@
 /** A Postgres server of the tests' own: one cluster in a temporary folder, gone when they end. */
 import { runOrThrow } from "./debian_packages.ts";
-import { findBinaries, freePort, installPostgres, serverOwner } from "./postgres_programs.ts";
+import { findBinaries, installPostgres, serverOwner } from "./postgres_programs.ts";
+import { freePort } from "./ports.ts";
 
 /** A running server, reached by its administrator's URL; or the reason why there is none. */
 export type PostgresCluster =

@@ -40,8 +40,3 @@ export async function serverOwner(): Promise<{ uid: number; gid: number } | null
   const [, , uid, gid] = line.split(":");
   return { uid: Number(uid), gid: Number(gid) };
 }
-
-export function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}

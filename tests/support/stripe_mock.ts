@@ -1,4 +1,5 @@
 import { scratchFolder } from "./scratch.ts";
+import { freePort } from "./ports.ts";
 
 /** Stripe's own server for tests, on the loopback. */
 export interface StripeMock extends AsyncDisposable {
@@ -71,11 +72,4 @@ function binary(): string | null {
     if (error instanceof Deno.errors.NotFound) return null;
     throw error;
   }
-}
-
-function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  return port;
 }

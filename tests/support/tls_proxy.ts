@@ -1,5 +1,6 @@
 import { findProgram, runOrThrow } from "./debian_packages.ts";
 import { proxyForTests } from "./proxies.ts";
+import { freePort, untilListening } from "./ports.ts";
 
 /** An nginx before an HTTP server, with TLS and a password. */
 export interface TlsProxy extends AsyncDisposable {
@@ -33,7 +34,7 @@ export async function startTlsProxy(upstream: string, folder: string): Promise<T
     stdout: "null",
     stderr: "null",
   }).spawn();
-  await listening(port);
+  await untilListening(port);
   return {
     url: `https://localhost:${port}`,
     ca: await Deno.readTextFile(`${folder}/ca.pem`),
@@ -90,23 +91,4 @@ http {
   }
 }
 `;
-}
-
-function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  return port;
-}
-
-async function listening(port: number): Promise<void> {
-  for (;;) {
-    try {
-      (await Deno.connect({ hostname: "127.0.0.1", port })).close();
-      return;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
 }

@@ -1,5 +1,4 @@
-import { parseArgs } from "node:util";
-import { nearestName } from "../../problem/nearest_name.ts";
+import { readCommandWords, textOf } from "../command_options.ts";
 
 /** The arguments of a command that writes a description of a service. */
 export interface DescribeCommand {
@@ -38,18 +37,11 @@ export function parseDescribeArguments(
 ): DescribeCommand | { readonly kind: "misused"; readonly message: string } | {
   readonly kind: "help";
 } {
-  const { values, positionals, tokens } = parseArgs({
-    args,
-    options,
-    allowPositionals: true,
-    strict: false,
-    tokens: true,
-  });
+  const words = readCommandWords(args, options);
+  const { values, positionals } = words;
   if (values.help === true) return { kind: "help" };
-  for (const token of tokens) {
-    const fault = token.kind === "option" ? faultOf(token) : null;
-    if (fault !== null) return misused(`${form} ${fault}`);
-  }
+  const fault = words.fault(form ?? "");
+  if (fault !== null) return misused(fault);
   const [source, extra] = positionals;
   const config = textOf(values.config);
   if (extra !== undefined) return misused(`${form} takes one file or URL: "${extra}" is too much`);
@@ -85,27 +77,6 @@ const options = {
   yaml: { type: "boolean" },
   help: { type: "boolean", short: "h" },
 } as const;
-
-interface Token {
-  readonly name: string;
-  readonly rawName: string;
-  readonly value?: string | undefined;
-}
-
-function faultOf({ name, rawName, value }: Token): string | null {
-  if (!Object.hasOwn(options, name)) {
-    const near = nearestName(name, Object.keys(options));
-    return `has no option ${rawName}${near === null ? "" : `: did you mean --${near}?`}`;
-  }
-  // `hasOwn` above ensures that the name is one of the keys.
-  const { type } = options[name as keyof typeof options];
-  if (type === "boolean") return value === undefined ? null : `takes no value for ${rawName}`;
-  return value === undefined || value === "" ? `needs a value for ${rawName}` : null;
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === "string" ? value : null;
-}
 
 function misused(message: string): { readonly kind: "misused"; readonly message: string } {
   return { kind: "misused", message };

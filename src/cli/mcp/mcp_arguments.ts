@@ -1,5 +1,4 @@
-import { parseArgs } from "node:util";
-import { nearestName } from "../../problem/nearest_name.ts";
+import { readCommandWords } from "../command_options.ts";
 
 /** The arguments of the command that serves a database to one MCP client, over its standard streams. */
 export interface McpCommand {
@@ -19,23 +18,11 @@ export function parseMcpArguments(
 ): McpCommand | { readonly kind: "misused"; readonly message: string } | {
   readonly kind: "help";
 } {
-  const { values, positionals, tokens } = parseArgs({
-    args,
-    options,
-    allowPositionals: true,
-    strict: false,
-    tokens: true,
-  });
+  const words = readCommandWords(args, options);
+  const { values, positionals } = words;
   if (values.help === true) return { kind: "help" };
-  for (const token of tokens) {
-    if (token.kind !== "option") continue;
-    const { name, rawName, value } = token;
-    if (!Object.hasOwn(options, name)) {
-      const near = nearestName(name, Object.keys(options));
-      return misused(`has no option ${rawName}${near === null ? "" : `: did you mean --${near}?`}`);
-    }
-    if (value !== undefined) return misused(`takes no value for ${rawName}`);
-  }
+  const fault = words.fault("mcp");
+  if (fault !== null) return { kind: "misused", message: fault };
   const [database, extra] = positionals;
   if (database === undefined) return misused("needs a database: a SQLite file or a URL");
   if (extra !== undefined) return misused(`takes one database: "${extra}" is one too many`);

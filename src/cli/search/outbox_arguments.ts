@@ -1,5 +1,4 @@
-import { parseArgs } from "node:util";
-import { nearestName } from "../../problem/nearest_name.ts";
+import { readCommandWords, textOf } from "../command_options.ts";
 
 /** The arguments of a command for the search outbox. */
 export interface OutboxCommand {
@@ -35,18 +34,11 @@ export function parseOutboxArguments(
 ): OutboxCommand | { readonly kind: "misused"; readonly message: string } | {
   readonly kind: "help";
 } {
-  const { values, positionals, tokens } = parseArgs({
-    args,
-    options,
-    allowPositionals: true,
-    strict: false,
-    tokens: true,
-  });
+  const words = readCommandWords(args, options);
+  const { values, positionals } = words;
   if (values.help === true) return { kind: "help" };
-  for (const token of tokens) {
-    const fault = token.kind === "option" ? faultOf(token) : null;
-    if (fault !== null) return { kind: "misused", message: fault };
-  }
+  const fault = words.fault("search outbox");
+  if (fault !== null) return { kind: "misused", message: fault };
   const [given = "stats", extra] = positionals;
   const verb = verbs.find((name) => name === given);
   if (verb === undefined || extra !== undefined) {
@@ -67,25 +59,3 @@ const options = {
   json: { type: "boolean" },
   help: { type: "boolean", short: "h" },
 } as const;
-
-function faultOf(
-  { name, rawName, value }: {
-    readonly name: string;
-    readonly rawName: string;
-    readonly value?: string | undefined;
-  },
-): string | null {
-  if (!Object.hasOwn(options, name)) {
-    const near = nearestName(name, Object.keys(options));
-    const hint = near === null ? "" : `: did you mean --${near}?`;
-    return `search outbox has no option ${rawName}${hint}`;
-  }
-  if (name !== "kv" && name !== "config") {
-    return value === undefined ? null : `${rawName} takes no value`;
-  }
-  return value === undefined || value === "" ? `The option ${rawName} needs a value` : null;
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === "string" ? value : null;
-}

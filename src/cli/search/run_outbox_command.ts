@@ -1,27 +1,17 @@
-import { type KeyValueOption, openKeyValueStore } from "../../kv/open_key_value_store.ts";
-import { storeProblem } from "../../kv/store_error.ts";
-import { Problem } from "../../problem/problem.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { KvSearchOutbox, type OutboxStats } from "../../search/outbox/search_outbox.ts";
 import { OutboxStore } from "../../search/outbox/outbox_store.ts";
 import { searchOutboxOptions } from "../../search/outbox/search_outbox_options.ts";
-import { findCommandStore, inMemory } from "../command_store.ts";
-import { reportFailure } from "../report_failure.ts";
+import { runOverStore } from "../command_store.ts";
 import type { OutboxCommand } from "./outbox_arguments.ts";
 
 /** Runs a command for the search outbox; returns the exit code. */
 export async function runOutboxCommand(command: OutboxCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
-  let option: KeyValueOption;
-  try {
-    option = await storeOf(command);
-  } catch (error) {
-    return reportFailure(error, 2);
-  }
-  try {
-    const store = await openKeyValueStore(option, runtime);
-    try {
+  return await runOverStore(command, { action: "read this outbox", creates: false }, {
+    runtime,
+    async work(store) {
       // It counts and revives: the service itself drains, which has the rows and the engine.
       const outbox = new KvSearchOutbox({
         records: new OutboxStore(store.need("search outbox"), runtime),
@@ -30,23 +20,9 @@ export async function runOutboxCommand(command: OutboxCommand): Promise<number> 
         runtime,
       });
       await run(command, outbox);
-    } finally {
-      await store.close();
-    }
-    return 0;
-  } catch (error) {
-    const problem = storeProblem(error);
-    if (!(problem instanceof Problem)) return reportFailure(error, 1);
-    console.error(problem.message);
-    return 1;
-  }
-}
-
-async function storeOf(command: OutboxCommand): Promise<KeyValueOption> {
-  const action = "read this outbox";
-  const { option } = await findCommandStore(command, { action, creates: false });
-  if (option === undefined) throw inMemory(action);
-  return option;
+      return 0;
+    },
+  });
 }
 
 async function run({ verb, json }: OutboxCommand, outbox: KvSearchOutbox): Promise<void> {

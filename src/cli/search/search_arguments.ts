@@ -1,5 +1,4 @@
-import { parseArgs } from "node:util";
-import { nearestName } from "../../problem/nearest_name.ts";
+import { readCommandWords, textOf } from "../command_options.ts";
 
 /** The arguments of the command that indexes all rows again. */
 export interface SearchCommand {
@@ -25,31 +24,17 @@ export function parseSearchArguments(
 ): SearchCommand | { readonly kind: "misused"; readonly message: string } | {
   readonly kind: "help";
 } {
-  const { values, positionals, tokens } = parseArgs({
-    args,
-    options,
-    allowPositionals: true,
-    strict: false,
-    tokens: true,
-  });
+  const words = readCommandWords(args, options);
+  const { values, positionals } = words;
   if (values.help === true) return { kind: "help" };
-  for (const token of tokens) {
-    if (token.kind !== "option") continue;
-    if (!Object.hasOwn(options, token.name)) {
-      const near = nearestName(token.name, Object.keys(options));
-      const hint = near === null ? "" : `: did you mean --${near}?`;
-      return misused(`search has no option ${token.rawName}${hint}`);
-    }
-    if (token.name === "config" && !token.value) {
-      return misused("search needs a value for --config");
-    }
-  }
+  const fault = words.fault("search");
+  if (fault !== null) return misused(fault);
   const [action, database = null, extra] = positionals;
   if (action !== "reindex") return misused("search takes one action: reindex");
   if (extra !== undefined) {
     return misused(`search reindex takes one database: "${extra}" is too much`);
   }
-  const config = typeof values.config === "string" ? values.config : null;
+  const config = textOf(values.config);
   if (database !== null && config !== null) {
     return misused("search reindex takes a database or --config, not both");
   }

@@ -1,0 +1,66 @@
+import { parseArgs } from "node:util";
+import { nearestName } from "../problem/nearest_name.ts";
+
+/** The options that a command takes, by their long names. */
+export type CommandOptions = Readonly<
+  Record<string, { readonly type: "string" | "boolean"; readonly short?: string }>
+>;
+
+/** The arguments of a command, split into options and the others. */
+export interface CommandWords {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly positionals: readonly string[];
+  /**
+   * What is wrong with the options of `command`, or null. It takes those that `names` lists, all
+   * unless given.
+   */
+  fault(command: string, names?: readonly string[]): string | null;
+}
+
+/** Splits the arguments of a command; never throws. */
+export function readCommandWords(args: readonly string[], options: CommandOptions): CommandWords {
+  const { values, positionals, tokens } = parseArgs({
+    args: [...args],
+    options,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  return {
+    values,
+    positionals,
+    fault(command, names = Object.keys(options)) {
+      for (const token of tokens) {
+        if (token.kind !== "option") continue;
+        const fault = names.includes(token.name)
+          ? valueFault(token, options)
+          : `${command} has no option ${token.rawName}${hintFor(token.name, names)}`;
+        if (fault !== null) return fault;
+      }
+      return null;
+    },
+  };
+}
+
+/** The value of an option as text, or null. */
+export function textOf(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+interface OptionToken {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value?: string | undefined;
+}
+
+function valueFault({ name, rawName, value }: OptionToken, options: CommandOptions): string | null {
+  if (options[name]?.type === "boolean") {
+    return value === undefined ? null : `${rawName} takes no value`;
+  }
+  return value === undefined || value === "" ? `The option ${rawName} needs a value` : null;
+}
+
+function hintFor(name: string, names: readonly string[]): string {
+  const near = nearestName(name, names);
+  return near === null ? "" : `: did you mean --${near}?`;
+}
