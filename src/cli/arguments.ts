@@ -11,7 +11,7 @@ import {
   creditsHelp,
   isCreditsCommand,
   parseCreditsArguments,
-} from "./credits_arguments.ts";
+} from "./credits/credits_arguments.ts";
 import {
   type DescribeCommand,
   describeHelp,

@@ -41,7 +41,7 @@ export async function runCommandLine(args: readonly string[], program: Program):
     case "credits": {
       const exitCode = await restartWithKv(program.url, args);
       if (exitCode !== null) return exitCode;
-      const { runCreditsCommand } = await import("./run_credits_command.ts");
+      const { runCreditsCommand } = await import("./credits/run_credits_command.ts");
       return await runCreditsCommand(command);
     }
     case "mcp": {

@@ -39,9 +39,6 @@ const namesElsewhere: ReadonlyMap<string, string> = new Map([
   ["offset", "cursor"],
 ]);
 
-/** What only a search takes: a list continues by its cursor. */
-export const searchParameters: ReadonlySet<string> = new Set(["offset"]);
-
 const noParameters: ReadonlySet<string> = new Set();
 
 const none: Query = new Map();

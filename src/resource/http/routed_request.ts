@@ -10,7 +10,7 @@ import type { OperationName, RecordReply, ResourceRequest } from "../operation.t
 import type { FairTurns, WaitingRequest } from "./fair_turns.ts";
 import type { LargeBodies } from "./large_bodies.ts";
 import type { AnswerDelivery } from "./sending_answers.ts";
-import { parseQuery, searchParameters } from "./query_parameters.ts";
+import { parseQuery } from "./query_parameters.ts";
 import { type BodyLimits, type BodyReceiver, parseBody, readBody } from "./request_body.ts";
 import type { RequestTarget } from "./request_target.ts";
 import { idSegment } from "./route_table.ts";
@@ -201,7 +201,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
       query: parseQuery(
         target.query,
         this.#route.resource.strictQuery,
-        this.#route.endpoint.name === "search" ? searchParameters : undefined,
+        this.#route.endpoint.ownParameters,
       ),
       body,
       header: (name) => request.headers.get(name),

@@ -36,6 +36,8 @@ import { batchUpsert } from "../operations/batch_upsert.ts";
 export interface Endpoint {
   readonly name: OperationName;
   readonly takesBody: boolean;
+  /** The query parameters that no other endpoint takes; undefined for none. */
+  readonly ownParameters: ReadonlySet<string> | undefined;
   /** The accesses that it needs, all of them; empty for procedures, which decide by themselves. */
   readonly accesses: readonly Access[];
   /** What the guard requires of requests; undefined where nothing is. */
@@ -112,6 +114,7 @@ function procedureEndpoint(name: string, procedure: Procedure): Endpoint {
   return {
     name: "procedure",
     takesBody: true,
+    ownParameters: undefined,
     accesses: [],
     capabilities: [],
     protection: ({ procedureProtections }) => procedureProtections.get(name),
@@ -147,6 +150,7 @@ function endpointOf<Intent, Plan, Outcome>(
   return {
     name: operation.name,
     takesBody: operation.takesBody,
+    ownParameters: operation.ownParameters,
     accesses: [operation.access, operation.alsoAccess ?? []].flat(),
     capabilities,
     protection: ({ protections }) => protections.get(operation.access),

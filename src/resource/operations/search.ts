@@ -45,6 +45,8 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
   name: "search",
   access: "read",
   takesBody: false,
+  // A list continues by its cursor.
+  ownParameters: new Set(["offset"]),
 
   parse({ query }, resource) {
     const limit = parseLimit(query.get("limit") ?? null, limits);

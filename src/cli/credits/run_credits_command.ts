@@ -1,10 +1,10 @@
-import type { AccountAudit } from "../billing/ledger/audit_account.ts";
-import type { LedgerEntry } from "../billing/ledger/ledger_entry.ts";
-import { KvLedger } from "../billing/ledger/kv_ledger.ts";
-import type { LedgerResult } from "../billing/ledger/ledger_operations.ts";
-import { consoleObserver } from "../runtime/console_observer.ts";
-import { systemRuntime } from "../runtime/system_runtime.ts";
-import { runOverStore } from "./command_store.ts";
+import type { AccountAudit } from "../../billing/ledger/audit_account.ts";
+import type { LedgerEntry } from "../../billing/ledger/ledger_entry.ts";
+import { KvLedger } from "../../billing/ledger/kv_ledger.ts";
+import type { LedgerResult } from "../../billing/ledger/ledger_operations.ts";
+import { consoleObserver } from "../../runtime/console_observer.ts";
+import { systemRuntime } from "../../runtime/system_runtime.ts";
+import { runOverStore } from "../command_store.ts";
 import type { CreditsAction, CreditsCommand } from "./credits_arguments.ts";
 
 /** Runs a command for the credits ledger; returns the exit code. */

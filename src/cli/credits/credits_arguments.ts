@@ -1,4 +1,4 @@
-import { readCommandWords, textOf } from "./command_options.ts";
+import { readCommandWords, textOf } from "../command_options.ts";
 
 /** The arguments of a command for the credits ledger. */
 export interface CreditsCommand {
