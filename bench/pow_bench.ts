@@ -5,10 +5,10 @@
  * so that the ratios hold on a machine that is busy with other things.
  */
 import { createChallenge, solveChallenge, verifySolution } from "altcha-lib/v1";
-import { nonceRange } from "../src/client/nonce_range.ts";
-import { createPlainScan } from "../src/client/plain_scan.ts";
-import { compileSearch, createSimdScan } from "../src/client/simd_scan.ts";
-import { solve } from "../src/client/solve.ts";
+import { nonceRange } from "../src/client/pow/nonce_range.ts";
+import { createPlainScan } from "../src/client/pow/plain_scan.ts";
+import { compileSearch, createSimdScan } from "../src/client/pow/simd_scan.ts";
+import { solve } from "../src/client/pow/solve.ts";
 import { createProofOfWork } from "../src/guard/pow/proof_of_work.ts";
 import { powHeaders } from "../src/protocol/pow_protocol.ts";
 import { compress, createSha256 } from "../src/protocol/sha256.ts";

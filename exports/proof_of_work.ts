@@ -13,5 +13,5 @@
  *
  * @module
  */
-export { solve, type SolveOptions } from "../src/client/solve.ts";
-export type { Challenge } from "../src/client/nonce_search.ts";
+export { solve, type SolveOptions } from "../src/client/pow/solve.ts";
+export type { Challenge } from "../src/client/pow/nonce_search.ts";

@@ -5,7 +5,7 @@
  * row that costs a proof of work. Prints `ready`, and the figures as JSON at the end.
  */
 import { readAnswer } from "../load.ts";
-import { solve } from "../../src/client/solve.ts";
+import { solve } from "../../src/client/pow/solve.ts";
 
 /** What one kind of request found. */
 export interface Waits {

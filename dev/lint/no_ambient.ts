@@ -8,7 +8,7 @@ import { isIn, isSource, projectPath } from "./project_path.ts";
 export const noAmbient: Deno.lint.Rule = {
   create(context) {
     const path = projectPath(context.filename);
-    if (!isSource(path) || isIn(path, ["src/runtime/", "src/serve.ts"])) return {};
+    if (!isSource(path) || isIn(path, ambientFiles)) return {};
     const isCommandLine = isIn(path, ["src/cli/"]);
 
     function report(node: Deno.lint.Node, name: string): void {
@@ -16,7 +16,7 @@ export const noAmbient: Deno.lint.Rule = {
       context.report({
         node,
         message: `${name} is ambient: take it from the Runtime`,
-        hint: "Only src/runtime/ and src/serve.ts reach for the world themselves.",
+        hint: "Only these reach for the world themselves: " + ambientFiles.join(", "),
       });
     }
 
@@ -78,6 +78,13 @@ export const noAmbient: Deno.lint.Rule = {
     };
   },
 };
+
+/** Where time and chance come from: the Runtime of the service, and the environment of the client. */
+const ambientFiles: readonly string[] = [
+  "src/runtime/",
+  "src/serve.ts",
+  "src/client/environment.ts",
+];
 
 /** The exports of `system_runtime.ts`, and where each may be imported. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { solve } from "../../src/client/solve.ts";
+import { solve } from "../../src/client/pow/solve.ts";
 import {
   callTrust,
   maxDifficulty,

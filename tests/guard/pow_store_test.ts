@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { solve } from "../../src/client/solve.ts";
+import { solve } from "../../src/client/pow/solve.ts";
 import { createDenoKeyValue } from "../../src/kv/deno_key_value.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import { StoreError } from "../../src/kv/store_error.ts";

@@ -4,7 +4,7 @@ import {
   type ProofOfWork,
   type ProofOfWorkOptions,
 } from "../../src/guard/pow/proof_of_work.ts";
-import { solve } from "../../src/client/solve.ts";
+import { solve } from "../../src/client/pow/solve.ts";
 import { powHeaders } from "../../src/protocol/pow_protocol.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import type { Observation } from "../../src/runtime/observation.ts";

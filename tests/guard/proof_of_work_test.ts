@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { createHash, createHmac } from "node:crypto";
-import { solve } from "../../src/client/solve.ts";
+import { solve } from "../../src/client/pow/solve.ts";
 import type { FingerprintedRequest } from "../../src/guard/pow/request_fingerprint.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { base64urlLetters } from "../../src/protocol/base64url.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { solve, solveOptions } from "../../src/client/solve.ts";
+import { solve, solveOptions } from "../../src/client/pow/solve.ts";
 import { createApp } from "../../src/app.ts";
 import type { AppConfig } from "../../src/config.ts";
 import { serviceOptions } from "../../src/config_options.ts";

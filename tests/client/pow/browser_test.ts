@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { chromium } from "playwright-core";
 import { assert, assertEquals } from "@std/assert";
-import { chromiumForTests } from "../support/chromium.ts";
-import { scratchFolder } from "../support/scratch.ts";
-import { testUnless } from "../support/skip.ts";
+import { chromiumForTests } from "../../support/chromium.ts";
+import { scratchFolder } from "../../support/scratch.ts";
+import { testUnless } from "../../support/skip.ts";
 
 const browser = await chromiumForTests();
 const token = "the challenge of a response";
@@ -21,12 +21,12 @@ const policies: readonly [string, string][] = [
 /** The solver as a page loads it: `globalThis.solve`. */
 async function bundledSolver(): Promise<string> {
   await using folder = await scratchFolder();
-  const solver = new URL("../../exports/proof_of_work.ts", import.meta.url);
+  const solver = new URL("../../../exports/proof_of_work.ts", import.meta.url);
   const entry = `${folder.path}/page.ts`;
   await Deno.writeTextFile(entry, `import { solve } from "${solver}"; globalThis.solve = solve;`);
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["bundle", "--platform", "browser", "--no-check", entry],
-    cwd: new URL("../../", import.meta.url),
+    cwd: new URL("../../../", import.meta.url),
   }).output();
   if (!success) throw new Error(new TextDecoder().decode(stderr));
   return new TextDecoder().decode(stdout);

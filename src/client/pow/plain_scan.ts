@@ -1,4 +1,4 @@
-import { compress, scheduleWords } from "../protocol/sha256.ts";
+import { compress, scheduleWords } from "../../protocol/sha256.ts";
 import { type Scan, varyingWord, zeroBits } from "./nonce_range.ts";
 
 /** Makes a {@link Scan} in plain TypeScript, for clients without WebAssembly vectors. */

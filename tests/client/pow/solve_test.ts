@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { createHash } from "node:crypto";
-import { solve, type SolveOptions } from "../../src/client/solve.ts";
+import { solve, type SolveOptions } from "../../../src/client/pow/solve.ts";
 
 Deno.test("solve finds a nonce for every difficulty up to 19", async () => {
   for (let difficulty = 0; difficulty <= 19; difficulty++) {

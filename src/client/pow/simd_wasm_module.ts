@@ -1,4 +1,4 @@
-import { roundConstants } from "../protocol/sha256.ts";
+import { roundConstants } from "../../protocol/sha256.ts";
 import { firstWord } from "./nonce_range.ts";
 import {
   flatten,

@@ -6,9 +6,9 @@ import {
   rangeSize,
   type Scan,
   zeroBits,
-} from "../../src/client/nonce_range.ts";
-import { createPlainScan } from "../../src/client/plain_scan.ts";
-import { compileSearch, createSimdScan } from "../../src/client/simd_scan.ts";
+} from "../../../src/client/pow/nonce_range.ts";
+import { createPlainScan } from "../../../src/client/pow/plain_scan.ts";
+import { compileSearch, createSimdScan } from "../../../src/client/pow/simd_scan.ts";
 
 const plain = createPlainScan();
 

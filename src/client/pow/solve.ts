@@ -1,5 +1,5 @@
-import { type Described, group } from "../options/option.ts";
-import { callback, having, whole } from "../options/option_kinds.ts";
+import { type Described, group } from "../../options/option.ts";
+import { callback, having, whole } from "../../options/option_kinds.ts";
 import { nonceRange } from "./nonce_range.ts";
 import { type Challenge, createNonceSearch } from "./nonce_search.ts";
 import { startSearchWorkers } from "./search_workers.ts";

@@ -1,5 +1,5 @@
-import { hasLeadingZeroBits } from "../protocol/pow_protocol.ts";
-import { createSha256 } from "../protocol/sha256.ts";
+import { hasLeadingZeroBits } from "../../protocol/pow_protocol.ts";
+import { createSha256 } from "../../protocol/sha256.ts";
 import { nonceAt, nonceRange, rangeSize, type Scan } from "./nonce_range.ts";
 import { createPlainScan } from "./plain_scan.ts";
 

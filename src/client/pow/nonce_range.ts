@@ -1,5 +1,5 @@
-import { base64urlLetters } from "../protocol/base64url.ts";
-import { blockBytes, type Midstate, midstateAfter } from "../protocol/sha256.ts";
+import { base64urlLetters } from "../../protocol/base64url.ts";
+import { blockBytes, type Midstate, midstateAfter } from "../../protocol/sha256.ts";
 
 /**
  * A range of 65,536 nonces that differ in their last four characters only. These are one word of

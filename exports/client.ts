@@ -1,0 +1,33 @@
+/**
+ * The typed client of a service, for browsers, Deno, Node and Bun.
+ *
+ * @module
+ */
+export { createClient } from "../src/client/request/create_client.ts";
+export type {
+  ClientPow,
+  CreateClientOptions,
+  PowSolver,
+  TokenSource,
+} from "../src/client/request/client_options.ts";
+export {
+  ConflictError,
+  type RequiredCaptcha,
+  ServiceError,
+  type ServiceErrorFacts,
+  type ServiceErrorSlug,
+} from "../src/client/request/service_error.ts";
+export { type Handle, handle, type HasHandle } from "../src/client/request/handle.ts";
+export type { ClientRequest, Transport } from "../src/client/request/transport.ts";
+export { browserEnvironment, type ClientEnvironment } from "../src/client/environment.ts";
+export type { ApiResource } from "../src/client/types/api.ts";
+export type { ApiOf, Client, ResourceClient } from "../src/client/types/resource_client.ts";
+export type { FieldOf, IncludeOf, Page, RowOf, Tagged } from "../src/client/types/rows.ts";
+export type {
+  FilterInput,
+  GetOptions,
+  ListOptions,
+  OrderInput,
+  RequestOptions,
+  RowOptions,
+} from "../src/client/types/read_options.ts";

@@ -1,0 +1,25 @@
+import type { ApiOf, Client } from "../types/resource_client.ts";
+import type { CreateClientOptions } from "./client_options.ts";
+import { handle } from "./handle.ts";
+import { createRequests } from "./resource.ts";
+import { createTransport } from "./transport.ts";
+
+/**
+ * Makes a client of a service. `Api` describes its resources: `resource-api types` writes it, and
+ * `InferApi` takes it from the configuration of the service.
+ */
+export function createClient<Api extends ApiOf<Api>>(options: CreateClientOptions): Client<Api> {
+  const transport = createTransport(options);
+  const { basePath } = transport;
+  const resources: Record<PropertyKey, unknown> = { [handle]: { transport, path: basePath } };
+  const client = new Proxy(resources, {
+    get(known, name) {
+      // A client that is awaited is asked for `then`.
+      if (typeof name === "symbol" || name === "then") return known[name];
+      const path = `${basePath}/${name.split("/").map(encodeURIComponent).join("/")}`;
+      return known[name] ??= createRequests({ transport, path });
+    },
+  });
+  // The service has a resource at each path of its `Api`, with the requests that this says.
+  return client as unknown as Client<Api>;
+}

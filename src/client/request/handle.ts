@@ -1,0 +1,19 @@
+import type { Transport } from "./transport.ts";
+
+/**
+ * The key under which a client and each of its resources say how they send: for the parts of the
+ * client that are imported beside it. It is the same in two copies of this package.
+ */
+export const handle: unique symbol = Symbol.for("@svc/resource-api/handle");
+
+/** What a client or one of its resources says of itself under {@link handle}. */
+export interface Handle {
+  readonly transport: Transport;
+  /** `/api/posts` for a resource, `/api` for the client. */
+  readonly path: string;
+}
+
+/** A client, or one of its resources. */
+export interface HasHandle {
+  readonly [handle]: Handle;
+}

@@ -1,0 +1,83 @@
+/**
+ * The parts of the web platform that the client uses where they are present, as structures: not
+ * every runtime declares their types. Those of a browser fit.
+ */
+
+/** Web Locks, `navigator.locks`. */
+export interface WebLocks {
+  /** Runs `work` while the lock is held; with null where `ifAvailable` is set and it is taken. */
+  request<T>(
+    name: string,
+    options: WebLockOptions,
+    work: (lock: unknown) => Promise<T> | T,
+  ): Promise<T>;
+}
+
+/** The options of a request for a Web Lock. */
+export interface WebLockOptions {
+  mode?: "exclusive" | "shared";
+  ifAvailable?: boolean;
+  steal?: boolean;
+  signal?: AbortSignal;
+}
+
+/** IndexedDB, `indexedDB`. */
+export interface WebDatabases {
+  open(name: string, version?: number): WebOpenRequest;
+  deleteDatabase(name: string): WebOpenRequest;
+}
+
+/** A request to a {@link WebDatabase}. */
+export interface WebRequest<T> {
+  readonly result: T;
+  readonly error: Error | null;
+  onsuccess: ((event: Event) => unknown) | null;
+  onerror: ((event: Event) => unknown) | null;
+}
+
+/** The request that opens a {@link WebDatabase}. */
+export interface WebOpenRequest extends WebRequest<WebDatabase> {
+  onupgradeneeded: ((event: never) => unknown) | null;
+  onblocked: ((event: never) => unknown) | null;
+}
+
+/** A database of IndexedDB. */
+export interface WebDatabase {
+  readonly objectStoreNames: { contains(name: string): boolean };
+  onversionchange: ((event: never) => unknown) | null;
+  onclose: ((event: Event) => unknown) | null;
+  createObjectStore(
+    name: string,
+    options?: { keyPath?: string | string[] | null; autoIncrement?: boolean },
+  ): WebObjectStore;
+  transaction(
+    stores: string | string[],
+    mode?: "readonly" | "readwrite",
+    options?: { durability?: "default" | "relaxed" | "strict" },
+  ): WebTransaction;
+  close(): void;
+}
+
+/** A transaction of a {@link WebDatabase}. */
+export interface WebTransaction {
+  readonly error: Error | null;
+  oncomplete: ((event: Event) => unknown) | null;
+  onerror: ((event: Event) => unknown) | null;
+  onabort: ((event: Event) => unknown) | null;
+  objectStore(name: string): WebObjectStore;
+  abort(): void;
+}
+
+/** A store of a {@link WebDatabase}. */
+export interface WebObjectStore {
+  get(key: WebKey): WebRequest<unknown>;
+  getAll(): WebRequest<unknown[]>;
+  add(value: unknown, key?: WebKey): WebRequest<unknown>;
+  put(value: unknown, key?: WebKey): WebRequest<unknown>;
+  delete(key: WebKey): WebRequest<undefined>;
+  clear(): WebRequest<undefined>;
+  count(): WebRequest<number>;
+}
+
+/** A key in a {@link WebObjectStore}. */
+export type WebKey = number | string | WebKey[];
