@@ -1,0 +1,26 @@
+/**
+ * Reads a stream of server-sent events (WHATWG HTML, 9.2.6) block by block, in the form in which
+ * the service writes it: lines end in LF, and no block has two `data` lines. `take` is given the
+ * `data`, empty where there is none, the `id`, and `retry` in milliseconds, null where they are
+ * missing; `arrived` is called for each chunk, heartbeats included. Resolves at the end of the
+ * stream, rejects where it breaks.
+ */
+export async function readEvents(
+  body: ReadableStream<Uint8Array>,
+  take: (data: string, id: string | null, retryMs: number | null) => void,
+  arrived: () => void,
+): Promise<void> {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let text = "";;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    arrived();
+    const blocks = (text + value).split("\n\n");
+    text = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const field = (name: string) => block.match(new RegExp(`^${name}: ?(.*)$`, "m"))?.[1] ?? null;
+      const retry = field("retry");
+      take(field("data") ?? "", field("id"), retry === null ? null : Number(retry));
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import type { ApiResource } from "../types/api.ts";
+import type { ResourceClient } from "../types/resource_client.ts";
+import { liveList, type LiveListQuery, type LiveSeed } from "./live_list.ts";
+
+/**
+ * Reads the rows of a live list once, for the seed of a list in another process: a page that was
+ * rendered by a server continues where that has read. Rejects with the error of a list that cannot
+ * be opened.
+ */
+export function prefetch<R extends ApiResource>(
+  resource: ResourceClient<R>,
+  query: LiveListQuery<R> = {},
+): Promise<LiveSeed> {
+  const list = liveList(resource, query);
+  return new Promise((resolve, reject) => {
+    const end = list.subscribe(({ error }) => {
+      const seed = list.seed();
+      if (seed === null && error === null) return;
+      // Not before `subscribe` has returned what ends it.
+      queueMicrotask(() => end());
+      if (seed !== null) resolve(seed);
+      else reject(error);
+    });
+  });
+}
