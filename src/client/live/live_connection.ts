@@ -159,6 +159,7 @@ export function createLiveConnection(transport: Transport): LiveConnection {
     const status = cause === null ? "stale" : statusAfter(cause);
     isLimited = status === "limited";
     tell(status === "stale" && !isOnline() ? "offline" : status, cause);
+    if (members.size === 0) return;
     if (!waits(status)) {
       // Nothing is asked for again; after a sign-in `wake` does.
       for (const member of members.values()) member.notBefore = Infinity;
@@ -210,7 +211,11 @@ export function createLiveConnection(transport: Transport): LiveConnection {
       overflow?.reopen();
     },
     wake() {
-      for (const member of members.values()) member.notBefore = 0;
+      for (const member of members.values()) {
+        if (member.notBefore < Infinity) continue;
+        member.notBefore = 0;
+        openAt(0);
+      }
       wake();
       overflow?.wake();
     },

@@ -125,8 +125,10 @@ export function liveList(resource: HasHandle, options: UntypedOptions = {}): Liv
 
   function receive(message: LiveMessage): void {
     list.overlays?.receive(message);
-    if (message.type === "opened") set.begin(message, token !== null);
-    else if (message.type === "token") {
+    if (message.type === "opened") {
+      const { primaryKey, types } = message;
+      set.begin({ primaryKey, types }, token !== null);
+    } else if (message.type === "token") {
       token = message.token;
       set.commit();
       list.overlays?.confirm();

@@ -1,0 +1,261 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { createClient } from "../../../exports/client.ts";
+import { all } from "../../../src/filter/builders.ts";
+import { liveAggregate } from "../../../src/client/live/live_aggregate.ts";
+import { liveList } from "../../../src/client/live/live_list.ts";
+import { connectionOf } from "../../../src/client/live/live_connection.ts";
+import { prefetch } from "../../../src/client/live/prefetch.ts";
+import { handle } from "../../../src/client/request/handle.ts";
+import { resource } from "../../../src/resource/define/resource_definition.ts";
+import { bigint, decimal, integer, text, timestamp } from "../../../src/schema/column_builder.ts";
+import { table } from "../../../src/schema/table.ts";
+import type { Engine } from "../../support/engines.ts";
+import {
+  insertRows,
+  type Service,
+  testOnDialects,
+  testOnEveryEngine,
+  withService,
+} from "../../support/http.ts";
+import { fastEnvironment } from "../support/fast_environment.ts";
+import { until } from "../support/until.ts";
+
+const ada = { "x-user": "ada" };
+
+const things = table("things", {
+  id: integer().primaryKey(),
+  name: text(),
+  big: bigint(),
+  price: decimal({ precision: 30, scale: 4 }),
+  at: timestamp(),
+});
+
+type Thing = {
+  id: number;
+  name: string | null;
+  big: string | null;
+  price: string | null;
+  at: string | null;
+};
+
+interface Api {
+  things: {
+    path: "/api/things";
+    key: number;
+    row: Thing;
+    create: Partial<Thing>;
+    update: Partial<Thing>;
+    relations: Record<never, never>;
+    etag: true;
+    procedures: Record<never, never>;
+  };
+}
+
+function withThings(engine: Engine, work: (service: Service) => Promise<void>): Promise<void> {
+  const rights = { create: () => all(), update: () => all(), delete: () => all() };
+  const settled = async (service: Service) => {
+    await work(service);
+    // A connection without lists closes a little later, for a page that opens others.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  return withService(engine, [things], () => ({
+    resources: [
+      resource(things, {
+        id: things.id,
+        auth: { public: true, ...rights },
+        etag: {},
+        capabilities: { enableBatch: true },
+      }),
+      resource(things, { id: things.id, path: "own", auth: { read: () => all(), subscribe: () => all() } }),
+    ],
+  }), settled);
+}
+
+/** A client of a service in this process. What breaks its streams is called for each one. */
+function clientOf({ app }: Service, { breaks = () => {}, token = null }: {
+  readonly breaks?: (end: () => void) => void;
+  readonly token?: (() => string | null) | null;
+} = {}) {
+  return createClient<Api & { own: Api["things"] }>({
+    baseUrl: "http://test",
+    environment: fastEnvironment(20),
+    headers: token === null ? { "x-user": "ada" } : {},
+    async fetch(request) {
+      const user = token?.() ?? null;
+      if (user !== null) request.headers.set("x-user", user);
+      const breaking = new AbortController();
+      const response = await app.fetch(
+        new Request(request, { signal: AbortSignal.any([request.signal, breaking.signal]) }),
+      );
+      if (response.headers.get("content-type")?.startsWith("text/event-stream")) {
+        breaks(() => breaking.abort());
+        const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+        response.body?.pipeTo(writable, { signal: breaking.signal }).catch(() => {});
+        return new Response(readable, response);
+      }
+      return response;
+    },
+  });
+}
+
+const rows: readonly Thing[] = [
+  { id: 1, name: "b", big: "9007199254740993", price: "-0.5", at: "2024-01-01T00:00:00.000Z" },
+  { id: 2, name: "\uffff", big: "-10", price: "-10", at: "2024-01-01T00:00:00.000500Z" },
+  { id: 3, name: "😀", big: "9", price: "9.5", at: "1999-12-31T23:59:59.999Z" },
+  { id: 4, name: null, big: null, price: null, at: null },
+  { id: 5, name: "B", big: "10", price: "10.0001", at: "2024-01-01T00:00:00.000499Z" },
+  { id: 6, name: "", big: "-9007199254740993", price: "0", at: "2024-01-01T00:00:00.001Z" },
+  { id: 7, name: "b", big: "0", price: "123456789012345678901234.5", at: null },
+];
+
+testOnEveryEngine(
+  "a live list has the order of a list, whatever the kind of its fields",
+  (engine) =>
+    withThings(engine, async (service) => {
+      const api = clientOf(service);
+      await insertRows(service.db, things, rows.slice(0, 3));
+      const fields = ["name", "big", "price", "at"] as const;
+      const orders = fields.flatMap((field) => [[field], [`-${field}`]] as const);
+      const lists = orders.map((orderBy) => liveList(api.things, { orderBy: [...orderBy] }));
+      const closings = lists.map((list) => list.subscribe(() => {}));
+      await Promise.all(lists.map((list) => until(list, ({ items }) => items.length === 3)));
+      await insertRows(service.db, things, rows.slice(3));
+      for (const [index, list] of lists.entries()) {
+        const { items } = await until(list, ({ items }) => items.length === rows.length);
+        const orderBy = orders[index] ?? [];
+        const page = await api.things.list({ orderBy: [...orderBy], limit: 100 });
+        assertEquals(items.map(({ id }) => id), page.items.map(({ id }) => id), `${orderBy}`);
+      }
+      closings.forEach((end) => end());
+    }),
+);
+
+testOnDialects(
+  "the rows of one commit become visible together",
+  (engine) =>
+    withThings(engine, async (service) => {
+      const list = liveList(clientOf(service).things, { orderBy: ["-name"] });
+      const counts: number[] = [];
+      const end = list.subscribe(({ items }) => counts.push(items.length));
+      await until(list, ({ status }) => status === "live");
+      for (let round = 0; round < 5; round++) {
+        const items = Array.from({ length: 20 }, (_, n) => ({ id: round * 20 + n, name: `${n}` }));
+        assertEquals((await service.send("POST", "/api/things/batch", { items }, ada)).status, 201);
+      }
+      await until(list, ({ items }) => items.length === 100);
+      assertEquals(counts.filter((count) => count % 20 !== 0), []);
+      end();
+    }),
+);
+
+testOnDialects(
+  "a list of which streams break again and again misses nothing",
+  (engine) =>
+    withThings(engine, async (service) => {
+      const ends: (() => void)[] = [];
+      const api = clientOf(service, { breaks: (end) => ends.push(end) });
+      const list = liveList(api.things);
+      const seen = new Set<string>();
+      const end = list.subscribe(({ status }) => seen.add(status));
+      await until(list, ({ status }) => status === "live");
+      for (let id = 0; id < 30; id++) {
+        await service.send("POST", "/api/things", { id, name: "new" }, ada);
+        if (id % 3 === 0) await service.send("DELETE", `/api/things/${id}`, undefined, ada);
+        else if (id % 3 === 1) {
+          await service.send("PATCH", `/api/things/${id}`, { name: "changed" }, ada);
+        }
+        if (id % 7 === 0) {
+        await until(list, ({ status }) => status === "live");
+          ends.at(-1)?.();
+          await until(list, ({ status }) => status !== "live");
+        }
+      }
+      const { items } = await service.get("/api/things?limit=100").then(({ body }) => body);
+      await until(list, (shown) => same(shown.items, items));
+      assert(ends.length > 3, "the streams were broken");
+      assertEquals([...seen].sort(), ["connecting", "live", "stale"]);
+      end();
+    }),
+);
+
+/** Live rows have their tags beside the fields. */
+function same(live: readonly object[], items: readonly object[]): boolean {
+  const plain = live.map((row) => ({ ...row, _etag: undefined }));
+  return JSON.stringify(plain) === JSON.stringify(items);
+}
+
+testOnDialects(
+  "a list continues after its seed, and sends no snapshot again",
+  (engine) =>
+    withThings(engine, async (service) => {
+      const api = clientOf(service);
+      await insertRows(service.db, things, rows);
+      const seed = JSON.parse(JSON.stringify(await prefetch(api.things, { select: ["name"] })));
+      await service.send("DELETE", "/api/things/3", undefined, ada);
+      const list = liveList(api.things, { select: ["name"], seed });
+      assertEquals(list.get().items.length, rows.length);
+      const sizes = new Set<number>();
+      const end = list.subscribe(({ items }) => sizes.add(items.length));
+      await until(list, ({ status }) => status === "live");
+      assertEquals([...sizes], [rows.length, rows.length - 1]);
+      end();
+    }),
+);
+
+testOnDialects(
+  "sixty lists and aggregates take two streams, and all are live",
+  (engine) =>
+    withThings(engine, async (service) => {
+      let streams = 0;
+      const api = clientOf(service, { breaks: () => streams++ });
+      const lists = Array.from(
+        { length: 60 },
+        (_, n) => liveList(api.things, { filter: `id==${n}` }),
+      );
+      const closings = lists.map((list) => list.subscribe(() => {}));
+      await Promise.all(lists.map((list) => until(list, ({ status }) => status === "live")));
+      assertEquals(streams, 2);
+      await insertRows(service.db, things, rows);
+      await Promise.all(
+        lists.slice(1, 7).map((list) => until(list, ({ items }) => items.length === 1)),
+      );
+      closings.forEach((end) => end());
+    }),
+);
+
+testOnDialects(
+  "a live aggregate has the result of the aggregate",
+  (engine) =>
+    withThings(engine, async (service) => {
+      const count = liveAggregate(clientOf(service).things, { count: true });
+      const end = count.subscribe(() => {});
+      await until(count, ({ status }) => status === "live");
+      await insertRows(service.db, things, rows);
+      await until(count, ({ groups }) => JSON.stringify(groups) === '[{"key":null,"count":7}]');
+      end();
+    }),
+);
+
+testOnDialects(
+  "a list without the right waits for a sign-in, one that cannot be is closed",
+  (engine) =>
+    withThings(engine, async (service) => {
+      let user: string | null = null;
+      const api = clientOf(service, { token: () => user });
+      const own = liveList(api.own);
+      const wrong = liveList(api.things, { filter: "nothing==1" });
+      const open = liveList(api.things);
+      const closings = [own, wrong, open].map((list) => list.subscribe(() => {}));
+      const refused = await until(own, ({ status }) => status !== "connecting");
+      assertEquals([refused.status, refused.error?.status], ["needs-auth", 401]);
+      const closed = await until(wrong, ({ status }) => status !== "connecting");
+      assertEquals([closed.status, closed.error?.status], ["closed", 400]);
+      await until(open, ({ status }) => status === "live");
+      user = "ada";
+      connectionOf(api[handle].transport).wake();
+      await until(own, ({ status }) => status === "live");
+      assertEquals(open.get().status, "live");
+      closings.forEach((end) => end());
+      await assertRejects(() => prefetch(api.things, { filter: "nothing==1" }), Error, "nothing");
+    }),
+);
