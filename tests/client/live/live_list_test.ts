@@ -66,7 +66,11 @@ function withThings(engine: Engine, work: (service: Service) => Promise<void>): 
         etag: {},
         capabilities: { enableBatch: true },
       }),
-      resource(things, { id: things.id, path: "own", auth: { read: () => all(), subscribe: () => all() } }),
+      resource(things, {
+        id: things.id,
+        path: "own",
+        auth: { read: () => all(), subscribe: () => all() },
+      }),
     ],
   }), settled);
 }
@@ -165,7 +169,7 @@ testOnDialects(
           await service.send("PATCH", `/api/things/${id}`, { name: "changed" }, ada);
         }
         if (id % 7 === 0) {
-        await until(list, ({ status }) => status === "live");
+          await until(list, ({ status }) => status === "live");
           ends.at(-1)?.();
           await until(list, ({ status }) => status !== "live");
         }
