@@ -6,6 +6,7 @@ import { memoryStorage } from "../../../src/client/outbox/memory_storage.ts";
 import type { Write } from "../../../src/client/outbox/outbox.ts";
 import { fastEnvironment } from "../support/fast_environment.ts";
 import type { ModelServer } from "./model_servers.ts";
+import { timeFactor } from "./model_service.ts";
 
 /** A row of the model. */
 export interface Note {
@@ -126,6 +127,3 @@ export type ModelClient = ReturnType<typeof createModelClient>;
 
 /** What a write to a row is addressed to. */
 export type Target = string | Write<Note>;
-
-/** So much faster time passes for the clients. */
-const timeFactor = 40;
