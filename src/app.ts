@@ -48,6 +48,7 @@ import { createHonoApp } from "./service/hono_app.ts";
 import type { AppEnv, Middleware } from "./service/middleware.ts";
 import { createResponder } from "./service/responder.ts";
 import { pagesOf } from "./app_pages.ts";
+import { serveLive } from "./serve_live.ts";
 import { serveMcp } from "./serve_mcp.ts";
 import type { ServicePage } from "./service/service_pages.ts";
 import { resolveResources } from "./resolve_resources.ts";
@@ -214,7 +215,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   const isDraining = () => draining;
   const pages = pagesOf({ table, databases, facts, isDraining, searchIndexes, ...context });
   const routes = routesOf({
-    ...{ table, pages, guard, idempotency, resolved, runtime },
+    ...{ table, pages, guard, idempotency, hubs, resolved, runtime },
     identify: authenticators.length === 0 ? null : credentials.identify,
     middleware: config.auth?.middleware,
     authRoutes,
@@ -254,6 +255,7 @@ interface RouteParts {
   readonly pages: readonly ServicePage[];
   readonly guard: Guard;
   readonly idempotency: IdempotentAnswers | null;
+  readonly hubs: LiveHubs;
   /** Null without authenticators. */
   readonly identify: Credentials["identify"] | null;
   readonly middleware: Middleware | undefined;
@@ -263,7 +265,7 @@ interface RouteParts {
   readonly runtime: Runtime;
 }
 
-function routesOf(parts: RouteParts): ReturnType<typeof createHonoApp> {
+function routesOf(parts: RouteParts): Pick<App, "hono" | "fetch"> {
   const { table, pages, guard, idempotency, identify, authRoutes, resolved, runtime } = parts;
   const { observe, clock } = runtime;
   const authenticate = identifying(identify, parts.middleware);
@@ -275,7 +277,7 @@ function routesOf(parts: RouteParts): ReturnType<typeof createHonoApp> {
   const queues = { turns, largeBodies };
   const answering = { ...queues, limits, guard, idempotency, trustedProxies, dearRoutes, clock };
   const responder = createResponder(resolved.securityHeaders, observe);
-  return createHonoApp({
+  const app = createHonoApp({
     table,
     pages,
     answer: createAnswerRequest(answering),
@@ -297,6 +299,8 @@ function routesOf(parts: RouteParts): ReturnType<typeof createHonoApp> {
     limits,
     clock,
   });
+  serveLive({ ...app, ...parts, limits, responder });
+  return { hono: app.hono, fetch: app.fetch };
 }
 
 /** Well within the time that a listener waits for requests in flight. */

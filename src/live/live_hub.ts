@@ -8,8 +8,8 @@ import type { ColumnInfo } from "../schema/table_info.ts";
 import { AggregateStream } from "./aggregate/aggregate_stream.ts";
 import type { GroupMemory } from "./aggregate/group_memory.ts";
 import { SharedAggregates } from "./aggregate/shared_aggregates.ts";
-import { commentText, retryText, toBytes, tokenText } from "./dispatch/server_sent_events.ts";
-import type { SubscriberGroup } from "./dispatch/subscriber_group.ts";
+import { heartbeatTrailers } from "./dispatch/heartbeat_trailers.ts";
+import { retryText } from "./dispatch/server_sent_events.ts";
 import { CredentialRecheck } from "./stream/credential_recheck.ts";
 import { ExpiryTimer, requireUnexpired } from "./stream/expiry_timer.ts";
 import { HeartbeatTimer } from "./stream/heartbeat_timer.ts";
@@ -115,8 +115,11 @@ export class LiveHub {
     await (await this.#openLog()).purge();
   }
 
-  /** Opens a stream of rows. Throws a 429 or a 503 before it opens. */
-  subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array>> {
+  /**
+   * Opens a stream of rows; null for one that is a part of another. Throws a 429 or a 503 before it
+   * opens.
+   */
+  subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array> | null> {
     return this.#open(request, async (context) => {
       const query = liveQueryOf(request);
       const start = await streamStartOf(request, query, context);
@@ -126,7 +129,7 @@ export class LiveHub {
   }
 
   /** Opens a stream of groups. Throws as {@link subscribe}. */
-  subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array>> {
+  subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array> | null> {
     return this.#open(request, (context) => {
       const query = liveQueryOf(request);
       const { groupMemory } = this.#options;
@@ -137,12 +140,19 @@ export class LiveHub {
     });
   }
 
-  async #open(request: StreamRequest, prepare: Prepare): Promise<ReadableStream<Uint8Array>> {
+  async #open(
+    request: StreamRequest,
+    prepare: Prepare,
+  ): Promise<ReadableStream<Uint8Array> | null> {
     const { quota, runtime, excluded } = this.#options;
     if (this.#isClosing) throw overloaded("the service is stopping");
     requireUnexpired(request.user, runtime.clock);
     requireRecorded(request, excluded);
-    const quotaSlot = quota.take(request.user, request.address, filterWork(request.filter));
+    const { user, address, part } = request;
+    const work = filterWork(request.filter);
+    const quotaSlot = part === null
+      ? quota.take(user, address, work)
+      : quota.takePart(user, address, work);
     try {
       const context = await this.#openContext();
       if (isFull(context)) throw overloaded("too many clients begin at once");
@@ -154,11 +164,13 @@ export class LiveHub {
       );
       const stream = make(this.#ended);
       const now = runtime.clock.elapsedMs();
+      const endsAt = now + jitteredBetween(runtime, minLifeMs, maxLifeMs);
       const session = new StreamSession(request, stream, {
         slot: this.#heartbeats.add(stream),
-        endsAt: now + jitteredBetween(runtime, minLifeMs, maxLifeMs),
+        endsAt: part?.endsAt(endsAt) ?? endsAt,
         expiresAt: now + expiresInMs,
         quotaSlot,
+        part,
         excluded,
       });
       this.#sessions.set(stream, session);
@@ -166,7 +178,9 @@ export class LiveHub {
       this.#expiries.add(stream, session.expiresAt);
       session.watch(this.#scopes, this.#credentials);
       endWhen(request.disconnected, stream);
-      return new ReadableStream(stream, this.#strategy);
+      if (part === null) return new ReadableStream(stream, this.#strategy);
+      part.attach(stream, (delayMs) => this.#endAfter(stream, context, delayMs));
+      return null;
     } catch (error) {
       quota.free(quotaSlot);
       throw error;
@@ -208,26 +222,13 @@ export class LiveHub {
     const { clock } = this.#options.runtime;
     const now = clock.elapsedMs();
     context.snapshots.forgetOldPages();
-    // While a step is being delivered, only some streams have reached the position of the feed.
-    const trailerOf = context.dispatcher.isDelivering ? comment : this.#trailers(context);
+    const trailerOf = heartbeatTrailers(context);
     for (const stream of [...streams]) {
       const session = this.#sessions.get(stream);
       if (session === undefined) continue;
       if (now >= session.endsAt) this.#end(stream, context, 1_000);
       else stream.heartbeat(trailerOf);
     }
-  }
-
-  /** The resume tokens of live subscribers at the position of the feed, each made once. */
-  #trailers({ log, feed, resumeTokens }: StreamContext): (group: SubscriberGroup) => Uint8Array {
-    const position = log.print(feed.position);
-    const trailers = new Map<SubscriberGroup, Uint8Array>();
-    return (group) => {
-      const trailer = trailers.get(group) ??
-        toBytes(tokenText(resumeTokens.create(position, group.queryDigest)));
-      trailers.set(group, trailer);
-      return trailer;
-    };
   }
 
   async #endAll(streams: readonly LiveStream[], withinMs: number): Promise<void> {
@@ -238,8 +239,15 @@ export class LiveHub {
   }
 
   /** Ends a stream whose client is to reconnect, with a token of where to resume. */
-  #end(stream: LiveStream, { feed, dispatcher }: StreamContext, withinMs: number): void {
+  #end(stream: LiveStream, context: StreamContext, withinMs: number): void {
     const delayMs = jitteredBetween(this.#options.runtime, 0, Math.max(withinMs, shortestRetryMs));
+    const part = this.#sessions.get(stream)?.part ?? null;
+    if (part === null) this.#endAfter(stream, context, delayMs);
+    else part.endWhole(delayMs);
+  }
+
+  /** Ends a stream with the delay after which its client is to reconnect. */
+  #endAfter(stream: LiveStream, { feed, dispatcher }: StreamContext, delayMs: number): void {
     const token = dispatcher.isDelivering ? "" : stream.tokenAt(feed.position);
     stream.end(token + retryText(delayMs));
   }
@@ -295,11 +303,6 @@ const maxLifeMs = 30 * 60_000;
 const shortestRetryMs = 1_000;
 const maxRetryMs = 5_000;
 const drainStepMs = 50;
-
-/** A heartbeat without a token: the client keeps the one that it has. */
-function comment(): Uint8Array {
-  return toBytes(commentText);
-}
 
 /** A middleware that drops the response, or wraps it badly, does not cancel its stream. */
 function endWhen(disconnected: Promise<unknown>, stream: LiveStream): void {

@@ -1,3 +1,5 @@
+import { callerHeaders } from "../protocol/caller_headers.ts";
+
 /** A request that a tool sends to the service, relative to the base path. */
 export interface ToolRequest {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
@@ -20,13 +22,6 @@ export type SendToolRequest = (request: ToolRequest) => Promise<ToolAnswer>;
 /** A refusal for the model to read: what is wrong, and what to do. */
 export class ToolRefusal extends Error {}
 
-/** Headers of the caller's request that are about that request, and not about the caller. */
-const ownHeaders = new Set([
-  ...["accept", "accept-encoding", "connection", "content-encoding", "content-length"],
-  ...["content-type", "idempotency-key", "if-match", "if-none-match", "last-event-id"],
-  ...["transfer-encoding"],
-]);
-
 /** What requests of tools are sent by. */
 export interface ToolRequestsOptions {
   /** The service itself. */
@@ -40,10 +35,8 @@ export interface ToolRequestsOptions {
 /** Sends requests of tools through the service itself, as if the caller had sent them. */
 export function sendAs({ fetch, caller, basePath }: ToolRequestsOptions): SendToolRequest {
   return async ({ method, path, body, headers = {} }) => {
-    const sent = new Headers();
-    for (const [name, value] of caller.headers) {
-      if (!ownHeaders.has(name) && !name.startsWith("mcp-")) sent.set(name, value);
-    }
+    const sent = callerHeaders(caller);
+    for (const name of [...sent.keys()]) if (name.startsWith("mcp-")) sent.delete(name);
     for (const [name, value] of Object.entries(headers)) sent.set(name, value);
     sent.set("accept", "application/json");
     if (body !== undefined) sent.set("content-type", "application/json");

@@ -1,4 +1,4 @@
-import { Hono } from "@hono/hono";
+import { type Context, Hono } from "@hono/hono";
 import type { H } from "@hono/hono/types";
 import { getPath } from "@hono/hono/utils/url";
 import type { Router } from "../auth/authenticator.ts";
@@ -55,6 +55,8 @@ export interface HonoApp {
   readonly hono: Hono<AppEnv>;
   /** Answers one request; never rejects. */
   fetch(request: Request, info?: unknown): Promise<Response>;
+  /** The path at which the app that handles a request is mounted, as its client sees it. */
+  prefixOf(context: Context<AppEnv>): string;
 }
 
 /** Makes the Hono app of a service: its middlewares in their order, then its routes. */
@@ -116,7 +118,7 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
 
   // So that a listener or a test of the Hono app itself is answered alike.
   hono.fetch = fetch;
-  return { hono, fetch };
+  return { hono, fetch, prefixOf: (context) => handlers.prefixOf(context) };
 }
 
 /** The statuses of answers that have no body (RFC 9110, 15). */

@@ -1,7 +1,9 @@
 import type { Context } from "@hono/hono";
-import type { User } from "../auth/user.ts";
+import { parseUser, type User } from "../auth/user.ts";
+import type { StreamPart } from "../live/stream/stream_part.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Caller } from "../resource/http/routed_request.ts";
+import { innerRequestOf } from "./live/inner_request.ts";
 import { bodyWasConsumed } from "./middleware_context.ts";
 import type { AppEnv } from "./middleware.ts";
 
@@ -13,11 +15,12 @@ export class DirectCaller implements Caller {
   /** `info` is what the listener reports of the connection. */
   constructor(info: unknown) {
     this.#info = info;
+    this.#user = parseUser(innerRequestOf(info)?.user);
   }
 
-  /** An authenticator has identified the user. */
+  /** An authenticator has identified the user; null where it knows none. */
   identifyAs(user: User | null): void {
-    this.#user = user;
+    this.#user = user ?? this.#user;
   }
 
   /** The user that an authenticator has identified; null without one. */
@@ -33,6 +36,11 @@ export class DirectCaller implements Caller {
   /** The completion of the response; null where it is not reported. */
   delivered(): Promise<unknown> | null {
     return deliveryOf(this.#info);
+  }
+
+  /** The part of a multiplexed stream that the request opens; null for any other request. */
+  part(): StreamPart | null {
+    return innerRequestOf(this.#info)?.part ?? null;
   }
 
   /** No middleware has read the body. */
@@ -54,7 +62,8 @@ export class HonoCaller implements Caller {
 
   /** The user that a middleware has set; null without one. */
   user(): User | null {
-    return this.#parseUser(this.#context.get("user"));
+    const user = this.#context.get("user");
+    return this.#parseUser(user === undefined ? innerRequestOf(this.#context.env)?.user : user);
   }
 
   /** The address of the peer; null without one. */
@@ -65,6 +74,11 @@ export class HonoCaller implements Caller {
   /** The completion of the response; null where it is not reported. */
   delivered(): Promise<unknown> | null {
     return deliveryOf(this.#context.env);
+  }
+
+  /** The part of a multiplexed stream that the request opens; null for any other request. */
+  part(): StreamPart | null {
+    return innerRequestOf(this.#context.env)?.part ?? null;
   }
 
   /** The body by way of Hono's cache, where a middleware has read it or may read it later. */

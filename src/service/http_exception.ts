@@ -1,6 +1,6 @@
 import { STATUS_TEXT } from "@std/http/status";
-import { Problem, problemReply } from "../problem/problem.ts";
-import type { ProblemSlug } from "../protocol/problem_codes.ts";
+import { Problem } from "../problem/problem.ts";
+import type { ProblemBody, ProblemSlug } from "../protocol/problem_codes.ts";
 import type { Reply } from "../protocol/reply.ts";
 
 /**
@@ -41,19 +41,24 @@ const slugs: ReadonlyMap<number, ProblemSlug> = new Map([
 
 /** An exception as a problem with the same status and message. */
 export function exceptionReply({ status, message }: HttpException): Reply {
-  const detail = message || "Refused on the way to the resource";
-  const slug = slugs.get(status);
-  if (slug !== undefined) return problemReply(new Problem(slug, detail));
   return {
     status,
     headers: { "content-type": "application/problem+json", "cache-control": "no-store" },
+    body: JSON.stringify(problemOfStatus(status, message)),
+  };
+}
+
+/** The problem of an answer of which only the status is known, and maybe a message. */
+export function problemOfStatus(status: number, message: string): ProblemBody {
+  const detail = message || "Refused on the way to the resource";
+  const slug = slugs.get(status);
+  if (slug !== undefined) return new Problem(slug, detail).toBody();
+  return {
     // RFC 9457, 4.2.1: a problem that says no more than its status.
-    body: JSON.stringify({
-      type: "about:blank",
-      title: STATUS_TEXT[status] ?? `Status ${status}`,
-      status,
-      detail,
-      code: `HTTP_${status}`,
-    }),
+    type: "about:blank",
+    title: STATUS_TEXT[status] ?? `Status ${status}`,
+    status,
+    detail,
+    code: `HTTP_${status}`,
   };
 }

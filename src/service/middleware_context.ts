@@ -2,6 +2,7 @@ import type { Context, HonoRequest, MiddlewareHandler } from "@hono/hono";
 import { Problem } from "../problem/problem.ts";
 import { type BodyLimits, receiveBody } from "../resource/http/request_body.ts";
 import type { Clock } from "../runtime/runtime.ts";
+import { innerRequestOf } from "./live/inner_request.ts";
 import type { AppEnv, Middleware } from "./middleware.ts";
 
 /**
@@ -16,6 +17,8 @@ export function preparingContext(
 ): MiddlewareHandler<AppEnv> {
   return (context, next) => {
     keepEarlyHeaders(context);
+    const inner = innerRequestOf(context.env);
+    if (inner !== null) context.set("user", inner.user);
     const { method } = context.req;
     if (method !== "GET" && method !== "HEAD") keepBytes(context, limits, clock);
     return first(context, next);

@@ -107,7 +107,7 @@ export async function withHub(
     });
   const hub = hubOver(log);
   const open = (request: Partial<SubscribeRequest> = {}) =>
-    hub.subscribe({ ...requestFor(info, db), ...request });
+    own(hub.subscribe({ ...requestFor(info, db), ...request }));
   try {
     await hub.start();
     await work({
@@ -136,7 +136,7 @@ export async function withHub(
             runtime,
           }),
         );
-        const stream = await read(other.subscribe({ ...requestFor(info, db), ...request }));
+        const stream = await read(own(other.subscribe({ ...requestFor(info, db), ...request })));
         await work(stream);
         await stream.close();
         await other.close();
@@ -148,14 +148,14 @@ export async function withHub(
         return present(await fetchGroups(db.driver, { ...plan, where: allRows }, reader));
       },
       aggregate: (query, request) =>
-        read(
+        read(own(
           hub.subscribeAggregate({
             ...requestFor(info, db),
             view: noRowsShown,
             aggregateQuery: aggregateOf(info, query),
             ...request,
           }),
-        ),
+        )),
     });
   } finally {
     await hub.close();
@@ -214,6 +214,15 @@ function read(bytes: Promise<ReadableStream<Uint8Array>>): Promise<EventStream> 
   return openEventStream(async () => new Response(await bytes), () => {});
 }
 
+/** None of these streams is a part of another one. */
+async function own(
+  opened: Promise<ReadableStream<Uint8Array> | null>,
+): Promise<ReadableStream<Uint8Array>> {
+  const stream = await opened;
+  if (stream === null) throw new Error("The stream is a part of another one");
+  return stream;
+}
+
 /** All columns of these tables may be filtered by. */
 function aggregateOf(table: TableInfo, query: string): LiveAggregateQuery {
   const columns = new Set(table.columns);
@@ -257,6 +266,7 @@ function requestFor(table: TableInfo, db: Database): SubscribeRequest {
     resumeFrom: null,
     skipExisting: false,
     disconnected: new Promise(() => {}),
+    part: null,
   };
 }
 

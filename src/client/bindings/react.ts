@@ -1,3 +1,4 @@
+// @ts-types="@types/react"
 import { useSyncExternalStore } from "react";
 import type { Store } from "../live/store.ts";
 

@@ -2,7 +2,16 @@ import type { Key } from "../../plan/key.ts";
 import { writeJson } from "../../schema/exact_json.ts";
 
 /** The type of a server-sent event, by what the client does with it. */
-export type EventType = "existing" | "added" | "changed" | "removed" | "aggregate" | "invalidate";
+export type EventType =
+  | "existing"
+  | "added"
+  | "changed"
+  | "removed"
+  | "aggregate"
+  | "invalidate"
+  | "subscription"
+  | "refused"
+  | "ended";
 
 /** The `reason` in a server-sent `invalidate` event: why the client must discard its rows. */
 export type InvalidationReason =

@@ -13,6 +13,12 @@ import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import type { LiveQuery } from "../live_query.ts";
 import { jitteredBetween } from "../../runtime/jitter.ts";
 
+/** Where a live stream sends its bytes: the controller of a `ReadableStream`, or what acts as one. */
+export type StreamSink = Pick<
+  ReadableStreamDefaultController<Uint8Array>,
+  "desiredSize" | "enqueue" | "close"
+>;
+
 /**
  * The base class of live streams: one stream of events to a client, from its first byte to its
  * last. It is the underlying source of its `ReadableStream` itself, because a stream has to be
@@ -21,7 +27,7 @@ import { jitteredBetween } from "../../runtime/jitter.ts";
 export abstract class LiveStream {
   protected readonly context: StreamContext;
   readonly #ended: (stream: LiveStream) => void;
-  #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+  #controller: StreamSink | null = null;
   #isClosed = false;
   /** When the credentials of its request expire, by the monotonic clock. */
   #expiresAt = Infinity;
@@ -70,7 +76,7 @@ export abstract class LiveStream {
   }
 
   /** Called by the `ReadableStream`. */
-  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+  start(controller: StreamSink): void {
     this.#controller = controller;
     this.send(this.#opening);
     this.#opening = "";

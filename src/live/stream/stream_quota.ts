@@ -10,6 +10,8 @@ export interface StreamQuotaLimits {
 /** What one open stream takes of the quota. */
 export interface StreamSlot {
   readonly counts: readonly Count[];
+  /** 0 for a part of a multiplexed stream, whose own slot counts. */
+  readonly streams: 0 | 1;
   /** The work of its filter, for each character of a changed row. */
   readonly work: number;
 }
@@ -40,38 +42,56 @@ export class StreamQuota {
    * is none, and a 422 where the filters of the open streams take too much already.
    */
   take(user: User | null, address: string | null, work: number): StreamSlot {
+    return this.#take(user, address, { streams: 1, work });
+  }
+
+  /**
+   * Takes a slot for a part of a multiplexed stream, whose own slot is taken: only the work of the
+   * part's filter counts. Throws as {@link take}, but no 429.
+   */
+  takePart(user: User | null, address: string | null, work: number): StreamSlot {
+    return this.#take(user, address, { streams: 0, work });
+  }
+
+  #take(
+    user: User | null,
+    address: string | null,
+    taken: Omit<StreamSlot, "counts">,
+  ): StreamSlot {
+    const { streams, work } = taken;
     const { maxPerAddress, maxPerUser } = this.#limits;
     if (work > 0 && this.#work + work > maxWorkOfAll) throw tooMuchWork("all clients");
     // Callers of unknown address share one counter.
-    const byAddress = this.#count(`address ${address ?? ""}`, maxPerAddress, work);
+    const byAddress = this.#count(`address ${address ?? ""}`, maxPerAddress, taken);
     const counts = user === null
       ? [byAddress]
-      : [byAddress, this.#count(`user ${user.id}`, maxPerUser, work)];
+      : [byAddress, this.#count(`user ${user.id}`, maxPerUser, taken)];
     for (const count of counts) {
       this.#open.set(count.key, count);
-      count.open++;
+      count.open += streams;
       count.work += work;
     }
     this.#work += work;
-    return { counts, work };
+    return { counts, ...taken };
   }
 
   /** Frees a slot that was taken. */
-  free({ counts, work }: StreamSlot): void {
+  free({ counts, streams, work }: StreamSlot): void {
     this.#work -= work;
     for (const count of counts) {
-      count.open--;
+      count.open -= streams;
       count.work -= work;
-      if (count.open === 0) this.#open.delete(count.key);
+      // The parts of a stream may end after it.
+      if (count.open === 0 && count.work === 0) this.#open.delete(count.key);
     }
   }
 
-  #count(key: string, max: number, work: number): Count {
+  #count(key: string, max: number, { streams, work }: Omit<StreamSlot, "counts">): Count {
     const count = this.#open.get(key) ?? { key, open: 0, work: 0 };
     if (work > 0 && count.work + work > Math.max(maxWorkOfOne, max * workOfStream)) {
       throw tooMuchWork("this client");
     }
-    if (count.open < max) return count;
+    if (count.open + streams <= max) return count;
     throw new Problem(
       "rate-limit-exceeded",
       `Cannot subscribe: ${max} streams are open already: close one of them`,

@@ -5,6 +5,7 @@ import type { LiveQuery } from "../live_query.ts";
 import type { LiveAggregateQuery } from "../aggregate/live_aggregate_query.ts";
 import type { ScopedRequest } from "./scope_recheck.ts";
 import type { LiveView } from "../live_view.ts";
+import type { StreamPart } from "./stream_part.ts";
 
 /** A request for a live stream, as the resource hands it to the hub. */
 export interface StreamRequest extends ScopedRequest {
@@ -19,6 +20,8 @@ export interface StreamRequest extends ScopedRequest {
   readonly filter: Filter;
   /** Resolves or rejects when the caller has disconnected. */
   readonly disconnected: Promise<unknown>;
+  /** The part of a multiplexed stream that the stream is to be; null for a stream of its own. */
+  readonly part: StreamPart | null;
 }
 
 /** The user or the address that a stream's reads and memory count for. */

@@ -5,6 +5,7 @@ import { noRows } from "../../filter/filter.ts";
 import type { CredentialRecheck } from "./credential_recheck.ts";
 import { liveQueryKey } from "../live_query.ts";
 import type { LiveStream } from "./live_stream.ts";
+import type { StreamPart } from "./stream_part.ts";
 import type { StreamSlot } from "./stream_quota.ts";
 import { requireRecorded } from "./require_recorded.ts";
 import { hasFixedScope, type ScopeHolder, type ScopeRecheck } from "./scope_recheck.ts";
@@ -16,12 +17,14 @@ export interface StreamSessionOptions {
   readonly endsAt: number;
   readonly expiresAt: number;
   readonly quotaSlot: StreamSlot;
+  /** Null for a stream of its own. */
+  readonly part: StreamPart | null;
   /** The columns that are never recorded. */
   readonly excluded: ReadonlySet<ColumnInfo>;
 }
 
 /** The request that opened a stream, as far as its rights can change. */
-type GrantedRequest = Omit<StreamRequest, "address" | "disconnected">;
+type GrantedRequest = Omit<StreamRequest, "address" | "disconnected" | "part">;
 
 /**
  * The session of an open stream, which the hub keeps: the grants, which can change, and nothing
@@ -32,6 +35,7 @@ export class StreamSession implements ScopeHolder {
   readonly endsAt: number;
   readonly expiresAt: number;
   readonly quotaSlot: StreamSlot;
+  readonly part: StreamPart | null;
   readonly stream: LiveStream;
   readonly #excluded: ReadonlySet<ColumnInfo>;
   /** Null where the rights cannot change. */
@@ -50,6 +54,7 @@ export class StreamSession implements ScopeHolder {
     this.endsAt = options.endsAt;
     this.expiresAt = options.expiresAt;
     this.quotaSlot = options.quotaSlot;
+    this.part = options.part;
     this.#excluded = options.excluded;
     this.#request = hasFixedScope(request) && rights.length === 0
       ? null

@@ -1,6 +1,7 @@
 import type { User } from "../../auth/user.ts";
 import { type Debit, noDebit } from "../../guard/budget/debit.ts";
 import { addressGroup, clientAddress } from "../../guard/client_address.ts";
+import type { StreamPart } from "../../live/stream/stream_part.ts";
 import { formatKey, parseKey } from "../../plan/key.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { longText } from "../../protocol/text_stream.ts";
@@ -17,7 +18,7 @@ import { idSegment } from "./route_table.ts";
 import type { ResourceRoute } from "./routes.ts";
 
 /** The sender of a routed request: user and address, each looked up only when it is needed. */
-export interface Caller extends Pick<AnswerDelivery, "delivered">, BodyReceiver {
+export interface Caller extends Pick<AnswerDelivery, "delivered" | "part">, BodyReceiver {
   user(): User | null;
   /** The address of the socket's peer; null where the listener does not report it. */
   address(): string | null;
@@ -95,6 +96,10 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
 
   delivered(): Promise<unknown> | null {
     return this.#caller.delivered();
+  }
+
+  part(): StreamPart | null {
+    return this.#caller.part();
   }
 
   async inTurn(work: () => Promise<void>): Promise<void> {

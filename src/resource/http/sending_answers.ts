@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { ChargedProblem } from "../../guard/charged_problem.ts";
+import type { StreamPart } from "../../live/stream/stream_part.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { FairSemaphore } from "../../runtime/queues/fair_semaphore.ts";
@@ -19,6 +20,8 @@ export interface AnswerDelivery extends WritingTurns {
    * does not report it.
    */
   delivered(): Promise<unknown> | null;
+  /** The part of a multiplexed stream that the answer is to be; null for an answer of its own. */
+  part(): StreamPart | null;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { User } from "../../auth/user.ts";
 import type { Credentials } from "../../auth/credentials.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import type { Driver } from "../../db/driver.ts";
@@ -56,6 +57,15 @@ export class LiveHubs {
         return this.#openHub(recording, recordedTables(some));
       }),
     );
+  }
+
+  /**
+   * Counts a multiplexed stream of a user and an address, whose parts belong to any of the hubs;
+   * gives what frees its place. Throws a 429.
+   */
+  takeStream(user: User | null, address: string | null): () => void {
+    const slot = this.#quota.take(user, address, 0);
+    return () => this.#quota.free(slot);
   }
 
   /** Deletes the recorded changes of every database that are older than they are kept. */

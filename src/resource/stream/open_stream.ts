@@ -6,7 +6,7 @@ import type { Reply } from "../../protocol/reply.ts";
 import type { ResourceCall } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
 
-/** The body of an opened live stream; null for a HEAD request. */
+/** The body of an opened live stream; null for a HEAD request, and for a part of another stream. */
 export type StreamBody = ReadableStream<Uint8Array> | null;
 
 /** The hub that opens a resource's live streams. Throws a 404 where there is none. */
@@ -22,7 +22,7 @@ export async function openStream(
   { resource, request, user }: ResourceCall,
   open: (
     caller: Omit<StreamRequest, "view" | "scope" | "filter">,
-  ) => Promise<ReadableStream<Uint8Array>>,
+  ) => Promise<StreamBody>,
 ): Promise<StreamBody> {
   // The body of HEAD is never read, so its stream would stay open.
   if (request.raw.method === "HEAD") return null;
@@ -36,6 +36,7 @@ export async function openStream(
     user,
     address: addressGroup(request.address()),
     disconnected: request.delivery.delivered() ?? aborted(request.raw),
+    part: request.delivery.part(),
   });
 }
 
@@ -50,8 +51,8 @@ function aborted({ signal }: Request): Promise<unknown> {
   return new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 }
 
-/** No proxy may cache, buffer or recompress a stream. */
-const streamHeaders = {
+/** The headers of a stream, which no proxy may cache, buffer or recompress. */
+export const streamHeaders = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-store, no-transform",
   "x-accel-buffering": "no",

@@ -175,6 +175,7 @@ async function answering(
         address: () => null,
         delivered: () => gone ?? null,
         receivedBody: () => null,
+        part: () => null,
       };
       return await answerRequest(route, { request, target, caller });
     } catch (error) {

@@ -1,0 +1,27 @@
+import type { StreamContext } from "../stream_context.ts";
+import { commentText, toBytes, tokenText } from "./server_sent_events.ts";
+import type { SubscriberGroup } from "./subscriber_group.ts";
+
+/**
+ * What heartbeats send to the live subscribers of a group: the resume tokens at the position of the
+ * feed, each made once.
+ */
+export function heartbeatTrailers(
+  { log, feed, resumeTokens, dispatcher }: StreamContext,
+): (group: SubscriberGroup) => Uint8Array {
+  // While a step is being delivered, only some streams have reached the position of the feed.
+  if (dispatcher.isDelivering) return comment;
+  const position = log.print(feed.position);
+  const trailers = new Map<SubscriberGroup, Uint8Array>();
+  return (group) => {
+    const trailer = trailers.get(group) ??
+      toBytes(tokenText(resumeTokens.create(position, group.queryDigest)));
+    trailers.set(group, trailer);
+    return trailer;
+  };
+}
+
+/** A heartbeat without a token: the client keeps the one that it has. */
+function comment(): Uint8Array {
+  return toBytes(commentText);
+}

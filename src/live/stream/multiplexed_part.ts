@@ -1,0 +1,118 @@
+import { eventText, toBytes } from "../dispatch/server_sent_events.ts";
+import type { LiveStream, StreamSink } from "./live_stream.ts";
+import type { MultiplexedStream } from "./multiplexed_stream.ts";
+import type { StreamPart } from "./stream_part.ts";
+
+/** What a client is told of the rows of a subscription; both are null for groups. */
+export interface SubscriptionFacts {
+  /** The fields of the key, in its order. */
+  readonly primaryKey: readonly string[] | null;
+  /** The kinds of the readable fields. */
+  readonly types: Readonly<Record<string, string>> | null;
+}
+
+/**
+ * One subscription of a multiplexed stream. To its live stream it is the controller of a
+ * `ReadableStream`, whose room is that of the whole, so that the live stream waits as it always does
+ * while the client does not read.
+ */
+export class MultiplexedPart implements StreamPart, StreamSink {
+  readonly key: string;
+  readonly #whole: MultiplexedStream;
+  /** Null once they were sent. */
+  #facts: SubscriptionFacts | null;
+  #stream: LiveStream | null = null;
+  #end: ((delayMs: number) => void) | null = null;
+  /** What was sent before the request was answered, as it may still be refused; null afterwards. */
+  #early: Uint8Array[] | null = [];
+  #isEnded = false;
+  #isPulling = false;
+  #pullAgain = false;
+
+  /** Belongs to the whole, and has no live stream yet. */
+  constructor(whole: MultiplexedStream, key: string, facts: SubscriptionFacts) {
+    this.#whole = whole;
+    this.key = key;
+    this.#facts = facts;
+  }
+
+  /** Whether a live stream is attached. */
+  get isAttached(): boolean {
+    return this.#stream !== null;
+  }
+
+  get desiredSize(): number {
+    return this.#early === null && !this.#isEnded ? this.#whole.room : 0;
+  }
+
+  endsAt(proposed: number): number {
+    return this.#whole.endsAt(proposed);
+  }
+
+  endWhole(delayMs: number): void {
+    this.#whole.endAll(delayMs);
+  }
+
+  attach(stream: LiveStream, end: (delayMs: number) => void): void {
+    this.#stream = stream;
+    this.#end = end;
+    if (this.#whole.isClosed) stream.cancel();
+    else stream.start(this);
+  }
+
+  enqueue(bytes: Uint8Array): void {
+    if (this.#early === null) this.#whole.send(this, bytes);
+    else this.#early.push(bytes);
+  }
+
+  close(): void {
+    this.#isEnded = true;
+    if (this.#early === null) this.#whole.ended(this);
+  }
+
+  /** Sends from now on, because the request was answered with the stream. */
+  begin(): void {
+    const early = this.#early ?? [];
+    this.#early = null;
+    for (const bytes of early) this.#whole.send(this, bytes);
+    if (this.#isEnded) this.#whole.ended(this);
+    else this.pull();
+  }
+
+  /** Drops its live stream, because nothing of it is to be sent any more. */
+  cancel(): void {
+    this.#stream?.cancel();
+  }
+
+  /** Ends its live stream, with its position and a delay. */
+  end(delayMs: number): void {
+    if (this.#early === null) this.#end?.(delayMs);
+    else this.cancel();
+  }
+
+  /** Has its live stream send what it can, as a `ReadableStream` does whenever it has room. */
+  pull(): void {
+    if (this.#stream === null || this.desiredSize <= 0) return;
+    if (this.#isPulling) {
+      this.#pullAgain = true;
+      return;
+    }
+    const working = this.#stream.pull();
+    if (working === undefined) return;
+    this.#isPulling = true;
+    // It never rejects: an error ends the stream.
+    void working.then(() => {
+      this.#isPulling = false;
+      if (!this.#pullAgain) return;
+      this.#pullAgain = false;
+      this.pull();
+    });
+  }
+
+  /** The event that says whose blocks follow. */
+  switchBytes(): Uint8Array {
+    const text = eventText("subscription", { key: this.key, ...this.#facts });
+    this.#facts = null;
+    return toBytes(text);
+  }
+}

@@ -1,0 +1,137 @@
+import type { ProblemBody } from "../../protocol/problem_codes.ts";
+import { commentText, eventText, toBytes } from "../dispatch/server_sent_events.ts";
+import { MultiplexedPart, type SubscriptionFacts } from "./multiplexed_part.ts";
+
+/** The refusal of one subscription of a multiplexed stream. */
+export interface SubscriptionRefusal {
+  readonly status: number;
+  /** The body of the answer. */
+  readonly problem: ProblemBody;
+  /** In seconds; null where the answer does not say. */
+  readonly retryAfter: number | null;
+  /** The headers of a challenge; absent without one. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * A multiplexed stream: the live streams of several subscriptions to one client, and the underlying
+ * source of its `ReadableStream`. It passes their bytes on as they are, and an event between them
+ * says whose blocks follow. While the client does not read, each subscription costs a position and
+ * at most one chunk.
+ */
+export class MultiplexedStream {
+  /** Those that neither were refused nor have ended. */
+  readonly #parts = new Map<string, MultiplexedPart>();
+  readonly #whenClosed: () => void;
+  #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+  /** The part whose blocks follow. */
+  #current: MultiplexedPart | null = null;
+  #isClosed = false;
+  #isEnding = false;
+  #isSending = false;
+  #endsAt: number | null = null;
+  /** Where the next round of pulls begins, so that no part is always the first. */
+  #turn = 0;
+
+  /** `whenClosed` is called once, however the stream ends. */
+  constructor(whenClosed: () => void) {
+    this.#whenClosed = whenClosed;
+  }
+
+  /** Whether nothing is sent any more. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** The bytes that may be sent before the client has to read. */
+  get room(): number {
+    return this.#isClosed ? 0 : this.#controller?.desiredSize ?? 0;
+  }
+
+  /** Adds a subscription whose request is not answered yet. */
+  add(key: string, facts: SubscriptionFacts): MultiplexedPart {
+    const part = new MultiplexedPart(this, key, facts);
+    this.#parts.set(key, part);
+    return part;
+  }
+
+  /** Called by the `ReadableStream`. */
+  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#controller = controller;
+    // As every stream, for proxies and clients that wait for the first bytes.
+    controller.enqueue(toBytes(commentText));
+  }
+
+  /** Called by the `ReadableStream` whenever it has room. */
+  pull(): void {
+    // In the middle of a send, the blocks of another part would come between.
+    if (this.#isSending || this.#isEnding) return;
+    const parts = [...this.#parts.values()];
+    const first = this.#turn++ % Math.max(1, parts.length);
+    for (const part of [...parts.slice(first), ...parts.slice(0, first)]) part.pull();
+  }
+
+  /** Called by the `ReadableStream` when its reader is gone. */
+  cancel(): void {
+    this.#close();
+  }
+
+  /** When the stream ends, by the monotonic clock: what was proposed first. */
+  endsAt(proposed: number): number {
+    return this.#endsAt ??= proposed;
+  }
+
+  /** Sends bytes of a part. */
+  send(part: MultiplexedPart, bytes: Uint8Array): void {
+    if (this.#current === part) return this.#enqueue(bytes);
+    this.#current = part;
+    this.#isSending = true;
+    this.#enqueue(part.switchBytes());
+    this.#isSending = false;
+    this.#enqueue(bytes);
+  }
+
+  /** A part has ended as a stream of its own would have. */
+  ended(part: MultiplexedPart): void {
+    this.#remove(part, eventText("ended", { key: part.key }));
+  }
+
+  /** The request of a part was refused: its live stream, if there is one, is dropped. */
+  refuse(part: MultiplexedPart, refusal: SubscriptionRefusal): void {
+    part.cancel();
+    this.#remove(part, eventText("refused", { key: part.key, ...refusal }));
+  }
+
+  /** Ends all parts, with their positions and a delay, and then the stream. */
+  endAll(delayMs: number): void {
+    if (this.#isEnding || this.#isClosed) return;
+    this.#isEnding = true;
+    for (const part of [...this.#parts.values()]) part.end(delayMs);
+    this.#finish();
+  }
+
+  #remove(part: MultiplexedPart, lastText: string): void {
+    if (!this.#parts.delete(part.key) || this.#isEnding) return;
+    this.#enqueue(toBytes(lastText));
+    if (this.#parts.size === 0) this.#finish();
+  }
+
+  #enqueue(bytes: Uint8Array): void {
+    if (!this.#isClosed) this.#controller?.enqueue(bytes);
+  }
+
+  #finish(): void {
+    // Where the client has just disconnected, Deno cancels the stream during a send.
+    if (this.#isClosed) return;
+    this.#close();
+    this.#controller?.close();
+  }
+
+  #close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    for (const part of [...this.#parts.values()]) part.cancel();
+    this.#parts.clear();
+    this.#whenClosed();
+  }
+}

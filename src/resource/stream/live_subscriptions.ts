@@ -1,0 +1,65 @@
+import { Problem } from "../../problem/problem.ts";
+
+/** One subscription of a multiplexed stream, as its request names it. */
+export interface LiveSubscription {
+  /** The client's own name of it, in every event about it. */
+  readonly key: string;
+  /** Of a `/subscribe` or `/aggregate/subscribe` route, with its query. */
+  readonly path: string;
+  /** The resume token of an earlier stream; null for the beginning. */
+  readonly resumeFrom: string | null;
+}
+
+/** The most subscriptions of one multiplexed stream. */
+export const maxSubscriptions = 50;
+
+/** Parses the body of a request for a multiplexed stream. Throws a 400. */
+export function parseLiveSubscriptions(body: unknown): readonly LiveSubscription[] {
+  const given = membersOf(body)["subscriptions"];
+  if (!Array.isArray(given) || given.length === 0) {
+    throw unusable("it must be an object with a list of subscriptions, at least one");
+  }
+  if (given.length > maxSubscriptions) {
+    throw unusable(`it has more than ${maxSubscriptions} subscriptions`, {
+      limit: maxSubscriptions,
+    });
+  }
+  const subscriptions = given.map(parseSubscription);
+  const keys = new Set<string>();
+  for (const [index, { key }] of subscriptions.entries()) {
+    if (keys.has(key)) throw unusable(`two subscriptions have the key of this one`, { index });
+    keys.add(key);
+  }
+  return subscriptions;
+}
+
+function parseSubscription(given: unknown, index: number): LiveSubscription {
+  const { key, path, resumeFrom = null } = membersOf(given);
+  if (typeof key !== "string" || !/^[\x20-\x7e]{1,64}$/.test(key)) {
+    throw unusable("the key of a subscription must be 1 to 64 printable ASCII characters", {
+      index,
+    });
+  }
+  if (typeof path !== "string" || !path.startsWith("/")) {
+    throw unusable('the path of a subscription must be a text that begins with "/"', { index });
+  }
+  // It takes the place of the header `Last-Event-ID`.
+  if (resumeFrom !== null && !isToken(resumeFrom)) {
+    throw unusable("resumeFrom must be a resume token", { index });
+  }
+  return { key, path, resumeFrom };
+}
+
+function isToken(given: unknown): given is string {
+  return typeof given === "string" && /^[\x21-\x7e]{1,4096}$/.test(given);
+}
+
+function membersOf(given: unknown): Readonly<Record<string, unknown>> {
+  return typeof given === "object" && given !== null && !Array.isArray(given)
+    ? Object.fromEntries(Object.entries(given))
+    : {};
+}
+
+function unusable(why: string, details?: Readonly<Record<string, unknown>>): Problem {
+  return new Problem("invalid-body", `Cannot use this body: ${why}`, { details });
+}

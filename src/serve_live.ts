@@ -1,0 +1,32 @@
+import type { User } from "./auth/user.ts";
+import type { ResolvedConfig } from "./resolve_config.ts";
+import type { BodyLimits } from "./resource/http/request_body.ts";
+import type { RouteTable } from "./resource/http/route_table.ts";
+import type { LiveHubs } from "./resource/stream/live_hubs.ts";
+import type { Runtime } from "./runtime/runtime.ts";
+import type { HonoApp } from "./service/hono_app.ts";
+import { mountLive } from "./service/live/mount_live.ts";
+import type { Responder } from "./service/responder.ts";
+
+/** What multiplexed streams are served with. */
+export interface ServedLive extends HonoApp {
+  readonly table: RouteTable;
+  readonly hubs: LiveHubs;
+  readonly resolved: ResolvedConfig;
+  readonly limits: BodyLimits;
+  readonly responder: Responder;
+  readonly parseUser: (value: unknown) => User | null;
+  readonly runtime: Runtime;
+}
+
+/** Serves multiplexed streams in an app, where a resource can be followed. */
+export function serveLive(served: ServedLive): void {
+  const { table, hubs, resolved, hono } = served;
+  if (!table.routes.some(({ resource }) => resource.isSubscribable)) return;
+  mountLive(hono, {
+    ...served,
+    takeStream: (user, address) => hubs.takeStream(user, address),
+    trustedProxies: resolved.abuse.trustProxy,
+    mountedAt: resolved.mountedAt,
+  });
+}

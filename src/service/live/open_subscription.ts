@@ -1,0 +1,143 @@
+import type { MultiplexedPart, SubscriptionFacts } from "../../live/stream/multiplexed_part.ts";
+import type {
+  MultiplexedStream,
+  SubscriptionRefusal,
+} from "../../live/stream/multiplexed_stream.ts";
+import { Problem } from "../../problem/problem.ts";
+import { callerHeaders } from "../../protocol/caller_headers.ts";
+import { type ProblemBody, problemTypeBase } from "../../protocol/problem_codes.ts";
+import { parseRequestTarget } from "../../resource/http/request_target.ts";
+import { refuseMethod, type RouteTable } from "../../resource/http/route_table.ts";
+import type { ResourceRoute } from "../../resource/http/routes.ts";
+import type { LiveSubscription } from "../../resource/stream/live_subscriptions.ts";
+import type { Observer } from "../../runtime/observation.ts";
+import { problemOfStatus } from "../http_exception.ts";
+import { infoOfInner, type InnerRequest } from "./inner_request.ts";
+
+/** What the subscriptions of one multiplexed stream are opened with. */
+export interface SubscriptionOpener {
+  readonly whole: MultiplexedStream;
+  readonly table: RouteTable;
+  /** The request that holds the subscriptions. */
+  readonly outer: Request;
+  /** The facts of its connection. */
+  readonly info: unknown;
+  /** Its user, as a middleware has set it. */
+  readonly user: InnerRequest["user"];
+  /** Aborted when the client has left; null where `info` reports that. */
+  readonly signal: AbortSignal | null;
+  /** The path at which a proxy has mounted the app, and that at which its client sees it. */
+  readonly mountedAt: string;
+  readonly prefix: string;
+  readonly observe: Observer;
+  /** The app itself. */
+  fetch(request: Request, info: unknown): Promise<Response>;
+}
+
+/**
+ * Prepares a subscription of a multiplexed stream, and gives what opens it: a `GET` of its path by
+ * the same caller, which passes every middleware and limit, whose stream becomes a part of the whole.
+ */
+export function prepareSubscription(
+  subscription: LiveSubscription,
+  opener: SubscriptionOpener,
+): () => Promise<void> {
+  const { whole, table, prefix } = opener;
+  const request = innerRequest(subscription, opener);
+  const route = findRoute(request, table);
+  const part = whole.add(subscription.key, route instanceof Problem ? noFacts : factsOf(route));
+  return async () => {
+    if (route instanceof Problem) whole.refuse(part, refusalOf(route, prefix));
+    else await open(part, request, opener);
+  };
+}
+
+async function open(
+  part: MultiplexedPart,
+  request: Request,
+  opener: SubscriptionOpener,
+): Promise<void> {
+  const { whole, fetch, info, user, observe, prefix } = opener;
+  const response = await fetch(request, infoOfInner(info, { part, user }));
+  if (response.status === 200 && part.isAttached) return part.begin();
+  try {
+    whole.refuse(part, await readRefusal(response, opener));
+  } catch (error) {
+    // The answer of a middleware that cannot be read: the other subscriptions go on.
+    const { method, url } = request;
+    observe({ kind: "request_failed", method, path: parseRequestTarget(url).path, error });
+    whole.refuse(
+      part,
+      refusalOf(new Problem("internal-error", "Its answer is unreadable"), prefix),
+    );
+  }
+}
+
+function innerRequest(
+  { path, resumeFrom }: LiveSubscription,
+  { outer, signal }: SubscriptionOpener,
+): Request {
+  const headers = callerHeaders(outer);
+  headers.set("accept", "text/event-stream");
+  if (resumeFrom !== null) headers.set("last-event-id", resumeFrom);
+  return new Request(new URL(outer.url).origin + path, { headers, signal });
+}
+
+/** The route of a stream, or why there is none. */
+function findRoute({ url }: Request, table: RouteTable): ResourceRoute | Problem {
+  const { path } = parseRequestTarget(url);
+  const routes = table.at(table.canonical(path) ?? path);
+  const route = routes?.get("GET");
+  if (route === undefined) return refuseMethod("GET", routes?.keys() ?? []);
+  const { name } = route.endpoint;
+  if (name === "subscribe" || name === "subscribe-aggregate") return route;
+  return new Problem(
+    "invalid-parameter",
+    "Cannot follow this path: it must lead to a /subscribe or /aggregate/subscribe route",
+  );
+}
+
+function factsOf({ endpoint, resource: { table, fields } }: ResourceRoute): SubscriptionFacts {
+  if (endpoint.name !== "subscribe") return noFacts;
+  return {
+    primaryKey: table.primaryKey.map(({ name }) => name),
+    types: Object.fromEntries(fields.readable.map(({ name, kind }) => [name, kind])),
+  };
+}
+
+const noFacts: SubscriptionFacts = Object.freeze({ primaryKey: null, types: null });
+
+function refusalOf(problem: Problem, prefix: string): SubscriptionRefusal {
+  const body = problem.toBody();
+  return {
+    status: problem.status,
+    problem: { ...body, type: prefix + body.type },
+    retryAfter: null,
+  };
+}
+
+/** Reads the answer of a refused request: a problem, or what a middleware has answered instead. */
+async function readRefusal(
+  response: Response,
+  { mountedAt, prefix }: SubscriptionOpener,
+): Promise<SubscriptionRefusal> {
+  const { headers } = response;
+  // A middleware that answers in place of the route has opened no stream.
+  const status = response.status === 200 ? 500 : response.status;
+  const text = await response.text();
+  const isProblem = headers.get("content-type")?.startsWith("application/problem+json") === true;
+  const problem: ProblemBody = isProblem ? JSON.parse(text) : problemOfStatus(status, "");
+  const { type } = problem;
+  const known = (isProblem ? mountedAt : "") + problemTypeBase;
+  const isOurs = typeof type === "string" && type.startsWith(known);
+  const seconds = Number(headers.get("retry-after") ?? "");
+  const challenge = [...headers].filter(([name]) => name.startsWith("service-"));
+  return {
+    status,
+    problem: isOurs
+      ? { ...problem, type: prefix + problemTypeBase + type.slice(known.length) }
+      : problem,
+    retryAfter: seconds > 0 ? seconds : null,
+    ...(challenge.length === 0 ? {} : { headers: Object.fromEntries(challenge) }),
+  };
+}
