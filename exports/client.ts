@@ -31,3 +31,22 @@ export type {
   RequestOptions,
   RowOptions,
 } from "../src/client/types/read_options.ts";
+export { liveAggregate, type LiveAggregateState } from "../src/client/live/live_aggregate.ts";
+export {
+  type LiveList,
+  liveList,
+  type LiveListOptions,
+  type LiveListQuery,
+  type LiveListState,
+  type LiveMarks,
+  type LiveSeed,
+} from "../src/client/live/live_list.ts";
+export type {
+  LiveRow,
+  LiveRowId,
+  LiveStatus,
+  RowDescription,
+} from "../src/client/live/live_messages.ts";
+export { prefetch } from "../src/client/live/prefetch.ts";
+export type { Store } from "../src/client/live/store.ts";
+export { shareTabs, type ShareTabsOptions } from "../src/client/tabs/share_tabs.ts";

@@ -6,10 +6,16 @@ import type { ResourceClient } from "../types/resource_client.ts";
 import type { FieldOf, IncludeOf, RowOf } from "../types/rows.ts";
 import type { ServiceError } from "../request/service_error.ts";
 import { connectionOf } from "./live_connection.ts";
-import type { LiveMessage, LiveRow, LiveStatus, RowDescription, RowId } from "./live_messages.ts";
+import type {
+  LiveMessage,
+  LiveRow,
+  LiveRowId,
+  LiveStatus,
+  RowDescription,
+} from "./live_messages.ts";
 import { type OpenList, openListsOf } from "./open_lists.ts";
 import { fieldOf } from "./row_order.ts";
-import { createRowSet } from "./row_set.ts";
+import { RowSet } from "./row_set.ts";
 import { createStore, type Store } from "./store.ts";
 
 /** Which rows a live list has, and how. */
@@ -43,7 +49,7 @@ export interface LiveListOptions<
 export interface LiveSeed extends RowDescription {
   readonly items: readonly LiveRow[];
   /** The ids of the rows, as `select` may have left them out. */
-  readonly ids: readonly RowId[];
+  readonly ids: readonly LiveRowId[];
   readonly token: string;
 }
 
@@ -94,7 +100,7 @@ export function liveList<
 export function liveList(resource: HasHandle, options: UntypedOptions = {}): LiveList<object> {
   const { transport, path } = resource[handle];
   const { orderBy = [], seed, filter, select, include, accepts } = options;
-  const set = createRowSet(orderBy);
+  const set = new RowSet(orderBy);
   const list: OpenList = {
     path,
     set,

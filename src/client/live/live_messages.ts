@@ -2,7 +2,7 @@ import type { ProblemBody } from "../../protocol/problem_codes.ts";
 import type { ServiceError } from "../request/service_error.ts";
 
 /** The key of a row as events have it: a value, or a list of the values of a composite key. */
-export type RowId = unknown;
+export type LiveRowId = unknown;
 
 /** A row as a live list holds it. */
 export type LiveRow = Readonly<Record<string, unknown>>;
@@ -34,10 +34,10 @@ export type RowsEvent =
     readonly type: "existing";
     readonly items: readonly LiveRow[];
     /** Where `select` has left out a part of the key. */
-    readonly ids?: readonly RowId[];
+    readonly ids?: readonly LiveRowId[];
   }
-  | { readonly type: "added" | "changed"; readonly id: RowId; readonly item: LiveRow }
-  | { readonly type: "removed"; readonly id: RowId; readonly _optimisticId?: string }
+  | { readonly type: "added" | "changed"; readonly id: LiveRowId; readonly item: LiveRow }
+  | { readonly type: "removed"; readonly id: LiveRowId; readonly _optimisticId?: string }
   | { readonly type: "invalidate" };
 
 /** The event of an aggregate: its result. */

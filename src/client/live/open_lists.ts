@@ -14,11 +14,11 @@ export interface OpenList {
   /** Shows what has changed. */
   show(): void;
   /** Null while the client has nothing that writes optimistically. */
-  overlays: ListOverlays | null;
+  overlays: ShownOverlays | null;
 }
 
 /** The overlays of one live list, over the rows that the service has sent. */
-export interface ListOverlays {
+export interface ShownOverlays {
   /** How many of them change what the list shows. */
   readonly count: number;
   /** The rows as they are shown. */

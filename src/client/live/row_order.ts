@@ -36,7 +36,7 @@ export function fieldOf(key: string): string {
 }
 
 /** The place of the first of these rows that does not come before a row. */
-export function placeOf(row: LiveRow, rows: readonly LiveRow[], compare: CompareRows): number {
+export function placeInOrder(row: LiveRow, rows: readonly LiveRow[], compare: CompareRows): number {
   let low = 0;
   let high = rows.length;
   while (low < high) {

@@ -1,10 +1,10 @@
 import type { LiveMessage } from "../live/live_messages.ts";
 
-/** What the tabs of an origin tell each other; `tab` is the id of a tab. */
+/** What the tabs of an origin send each other; `tab` is the id of a tab. */
 export type TabMessage =
-  /** A tab has begun to exist: the one that has the streams says so. */
+  /** A tab has begun to exist: the one that has the streams answers. */
   | { readonly kind: "hello"; readonly tab: string }
-  /** This tab has the streams now: the others say what they follow. */
+  /** This tab has the streams now: the others answer with what they follow. */
   | { readonly kind: "leader"; readonly tab: string }
   /** The tab that has the streams is hidden. */
   | { readonly kind: "hidden"; readonly tab: string }

@@ -53,7 +53,7 @@ interface Api {
 
 function withThings(engine: Engine, work: (service: Service) => Promise<void>): Promise<void> {
   const rights = { create: () => all(), update: () => all(), delete: () => all() };
-  const settled = async (service: Service) => {
+  const withPause = async (service: Service) => {
     await work(service);
     // A connection without lists closes a little later, for a page that opens others.
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -72,7 +72,7 @@ function withThings(engine: Engine, work: (service: Service) => Promise<void>): 
         auth: { read: () => all(), subscribe: () => all() },
       }),
     ],
-  }), settled);
+  }), withPause);
 }
 
 /** A client of a service in this process. What breaks its streams is called for each one. */

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { LiveRow } from "../../../src/client/live/live_messages.ts";
-import { createRowSet } from "../../../src/client/live/row_set.ts";
+import { RowSet } from "../../../src/client/live/row_set.ts";
 
 const description = { primaryKey: ["id"], types: { id: "integer", rank: "integer", name: "text" } };
 
@@ -16,7 +16,7 @@ const write = fc.record({
 Deno.test("after each commit a row set has the rows of its events, in their order", () => {
   fc.assert(
     fc.property(fc.array(write, { maxLength: 80 }), fc.nat(3), (writes, size) => {
-      const set = createRowSet(["-rank", "name"]);
+      const set = new RowSet(["-rank", "name"]);
       const model = new Map<number, LiveRow>();
       set.begin(description, false);
       const first = Array.from(
@@ -61,7 +61,7 @@ function compareLists(left: readonly number[], right: readonly number[]): number
 }
 
 Deno.test("after an invalidation the old rows show until all new ones are there", () => {
-  const set = createRowSet([]);
+  const set = new RowSet([]);
   set.begin(description, false);
   set.take({ type: "existing", items: [{ id: 1 }, { id: 2 }] });
   set.commit();

@@ -41,7 +41,7 @@ export async function runModel(options: ModelOptions): Promise<ModelReport> {
   const clients = servers.flatMap((server, index) =>
     ["a", "b"].map((name) => createModelClient(server, `${name}${index}`, chance))
   );
-  /** The writes that were added, by their stamps; a creation and a change are told apart by it. */
+  /** The writes that were added, by their stamps. */
   const added = new Map<string, ModelClient>();
   /** The writes that were lost with the memory of a page, or were taken back: they may be missing. */
   const optional = new Set<string>();
@@ -86,13 +86,14 @@ export async function runModel(options: ModelOptions): Promise<ModelReport> {
   async function writeRaw(): Promise<void> {
     const [id] = pick((await run(db, "SELECT id FROM notes LIMIT 50")).rows) ?? [];
     const values = [title(), Math.floor(chance() * 10), `raw${++stamps}`];
-    if (id === undefined || chance() < 0.2) {
+    const at = chance();
+    if (id === undefined || at < 0.2) {
       await run(
         db,
         "INSERT INTO notes (id, title, rank, stamp, version) VALUES (?, ?, ?, ?, 1)",
         ...[crypto.randomUUID(), ...values],
       );
-    } else if (chance() < 0.2) await run(db, "DELETE FROM notes WHERE id = ?", id ?? null);
+    } else if (at < 0.4) await run(db, "DELETE FROM notes WHERE id = ?", id ?? null);
     else {
       await run(
         db,
@@ -107,7 +108,7 @@ export async function runModel(options: ModelOptions): Promise<ModelReport> {
     const before = client.page.outbox.get().jobs;
     client.reload();
     const stored = new Set((await client.stored()).map(({ id }) => id));
-    // What no storage has had yet is lost with the page, as its user was told nothing else.
+    // What no storage has had yet is lost with the page, as no answer has come for it.
     for (const { id, body } of before) {
       if (!stored.has(id)) optional.add(String(body?.stamp));
     }
@@ -131,7 +132,7 @@ export async function runModel(options: ModelOptions): Promise<ModelReport> {
     if (report.steps % 4 === 0) await new Promise((resolve) => setTimeout(resolve, 0));
   }
 
-  async function settle(): Promise<void> {
+  async function comeToRest(): Promise<void> {
     await restarting;
     for (const client of clients) {
       client.lose(0);
@@ -198,7 +199,7 @@ export async function runModel(options: ModelOptions): Promise<ModelReport> {
 
   for (let round = 0; round < rounds; round++) {
     for (let n = 0; n < stepsInRound; n++) await step();
-    await settle();
+    await comeToRest();
     await check();
   }
   for (const client of clients) client.leave();

@@ -33,7 +33,7 @@ interface Api {
 /** From 0 up to, but not including 1: the same numbers for the same seed. */
 export type Chance = () => number;
 
-/** A client of the model, whose connection fails as often as it is told to. */
+/** A client of the model, whose connection fails as often as the model wants. */
 export function createModelClient(server: ModelServer, name: string, chance: Chance) {
   const storage = memoryStorage();
   const wakers = new Set<() => void>();

@@ -3,11 +3,11 @@ import type { Database } from "../../../src/db/open_database.ts";
 import { type Child, startChild } from "../../serve/child_process.ts";
 import { openModelApp } from "./model_service.ts";
 
-/** A service that ends and begins again while its clients go on. */
+/** A service that ends and begins again while its clients continue. */
 export interface ModelServer extends AsyncDisposable {
   /** Rejects with a TypeError while there is no service. */
   fetch(request: Request): Promise<Response>;
-  /** Ends at once, whatever is going on, and begins again over the same database. */
+  /** Ends at once, whatever is under way, and begins again over the same database. */
   restart(): Promise<void>;
 }
 
