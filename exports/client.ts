@@ -37,13 +37,12 @@ export {
   liveList,
   type LiveListOptions,
   type LiveListQuery,
-  type LiveListState,
-  type LiveMarks,
-  type LiveSeed,
 } from "../src/client/live/live_list.ts";
+export type { LiveListState, LiveMarks } from "../src/client/live/live_list_state.ts";
 export type {
   LiveRow,
   LiveRowId,
+  LiveSeed,
   LiveStatus,
   RowDescription,
 } from "../src/client/live/live_messages.ts";

@@ -14,6 +14,14 @@ export interface RowDescription {
   readonly types: Readonly<Record<string, string>>;
 }
 
+/** The rows of a live list at a position of the log, as JSON. */
+export interface LiveSeed extends RowDescription {
+  readonly items: readonly LiveRow[];
+  /** The ids of the rows, as `select` may have left them out. */
+  readonly ids: readonly LiveRowId[];
+  readonly token: string;
+}
+
 /** What a live list or aggregate receives from its connection. */
 export type LiveMessage =
   /** A stream has begun: what came since the last token comes again. */

@@ -5,7 +5,7 @@ import type { RowSet } from "./row_set.ts";
 /** A live list with listeners, as the overlays of unconfirmed writes see it. */
 export interface OpenList {
   /** Of its resource: `/api/posts`. */
-  readonly path: string;
+  readonly resource: string;
   readonly set: RowSet;
   /** Whether an unconfirmed row belongs to it; undefined where the list does not know. */
   readonly accepts: ((row: never) => boolean) | undefined;

@@ -1,6 +1,7 @@
 import type { ApiResource } from "../types/api.ts";
 import type { ResourceClient } from "../types/resource_client.ts";
-import { liveList, type LiveListQuery, type LiveSeed } from "./live_list.ts";
+import { liveList, type LiveListQuery } from "./live_list.ts";
+import type { LiveSeed } from "./live_messages.ts";
 
 /**
  * Reads the rows of a live list once, for the seed of a list in another process: a page that was

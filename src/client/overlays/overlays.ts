@@ -30,7 +30,9 @@ export class Overlays {
       this.#views.set(list, view);
       list.overlays = view;
       for (const overlay of this.#overlays.values()) {
-        if (overlay.path === list.path && !this.#confirmations.has(overlay.id)) view.add(overlay);
+        if (overlay.path === list.resource && !this.#confirmations.has(overlay.id)) {
+          view.add(overlay);
+        }
       }
     };
     for (const list of this.#lists.all) this.#lists.opened(list);
@@ -40,7 +42,7 @@ export class Overlays {
   add(overlay: Overlay): void {
     this.#overlays.set(overlay.id, overlay);
     for (const [list, view] of this.#views) {
-      if (list.path !== overlay.path) continue;
+      if (list.resource !== overlay.path) continue;
       view.add(overlay);
       list.show();
     }
@@ -63,8 +65,8 @@ export class Overlays {
 
   /** The row as a live list has it from the service, with its `_etag`; null where none has it. */
   rowOf(path: string, key: LiveRowId): LiveRow | null {
-    for (const { path: own, set } of this.#lists.all) {
-      const row = own === path ? set.rows.get(idText(key)) : undefined;
+    for (const { resource, set } of this.#lists.all) {
+      const row = resource === path ? set.rows.get(idText(key)) : undefined;
       if (row !== undefined) return row;
     }
     return null;
