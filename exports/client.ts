@@ -47,5 +47,6 @@ export type {
   RowDescription,
 } from "../src/client/live/live_messages.ts";
 export { prefetch } from "../src/client/live/prefetch.ts";
+export { reconnect } from "../src/client/live/reconnect.ts";
 export type { Store } from "../src/client/live/store.ts";
 export { shareTabs, type ShareTabsOptions } from "../src/client/tabs/share_tabs.ts";

@@ -1,11 +1,12 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { createClient } from "../../../exports/client.ts";
+import {
+  createClient,
+  liveAggregate,
+  liveList,
+  prefetch,
+  reconnect,
+} from "../../../exports/client.ts";
 import { all } from "../../../src/filter/builders.ts";
-import { liveAggregate } from "../../../src/client/live/live_aggregate.ts";
-import { liveList } from "../../../src/client/live/live_list.ts";
-import { connectionOf } from "../../../src/client/live/live_connection.ts";
-import { prefetch } from "../../../src/client/live/prefetch.ts";
-import { handle } from "../../../src/client/request/handle.ts";
 import { resource } from "../../../src/resource/define/resource_definition.ts";
 import { bigint, decimal, integer, text, timestamp } from "../../../src/schema/column_builder.ts";
 import { table } from "../../../src/schema/table.ts";
@@ -256,7 +257,7 @@ testOnDialects(
       assertEquals([closed.status, closed.error?.status], ["closed", 400]);
       await until(open, ({ status }) => status === "live");
       user = "ada";
-      connectionOf(api[handle].transport).wake();
+      reconnect(api);
       await until(own, ({ status }) => status === "live");
       assertEquals(open.get().status, "live");
       closings.forEach((end) => end());
