@@ -7,6 +7,8 @@
 /** Types of packages that public types refer to, by package. */
 const packageTypes: ReadonlyMap<string, readonly string[]> = new Map([
   ["@hono/hono", ["Context", "Hono", "Next"]],
+  // Types of browsers, written out in src/client/web_platform.ts: not every runtime declares them.
+  ["the web platform", ["WebDatabases", "WebLocks"]],
 ]);
 
 const root = new URL("..", import.meta.url).pathname;

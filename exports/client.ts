@@ -17,12 +17,51 @@ export {
   type ServiceErrorFacts,
   type ServiceErrorSlug,
 } from "../src/client/request/service_error.ts";
+export {
+  type FilterExpression,
+  type FilterOperand,
+  filterTemplate as rsql,
+} from "../src/client/request/rsql.ts";
 export { type Handle, handle, type HasHandle } from "../src/client/request/handle.ts";
-export type { ClientRequest, Transport } from "../src/client/request/transport.ts";
+export type { ClientRequest, RequestHeaders, Transport } from "../src/client/request/transport.ts";
 export { browserEnvironment, type ClientEnvironment } from "../src/client/environment.ts";
-export type { ApiResource } from "../src/client/types/api.ts";
-export type { ApiOf, Client, ResourceClient } from "../src/client/types/resource_client.ts";
-export type { FieldOf, IncludeOf, Page, RowOf, Tagged } from "../src/client/types/rows.ts";
+export type { ApiOperation, ApiResource, Has } from "../src/client/types/api.ts";
+export type {
+  AggregateRequests,
+  ApiOf,
+  BatchRequests,
+  Client,
+  CreateBatches,
+  CreateRequests,
+  DeleteBatches,
+  DeleteRequests,
+  IsWritten,
+  OnlyWhere,
+  ProcedureOf,
+  ProceduresOf,
+  ReadRequests,
+  ResourceClient,
+  RestoreRequests,
+  SearchRequests,
+  UpdateBatches,
+  UpdateRequests,
+  UpsertBatches,
+} from "../src/client/types/resource_client.ts";
+export type { Flat } from "../src/client/types/flat.ts";
+export type {
+  FieldOf,
+  FurtherFields,
+  IncludedFields,
+  IncludedRow,
+  IncludedRows,
+  IncludeOf,
+  Page,
+  RelationName,
+  RelationOf,
+  RowOf,
+  SelectedRow,
+  Tagged,
+} from "../src/client/types/rows.ts";
 export type {
   FilterInput,
   GetOptions,
@@ -50,3 +89,24 @@ export { prefetch } from "../src/client/live/prefetch.ts";
 export { reconnect } from "../src/client/live/reconnect.ts";
 export type { Store } from "../src/client/live/store.ts";
 export { shareTabs, type ShareTabsOptions } from "../src/client/tabs/share_tabs.ts";
+export type {
+  AggregateOptions,
+  CountOfGroup,
+  GroupOf,
+  Groups,
+  MetricOfGroup,
+  MetricResults,
+} from "../src/client/types/aggregates.ts";
+export type { SearchInput, SearchResult } from "../src/client/types/search.ts";
+export type {
+  BatchItem,
+  ConditionalItem,
+  ConditionalOptions,
+  Conflict,
+  ImportOptionsOf,
+  ReplaceBody,
+  RowWriteOptions,
+  TagOf,
+  UpdateOptionsOf,
+  WriteRequestOptions,
+} from "../src/client/types/write_options.ts";

@@ -13,5 +13,6 @@
  *
  * @module
  */
-export { solve, type SolveOptions } from "../src/client/pow/solve.ts";
+export { solve } from "../src/client/pow/solve.ts";
+export type { SolveOptions } from "../src/client/pow/find_nonce.ts";
 export type { Challenge } from "../src/client/pow/nonce_search.ts";

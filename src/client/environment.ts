@@ -13,6 +13,7 @@ export interface ClientEnvironment {
   after(ms: number, run: () => void): () => void;
   /** From 0 up to, but not including 1. */
   random(): number;
+  /** A random UUID. */
   uuid(): string;
   /** False only where the runtime knows that there is no network. */
   isOnline(): boolean;
@@ -35,60 +36,43 @@ export function browserEnvironment(): ClientEnvironment {
   const { document, navigator } = world;
   return {
     fetch: (request) => fetch(request),
-    now: () => Date.now(),
+    now: Date.now,
     after(ms, run) {
       const timer = setTimeout(run, ms);
       return () => clearTimeout(timer);
     },
-    random: () => Math.random(),
+    random: Math.random,
     uuid: randomUuid,
     isOnline: () => navigator?.onLine !== false,
     isHidden: () => document?.visibilityState === "hidden",
     onWake(run) {
-      const wakers = [[world, "online"], [world, "pageshow"], [
-        document,
-        "visibilitychange",
-      ]] as const;
-      for (const [target, event] of wakers) target?.addEventListener?.(event, run);
+      // The last one bubbles from the document.
+      const events = ["online", "pageshow", "visibilitychange"];
+      for (const event of events) world.addEventListener?.(event, run);
       return () => {
-        for (const [target, event] of wakers) target?.removeEventListener?.(event, run);
+        for (const event of events) world.removeEventListener?.(event, run);
       };
     },
     locks: navigator?.locks ?? null,
     channel: (name) => world.BroadcastChannel ? new world.BroadcastChannel(name) : null,
-    indexedDB: databasesOf(world),
+    indexedDB: world.indexedDB ?? null,
   };
 }
 
 /** The globals of a browser that the client uses, some of which every other runtime lacks. */
-interface BrowserGlobals extends Listening {
-  readonly document: Listening & { readonly visibilityState: string };
+interface BrowserGlobals {
+  readonly document: { readonly visibilityState: string };
   readonly navigator: { readonly onLine?: boolean; readonly locks?: WebLocks };
   readonly indexedDB: WebDatabases;
   readonly BroadcastChannel: typeof BroadcastChannel;
-}
-
-interface Listening {
   addEventListener(event: string, run: () => void): void;
   removeEventListener(event: string, run: () => void): void;
 }
 
-/** In a page that is not served over HTTPS `crypto.randomUUID` is missing. */
+/** A version 4 UUID. A page that is not served over HTTPS has no `crypto.randomUUID`. */
 function randomUuid(): string {
-  if (crypto.randomUUID !== undefined) return crypto.randomUUID();
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(
-    /^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/,
-    "$1-$2-4$3-a$4-$5",
-  );
-}
-
-function databasesOf(world: Partial<BrowserGlobals>): WebDatabases | null {
-  try {
-    return world.indexedDB ?? null;
-  } catch {
-    // A page without an origin of its own may not even look: by contract that is as if it were missing.
-    return null;
-  }
+  return "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (digit) => {
+    const [random = 0] = crypto.getRandomValues(new Uint8Array(1));
+    return (+digit ^ (random & 15) >> +digit / 4).toString(16);
+  });
 }

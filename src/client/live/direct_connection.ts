@@ -175,7 +175,7 @@ export class DirectConnection implements LiveConnection {
   async #refuse({ key, status, problem, retryAfter }: RefusedSubscription): Promise<void> {
     const headers = new Headers(retryAfter ? { "retry-after": String(retryAfter) } : {});
     const answer = Response.json(problem, { status, headers });
-    const error = await answerError(answer, this.#transport.environment.now());
+    const error = await answerError(answer);
     const next = statusAfter(error);
     this.#members.get(key)?.subscriber.receive({ type: "status", status: next, error });
     this.#postpone(key, waits(next) ? error.retryAfterMs ?? this.#backoff() : Infinity);
@@ -253,7 +253,7 @@ const longLifeMs = 5_000;
 const lookMs = 5_000;
 /** Three heartbeats. */
 const silentMs = 45_000;
-const hiddenMs = 5 * 60_000;
+const hiddenMs = 300_000;
 
 function statusAfter({ status }: ServiceError): LiveStatus {
   if (status === 401) return "needs-auth";

@@ -1,5 +1,5 @@
 import { handle, type HasHandle } from "../request/handle.ts";
-import { queryText, type QueryValue } from "../request/query_text.ts";
+import { queryText } from "../request/query_text.ts";
 import type { ServiceError } from "../request/service_error.ts";
 import { connectionOf } from "./live_connection.ts";
 import type { LiveMessage, LiveStatus } from "./live_messages.ts";
@@ -17,7 +17,7 @@ export interface LiveAggregateState<Group = unknown> {
 /** Follows the result of an aggregate; `query` is that of `GET /aggregate`. */
 export function liveAggregate(
   resource: HasHandle,
-  query: Readonly<Record<string, QueryValue>>,
+  query: Readonly<Record<string, unknown>>,
 ): Store<LiveAggregateState> {
   const { transport, path } = resource[handle];
   function receive(message: LiveMessage): void {

@@ -1,7 +1,7 @@
 import type { ApiOf, Client } from "../types/resource_client.ts";
 import type { CreateClientOptions } from "./client_options.ts";
 import { handle } from "./handle.ts";
-import { createRequests } from "./resource.ts";
+import { createRequests } from "./requests.ts";
 import { createTransport } from "./transport.ts";
 
 /**
@@ -11,12 +11,16 @@ import { createTransport } from "./transport.ts";
 export function createClient<Api extends ApiOf<Api>>(options: CreateClientOptions): Client<Api> {
   const transport = createTransport(options);
   const { basePath } = transport;
-  const resources: Record<PropertyKey, unknown> = { [handle]: { transport, path: basePath } };
+  const resources: Record<PropertyKey, unknown> = {
+    // A resource may have the name of a member of every object.
+    __proto__: null,
+    [handle]: { transport, path: basePath },
+  };
   const client = new Proxy(resources, {
     get(known, name) {
       // A client that is awaited is asked for `then`.
       if (typeof name === "symbol" || name === "then") return known[name];
-      const path = `${basePath}/${name.split("/").map(encodeURIComponent).join("/")}`;
+      const path = `${basePath}/${encodeURIComponent(name).replaceAll("%2F", "/")}`;
       return known[name] ??= createRequests({ transport, path });
     },
   });

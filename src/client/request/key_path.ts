@@ -2,7 +2,7 @@
 export type KeyInput = KeyPart | readonly KeyPart[];
 
 /** A value of a key. */
-export type KeyPart = string | number | bigint | boolean | Date;
+export type KeyPart = string | number | boolean;
 
 /**
  * The path segment of a row: the values of its key are encoded one by one and joined by commas. The
@@ -10,11 +10,9 @@ export type KeyPart = string | number | bigint | boolean | Date;
  * RangeError for a key that no URL can hold: the empty text, `.` and `..`.
  */
 export function keyPath(key: KeyInput): string {
-  const segment = [key].flat().map((part) =>
-    encodeURIComponent(part instanceof Date ? part.toISOString() : String(part))
-  ).join(",");
+  const segment = [key].flat().map((part) => encodeURIComponent(part)).join(",");
   // A URL is normalised before it is sent: `/posts/..` is `/`, also with its dots encoded.
-  if (/^\.{0,2}$/.test(segment)) throw new RangeError(`No URL leads to the key "${segment}"`);
+  if (/^\.{0,2}$/.test(segment)) throw new RangeError(`No URL has the key "${segment}"`);
   return routeNames.test(segment)
     ? `%${segment.charCodeAt(0).toString(16)}${segment.slice(1)}`
     : segment;

@@ -1,4 +1,3 @@
-import { captchaHeaders } from "../../protocol/captcha_headers.ts";
 import type { ProblemBody, ProblemSlug } from "../../protocol/problem_codes.ts";
 
 /**
@@ -26,105 +25,82 @@ export interface RequiredCaptcha {
 
 /** The facts of a {@link ServiceError} beside its slug and its message. */
 export interface ServiceErrorFacts {
+  /** The status of the answer. */
   readonly status?: number;
+  /** The body of the problem. */
   readonly problem?: ProblemBody | null;
+  /** How long the service asks to wait. */
   readonly retryAfterMs?: number | null;
+  /** The CAPTCHA that has to be solved. */
   readonly captcha?: RequiredCaptcha | null;
+  /** The error that led to this one. */
   readonly cause?: unknown;
 }
 
 /** A request that was refused, or had no usable answer. */
 export class ServiceError extends Error {
+  /** The name of the class. */
+  override readonly name: string = "ServiceError";
   /** What went wrong. */
   readonly slug: ServiceErrorSlug;
   /** The status of the answer; 0 where there was none. */
-  readonly status: number;
+  readonly status: number = 0;
   /** The body of the problem; null where the answer had none. */
-  readonly problem: ProblemBody | null;
+  readonly problem: ProblemBody | null = null;
   /** How long the service asks to wait; null where it does not say. */
-  readonly retryAfterMs: number | null;
+  readonly retryAfterMs: number | null = null;
   /** The CAPTCHA that has to be solved; null for every other error. */
-  readonly captcha: RequiredCaptcha | null;
+  readonly captcha: RequiredCaptcha | null = null;
 
   /** Makes an error; without a status there was no answer. */
   constructor(slug: ServiceErrorSlug, message: string, facts: ServiceErrorFacts = {}) {
-    super(message, { cause: facts.cause });
-    this.name = "ServiceError";
+    super(message, facts);
     this.slug = slug;
-    this.status = facts.status ?? 0;
-    this.problem = facts.problem ?? null;
-    this.retryAfterMs = facts.retryAfterMs ?? null;
-    this.captcha = facts.captcha ?? null;
+    Object.assign(this, facts);
   }
 }
 
 /** A write that was refused because the row has changed: 412. */
 export class ConflictError extends ServiceError {
-  /** The current tag of the row; null where the service did not say it. */
-  readonly currentETag: string | null;
-  /** What the service suggests to do, as a sentence; null where it does not say. */
-  readonly suggestion: string | null;
+  /** The name of the class. */
+  override readonly name: string = "ConflictError";
 
-  /** Makes the conflict of an answer. */
-  constructor(message: string, facts: ServiceErrorFacts) {
-    super("precondition-failed", message, facts);
-    this.name = "ConflictError";
-    const { currentETag, suggestion } = facts.problem?.details ?? {};
-    this.currentETag = typeof currentETag === "string" ? currentETag : null;
-    this.suggestion = typeof suggestion === "string" ? suggestion : null;
+  /** The current tag of the row; null where the service did not say it. */
+  get currentETag(): string | null {
+    // By contract a text, or null.
+    return this.problem?.details?.currentETag as string | undefined ?? null;
+  }
+
+  /** What the service suggests to do, as a sentence; null where it does not say. */
+  get suggestion(): string | null {
+    // By contract a text.
+    return this.problem?.details?.suggestion as string | undefined ?? null;
   }
 }
 
 /** The error of an answer without success, as the client throws it. */
-export async function answerError(response: Response, now: number): Promise<ServiceError> {
+export async function answerError(response: Response): Promise<ServiceError> {
   const { status, headers } = response;
-  const problem = problemOf(await response.text());
-  const facts = {
-    status,
-    problem,
-    retryAfterMs: retryAfter(headers.get("retry-after"), now),
-    captcha: captchaOf(headers),
-  };
-  if (problem === null) return unexpectedAnswer(response, facts);
-  if (status === 412) return new ConflictError(problem.detail, facts);
-  // By contract the code is the slug in capitals, also where the problem has no page of its own: `HTTP_418`.
-  const slug = problem.code.toLowerCase().replaceAll("_", "-") as ServiceErrorSlug;
-  return new ServiceError(slug, problem.detail, facts);
+  // The service sends whole seconds; a date, as some proxies do, says nothing here.
+  const facts = { status, retryAfterMs: Number(headers.get("retry-after")) * 1000 || null };
+  try {
+    const problem: ProblemBody = JSON.parse(await response.text());
+    const { code, detail } = problem;
+    // By contract the code is the slug in capitals, also without a page of its own: `HTTP_418`.
+    const slug = code.toLowerCase().replaceAll("_", "-") as ServiceErrorSlug;
+    const Kind = status === 412 ? ConflictError : ServiceError;
+    return new Kind(slug, detail, { ...facts, problem });
+  } catch (cause) {
+    // Not a problem of the service: the page of a proxy, or another service altogether.
+    return unexpectedAnswer(response, { ...facts, cause });
+  }
 }
 
 /** The error of an answer that the service would not give. */
 export function unexpectedAnswer(
   { status, headers }: Response,
-  facts: ServiceErrorFacts = {},
+  facts?: ServiceErrorFacts,
 ): ServiceError {
   const message = `Unexpected answer: ${status} ${headers.get("content-type")}`;
   return new ServiceError("unexpected-answer", message, { status, ...facts });
-}
-
-/** Null for what is no problem: a proxy answers with pages of its own. */
-function problemOf(text: string): ProblemBody | null {
-  try {
-    const body = JSON.parse(text);
-    return typeof body?.code === "string" && typeof body.detail === "string" ? body : null;
-  } catch {
-    // No JSON, so no problem either; the caller says what came instead.
-    return null;
-  }
-}
-
-/** Milliseconds of `Retry-After`, which is seconds or a date. */
-function retryAfter(value: string | null, now: number): number | null {
-  if (value === null) return null;
-  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
-  return Number.isNaN(ms) ? null : Math.max(0, ms);
-}
-
-function captchaOf(headers: Headers): RequiredCaptcha | null {
-  const provider = headers.get(captchaHeaders.provider);
-  if (provider === null) return null;
-  return {
-    provider,
-    siteKey: headers.get(captchaHeaders.siteKey) ?? "",
-    action: headers.get(captchaHeaders.action),
-  };
 }

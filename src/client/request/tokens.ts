@@ -12,8 +12,8 @@ export interface Token {
 export interface Tokens {
   /** The token for a new request. */
   current(): Promise<Token>;
-  /** The token to use after this one was refused; null where there is no other. */
-  after(refused: Token): Promise<Token | null>;
+  /** The token to use after this one was refused; without a value where there is no other. */
+  after(refused: Token): Promise<Token>;
 }
 
 /** Asks the source for tokens: for each request, and once more for all that are refused together. */
@@ -22,21 +22,22 @@ export function createTokens(source: CreateClientOptions["token"] = undefined): 
   let refreshing: Promise<Token> | null = null;
 
   async function ask(refresh: boolean): Promise<Token> {
-    const value = typeof source === "function" ? await source({ refresh }) : source ?? null;
-    if (refresh) refreshes++;
-    return { value, age: refreshes };
+    // The source may take its time, in which another request has the token refreshed.
+    const age = refreshes;
+    const value = typeof source === "function"
+      ? await source({ refresh })
+      : refresh
+      ? null
+      : source;
+    return { value: value ?? null, age: refresh ? ++refreshes : age };
   }
 
   return {
-    current: () => refreshing ?? ask(false),
-    async after({ age }) {
-      if (typeof source !== "function") return null;
-      // Another request may have had the token refreshed while this one was on its way.
-      const next = age < refreshes ? ask(false) : refreshing ??= ask(true).finally(() => {
-        refreshing = null;
-      });
-      const token = await next;
-      return token.value === null ? null : token;
-    },
+    current: async () => await refreshing ?? ask(false),
+    // Another request may have had the token refreshed while this one was on its way.
+    after: async ({ age }) =>
+      age < refreshes
+        ? await ask(false)
+        : await (refreshing ??= ask(true).finally(() => refreshing = null)),
   };
 }

@@ -5,6 +5,8 @@ import type { FieldOf, IncludeOf } from "./rows.ts";
 export interface RequestOptions {
   /** Ends the request, which then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
+  /** How long the answer may take, in the place of what the client says. */
+  readonly timeoutMs?: number | undefined;
 }
 
 /** A filter: a text in the filter language, or the result of `rsql`. */
@@ -31,7 +33,9 @@ export interface ListOptions<
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
 > extends RowOptions<Fields, Included> {
+  /** The rows that are listed; all unless set. */
   readonly filter?: FilterInput | undefined;
+  /** By the key unless set. */
   readonly orderBy?: readonly OrderInput<FieldOf<R>>[] | undefined;
   /** The most rows of a page. */
   readonly limit?: number | undefined;
@@ -52,6 +56,4 @@ export interface GetOptions<
 > extends RowOptions<Fields, Included> {
   /** A tag: while the row still has it, the answer has null in its place. */
   readonly ifNoneMatch?: Tag | null | undefined;
-  /** Also where the row is marked deleted. */
-  readonly withDeleted?: boolean | undefined;
 }

@@ -1,14 +1,67 @@
 import type { HasHandle } from "../request/handle.ts";
-import type { ApiResource } from "./api.ts";
-import type { GetOptions, ListOptions } from "./read_options.ts";
+import type { AggregateOptions, GroupOf, Groups } from "./aggregates.ts";
+import type { ApiResource, Has } from "./api.ts";
+import type { FilterInput, GetOptions, ListOptions, RequestOptions } from "./read_options.ts";
 import type { FieldOf, IncludeOf, Page, RowOf, Tagged } from "./rows.ts";
+import type { SearchInput, SearchResult } from "./search.ts";
+import type {
+  BatchItem,
+  ConditionalItem,
+  ConditionalOptions,
+  ImportOptionsOf,
+  ReplaceBody,
+  RowWriteOptions,
+  UpdateOptionsOf,
+  WriteRequestOptions,
+} from "./write_options.ts";
 
-/** The requests to one resource. */
-export interface ResourceClient<R extends ApiResource> extends HasHandle {
+/** A client of a service: the clients of its resources, by their paths below the base path. */
+export type Client<Api extends ApiOf<Api>> =
+  & { readonly [Path in keyof Api]: ResourceClient<Api[Path]> }
+  & HasHandle;
+
+/** That every member of an `Api` describes a resource. */
+export type ApiOf<Api> = { readonly [Path in keyof Api]: ApiResource };
+
+/** The requests to one resource: those that it has. */
+export type ResourceClient<R extends ApiResource> =
+  & ReadRequests<R>
+  & OnlyWhere<Has<R, "aggregate">, AggregateRequests<R>>
+  & OnlyWhere<Has<R, "search">, SearchRequests<R>>
+  & OnlyWhere<IsWritten<R["create"]>, CreateRequests<R>>
+  & OnlyWhere<IsWritten<R["update"]>, UpdateRequests<R>>
+  & OnlyWhere<Has<R, "delete">, DeleteRequests<R>>
+  & OnlyWhere<Has<R, "restore">, RestoreRequests<R>>
+  & OnlyWhere<Has<R, "batch">, BatchRequests<R>>;
+
+/** Requests that a resource has where a condition is true. */
+export type OnlyWhere<Condition, Requests> = Condition extends true ? Requests : unknown;
+
+/** Whether there is a body of this kind. */
+export type IsWritten<Body> = [Body] extends [never] ? false : true;
+
+/** The batches of a resource. */
+export type BatchRequests<R extends ApiResource> =
+  & OnlyWhere<IsWritten<R["create"]>, CreateBatches<R>>
+  & OnlyWhere<IsWritten<R["update"]>, UpdateBatches<R>>
+  & ([R["create"], R["update"]] extends [never, unknown] | [unknown, never] ? unknown
+    : UpsertBatches<R>)
+  & OnlyWhere<Has<R, "delete">, DeleteBatches>;
+
+/** The requests that read rows, and those to procedures. */
+export interface ReadRequests<R extends ApiResource> extends HasHandle<R> {
   /** A page of the rows that match. */
   list<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: ListOptions<R, Fields, Included>,
   ): Promise<Page<RowOf<R, Fields, Included>>>;
+  /** All rows that match, read page by page. */
+  all<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
+    options?: ListOptions<R, Fields, Included>,
+  ): AsyncGenerator<RowOf<R, Fields, Included>, void, void>;
+  /** All pages of the rows that match. */
+  pages<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
+    options?: ListOptions<R, Fields, Included>,
+  ): AsyncGenerator<Page<RowOf<R, Fields, Included>>, void, void>;
   /** One row with its tag; with `ifNoneMatch` null in its place while it has that tag. */
   get<
     Fields extends FieldOf<R> = FieldOf<R>,
@@ -18,12 +71,122 @@ export interface ResourceClient<R extends ApiResource> extends HasHandle {
     key: R["key"],
     options?: GetOptions<R, Fields, Included, Tag>,
   ): Promise<Tagged<RowOf<R, Fields, Included> | ([Tag] extends [never] ? never : null)>>;
+  /** The number of rows that match. */
+  count(
+    options?: RequestOptions & { filter?: FilterInput | undefined; withDeleted?: boolean },
+  ): Promise<number>;
+  /** The procedures, by their names. */
+  readonly rpc: ProceduresOf<R["procedures"]>;
 }
 
-/** A client of a service: the clients of its resources, by their paths below the base path. */
-export type Client<Api extends ApiOf<Api>> =
-  & { readonly [Path in keyof Api]: ResourceClient<Api[Path]> }
-  & HasHandle;
+/** The procedures of a resource as functions. */
+export type ProceduresOf<Procedures> = {
+  readonly [Name in keyof Procedures]: ProcedureOf<Procedures[Name]>;
+};
 
-/** That every member of an `Api` describes a resource. */
-export type ApiOf<Api> = { readonly [Path in keyof Api]: ApiResource };
+/** A procedure of a resource as a function. */
+export type ProcedureOf<Procedure> = Procedure extends { input: infer Input; output: infer Output }
+  ? (input: Input, options?: WriteRequestOptions) => Promise<Output>
+  : never;
+
+/** The requests that compute something of many rows. */
+export interface AggregateRequests<R extends ApiResource> {
+  /** Metrics of the rows that match, for each group of them. */
+  aggregate<
+    Key extends FieldOf<R> = never,
+    Count extends boolean = never,
+    Sum extends FieldOf<R> = never,
+    Avg extends FieldOf<R> = never,
+    Min extends FieldOf<R> = never,
+    Max extends FieldOf<R> = never,
+  >(
+    options?: AggregateOptions<R, Key, Count, Sum, Avg, Min, Max>,
+  ): Promise<Groups<GroupOf<R, Key, Count, Sum, Avg, Min, Max>>>;
+}
+
+/** The requests that search for words. */
+export interface SearchRequests<R extends ApiResource> {
+  /** The rows that hold words, the best first. */
+  search(options: SearchInput): Promise<SearchResult<R["row"]>>;
+}
+
+/** The requests that create rows. */
+export interface CreateRequests<R extends ApiResource> {
+  /** Creates a row. */
+  create(body: R["create"], options?: RowWriteOptions): Promise<Tagged<R["row"]>>;
+}
+
+/** The requests that change rows. */
+export interface UpdateRequests<R extends ApiResource> {
+  /** Changes a row: the fields that the patch has. */
+  update(
+    key: R["key"],
+    patch: R["update"],
+    options?: UpdateOptionsOf<R>,
+  ): Promise<Tagged<R["row"]>>;
+  /** Replaces a row: fields that the body omits get their defaults. */
+  replace(
+    key: R["key"],
+    body: ReplaceBody<R>,
+    options?: ConditionalOptions<R>,
+  ): Promise<Tagged<R["row"]>>;
+}
+
+/** The requests that delete rows. */
+export interface DeleteRequests<R extends ApiResource> {
+  /** Deletes a row, or marks it deleted. */
+  delete(key: R["key"], options?: ConditionalOptions<R>): Promise<void>;
+}
+
+/** The requests that restore rows that are marked deleted. */
+export interface RestoreRequests<R extends ApiResource> {
+  /** Restores a row that is marked deleted. */
+  restore(key: R["key"], options?: ConditionalOptions<R>): Promise<Tagged<R["row"]>>;
+}
+
+/** The batches that create rows. */
+export interface CreateBatches<R extends ApiResource> {
+  /** Creates all of these rows, or none. */
+  createBatch(
+    items: readonly BatchItem<R["create"]>[],
+    options?: WriteRequestOptions,
+  ): Promise<R["row"][]>;
+  /**
+   * Creates rows of any number, in batches one after the other, and gives their number. Where one
+   * fails, those before it are written, and `onProgress` was called with their number.
+   */
+  import(
+    rows: Iterable<R["create"]> | AsyncIterable<R["create"]>,
+    options?: ImportOptionsOf,
+  ): Promise<number>;
+}
+
+/** The batches that change rows. */
+export interface UpdateBatches<R extends ApiResource> {
+  /** Changes every row that matches, and gives their number. */
+  updateBatch(
+    filter: FilterInput,
+    patch: R["update"],
+    options?: WriteRequestOptions,
+  ): Promise<number>;
+  /** Replaces the rows that the keys in these bodies identify: all of them, or none. */
+  replaceBatch(
+    items: readonly ConditionalItem<ReplaceBody<R>>[],
+    options?: WriteRequestOptions,
+  ): Promise<R["row"][]>;
+}
+
+/** The batches that create or change rows. */
+export interface UpsertBatches<R extends ApiResource> {
+  /** Changes the rows that the keys in these bodies identify, and creates the rest. */
+  upsertBatch(
+    items: readonly ConditionalItem<R["create"]>[],
+    options?: WriteRequestOptions,
+  ): Promise<R["row"][]>;
+}
+
+/** The batches that delete rows. */
+export interface DeleteBatches {
+  /** Deletes every row that matches, and gives their number. */
+  deleteBatch(filter: FilterInput, options?: WriteRequestOptions): Promise<number>;
+}

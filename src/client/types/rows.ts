@@ -1,4 +1,5 @@
 import type { ApiResource } from "./api.ts";
+import type { Flat } from "./flat.ts";
 
 /** The names of the fields of a resource's rows. */
 export type FieldOf<R extends ApiResource> = keyof R["row"] & string;
@@ -11,11 +12,12 @@ export type IncludeOf<R extends ApiResource> =
 
 /** The rows of a resource with these fields alone, and with these related rows beside them. */
 export type RowOf<R extends ApiResource, Fields, Included extends PropertyKey> = [Included] extends
-  [never] ? Selected<R["row"], Fields>
-  : Shown<Selected<R["row"], Fields> & Related<R, Included>>;
+  [never] ? SelectedRow<R["row"], Fields>
+  : Flat<SelectedRow<R["row"], Fields> & IncludedRows<R, Included>>;
 
 /** A row with its tag. */
 export interface Tagged<Row> {
+  /** The row. */
   readonly value: Row;
   /** For `ifMatch` and `ifNoneMatch`; null where the resource has no tags. */
   readonly etag: string | null;
@@ -23,9 +25,11 @@ export interface Tagged<Row> {
 
 /** A page of a list. */
 export interface Page<Row> {
+  /** The rows, in the order that was requested. */
   readonly items: Row[];
   /** For the `cursor` of the next page; null on the last one. */
   readonly nextCursor: string | null;
+  /** Whether there is a next page. */
   readonly hasMore: boolean;
   /** Present where it was requested. */
   readonly totalCount?: number;
@@ -33,38 +37,40 @@ export interface Page<Row> {
   readonly totalCountEstimated?: true;
 }
 
-type RelationOf<R extends ApiResource> = keyof R["relations"] & string;
+/** The names of the relations of a resource. */
+export type RelationOf<R extends ApiResource> = keyof R["relations"] & string;
 
-type Selected<Row, Fields> = [keyof Row] extends [Fields] ? Row : Pick<Row, Fields & keyof Row>;
+/** A row with these fields alone. */
+export type SelectedRow<Row, Fields> = [keyof Row] extends [Fields] ? Row
+  : Pick<Row, Fields & keyof Row>;
 
-/** One object type in the place of an intersection, as an editor shows it. */
-type Shown<Row> = { [Name in keyof Row]: Row[Name] };
-
-type Related<R extends ApiResource, Included extends PropertyKey> = {
-  [Item in Included as RelationName<Item> & PropertyKey]: RelatedRow<
+/** The related rows that these items of `include` load. */
+export type IncludedRows<R extends ApiResource, Included extends PropertyKey> = {
+  [Item in Included as RelationName<Item> & PropertyKey]: IncludedRow<
     R["relations"][RelationName<Item> & keyof R["relations"]],
     Item
   >;
 };
 
-type RelationName<Item> = Item extends `${infer Name}(${string}` ? FirstName<Name>
-  : FirstName<Item>;
+/** The name of the relation that an item of `include` loads. */
+export type RelationName<Item> = Item extends `${infer Name}(${string}` ? RelationName<Name>
+  : Item extends `${infer Name}.${string}` ? Name
+  : Item;
 
-type FirstName<Path> = Path extends `${infer Name}.${string}` ? Name : Path;
-
-/** Options may select fewer fields; relations of related rows are not known here. */
-type RelatedRow<Value, Item> = Item extends `${string}(${string}` ? PartOf<Value>
-  : Item extends `${string}.${string}` ? WithMore<Value>
-  : Value;
-
-type PartOf<Value> = Value extends readonly (infer Row)[] ? (Partial<Row> & More)[]
+/** What an item of `include` loads of a relation: a row, a list of them, or null. */
+export type IncludedRow<Value, Item> = Value extends readonly (infer Row)[]
+  ? IncludedFields<Row, Item>[]
   : Value extends null ? null
-  : Partial<Value> & More;
+  : IncludedFields<Value, Item>;
 
-type WithMore<Value> = Value extends readonly (infer Row)[] ? (Row & More)[]
-  : Value extends null ? null
-  : Value & More;
+/** A related row. Options may select fewer fields of it, and load its own related rows. */
+export type IncludedFields<Row, Item> = Item extends `${string}(${string}`
+  ? Partial<Row> & FurtherFields
+  : Item extends `${string}.${string}` ? Row & FurtherFields
+  : Row;
 
-interface More {
+/** What else a row may have: the related rows of related rows have no types here. */
+export interface FurtherFields {
+  /** To be checked before it is used. */
   readonly [name: string]: unknown;
 }

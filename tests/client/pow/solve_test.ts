@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { createHash } from "node:crypto";
-import { solve, type SolveOptions } from "../../../src/client/pow/solve.ts";
+import type { SolveOptions } from "../../../src/client/pow/find_nonce.ts";
+import { solve } from "../../../src/client/pow/solve.ts";
 
 Deno.test("solve finds a nonce for every difficulty up to 19", async () => {
   for (let difficulty = 0; difficulty <= 19; difficulty++) {

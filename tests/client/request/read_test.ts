@@ -1,36 +1,104 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { createClient, ServiceError } from "../../../exports/client.ts";
-import { all, integer, resource, table, text } from "../../../mod.ts";
-import { testOnDialects, withService } from "../../support/http.ts";
+import { rsql, ServiceError } from "../../../exports/client.ts";
+import { testOnDialects } from "../../support/http.ts";
+import { withPosts } from "./posts_service.ts";
 
-const posts = table("posts", { id: integer().primaryKey(), title: text() });
+testOnDialects(
+  "a client lists rows, with every parameter of a list",
+  (engine) =>
+    withPosts(engine, async (api) => {
+      await api.authors.create({ id: 1, name: "Ada" });
+      for (const [id, title] of ["Tea", "Cake", "Jam"].entries()) {
+        await api.posts.create({ id, title, views: id * 10, authorId: id === 0 ? 1 : null });
+      }
+      await api.posts.delete(2);
+      const page = await api.posts.list({
+        filter: rsql`views>=${0}`,
+        orderBy: ["-title"],
+        select: ["title"],
+        include: ["author"],
+        limit: 1,
+        totalCount: true,
+        withDeleted: true,
+      });
+      assertEquals(page.items, [{ title: "Tea", author: { id: 1, name: "Ada" } }]);
+      assertEquals([page.hasMore, page.totalCount], [true, 3]);
+      const next = await api.posts.list({ orderBy: ["-title"], cursor: page.nextCursor });
+      assertEquals(next.items.map(({ title }) => title), ["Cake"]);
+      assertEquals((await api.posts.list({ cursor: null, limit: undefined })).items.length, 2);
+    }),
+);
 
-interface Api {
-  posts: {
-    path: "/api/posts";
-    key: number;
-    row: { id: number; title: string };
-    create: { title: string };
-    update: { title?: string };
-    relations: Record<never, never>;
-    etag: true;
-    procedures: Record<never, never>;
-  };
-}
+testOnDialects(
+  "all and pages follow the cursor to the end",
+  (engine) =>
+    withPosts(engine, async (api) => {
+      await api.posts.import(Array.from({ length: 25 }, (_, id) => ({ id, title: `${id}` })));
+      const sizes: number[] = [];
+      for await (const page of api.posts.pages({ limit: 10 })) sizes.push(page.items.length);
+      assertEquals(sizes, [10, 10, 5]);
+      const ids: number[] = [];
+      for await (const { id } of api.posts.all({ select: ["id"], limit: 3, filter: "id>4" })) {
+        ids.push(id);
+        if (id === 17) break;
+      }
+      assertEquals(ids, Array.from({ length: 13 }, (_, index) => index + 5));
+      assertEquals(await Array.fromAsync(api.posts.all({ filter: "id<0" })), []);
+    }),
+);
 
-testOnDialects("a client lists rows and gets one", (engine) =>
-  withService(engine, [posts], () => ({
-    resources: [
-      resource(posts, { id: posts.id, etag: {}, auth: { public: true, create: () => all() } }),
-    ],
-  }), async ({ app, send }) => {
-    await send("POST", "/api/posts", { id: 1, title: "Tea" }, { "x-user": "ada" });
-    const api = createClient<Api>({ baseUrl: "http://localhost", fetch: app.fetch });
-    const page = await api.posts.list({ select: ["title"], limit: 2 });
-    assertEquals(page, { items: [{ title: "Tea" }], nextCursor: null, hasMore: false });
-    const { value, etag } = await api.posts.get(1);
-    assertEquals(value, { id: 1, title: "Tea" });
-    assertEquals((await api.posts.get(1, { ifNoneMatch: etag })).value, null);
-    const error = await assertRejects(() => api.posts.get(2), ServiceError);
-    assertEquals([error.slug, error.status], ["not-found", 404]);
-  }));
+testOnDialects(
+  "get gives a row with its tag, and null while the row still has it",
+  (engine) =>
+    withPosts(engine, async (api) => {
+      const created = await api.posts.create({ id: 1, title: "Tea" });
+      const { value, etag } = await api.posts.get(1, { select: ["title"] });
+      assertEquals([value, etag], [{ title: "Tea" }, created.etag]);
+      assertEquals(await api.posts.get(1, { ifNoneMatch: etag }), { value: null, etag });
+      await api.posts.update(1, { title: "Cake" });
+      assertEquals((await api.posts.get(1, { ifNoneMatch: etag })).value?.title, "Cake");
+      assertEquals((await api.posts.get(1, { ifNoneMatch: null })).value?.title, "Cake");
+      const missing = await assertRejects(() => api.posts.get(2), ServiceError);
+      assertEquals([missing.slug, missing.status], ["not-found", 404]);
+      assertEquals(missing.problem?.title, "Not found");
+      await api.authors.create({ id: 1, name: "Ada" });
+      assertEquals((await api.authors.get(1, { include: ["posts(limit:1)"] })).value, {
+        ...{ id: 1, name: "Ada", posts: [] },
+      });
+      assertEquals((await api.authors.get(1)).etag, null);
+    }),
+);
+
+testOnDialects(
+  "count, aggregate, search and procedures answer as the service does",
+  (engine) =>
+    withPosts(engine, async (api) => {
+      await api.posts.createBatch([
+        { id: 1, title: "Green tea", views: 4, price: "2.50" },
+        { id: 2, title: "Black tea", views: 6, price: "3.25" },
+        { id: 3, title: "Cake", views: 1 },
+      ]);
+      assertEquals(await api.posts.count(), 3);
+      assertEquals(await api.posts.count({ filter: rsql`title=endswith=${" tea"}` }), 2);
+      const { groups } = await api.posts.aggregate({ sum: ["views", "price"], avg: ["views"] });
+      assertEquals(groups[0]?.sum.price, "5.75");
+      assertEquals(groups[0]?.key, null);
+      const byViews = await api.posts.aggregate(
+        {
+          ...{ groupBy: ["views"], count: true, max: ["title"], orderBy: ["-views"] },
+          ...{ having: rsql`views>${1}`, limit: 1 },
+        } as const,
+      );
+      assertEquals(byViews, {
+        groups: [{ key: { views: 6 }, count: 1, max: { title: "Black tea" } }],
+        hasMore: true,
+      });
+      const found = await api.posts.search({ q: "tea", limit: 1, highlight: true });
+      assertEquals([found.items.length, found.total], [1, 2]);
+      assertEquals(Object.values(found.highlights ?? {}).length, 1);
+      assertEquals(await api.posts.rpc.double({ n: 21 }), { n: 42 });
+      assertEquals(await api.posts.rpc.nothing({}), { ok: true });
+      const wrong = await assertRejects(() => api.posts.rpc.double(JSON.parse("{}")), ServiceError);
+      assertEquals(wrong.slug, "validation-error");
+    }),
+);

@@ -1,0 +1,86 @@
+import { nonceRange } from "./nonce_range.ts";
+import { type Challenge, createNonceSearch } from "./nonce_search.ts";
+import { startSearchWorkers } from "./search_workers.ts";
+import { compileSearch, createSimdScan } from "./simd_scan.ts";
+
+/** Options for solving a challenge of proof of work in the client. */
+export interface SolveOptions {
+  /** Ends the search; the promise then rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Workers for a difficult challenge; one less than there are cores, at most 8, unless set. */
+  readonly workers?: number | undefined;
+  /** Makes a worker that runs a script; from a `data:` URL unless set. */
+  readonly makeWorker?: ((script: string) => Worker) | undefined;
+}
+
+/**
+ * Finds the nonce that solves a challenge. It searches with workers and vectors where they are
+ * available, and does not block this thread. Throws a RangeError for a difficulty over 32, which no
+ * client solves in time.
+ */
+export async function findNonce(
+  challenge: Challenge,
+  { signal, workers: wanted, makeWorker = dataWorker }: SolveOptions,
+): Promise<string> {
+  const { token, difficulty } = challenge;
+  if (!Number.isInteger(difficulty) || difficulty < 0 || difficulty > maxDifficulty) {
+    throw new RangeError(`Cannot solve a challenge of difficulty ${difficulty}`);
+  }
+  signal?.throwIfAborted();
+  const { at } = nonceRange(token, 0);
+  const module = difficulty < minForModule ? null : await compileSearch(at);
+  const fast = module === null ? null : await createSimdScan(module);
+  const search = createNonceSearch(challenge, fast === null ? null : { at, scan: fast });
+  const wake = () => search.wake();
+  signal?.addEventListener("abort", wake);
+  const workers = module === null ? null : startSearchWorkers({
+    ...challenge,
+    module,
+    workers: difficulty < minForWorkers ? 0 : wanted ?? defaultWorkers(),
+    makeWorker,
+    takeCounter: search.takeCounter,
+    onFound: search.propose,
+    onChange: wake,
+  });
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const nonce = search.found();
+      if (nonce !== null) return nonce;
+      if (search.isTrusted() && workers !== null && workers.readyCount > 0) {
+        await search.nextEvent();
+      } else {
+        search.searchPart();
+        await nextTurn();
+      }
+    }
+  } finally {
+    signal?.removeEventListener("abort", wake);
+    workers?.stop();
+  }
+}
+
+const maxDifficulty = 32;
+
+/** Below this difficulty the plain scan ends before a module is compiled. */
+const minForModule = 14;
+
+/** Below this difficulty one thread ends before a worker has started. */
+const minForWorkers = 19;
+
+function defaultWorkers(): number {
+  return Math.min(Math.max(navigator.hardwareConcurrency - 1, 1), 8);
+}
+
+function dataWorker(script: string): Worker {
+  return new Worker(`data:text/javascript,${encodeURIComponent(script)}`, { type: "module" });
+}
+
+/**
+ * Yields to other work of the thread. A message to itself would arrive sooner than a timer, but Deno
+ * handles dozens of messages before anything else.
+ */
+function nextTurn(): Promise<void> {
+  // deno-lint-ignore project/no-ambient -- a client has no Runtime: it lives in browsers too
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}

@@ -1,0 +1,41 @@
+import { captchaHeaders } from "../../protocol/captcha_headers.ts";
+import { powHeaders } from "../../protocol/pow_protocol.ts";
+import type { CreateClientOptions } from "./client_options.ts";
+import type { ServiceError } from "./service_error.ts";
+
+/** A request that was refused until it answers a challenge. */
+export interface Refusal {
+  readonly request: { readonly signal?: AbortSignal | undefined };
+  readonly response: Response;
+  readonly error: ServiceError;
+  /** How many challenges were solved before this one. */
+  readonly attempts: number;
+}
+
+/**
+ * The headers that answer the challenge of a 428, proof of work or a CAPTCHA. Throws the error where
+ * there is no challenge, too many came before it, or this client does not solve it. It is loaded when
+ * it is needed, and loads the solver.
+ */
+export async function solveChallenge(
+  { error, response: { headers }, request: { signal }, attempts }: Refusal,
+  { pow, captcha, captchaHeader = captchaHeaders.token }: CreateClientOptions,
+): Promise<Readonly<Record<string, string>>> {
+  const mayTry = attempts < (pow?.maxAttempts ?? 3);
+  const token = headers.get(powHeaders.challenge);
+  if (token !== null && mayTry && pow?.enabled !== false) {
+    const solve = pow?.solve ?? (await import("../pow/find_nonce.ts")).findNonce;
+    const difficulty = Number(headers.get(powHeaders.difficulty));
+    const nonce = await solve({ token, difficulty }, { signal });
+    return { [powHeaders.challenge]: token, [powHeaders.nonce]: nonce };
+  }
+  const provider = headers.get(captchaHeaders.provider);
+  if (provider === null) throw error;
+  const required = {
+    provider,
+    siteKey: headers.get(captchaHeaders.siteKey) ?? "",
+    action: headers.get(captchaHeaders.action),
+  };
+  if (captcha !== undefined && mayTry) return { [captchaHeader]: await captcha(required) };
+  throw Object.assign(error, { captcha: required });
+}

@@ -1,0 +1,84 @@
+import { type CallOptions, createCalls } from "./call.ts";
+import { type Handle, handle } from "./handle.ts";
+import type { ImportOptions } from "./import_rows.ts";
+import { type KeyInput, keyPath } from "./key_path.ts";
+import type { UpdateOptions } from "./merge_update.ts";
+
+/**
+ * The requests to one resource, as they are sent. Their types are those of `ResourceClient`, which
+ * the compiler cannot compare with what a service answers. What few pages need is loaded when it is
+ * needed.
+ */
+export function createRequests(own: Handle) {
+  const call = createCalls(own);
+
+  // Asynchronous, so that a key that no URL can hold rejects like any other mistake.
+  const ofRow = (method: string, place = "") =>
+  // deno-lint-ignore require-await -- see above
+  async (key: KeyInput, options?: CallOptions, body?: unknown) =>
+    call(method, `/${keyPath(key)}${place}`, null)(options, body);
+
+  const ofItems =
+    (method: string, place: string) => (items: readonly unknown[], options?: CallOptions) =>
+      call(method, place, "items")(options, { items });
+
+  const list = call("GET", "", "");
+  const get = ofRow("GET");
+  const patch = ofRow("PATCH");
+  const put = ofRow("PUT");
+  const restore = ofRow("POST", "/restore");
+  const createBatch = ofItems("POST", "/batch");
+  const upsertBatch = ofItems("POST", "/batch/upsert");
+
+  async function* pages(options?: CallOptions) {
+    let cursor = options?.cursor;
+    do {
+      const page = await list({ ...options, cursor });
+      yield page;
+      cursor = page.nextCursor;
+    } while (cursor);
+  }
+
+  return {
+    [handle]: own,
+    list,
+    pages,
+    async *all(options?: CallOptions) {
+      for await (const page of pages(options)) yield* page.items;
+    },
+    get,
+    count: call("GET", "/count", "count"),
+    aggregate: call("GET", "/aggregate", ""),
+    search: call("GET", "/search", ""),
+    create: (body: unknown, options?: CallOptions) => call("POST", "", null)(options, body),
+    async update(
+      key: KeyInput,
+      mine: unknown,
+      { base, onConflict, ...options }: UpdateOptions = {},
+    ) {
+      if (!onConflict) return await patch(key, options, mine);
+      const { mergeUpdate } = await import("./merge_update.ts");
+      return await mergeUpdate({ key, get, patch, onConflict }, { base, mine }, options);
+    },
+    replace: (key: KeyInput, body: unknown, options?: CallOptions) => put(key, options, body),
+    delete: ofRow("DELETE"),
+    // The type of its body says that no page of another origin has sent it.
+    restore: (key: KeyInput, options?: CallOptions) => restore(key, options, {}),
+    createBatch,
+    upsertBatch,
+    replaceBatch: ofItems("PUT", "/batch"),
+    updateBatch: (filter: unknown, patch: unknown, options?: CallOptions) =>
+      call("PATCH", "/batch", "count")(options, { filter: `${filter}`, patch }),
+    deleteBatch: (filter: unknown, options?: CallOptions) =>
+      call("DELETE", "/batch", "count")(options, { filter: `${filter}` }),
+    async import(rows: Iterable<unknown>, options?: ImportOptions) {
+      const { importRows } = await import("./import_rows.ts");
+      const { uuid } = own.transport.environment;
+      return await importRows(rows, { createBatch, upsertBatch, uuid }, options);
+    },
+    rpc: new Proxy({}, {
+      get: (_none, name) => (input: unknown = {}, options?: CallOptions) =>
+        call("POST", `/rpc/${String(name)}`, "data")(options, input),
+    }),
+  };
+}

@@ -1,0 +1,85 @@
+import type { ApiResource } from "./api.ts";
+import type { Flat } from "./flat.ts";
+import type { FilterInput, RequestOptions } from "./read_options.ts";
+import type { FieldOf } from "./rows.ts";
+
+/** What is computed of groups of rows, or of all rows as one group. */
+export interface AggregateOptions<
+  R extends ApiResource,
+  Key extends FieldOf<R> = FieldOf<R>,
+  Count extends boolean = boolean,
+  Sum extends FieldOf<R> = FieldOf<R>,
+  Avg extends FieldOf<R> = FieldOf<R>,
+  Min extends FieldOf<R> = FieldOf<R>,
+  Max extends FieldOf<R> = FieldOf<R>,
+> extends RequestOptions {
+  /** The rows that count; all unless set. */
+  readonly filter?: FilterInput | undefined;
+  /** The fields that the rows of a group have in common; all rows are one group unless set. */
+  readonly groupBy?: readonly Key[] | undefined;
+  /** The number of rows; `true` where nothing else is computed. */
+  readonly count?: Count | undefined;
+  /** Fields that are added up. */
+  readonly sum?: readonly Sum[] | undefined;
+  /** Fields whose average is computed. */
+  readonly avg?: readonly Avg[] | undefined;
+  /** Fields whose least value is looked for. */
+  readonly min?: readonly Min[] | undefined;
+  /** Fields whose greatest value is looked for. */
+  readonly max?: readonly Max[] | undefined;
+  /** A filter of the groups, by their keys and by names such as `count` and `sum_price`. */
+  readonly having?: FilterInput | undefined;
+  /** Keys and metrics, `-count`. */
+  readonly orderBy?: readonly string[] | undefined;
+  /** The most groups; 1000 unless set. */
+  readonly limit?: number | undefined;
+}
+
+/** The groups of an aggregate. */
+export interface Groups<Group> {
+  /** In the order that was requested, else in that of their keys. */
+  readonly groups: Group[];
+  /** Whether there are more groups than `limit`. */
+  readonly hasMore: boolean;
+}
+
+/** A group of an aggregate: its key, and what was computed. */
+export type GroupOf<R extends ApiResource, Key, Count, Sum, Avg, Min, Max> = Flat<
+  & { key: [Key] extends [never] ? null : Pick<R["row"], Key & keyof R["row"]> }
+  & CountOfGroup<Count, Sum | Avg | Min | Max>
+  & MetricOfGroup<"sum", Sum, R["row"], "total">
+  & MetricOfGroup<"avg", Avg, R["row"], "average">
+  & MetricOfGroup<"min", Min, R["row"], "value">
+  & MetricOfGroup<"max", Max, R["row"], "value">
+>;
+
+/** The number of rows of a group: it is there where it was requested, or nothing else was. */
+export type CountOfGroup<Count, Metrics> = [Count, Metrics] extends [true, unknown] | [never, never]
+  ? { count: number }
+  : [Count] extends [never] ? unknown
+  : [Count] extends [false] ? unknown
+  : { count?: number };
+
+/** A metric of a group, for each of these fields. */
+export type MetricOfGroup<
+  Name extends string,
+  Field,
+  Row,
+  Result extends "total" | "average" | "value",
+> = [Field] extends [never] ? unknown : {
+  [Only in Name]: {
+    [Each in Field & keyof Row]: MetricResults<NonNullable<Row[Each]>>[Result] | null;
+  };
+};
+
+/**
+ * What the metrics of values are. Numbers with more digits than a double has are texts; an average of such integers is a number.
+ */
+export interface MetricResults<Value> {
+  /** A sum. */
+  total: Value extends number ? number : string;
+  /** An average. */
+  average: Value extends number ? number : number | string;
+  /** A minimum or maximum. */
+  value: Value;
+}
