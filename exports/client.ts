@@ -50,3 +50,16 @@ export { prefetch } from "../src/client/live/prefetch.ts";
 export { reconnect } from "../src/client/live/reconnect.ts";
 export type { Store } from "../src/client/live/store.ts";
 export { shareTabs, type ShareTabsOptions } from "../src/client/tabs/share_tabs.ts";
+export { createOutbox } from "../src/client/outbox/create_outbox.ts";
+export type { Conflict, OnConflict } from "../src/client/outbox/conflict.ts";
+export type { Job, JobProblem, JobRow, JobStorage, NewJob } from "../src/client/outbox/job.ts";
+export type { OutboxState } from "../src/client/outbox/job_book.ts";
+export { memoryStorage } from "../src/client/outbox/memory_storage.ts";
+export type {
+  Outbox,
+  OutboxOptions,
+  OutboxWriteOptions,
+  Target,
+  WithTag,
+  Write,
+} from "../src/client/outbox/outbox.ts";
