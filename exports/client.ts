@@ -110,3 +110,16 @@ export type {
   UpdateOptionsOf,
   WriteRequestOptions,
 } from "../src/client/types/write_options.ts";
+export { createOutbox } from "../src/client/outbox/create_outbox.ts";
+export type { JobConflict, OnConflict } from "../src/client/outbox/conflict.ts";
+export type { Job, JobProblem, JobRow, JobStorage, NewJob } from "../src/client/outbox/job.ts";
+export type { OutboxState } from "../src/client/outbox/job_book.ts";
+export { memoryStorage } from "../src/client/outbox/memory_storage.ts";
+export type {
+  Outbox,
+  OutboxOptions,
+  OutboxWriteOptions,
+  Target,
+  WithTag,
+  Write,
+} from "../src/client/outbox/outbox.ts";

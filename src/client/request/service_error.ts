@@ -3,13 +3,17 @@ import type { ProblemBody, ProblemSlug } from "../../protocol/problem_codes.ts";
 /**
  * What went wrong with a request: the slug of a problem of the service, `network` for a request
  * without an answer, `timeout` for one whose answer took too long, `unexpected-answer` for one that
- * the service would not give, as the page of a proxy.
+ * the service would not give, as the page of a proxy. Writes of an outbox may also be `discarded`,
+ * `expired`, or refused by their `storage`.
  */
 export type ServiceErrorSlug =
   | ProblemSlug
   | "network"
   | "timeout"
   | "unexpected-answer"
+  | "discarded"
+  | "expired"
+  | "storage"
   // A middleware may answer with any status: `http-418`.
   | `http-${number}`;
 

@@ -1,0 +1,60 @@
+import type { ServiceError } from "../request/service_error.ts";
+import type { Transport } from "../request/transport.ts";
+import { type Job, type JobRow, refusedJob, renewedJob, rowTag } from "./job.ts";
+import { isRefusal, rowOf } from "./send_job.ts";
+
+/** A write whose row has changed since the user saw it. */
+export interface JobConflict {
+  readonly job: Job;
+  /** The row that the user saw, as the service had sent it; null where it is not known. */
+  readonly base: JobRow | null;
+  /** What the write sets; null for a delete. */
+  readonly mine: JobRow | null;
+  /** The row as it is now; null where the user can read none. */
+  readonly theirs: JobRow | null;
+}
+
+/**
+ * Gives what to send in place of a write in conflict; for a delete, anything but null deletes the
+ * row as it is now. Null leaves the write as a dead letter.
+ */
+export type OnConflict = (conflict: JobConflict) => JobRow | null | Promise<JobRow | null>;
+
+/** What the resolution of a conflict needs. */
+export interface ConflictOptions {
+  readonly transport: Transport;
+  readonly signal: AbortSignal;
+  readonly onConflict: OnConflict | undefined;
+}
+
+/** What becomes of a job that was refused: another request after a conflict, or a dead letter. */
+export async function afterRefusal(
+  job: Job,
+  error: ServiceError,
+  { transport, signal, onConflict }: ConflictOptions,
+): Promise<Job> {
+  const { base, body, path, conflicts } = job;
+  // A proxy that changes tags would cause conflicts without end.
+  if (error.status !== 412 || onConflict === undefined || conflicts > 4) {
+    return refusedJob(job, error);
+  }
+  const theirs = await transport.send({ method: "GET", path, signal }).then(rowOf).catch(
+    (reason) => {
+      if (isRefusal(reason)) return null;
+      throw reason;
+    },
+  );
+  try {
+    const mine = await onConflict({ job, base, mine: body, theirs });
+    if (!mine) return refusedJob(job, error);
+    const changes = {
+      body: body && mine,
+      base: theirs,
+      ifMatch: rowTag(theirs),
+      conflicts: conflicts + 1,
+    };
+    return renewedJob(job, changes, transport.environment);
+  } catch (cause) {
+    return refusedJob(job, { ...error, message: String(cause) });
+  }
+}

@@ -1,0 +1,104 @@
+import { overlaysOf } from "../overlays/overlays.ts";
+import { handle, type HasHandle } from "../request/handle.ts";
+import { ServiceError } from "../request/service_error.ts";
+import { indexedDbStorage } from "./indexed_db_storage.ts";
+import { type Job, type JobRow, refusedJob, revivedJob } from "./job.ts";
+import { createJobBook } from "./job_book.ts";
+import { createJobView, type KnownJobs } from "./job_view.ts";
+import { memoryStorage } from "./memory_storage.ts";
+import { newJob, type NewWrite, seenRow } from "./new_job.ts";
+import type { Outbox, OutboxOptions, Write } from "./outbox.ts";
+import { sendJobs } from "./send_jobs.ts";
+
+/** Makes the outbox of a client: one for each client and user. */
+export function createOutbox(api: HasHandle, options: OutboxOptions = {}): Outbox {
+  const { transport } = api[handle];
+  const { environment } = transport;
+  const { indexedDB, locks } = environment;
+  const { identity = "", maxAgeMs = 82_800_000, onConflict, onDead } = options;
+  const name = `outbox ${transport.baseUrl}${transport.basePath} ${identity}`;
+  const storage = options.storage ??
+    (indexedDB === null ? memoryStorage() : indexedDbStorage(indexedDB, name));
+  const channel = storage.isShared ? environment.channel(name) : null;
+  const overlays = overlaysOf(transport);
+  const jobs = new Map<string, Job>();
+  const known: KnownJobs = { jobs, next: new Map(), overlays, onDead };
+  const view = createJobView(known);
+  const book = createJobBook({ ...known, view, storage, channel });
+  const ending = new AbortController();
+  const { signal } = ending;
+  let wake = () => {};
+
+  async function drain(): Promise<void> {
+    await book.sync();
+    if (signal.aborted) return;
+    wake = sendJobs({ ...known, transport, signal, book, maxAgeMs, onConflict });
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  }
+
+  function write(resource: HasHandle, wanted: NewWrite): Write<JobRow> {
+    const job = newJob(wanted, resource[handle], known);
+    const done = view.wait(job.id);
+    book.add(job);
+    return { id: job.id, done };
+  }
+
+  const stopWaking = environment.onWake(() => {
+    wake();
+    void book.sync();
+  });
+  if (storage.isShared && locks !== null) {
+    void book.sync();
+    // A page that may not have locks sends its writes by itself.
+    locks.request(name, { signal }, drain).catch(() => signal.aborted ? undefined : drain());
+  } else void drain();
+
+  const change = (kind: NewWrite["kind"]): UntypedChange => (resource, target, body, base) =>
+    write(resource, { kind, target, body, ...base });
+  const remove = change("delete");
+  const outbox: Untyped = {
+    ...book,
+    create: (resource, body) => write(resource, { kind: "create", target: null, body }),
+    update: change("update"),
+    replace: change("replace"),
+    delete: (resource, target, base) => remove(resource, target, null, base),
+    async revive(id, body) {
+      const job = jobs.get(id);
+      if (job?.state !== "dead") return;
+      const seen = seenRow(job, overlays);
+      await book.put(revivedJob(job, seen, body ?? job.body, environment));
+    },
+    async discard(id) {
+      for (const job of [...jobs.values()]) {
+        if (job.id !== id && job.of !== id) continue;
+        const dead = refusedJob(job, new ServiceError("discarded", "Discarded"));
+        await book.put({ ...dead, state: "discarded" });
+      }
+    },
+    close() {
+      ending.abort();
+      stopWaking();
+      channel?.close();
+      for (const { id } of jobs.values()) overlays.reject(id);
+    },
+  };
+  // The service takes and gives what the types of its `Api` say, which the compiler cannot compare.
+  return outbox as Outbox;
+}
+
+type Target = NonNullable<NewWrite["target"]>;
+type Base = Pick<NewWrite, "base">;
+type UntypedChange = (
+  resource: HasHandle,
+  target: Target,
+  body: JobRow | null,
+  base?: Base,
+) => Write<JobRow>;
+
+/** The outbox without the types of a service. */
+interface Untyped extends Pick<Outbox, "get" | "subscribe" | "revive" | "discard" | "close"> {
+  create(resource: HasHandle, body: JobRow): Write<JobRow>;
+  readonly update: UntypedChange;
+  readonly replace: UntypedChange;
+  delete(resource: HasHandle, target: Target, base?: Base): Write<JobRow>;
+}

@@ -1,0 +1,113 @@
+import type { ClientEnvironment } from "../environment.ts";
+import type { ProblemBody } from "../../protocol/problem_codes.ts";
+import type { RequiredCaptcha, ServiceErrorSlug } from "../request/service_error.ts";
+
+/** A row, or a part of one. */
+export type JobRow = Readonly<Record<string, unknown>>;
+
+/** A write that waits for the service, as it is stored. */
+export interface Job {
+  /** Also its `Service-Optimistic-Id`. */
+  readonly id: string;
+  /** Its place among all jobs; infinite until it is stored. */
+  readonly order: number;
+  /** Made once, and kept when the same request is sent again. */
+  readonly idempotencyKey: string;
+  readonly kind: "create" | "update" | "replace" | "delete";
+  /** The path of its resource: `/api/posts`. */
+  readonly resource: string;
+  /** The path of its row: `/api/posts/7`; that of the resource while there is no row. */
+  readonly path: string;
+  /** The id of the job that creates the row, which is its own for that job; null for known rows. */
+  readonly of: string | null;
+  readonly body: JobRow | null;
+  /** The tag of the row that the user saw; null where no tag is known. */
+  readonly ifMatch: string | null;
+  /** The row that the user saw, without any waiting write; null where it is not known. */
+  readonly base: JobRow | null;
+  /** When its key was made: milliseconds since 1970. */
+  readonly createdAt: number;
+  /** How often its row had changed since the user saw it. */
+  readonly conflicts: number;
+  /**
+   * A dead job was refused, and is kept until it is revived or discarded. Those that were sent or
+   * discarded are kept no longer.
+   */
+  readonly state: "waiting" | "dead" | "sent" | "discarded";
+  /** Why it was refused or discarded. */
+  readonly problem: JobProblem | null;
+}
+
+/** The facts of a `ServiceError` that can be stored. */
+export interface JobProblem {
+  readonly slug: ServiceErrorSlug;
+  readonly message: string;
+  readonly status: number;
+  readonly problem: ProblemBody | null;
+  readonly captcha: RequiredCaptcha | null;
+}
+
+/** A job for its storage, which gives it its place. */
+export type NewJob = Omit<Job, "order">;
+
+/**
+ * Keeps jobs between two visits of a page. Its operations take effect, and resolve, in the order in
+ * which they are called.
+ */
+export interface JobStorage {
+  /** Whether other tabs, or other processes, have the same jobs. */
+  readonly isShared: boolean;
+  /** All jobs, by their places. */
+  all(): Promise<readonly Job[]>;
+  /** Adds a job after all others, and gives its place. */
+  add(job: NewJob): Promise<number>;
+  /** Replaces the job at its place, unless that was removed. */
+  change(job: Job): Promise<unknown>;
+  /** Removes the job at a place. */
+  remove(order: number): Promise<unknown>;
+}
+
+/** The job after it was refused, or could not be stored. */
+export function refusedJob(job: Job, error: JobProblem): Job {
+  const { slug, message, status, problem, captcha } = error;
+  return { ...job, state: "dead", problem: { slug, message, status, problem, captcha } };
+}
+
+/** The job with another request in the place of its own: under a new key, as if it were new. */
+export function renewedJob(
+  job: Job,
+  changes: Pick<Job, "body" | "base" | "ifMatch" | "conflicts">,
+  { uuid, now }: ClientEnvironment,
+): Job {
+  return {
+    ...job,
+    ...changes,
+    idempotencyKey: uuid(),
+    createdAt: now(),
+    state: "waiting",
+    problem: null,
+  };
+}
+
+/** A dead job over the row as it is now: as lists show it, or as the service has said. */
+export function revivedJob(
+  job: Job,
+  seen: JobRow | null,
+  body: JobRow | null,
+  environment: ClientEnvironment,
+): Job {
+  const current = seen ?? { _etag: job.problem?.problem?.details?.currentETag };
+  const ifMatch = rowTag(current) ?? job.ifMatch;
+  return renewedJob(job, { body, base: seen ?? job.base, ifMatch, conflicts: 0 }, environment);
+}
+
+/** The tag of a row that was read with one. */
+export function rowTag(row: JobRow | null): string | null {
+  return typeof row?._etag === "string" ? row._etag : null;
+}
+
+/** The key of the row at a path, its values as text: a list for a composite key. */
+export function rowKey(path: string): string | readonly string[] {
+  const parts = path.slice(path.lastIndexOf("/") + 1).split(",").map(decodeURIComponent);
+  return parts.length > 1 ? parts : parts[0] ?? "";
+}

@@ -1,0 +1,53 @@
+import type { Handle } from "../request/handle.ts";
+import { type KeyInput, keyPath } from "../request/key_path.ts";
+import { type Job, type JobRow, rowKey, rowTag } from "./job.ts";
+import type { JobOverlays, KnownJobs } from "./job_view.ts";
+
+/** A write as it is added. */
+export interface NewWrite {
+  readonly kind: Job["kind"];
+  /** The row: its key, or the write that creates it; null for a new row. */
+  readonly target: KeyInput | { readonly id: string; readonly done: unknown } | null;
+  readonly body: JobRow | null;
+  /** The row that the user saw; undefined where live lists know it. */
+  readonly base?: JobRow | undefined;
+}
+
+/** The job of a write to a resource, which is not stored yet. */
+export function newJob(
+  { kind, target, body, base }: NewWrite,
+  { transport: { environment }, path: resource }: Handle,
+  { next, overlays }: KnownJobs,
+): Job {
+  const id = environment.uuid();
+  const creation = target === null ? id : isWrite(target) ? target.id : null;
+  const path = isWrite(target) || target === null
+    ? next.get(creation) ?? resource
+    : `${resource}/${keyPath(target)}`;
+  const seen = base ?? seenRow({ resource, path }, overlays);
+  return {
+    ...{ id, kind, resource, path, body, base: seen },
+    idempotencyKey: environment.uuid(),
+    createdAt: environment.now(),
+    order: Infinity,
+    of: path === resource ? creation : null,
+    ifMatch: rowTag(seen),
+    conflicts: 0,
+    state: "waiting",
+    problem: null,
+  };
+}
+
+/** The row of a job as the service has sent it to live lists; null where none has it. */
+export function seenRow(
+  { resource, path }: Pick<Job, "resource" | "path">,
+  overlays: JobOverlays,
+): JobRow | null {
+  return path === resource ? null : overlays.rowOf(resource, rowKey(path));
+}
+
+function isWrite(
+  target: NewWrite["target"],
+): target is { readonly id: string; readonly done: unknown } {
+  return target instanceof Object && "done" in target;
+}

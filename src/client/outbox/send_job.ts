@@ -1,0 +1,44 @@
+import { ServiceError } from "../request/service_error.ts";
+import type { Transport } from "../request/transport.ts";
+import type { Job, JobRow } from "./job.ts";
+
+/**
+ * Sends a job once. Gives it as it was sent, with the path of its row, and the row of the answer,
+ * null for a delete. Throws what the transport does, and for an answer that cannot be read.
+ */
+export async function sendJob(
+  job: Job,
+  transport: Transport,
+  signal: AbortSignal,
+): Promise<readonly [Job, JobRow | null]> {
+  const { path, ifMatch } = job;
+  const response = await transport.send({
+    ...{ method: methods[job.kind], path, signal },
+    body: job.body ?? undefined,
+    headers: {
+      "idempotency-key": job.idempotencyKey,
+      "service-optimistic-id": job.id,
+      ...(ifMatch !== null && { "if-match": ifMatch }),
+    },
+  });
+  // A proxy may give the paths of the service another beginning.
+  const segment = response.headers.get("location")?.match(/\/[^/]*$/)?.[0] ?? "";
+  return [{ ...job, path: path + segment, state: "sent" }, await rowOf(response)];
+}
+
+/** Reads the row of an answer, with its tag as `_etag`; null where it has none. */
+export async function rowOf(response: Response): Promise<JobRow | null> {
+  if (response.status === 204) return null;
+  const { _optimisticId, ...row } = await response.json();
+  const tag = response.headers.get("etag");
+  return tag === null ? row : { ...row, _etag: tag };
+}
+
+/** Whether the service would refuse the same request again, as opposed to a passing failure. */
+export function isRefusal(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && (error.slug === "expired" ||
+    error.status >= 400 && error.status < 500 && error.slug !== "idempotency-in-flight" &&
+      ![401, 408, 425, 429].includes(error.status));
+}
+
+const methods = { create: "POST", update: "PATCH", replace: "PUT", delete: "DELETE" } as const;

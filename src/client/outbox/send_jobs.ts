@@ -1,0 +1,112 @@
+import type { ClientEnvironment } from "../environment.ts";
+import { ServiceError } from "../request/service_error.ts";
+import { afterRefusal, type ConflictOptions } from "./conflict.ts";
+import type { Job } from "./job.ts";
+import type { JobBook } from "./job_book.ts";
+import type { KnownJobs } from "./job_view.ts";
+import { isRefusal, sendJob } from "./send_job.ts";
+
+/** What the sending of jobs needs. */
+export interface SendJobsOptions extends ConflictOptions, KnownJobs {
+  readonly book: JobBook;
+  readonly maxAgeMs: number;
+}
+
+/** A pause of all jobs, of those of a row, or of those of a resource that limits requests. */
+interface Pause {
+  readonly isLimit: boolean;
+  failures: number;
+  until: number;
+}
+
+/**
+ * Sends the jobs of a row one after the other, and those of four rows at a time, until the signal
+ * ends it. A dead job stops those of its row. Returns what tries again at once, except where the
+ * service limits requests.
+ */
+export function sendJobs(options: SendJobsOptions): () => void {
+  const { transport, signal, jobs, next, book, maxAgeMs } = options;
+  const { now, after, isOnline } = transport.environment;
+  const busy = new Set<string>();
+  const pauses = new Map<string, Pause>();
+  let sending = 0;
+  let cancel = () => {};
+
+  const endOf = (scope: string) => pauses.get(scope)?.until ?? 0;
+
+  function run(): void {
+    cancel();
+    if (signal.aborted || !isOnline()) return;
+    const lanes = new Set(busy);
+    let wakeAt = Infinity;
+    for (const job of book.get().jobs) {
+      // A row that is not created yet has no path.
+      const lane = next.get(job.of) ?? job.of ?? job.path;
+      if (!lanes.has(lane) && job.state === "waiting" && job.order < Infinity) {
+        const until = Math.max(endOf(lane), endOf(job.resource), endOf(""));
+        if (until > now()) wakeAt = Math.min(wakeAt, until);
+        else if (sending < 4) void attempt(job, lane);
+      }
+      lanes.add(lane);
+    }
+    if (wakeAt < Infinity) cancel = after(wakeAt - now(), run);
+  }
+
+  async function attempt(job: Job, lane: string): Promise<void> {
+    let path = lane;
+    busy.add(lane);
+    sending++;
+    try {
+      if (now() - job.createdAt > maxAgeMs) throw new ServiceError("expired", "Too old");
+      job = await book.prepare(job);
+      const [sent, row] = await sendJob(job, transport, signal);
+      // The jobs that have waited for a new row continue at its path.
+      busy.add(path = sent.path);
+      await book.put(sent, row);
+      for (const scope of [lane, job.resource, ""]) if (endOf(scope) <= now()) pauses.delete(scope);
+      sending--;
+    } catch (error) {
+      sending--;
+      await failed(job, error, lane);
+    }
+    busy.delete(lane);
+    busy.delete(path);
+    run();
+  }
+
+  /** Never rejects: where this fails as well, the job is sent again. */
+  async function failed(job: Job, error: unknown, lane: string): Promise<void> {
+    try {
+      if (!isRefusal(error)) throw error;
+      const changed = await afterRefusal(job, error, options);
+      // A hash may come back, and is the present tag then.
+      next.delete(job.path + changed.ifMatch);
+      if (!signal.aborted && jobs.has(job.id)) await book.put(changed);
+    } catch (cause) {
+      const { status, slug, retryAfterMs } = cause instanceof ServiceError ? cause : noFacts;
+      const isLimit = status === 429;
+      const scope = isLimit ? job.resource : slug === "network" || status === 401 ? "" : lane;
+      const pause = pauses.get(scope) ?? { isLimit, failures: 0, until: 0 };
+      lengthen(pause, retryAfterMs ?? 0, transport.environment);
+      pauses.set(scope, pause);
+    }
+  }
+
+  signal.addEventListener("abort", run);
+  book.subscribe(run);
+  return () => {
+    for (const pause of pauses.values()) if (!pause.isLimit) pause.until = 0;
+    run();
+  };
+}
+
+/** Full jitter over a doubling time, above what the service asks for. */
+function lengthen(pause: Pause, floorMs: number, { now, random }: ClientEnvironment): void {
+  // Requests that fail together count once.
+  if (pause.until <= now()) pause.failures++;
+  const ms = Math.max(floorMs, random() * Math.min(30_000, 500 * 2 ** pause.failures));
+  pause.until = Math.max(pause.until, now() + ms);
+}
+
+/** Of what is no answer: a storage that fails, or a body that is no JSON. */
+const noFacts = { status: 0, slug: null, retryAfterMs: null };

@@ -1,0 +1,167 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { IDBFactory } from "fake-indexeddb";
+import { ServiceError } from "../../../src/client/request/service_error.ts";
+import { browserEnvironment, type ClientEnvironment } from "../../../src/client/environment.ts";
+import type { WebDatabases } from "../../../src/client/web_platform.ts";
+import type { OutboxOptions } from "../../../src/client/outbox/outbox.ts";
+import { indexedDbStorage } from "../../../src/client/outbox/indexed_db_storage.ts";
+import {
+  calm,
+  createDevice,
+  type Device,
+  type Fate,
+  openPage,
+  type Page,
+  type Service,
+  withService,
+} from "./outbox_support.ts";
+
+/** What the tabs of a browser share: a database, locks, channels. */
+function browser(): Partial<ClientEnvironment> {
+  // The package declares the types of a browser in full, of which these are a part.
+  const indexedDB = new IDBFactory() as unknown as WebDatabases;
+  return {
+    indexedDB,
+    locks: browserEnvironment().locks,
+    channel: (name) => new BroadcastChannel(name),
+  };
+}
+
+/** Two tabs, of which the first one sends. */
+async function withTabs(
+  work: (tabs: { service: Service; first: Page; second: Page; device: Device }) => Promise<void>,
+  options: OutboxOptions = {},
+): Promise<void> {
+  await withService(async (service) => {
+    const device = createDevice(browser());
+    const named = { identity: crypto.randomUUID(), ...options };
+    const first = openPage(service, device, named);
+    await quiet(service);
+    const second = openPage(service, device, named);
+    await quiet(service);
+    try {
+      await work({ service, first, second, device });
+    } finally {
+      first.outbox.close();
+      second.outbox.close();
+      await quiet(service);
+    }
+  });
+}
+
+/** Databases and channels take some turns more than answers. */
+async function quiet(service: Service): Promise<void> {
+  for (let round = 0; round < 10; round++) await calm(service);
+}
+
+Deno.test("jobs in IndexedDB keep their order, and one that was removed does not come back", async () => {
+  // The package declares the types of a browser in full, of which these are a part.
+  const storage = indexedDbStorage(new IDBFactory() as unknown as WebDatabases, "outbox");
+  const job = {
+    ...{ id: "a", idempotencyKey: "k", kind: "update", resource: "/api/posts" } as const,
+    ...{ path: "/api/posts/1", of: null, body: { title: "x" }, ifMatch: null, base: null },
+    ...{ createdAt: 1, conflicts: 0, state: "waiting", problem: null } as const,
+  };
+  const first = await storage.add(job);
+  const second = await storage.add({ ...job, id: "b" });
+  await storage.change({ ...job, order: first, ifMatch: "t" });
+  assertEquals((await storage.all()).map(({ id, ifMatch }) => [id, ifMatch]), [
+    ...[["a", "t"], ["b", null]],
+  ]);
+  await storage.remove(first);
+  await storage.change({ ...job, order: first });
+  assertEquals((await storage.all()).map(({ id, order }) => [id, order]), [["b", second]]);
+  const wrong = { ...job, body: { title: () => 1 } };
+  await assertRejects(() => storage.add(wrong));
+});
+
+Deno.test("every tab adds and shows, one sends, and each learns what became of its writes", () =>
+  withTabs(async ({ service, first, second }) => {
+    const { api } = second;
+    const { id, done } = second.outbox.create(api.posts, { id: 1, title: "Tea" });
+    assertEquals(second.lists.shown.has(id), true);
+    let shown = false;
+    service.fate = () => {
+      shown = first.lists.shown.has(id);
+      return "arrives";
+    };
+    assertEquals((await done)?.title, "Tea");
+    await quiet(service);
+    assertEquals(shown, true, "the other tab has shown it, too");
+    assertEquals(service.sent.length, 1);
+    for (const { lists, outbox } of [first, second]) {
+      assertEquals([lists.shown.size, outbox.get().jobs.length], [0, 0]);
+    }
+  }));
+
+Deno.test("a tab addresses a row by its own write after another tab has created it", () =>
+  withTabs(async ({ service, second: { api, outbox } }) => {
+    const creation = outbox.create(api.posts, { title: "a" });
+    outbox.update(api.posts, creation, { title: "b" });
+    await quiet(service);
+    await outbox.update(api.posts, creation, { log: "c" }).done;
+    assertEquals((await service.posts()).map(({ title, log }) => [title, log]), [["b", "c"]]);
+  }));
+
+Deno.test("the next tab sends when the first is closed, also what was on its way", () =>
+  withTabs(async ({ service, first, second }) => {
+    const fates: Fate[] = ["answer lost"];
+    service.fate = () => {
+      if (fates.length > 0) queueMicrotask(() => first.outbox.close());
+      return fates.shift() ?? "arrives";
+    };
+    const { done } = second.outbox.create(second.api.posts, { title: "Tea" });
+    await done;
+    assertEquals((await service.posts()).length, 1);
+    assertEquals(service.sent.length, 2);
+    assertEquals(new Set(service.sent.map((r) => r.headers.get("idempotency-key"))).size, 1);
+  }));
+
+Deno.test("dead letters are shown, revived and discarded in every tab", () => {
+  let dead = 0;
+  return withTabs(async ({ service, first, second }) => {
+    // deno-lint-ignore no-explicit-any -- a body that the types refuse
+    const wrong = 5 as any;
+    const [one, two] = [1, 2].map((id) =>
+      second.outbox.create(second.api.posts, { id, title: wrong })
+    );
+    const error = await assertRejects(async () => await one?.done, ServiceError);
+    assertEquals(error.status, 422);
+    await quiet(service);
+    assertEquals([first.outbox.get().dead, second.outbox.get().dead, dead], [2, 2, 4]);
+    await second.outbox.revive(one?.id ?? "", { id: 1, title: "Tea" });
+    await second.outbox.discard(two?.id ?? "");
+    await quiet(service);
+    assertEquals((await service.posts()).map(({ title }) => title), ["Tea"]);
+    assertEquals([first.outbox.get().jobs.length, second.outbox.get().jobs.length], [0, 0]);
+  }, { onDead: () => void dead++ });
+});
+
+Deno.test("the tabs show a write as a conflict has left it", () =>
+  withTabs(async ({ service, first, second }) => {
+    const { api, outbox, lists } = second;
+    const row = await outbox.create(api.posts, { id: 1, title: "a" }).done;
+    await outbox.update(api.posts, 1, { title: "b" }, { base: row ?? {} }).done;
+    const { id } = outbox.update(api.posts, 1, { log: "c" }, { base: row ?? {} });
+    let patches = 0;
+    service.fate = () => patches++ === 0 ? "arrives" : patches === 2 ? "arrives" : "lost";
+    await quiet(service);
+    assertEquals([lists, first.lists].map(({ shown }) => shown.get(id)?.fields), [
+      ...[{ log: "c, b" }, { log: "c, b" }],
+    ]);
+  }, { onConflict: ({ mine, theirs }) => ({ log: `${mine?.log}, ${theirs?.title}` }) }));
+
+Deno.test("tabs of different users share nothing", () =>
+  withService(async (service) => {
+    const device = createDevice(browser());
+    device.isOnline = false;
+    const identity = crypto.randomUUID();
+    const ada = openPage(service, device, { identity });
+    const bob = openPage(service, device, { identity: `${identity} bob` });
+    ada.outbox.create(ada.api.posts, { title: "Tea" });
+    await quiet(service);
+    assertEquals([ada.outbox.get().waiting, bob.outbox.get().waiting], [1, 0]);
+    ada.outbox.close();
+    bob.outbox.close();
+    await quiet(service);
+  }));
