@@ -274,8 +274,8 @@ function routesOf(parts: RouteParts): Pick<App, "hono" | "fetch"> {
   const limits = { ...resolved, receiving: new ReceivingBodies(clock) };
   const dearRoutes = new WeakSet<ResourceRoute>();
   const largeBodies = new LargeBodies(clock);
-  const queues = { turns, largeBodies };
-  const answering = { ...queues, limits, guard, idempotency, trustedProxies, dearRoutes, clock };
+  const queues = { turns, largeBodies, dearRoutes };
+  const answering = { ...queues, limits, guard, idempotency, trustedProxies, clock };
   const responder = createResponder(resolved.securityHeaders, observe);
   const app = createHonoApp({
     table,
@@ -299,8 +299,7 @@ function routesOf(parts: RouteParts): Pick<App, "hono" | "fetch"> {
     limits,
     clock,
   });
-  serveLive({ ...app, ...parts, limits, responder });
-  return { hono: app.hono, fetch: app.fetch };
+  return serveLive(app, { ...parts, limits, responder });
 }
 
 /** Well within the time that a listener waits for requests in flight. */

@@ -9,7 +9,7 @@ import { mountLive } from "./service/live/mount_live.ts";
 import type { Responder } from "./service/responder.ts";
 
 /** What multiplexed streams are served with. */
-export interface ServedLive extends HonoApp {
+export interface ServedLive {
   readonly table: RouteTable;
   readonly hubs: LiveHubs;
   readonly resolved: ResolvedConfig;
@@ -19,14 +19,20 @@ export interface ServedLive extends HonoApp {
   readonly runtime: Runtime;
 }
 
-/** Serves multiplexed streams in an app, where a resource can be followed. */
-export function serveLive(served: ServedLive): void {
-  const { table, hubs, resolved, hono } = served;
-  if (!table.routes.some(({ resource }) => resource.isSubscribable)) return;
+/** Serves multiplexed streams in an app, where a resource can be followed; gives the app. */
+export function serveLive(
+  { hono, fetch, prefixOf }: HonoApp,
+  served: ServedLive,
+): Pick<HonoApp, "hono" | "fetch"> {
+  const { table, hubs, resolved } = served;
+  if (!table.routes.some(({ resource }) => resource.isSubscribable)) return { hono, fetch };
   mountLive(hono, {
     ...served,
+    fetch,
+    prefixOf,
     takeStream: (user, address) => hubs.takeStream(user, address),
     trustedProxies: resolved.abuse.trustProxy,
     mountedAt: resolved.mountedAt,
   });
+  return { hono, fetch };
 }

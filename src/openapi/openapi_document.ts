@@ -50,6 +50,7 @@ export function openapiDocument(facts: ServiceFacts, prefix: string): JsonSchema
 const tagDescriptions: Readonly<Record<string, string>> = {
   Accounts: "Signup, login, logout and passwords.",
   Billing: "Checkouts, subscriptions and credits.",
+  Live: "Several live streams as one.",
   Health: "Liveness and readiness.",
   Service: "What the service says about itself.",
 };

@@ -26,6 +26,7 @@ const writes: readonly (readonly [method: string, path: string])[] = [
   ["DELETE", "/api/papers/batch"],
   ["POST", "/api/papers/batch/upsert"],
   ["POST", "/api/papers/rpc/touch"],
+  ["POST", "/__service/live"],
   ["POST", "/api/auth/logout"],
   ["POST", "/api/auth/logout/all"],
   ["POST", "/api/auth/password/change"],
@@ -73,7 +74,10 @@ async function withPapers(
     resources: [
       resource(papers, {
         id: papers.id,
-        auth: { read: everything, create: everything, update: everything, delete: everything },
+        auth: {
+          ...{ read: everything, subscribe: everything },
+          ...{ create: everything, update: everything, delete: everything },
+        },
         softDelete: { field: papers.deletedAt },
         procedures: { touch },
       }),

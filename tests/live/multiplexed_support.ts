@@ -6,7 +6,7 @@ import { requireHidden, type Service } from "../support/http.ts";
 export interface Asked {
   readonly key: string;
   readonly path: string;
-  readonly resumeFrom?: string;
+  readonly resumeFrom?: string | null;
 }
 
 /** A client of a multiplexed stream, which reads only when it is asked to. */
@@ -123,13 +123,17 @@ export function readMultiplexed(response: Response, aborting: AbortController): 
   };
 }
 
-/** Nothing else keeps the process of a test alive while an aggregate waits for its turn. */
+/**
+ * Ends a wait that lasts too long. The timer also keeps the process of a test alive while nothing
+ * else does, because an aggregate waits for its turn.
+ */
 async function awake(work: () => Promise<void>): Promise<void> {
-  const timer = setInterval(() => {}, 1_000);
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error("The stream does not go on")), 20_000);
   try {
-    await work();
+    await Promise.race([work(), late]);
   } finally {
-    clearInterval(timer);
+    clearTimeout(timer);
   }
 }
 

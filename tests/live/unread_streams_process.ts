@@ -1,6 +1,7 @@
 /**
  * The process of the test of resident memory: serves rows of a megabyte to fifty clients that do not
- * read, changes some rows, and prints the most memory that it took.
+ * read, changes some rows, and prints the most memory that it took. With the argument `multiplexed`
+ * one client has all fifty streams as one.
  */
 import { integer, resource, serve, table, text } from "../../mod.ts";
 import { engines } from "../support/engines.ts";
@@ -29,13 +30,16 @@ const server = await serve({
 const clients: Deno.Conn[] = [];
 let max = 0;
 const timer = setInterval(() => max = Math.max(max, Deno.memoryUsage().rss), 20);
-for (let n = 0; n < 50; n++) {
-  const client = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
-  clients.push(client);
-  // Half of them have read nothing of their snapshot, the others have none and receive the changes.
-  const path = `/api/notes/subscribe?filter=id>=-${n}&skipExisting=${n % 2 === 0}`;
-  const request = `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`;
-  await client.write(new TextEncoder().encode(request));
+// Half of them have read nothing of their snapshot, the others have none and receive the changes.
+const paths = Array.from(
+  { length: 50 },
+  (_, n) => `/api/notes/subscribe?filter=id>=-${n}&skipExisting=${n % 2 === 0}`,
+);
+if (Deno.args[1] === "multiplexed") {
+  const subscriptions = paths.map((path, n) => ({ key: `${n}`, path }));
+  await send("POST", "/__service/live", JSON.stringify({ subscriptions }));
+} else {
+  for (const path of paths) await send("GET", path, "");
 }
 await turns(50);
 for (let round = 0; round < 3; round++) {
@@ -47,6 +51,16 @@ clearInterval(timer);
 console.log(`${Math.ceil(max / 1e6)} MB`);
 for (const client of clients) client.close();
 await server.stop();
+
+async function send(method: string, path: string, body: string): Promise<void> {
+  const client = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+  clients.push(client);
+  const headers = body === ""
+    ? ""
+    : `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+  const request = `${method} ${path} HTTP/1.1\r\nHost: test\r\n${headers}\r\n${body}`;
+  await client.write(new TextEncoder().encode(request));
+}
 
 /** Lets the server work: there is no event by which clients that do not read see that it is done. */
 async function turns(count: number): Promise<void> {

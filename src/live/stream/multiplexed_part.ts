@@ -1,14 +1,29 @@
 import { eventText, toBytes } from "../dispatch/server_sent_events.ts";
 import type { LiveStream, StreamSink } from "./live_stream.ts";
-import type { MultiplexedStream } from "./multiplexed_stream.ts";
 import type { StreamPart } from "./stream_part.ts";
 
-/** What a client is told of the rows of a subscription; both are null for groups. */
+/** What the first event of a subscription says of its rows; both are null for groups. */
 export interface SubscriptionFacts {
   /** The fields of the key, in its order. */
   readonly primaryKey: readonly string[] | null;
   /** The kinds of the readable fields. */
   readonly types: Readonly<Record<string, string>> | null;
+}
+
+/** The whole that a part belongs to. */
+export interface PartedStream {
+  /** Whether nothing is sent any more. */
+  readonly isClosed: boolean;
+  /** The bytes that may be sent before the client has to read. */
+  readonly room: number;
+  /** When the whole ends, by the monotonic clock: what was proposed first. */
+  endsAt(proposed: number): number;
+  /** Sends bytes of a part. */
+  send(part: MultiplexedPart, bytes: Uint8Array): void;
+  /** A part has ended as a stream of its own would have. */
+  ended(part: MultiplexedPart): void;
+  /** Ends all parts, with their positions and a delay, and then the whole. */
+  endAll(delayMs: number): void;
 }
 
 /**
@@ -18,7 +33,7 @@ export interface SubscriptionFacts {
  */
 export class MultiplexedPart implements StreamPart, StreamSink {
   readonly key: string;
-  readonly #whole: MultiplexedStream;
+  readonly #whole: PartedStream;
   /** Null once they were sent. */
   #facts: SubscriptionFacts | null;
   #stream: LiveStream | null = null;
@@ -30,7 +45,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
   #pullAgain = false;
 
   /** Belongs to the whole, and has no live stream yet. */
-  constructor(whole: MultiplexedStream, key: string, facts: SubscriptionFacts) {
+  constructor(whole: PartedStream, key: string, facts: SubscriptionFacts) {
     this.#whole = whole;
     this.key = key;
     this.#facts = facts;

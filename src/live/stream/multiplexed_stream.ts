@@ -1,6 +1,6 @@
 import type { ProblemBody } from "../../protocol/problem_codes.ts";
 import { commentText, eventText, toBytes } from "../dispatch/server_sent_events.ts";
-import { MultiplexedPart, type SubscriptionFacts } from "./multiplexed_part.ts";
+import { MultiplexedPart, type PartedStream, type SubscriptionFacts } from "./multiplexed_part.ts";
 
 /** The refusal of one subscription of a multiplexed stream. */
 export interface SubscriptionRefusal {
@@ -19,7 +19,7 @@ export interface SubscriptionRefusal {
  * says whose blocks follow. While the client does not read, each subscription costs a position and
  * at most one chunk.
  */
-export class MultiplexedStream {
+export class MultiplexedStream implements PartedStream {
   /** Those that neither were refused nor have ended. */
   readonly #parts = new Map<string, MultiplexedPart>();
   readonly #whenClosed: () => void;
@@ -38,12 +38,10 @@ export class MultiplexedStream {
     this.#whenClosed = whenClosed;
   }
 
-  /** Whether nothing is sent any more. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** The bytes that may be sent before the client has to read. */
   get room(): number {
     return this.#isClosed ? 0 : this.#controller?.desiredSize ?? 0;
   }
@@ -76,12 +74,10 @@ export class MultiplexedStream {
     this.#close();
   }
 
-  /** When the stream ends, by the monotonic clock: what was proposed first. */
   endsAt(proposed: number): number {
     return this.#endsAt ??= proposed;
   }
 
-  /** Sends bytes of a part. */
   send(part: MultiplexedPart, bytes: Uint8Array): void {
     if (this.#current === part) return this.#enqueue(bytes);
     this.#current = part;
@@ -91,7 +87,6 @@ export class MultiplexedStream {
     this.#enqueue(bytes);
   }
 
-  /** A part has ended as a stream of its own would have. */
   ended(part: MultiplexedPart): void {
     this.#remove(part, eventText("ended", { key: part.key }));
   }
@@ -102,7 +97,6 @@ export class MultiplexedStream {
     this.#remove(part, eventText("refused", { key: part.key, ...refusal }));
   }
 
-  /** Ends all parts, with their positions and a delay, and then the stream. */
   endAll(delayMs: number): void {
     if (this.#isEnding || this.#isClosed) return;
     this.#isEnding = true;

@@ -63,7 +63,7 @@ async function open(
   try {
     whole.refuse(part, await readRefusal(response, opener));
   } catch (error) {
-    // The answer of a middleware that cannot be read: the other subscriptions go on.
+    // The answer of a middleware that cannot be read: the other subscriptions continue.
     const { method, url } = request;
     observe({ kind: "request_failed", method, path: parseRequestTarget(url).path, error });
     whole.refuse(
