@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import type { Conflict } from "../../../src/client/outbox/conflict.ts";
+import type { JobConflict } from "../../../src/client/outbox/conflict.ts";
 import { ConflictError, ServiceError } from "../../../src/client/request/service_error.ts";
 import {
   calm,
@@ -13,7 +13,7 @@ import {
 /** A row that one page has seen, and another one has changed since. */
 async function inConflict(
   service: Service,
-  onConflict: ((conflict: Conflict) => Record<string, unknown> | null) | undefined,
+  onConflict: ((conflict: JobConflict) => Record<string, unknown> | null) | undefined,
 ): Promise<Page> {
   const page = openPage(service, createDevice(), { onConflict });
   const row = await page.outbox.create(page.api.posts, { id: 1, title: "a", log: "a" }).done;

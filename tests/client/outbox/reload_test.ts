@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { Conflict } from "../../../src/client/outbox/conflict.ts";
+import type { JobConflict } from "../../../src/client/outbox/conflict.ts";
 import type { JobStorage } from "../../../src/client/outbox/job.ts";
 import { memoryStorage } from "../../../src/client/outbox/memory_storage.ts";
 import { calm, createDevice, openPage, type Service, withService } from "./outbox_support.ts";
@@ -35,7 +35,7 @@ function mortal(storage: JobStorage, service: Service, moments: number): Mortal 
   };
 }
 
-const onConflict = ({ mine, theirs }: Conflict) => ({ log: `${theirs?.log}${mine?.log}` });
+const onConflict = ({ mine, theirs }: JobConflict) => ({ log: `${theirs?.log}${mine?.log}` });
 
 Deno.test("a page that is killed at any moment has lost no write, and none is done twice", () =>
   withService(async (service) => {
