@@ -38,8 +38,9 @@ export async function runModel(options: ModelOptions): Promise<ModelReport> {
   const { seed, rounds, stepsInRound, servers, db, restartsInRound } = options;
   const chance = chanceOf(seed);
   const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(chance() * list.length)];
+  const trace: string[] = [];
   const clients = servers.flatMap((server, index) =>
-    ["a", "b"].map((name) => createModelClient(server, `${name}${index}`, chance))
+    ["a", "b"].map((name) => createModelClient(server, { name: `${name}${index}`, chance, trace }))
   );
   /** The writes that were added, by their stamps. */
   const added = new Map<string, ModelClient>();
@@ -191,7 +192,10 @@ export async function runModel(options: ModelOptions): Promise<ModelReport> {
       const count = counts.get(stamp) ?? 0;
       return count > 1 || (count === 0 && !optional.has(stamp));
     });
-    assertEquals(wrong, [], "writes that were carried out twice, or not at all");
+    const history = trace.filter((line) => wrong.includes(line.split(" ")[0] ?? "")).join("\n");
+    const carriedOut = wrong.map((stamp) => `${stamp} ${counts.get(stamp) ?? 0} times`);
+    assertEquals(carriedOut, [], `writes that were carried out twice, or not at all:\n${history}`);
+    trace.length = 0;
     await run(db, "DELETE FROM audit");
     added.clear();
     optional.clear();

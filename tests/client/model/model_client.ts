@@ -33,8 +33,18 @@ interface Api {
 /** From 0 up to, but not including 1: the same numbers for the same seed. */
 export type Chance = () => number;
 
+/** What one client sent, and what came of it: for the report of a failure. */
+type Trace = string[];
+
 /** A client of the model, whose connection fails as often as the model wants. */
-export function createModelClient(server: ModelServer, name: string, chance: Chance) {
+export function createModelClient(
+  server: ModelServer,
+  { name, chance, trace }: {
+    readonly name: string;
+    readonly chance: Chance;
+    readonly trace: Trace;
+  },
+) {
   const storage = memoryStorage();
   const wakers = new Set<() => void>();
   const streams = new Set<() => void>();
@@ -70,6 +80,24 @@ export function createModelClient(server: ModelServer, name: string, chance: Cha
   }
 
   async function answer(request: Request): Promise<Response> {
+    const { method, headers } = request;
+    const stamp = method === "GET" ? null : (await request.clone().json().catch(() => ({}))).stamp;
+    const note = (end: unknown) => {
+      if (stamp === undefined || stamp === null) return;
+      const facts = ["idempotency-key", "if-match"].map((name) => headers.get(name));
+      trace.push(`${stamp} ${name} ${method} ${new URL(request.url).pathname} ${facts}: ${end}`);
+    };
+    try {
+      const response = await answerOf(request);
+      note(response.status);
+      return response;
+    } catch (error) {
+      note(error);
+      throw error;
+    }
+  }
+
+  async function answerOf(request: Request): Promise<Response> {
     if (faults.isOffline || chance() < faults.loss) throw new TypeError("lost request");
     const breaking = new AbortController();
     const signal = AbortSignal.any([request.signal, breaking.signal]);
