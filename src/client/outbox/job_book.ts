@@ -36,6 +36,8 @@ export function createJobBook({ jobs, next, view, storage, channel }: JobBookOpt
   const [store, set] = createStore(stateOf(jobs), () => () => {});
   /** What is being read or added; never rejects. */
   let storing: Promise<void> = Promise.resolve();
+  /** The jobs that ended since the last read began, which may still have them. */
+  const endedSinceRead = new Set<string>();
 
   function show(job: Job, row: JobRow | null = null): void {
     view.show(job, row);
@@ -55,6 +57,7 @@ export function createJobBook({ jobs, next, view, storage, channel }: JobBookOpt
       for (const other of jobs.values()) if (other.id !== job.id) await prepare(other);
     }
     const isKept = job.state === "waiting" || job.state === "dead";
+    if (!isKept) endedSinceRead.add(job.id);
     await (isKept ? storage.change(job) : storage.remove(job.order));
     publish(job, row);
   }
@@ -97,8 +100,11 @@ export function createJobBook({ jobs, next, view, storage, channel }: JobBookOpt
       storing = storing.then(() => storeNew(job));
     },
     sync: () =>
-      storing = storing.then(() => storage.all()).then((stored) => {
-        showStored(stored, jobs, view);
+      storing = storing.then(() => {
+        endedSinceRead.clear();
+        return storage.all();
+      }).then((stored) => {
+        showStored(stored.filter(({ id }) => !endedSinceRead.has(id)), jobs, view);
         set(stateOf(jobs));
       }).catch(() => {
         // What cannot be read now is read at the next wake, and a write that cannot be added says so.

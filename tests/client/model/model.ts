@@ -192,7 +192,13 @@ export async function runModel(options: ModelOptions): Promise<ModelReport> {
       const count = counts.get(stamp) ?? 0;
       return count > 1 || (count === 0 && !optional.has(stamp));
     });
-    const history = trace.filter((line) => wrong.includes(line.split(" ")[0] ?? "")).join("\n");
+    const paths = new Set(
+      trace.filter((line) => wrong.includes(line.split(" ")[0] ?? "")).map((line) =>
+        line.split(" ")[3]
+      ),
+    );
+    const history = trace.filter((line) => line.startsWith("-") || paths.has(line.split(" ")[3]))
+      .join("\n");
     const carriedOut = wrong.map((stamp) => `${stamp} ${counts.get(stamp) ?? 0} times`);
     assertEquals(carriedOut, [], `writes that were carried out twice, or not at all:\n${history}`);
     trace.length = 0;

@@ -138,6 +138,7 @@ export function createModelClient(
     },
     /** Loads the page again: what is in the memory is lost, what is stored is not. */
     reload() {
+      trace.push(`- ${name} reload`);
       this.leave();
       page = openPage(storage);
     },
