@@ -36,8 +36,8 @@ export function createJobBook({ jobs, next, view, storage, channel }: JobBookOpt
   const [store, set] = createStore(stateOf(jobs), () => () => {});
   /** What is being read or added; never rejects. */
   let storing: Promise<void> = Promise.resolve();
-  /** The jobs that ended since the last read began, which may still have them. */
-  const endedSinceRead = new Set<string>();
+  /** The jobs that changed or ended since the last read began, which may have them as they were. */
+  const changedSinceRead = new Set<string>();
 
   function show(job: Job, row: JobRow | null = null): void {
     view.show(job, row);
@@ -57,7 +57,7 @@ export function createJobBook({ jobs, next, view, storage, channel }: JobBookOpt
       for (const other of jobs.values()) if (other.id !== job.id) await prepare(other);
     }
     const isKept = job.state === "waiting" || job.state === "dead";
-    if (!isKept) endedSinceRead.add(job.id);
+    changedSinceRead.add(job.id);
     await (isKept ? storage.change(job) : storage.remove(job.order));
     publish(job, row);
   }
@@ -87,6 +87,15 @@ export function createJobBook({ jobs, next, view, storage, channel }: JobBookOpt
     }
   }
 
+  function showStored(stored: readonly Job[]): void {
+    const ids = new Set([...changedSinceRead, ...stored.map(({ id }) => id)]);
+    for (const job of jobs.values()) {
+      // Another tab was closed between its removal and its message.
+      if (job.order < Infinity && !ids.has(job.id)) view.show({ ...job, state: "sent" }, null);
+    }
+    for (const job of stored) if (!changedSinceRead.has(job.id)) view.show(job, null);
+  }
+
   if (channel !== null) {
     // What is being read may be older than the message.
     channel.onmessage = ({ data: [job, row] }) => void storing.then(() => show(job, row));
@@ -101,24 +110,15 @@ export function createJobBook({ jobs, next, view, storage, channel }: JobBookOpt
     },
     sync: () =>
       storing = storing.then(() => {
-        endedSinceRead.clear();
+        changedSinceRead.clear();
         return storage.all();
       }).then((stored) => {
-        showStored(stored.filter(({ id }) => !endedSinceRead.has(id)), jobs, view);
+        showStored(stored);
         set(stateOf(jobs));
       }).catch(() => {
         // What cannot be read now is read at the next wake, and a write that cannot be added says so.
       }),
   };
-}
-
-function showStored(stored: readonly Job[], jobs: ReadonlyMap<string, Job>, view: JobView): void {
-  const ids = new Set(stored.map(({ id }) => id));
-  for (const job of jobs.values()) {
-    // Another tab was closed between its removal and its message.
-    if (job.order < Infinity && !ids.has(job.id)) view.show({ ...job, state: "sent" }, null);
-  }
-  for (const job of stored) view.show(job, null);
 }
 
 function stateOf(jobs: ReadonlyMap<string, Job>): OutboxState {
