@@ -103,7 +103,7 @@ testOnDialects(
         headers: ada,
       });
       // As for streams of their own, the third of a client.
-      await stream.until(() => stream.refused.size === 2);
+      await stream.until(() => stream.refused.size === 2 && stream.texts.size === 2);
       for (const { status, problem } of stream.refused.values()) {
         assertEquals([status, Object(problem).code], [422, "QUERY_TOO_EXPENSIVE"]);
       }

@@ -101,6 +101,7 @@ export function readMultiplexed(response: Response, aborting: AbortController): 
     return true;
   }
 
+  const last = () => blocks.slice(-5).join("\n\n");
   return {
     response,
     texts,
@@ -110,12 +111,12 @@ export function readMultiplexed(response: Response, aborting: AbortController): 
     blocks,
     until: (holds) =>
       awake(async () => {
-        while (!holds()) assert(await more(), `the stream ended after ${blocks.slice(-5)}`);
-      }),
+        while (!holds()) assert(await more(), `the stream ended after ${last()}`);
+      }, last),
     untilEnd: () =>
       awake(async () => {
         while (await more());
-      }),
+      }, last),
     async close() {
       aborting.abort();
       await reader.cancel();
@@ -127,9 +128,12 @@ export function readMultiplexed(response: Response, aborting: AbortController): 
  * Ends a wait that lasts too long. The timer also keeps the process of a test alive while nothing
  * else does, because an aggregate waits for its turn.
  */
-async function awake(work: () => Promise<void>): Promise<void> {
+async function awake(work: () => Promise<void>, last: () => string): Promise<void> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error("The stream does not go on")), 20_000);
+  const timer = setTimeout(
+    () => reject(new Error(`The stream stands still after ${last()}`)),
+    20_000,
+  );
   try {
     await Promise.race([work(), late]);
   } finally {

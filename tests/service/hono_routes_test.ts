@@ -34,6 +34,7 @@ const contract = [
   "PUT /api/notes/:id",
   "DELETE /api/notes/:id",
   "POST /api/notes/:id/restore",
+  "POST /__service/live",
 ];
 
 Deno.test("app.hono lists every route of the contract and no other", async () => {
@@ -75,7 +76,7 @@ Deno.test("a capability that is off has no route", async () => {
     assertEquals(
       listed,
       contract.filter((route) =>
-        !/batch|subscribe|aggregate|rpc|restore|healthz|readyz/.test(route)
+        !/batch|subscribe|live|aggregate|rpc|restore|healthz|readyz/.test(route)
       ),
     );
     return Promise.resolve();

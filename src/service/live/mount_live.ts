@@ -45,7 +45,8 @@ const livePath = "/__service/live";
 /** Mounts the route of multiplexed streams in the Hono app of a service, after its other routes. */
 export function mountLive(hono: Hono<AppEnv>, mounted: MountedLive): void {
   hono.post(livePath, describedAs(description, (context) => answerLive(context, mounted)));
-  hono.all(livePath, (context) => {
+  // With two parameters it is no route in Hono's lists.
+  hono.use(livePath, (context, _next) => {
     throw refuseMethod(context.req.method, ["POST"]);
   });
 }

@@ -117,6 +117,7 @@ class WatchedHub extends LiveHub {
     this.requests.set(request.disconnected, request);
     const { request: change, stream: pipe } = this.#fault;
     const stream = await super.subscribe(change?.(request) ?? request);
+    if (stream === null) throw new Error("The stream is a part of another one");
     return pipe?.(stream) ?? stream;
   }
 }
