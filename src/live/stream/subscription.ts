@@ -245,9 +245,12 @@ export class Subscription extends LiveStream implements LiveSubscriber {
       const toSend = { to: position, sent, isPaused: true };
       if (!await this.#sendChanges(rest.changes, toSend, state) || !this.#isCurrent(state)) return;
       this.send(this.#tokenText(position));
-      // A send can find that the client is gone.
-      if (this.isClosed) return;
+    } else if (sent.isRepeat) {
+      // Without changes the client would learn only at the next heartbeat that it has everything.
+      this.send(this.#tokenText(sent.cursor.position));
     }
+    // A send can find that the client is gone.
+    if (this.isClosed) return;
     this.#state = live;
     this.#group.join(this, state.held);
   }
