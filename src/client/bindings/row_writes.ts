@@ -31,7 +31,7 @@ export function createRowWrites(transport: Transport): RowWrites {
   const lanes = new Map<string, Promise<void>>();
   /** The tags that own writes have given a row, by its key and the tag that it had before. */
   const nextTags = new Map<string, string>();
-  let isFollowed = false;
+  let hasStream = false;
   let asked = 0;
   let begun = 0;
 
@@ -66,7 +66,7 @@ export function createRowWrites(transport: Transport): RowWrites {
       try {
         await own;
         write.askedBefore = asked;
-        if (!isFollowed) return;
+        if (!hasStream) return;
         // Where a filter has no place for the row, there is no event: another stream says so.
         const cancel = after(lateMs, () => connectionOf(transport).reopen());
         await isSeen;
@@ -78,7 +78,7 @@ export function createRowWrites(transport: Transport): RowWrites {
       }
     },
     asking() {
-      isFollowed = true;
+      hasStream = true;
       asked++;
     },
     opened(isOld) {
@@ -90,7 +90,7 @@ export function createRowWrites(transport: Transport): RowWrites {
       }
     },
     release() {
-      isFollowed = false;
+      hasStream = false;
       for (const { done } of waiting.values()) done();
     },
   };

@@ -1,8 +1,7 @@
-import type { SyncConfig } from "@tanstack/db";
-import type { LiveSeed } from "../live/live_list.ts";
 import type {
   LiveMessage,
   LiveRow,
+  LiveSeed,
   LiveStatus,
   RowDescription,
   Subscriber,
@@ -11,132 +10,148 @@ import { idOf, idText } from "../live/row_set.ts";
 import type { ServiceError } from "../request/service_error.ts";
 import type { RowWrites } from "./row_writes.ts";
 
-/** The rows of a collection, as they come from the service. */
-export interface SyncedRows<Row extends object, Key extends string | number> {
-  readonly sync: SyncConfig<Row, Key>["sync"];
-  /** The fields of the primary key; none before the first rows. */
-  primaryKey(): readonly string[];
+/** What a collection of TanStack DB offers to what fills it. */
+export interface RowSink<Row, Key> {
+  begin(): void;
+  write(message: SinkMessage<Row, Key>): void;
+  commit(): unknown;
+  markReady(): void;
+  markError(error: unknown): void;
 }
 
+/** A change of a row of a {@link RowSink}. */
+export type SinkMessage<Row, Key> =
+  | { readonly type: "insert" | "update"; readonly value: Row }
+  | { readonly type: "delete"; readonly key: Key };
+
 /** Where the rows of a collection come from. */
-export interface SyncedRowsOptions<Key extends string | number> {
+export interface SyncedRowsOptions<Key> {
   readonly path: string;
   readonly seed: LiveSeed | undefined;
   readonly writes: RowWrites;
   readonly onStatus: ((status: LiveStatus, error: ServiceError | null) => void) | undefined;
   getKey(row: LiveRow): Key;
-  /** Opens the stream; returns what ends it. */
-  connect(subscriber: Subscriber): () => void;
 }
 
 /**
- * Follows the rows of a query: what one token confirms is one transaction of the collection, and a
- * list that begins again is compared with what the collection has.
+ * Fills a collection with the rows of a stream: what one token confirms is one transaction of it,
+ * and a list that begins again is compared with what the collection has.
  */
-export function createSyncedRows<Row extends object, Key extends string | number>(
-  { path, seed, writes, onStatus, getKey, connect }: SyncedRowsOptions<Key>,
-): SyncedRows<Row, Key> {
-  let description: RowDescription | undefined = seed;
+export class SyncedRows<Row, Key> implements Subscriber {
+  readonly path: string;
+  readonly #options: SyncedRowsOptions<Key>;
+  readonly #sink: RowSink<Row, Key>;
+  /** The keys of the rows that the collection has, by the texts of their ids. */
+  readonly #keys = new Map<string, Key>();
+  #description: RowDescription | undefined;
+  #token: string | null = null;
+  /** Whether the changes are all rows there are. */
+  #isSnapshot = false;
+  #changes = new Map<string, LiveRow | null>();
+  #echoes = new Set<string>();
 
-  const sync: SyncConfig<Row, Key>["sync"] = ({ begin, write, commit, markReady, markError }) => {
-    /** The keys of the rows that the collection has, by the texts of their ids. */
-    const keys = new Map<string, Key>();
-    let token: string | null = null;
-    /** Whether the changes are all rows there are. */
-    let isSnapshot = false;
-    let changes = new Map<string, LiveRow | null>();
-    let echoes = new Set<string>();
+  /** Begins with the rows of the seed, where there is one. */
+  constructor(options: SyncedRowsOptions<Key>, sink: RowSink<Row, Key>) {
+    const { path, seed } = options;
+    this.path = path;
+    this.#options = options;
+    this.#sink = sink;
+    this.#description = seed;
+    if (seed === undefined) return;
+    this.#isSnapshot = true;
+    this.#takeAll({ ...seed, type: "existing" });
+    this.#token = seed.token;
+    this.#apply();
+  }
 
-    function start(isNew: boolean): void {
-      changes = new Map();
-      echoes = new Set();
-      isSnapshot = isNew;
-    }
+  /** The fields of the primary key; none before the first rows. */
+  get primaryKey(): readonly string[] {
+    return this.#description?.primaryKey ?? [];
+  }
 
-    function takeAll({ items, ids }: Extract<LiveMessage, { type: "existing" }>): void {
-      items.forEach((row, index) => {
-        changes.set(idText(ids?.[index] ?? idOf(row, description?.primaryKey ?? [])), row);
-      });
-    }
+  token(): string | null {
+    this.#options.writes.asking();
+    return this.#token;
+  }
 
-    function apply(): void {
-      if (isSnapshot) {
-        for (const id of keys.keys()) if (!changes.has(id)) changes.set(id, null);
+  receive(message: LiveMessage): void {
+    switch (message.type) {
+      case "opened":
+        this.#description = message;
+        this.#options.writes.opened(message.isOld === true);
+        return this.#start(this.#token === null);
+      case "existing":
+        return this.#takeAll(message);
+      case "invalidate":
+        this.#token = null;
+        return this.#start(true);
+      case "added":
+      case "changed": {
+        const { _optimisticId, ...row } = message.item;
+        return this.#take(message.id, row, _optimisticId);
       }
-      begin();
-      for (const [id, row] of changes) {
-        const known = keys.get(id);
-        const key = row === null ? undefined : getKey(row);
-        if (known !== undefined && known !== key) {
-          write({ type: "delete", key: known });
-          keys.delete(id);
-        }
-        if (key === undefined) continue;
-        // The service sends the rows of the query, which the types of the collection say.
-        write({ type: known === key ? "update" : "insert", value: row as Row });
-        keys.set(id, key);
-      }
-      commit();
-      markReady();
-      writes.committed(echoes);
-      start(false);
+      case "removed":
+        return this.#take(message.id, null, message._optimisticId);
+      case "token":
+        this.#token = message.token;
+        return this.#apply();
+      case "status":
+        return this.#changeStatus(message.status, message.error);
+      case "aggregate":
     }
+  }
 
-    function receive(message: LiveMessage): void {
-      switch (message.type) {
-        case "opened":
-          description = message;
-          writes.opened(message.isOld === true);
-          return start(token === null);
-        case "existing":
-          return takeAll(message);
-        case "invalidate":
-          token = null;
-          return start(true);
-        case "added":
-        case "changed": {
-          const { _optimisticId, ...row } = message.item;
-          echoes.add(String(_optimisticId));
-          return void changes.set(idText(message.id), row);
-        }
-        case "removed":
-          echoes.add(String(message._optimisticId));
-          return void changes.set(idText(message.id), null);
-        case "token":
-          token = message.token;
-          return apply();
-        case "status":
-          return changeStatus(message.status, message.error);
-        case "aggregate":
-      }
-    }
+  #start(isSnapshot: boolean): void {
+    this.#changes = new Map();
+    this.#echoes = new Set();
+    this.#isSnapshot = isSnapshot;
+  }
 
-    function changeStatus(status: LiveStatus, error: ServiceError | null): void {
-      onStatus?.(status, error);
-      if (status !== "closed" && status !== "needs-auth") return;
-      markError(error);
-      if (status === "closed") writes.release();
-    }
-
-    writes.asking();
-    if (seed !== undefined) {
-      start(true);
-      takeAll({ ...seed, type: "existing" });
-      token = seed.token;
-      apply();
-    }
-    const leave = connect({
-      path,
-      token() {
-        writes.asking();
-        return token;
-      },
-      receive,
+  #takeAll({ items, ids }: Extract<LiveMessage, { type: "existing" }>): void {
+    items.forEach((row, index) => {
+      this.#changes.set(idText(ids?.[index] ?? idOf(row, this.primaryKey)), row);
     });
-    return () => {
-      leave();
-      writes.release();
-    };
-  };
-  return { sync, primaryKey: () => description?.primaryKey ?? [] };
+  }
+
+  #take(id: unknown, row: LiveRow | null, optimisticId: unknown): void {
+    this.#echoes.add(String(optimisticId));
+    this.#changes.set(idText(id), row);
+  }
+
+  #apply(): void {
+    const sink = this.#sink;
+    if (this.#isSnapshot) {
+      for (const id of this.#keys.keys()) {
+        if (!this.#changes.has(id)) this.#changes.set(id, null);
+      }
+    }
+    sink.begin();
+    for (const [id, row] of this.#changes) this.#write(id, row);
+    sink.commit();
+    sink.markReady();
+    this.#options.writes.committed(this.#echoes);
+    this.#start(false);
+  }
+
+  #write(id: string, row: LiveRow | null): void {
+    const keys = this.#keys;
+    const known = keys.get(id);
+    const key = row === null ? undefined : this.#options.getKey(row);
+    if (known !== undefined && known !== key) {
+      this.#sink.write({ type: "delete", key: known });
+      keys.delete(id);
+    }
+    if (key === undefined) return;
+    // The service sends the rows of the query, which the types of the collection say.
+    this.#sink.write({ type: known === key ? "update" : "insert", value: row as Row });
+    keys.set(id, key);
+  }
+
+  #changeStatus(status: LiveStatus, error: ServiceError | null): void {
+    const { onStatus, writes } = this.#options;
+    onStatus?.(status, error);
+    if (status !== "closed" && status !== "needs-auth") return;
+    this.#sink.markError(error);
+    if (status === "closed") writes.release();
+  }
 }

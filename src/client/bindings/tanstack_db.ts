@@ -1,7 +1,7 @@
 import type { CollectionConfig, OperationType, PendingMutation } from "@tanstack/db";
 import { connectionOf } from "../live/live_connection.ts";
-import type { LiveListQuery, LiveSeed } from "../live/live_list.ts";
-import type { LiveRow, LiveStatus } from "../live/live_messages.ts";
+import type { LiveListQuery } from "../live/live_list.ts";
+import type { LiveRow, LiveSeed, LiveStatus } from "../live/live_messages.ts";
 import { idOf } from "../live/row_set.ts";
 import { handle } from "../request/handle.ts";
 import { type KeyInput, keyPath } from "../request/key_path.ts";
@@ -11,7 +11,7 @@ import type { ApiResource } from "../types/api.ts";
 import type { ResourceClient } from "../types/resource_client.ts";
 import type { FieldOf, IncludeOf, RowOf } from "../types/rows.ts";
 import { createRowWrites } from "./row_writes.ts";
-import { createSyncedRows } from "./synced_rows.ts";
+import { type RowSink, SyncedRows } from "./synced_rows.ts";
 
 /** Which rows of a resource a collection of TanStack DB has, and how they are written. */
 export interface LiveCollectionOptions<
@@ -56,17 +56,27 @@ export function liveCollectionOptions<
   const { transport, path } = resource[handle];
   const { id, getKey, seed, createBody, filter, select, include, onStatus } = options;
   const writes = createRowWrites(transport);
-  const rows = createSyncedRows<Row, Key>({
-    path: `${path}/subscribe${queryText({ filter, select, include })}`,
-    connect: (subscriber) => connectionOf(transport).add(subscriber),
-    // The rows are those of the query, which the types of `liveCollectionOptions` say.
-    getKey: (row) => getKey(row as Row),
-    ...{ seed, onStatus, writes },
-  });
+  let rows: SyncedRows<Row, Key> | null = null;
+
+  function sync(sink: RowSink<Row, Key>): () => void {
+    const query = queryText({ filter, select, include });
+    rows = new SyncedRows({
+      path: `${path}/subscribe${query}`,
+      // The rows are those of the query, which the types of `liveCollectionOptions` say.
+      getKey: (row) => getKey(row as Row),
+      ...{ seed, onStatus, writes },
+    }, sink);
+    writes.asking();
+    const leave = connectionOf(transport).add(rows);
+    return () => {
+      leave();
+      writes.release();
+    };
+  }
 
   function pathOf(row: object): string {
     // The row has the fields of its key, which are values of a key.
-    return `${path}/${keyPath(idOf(row as LiveRow, rows.primaryKey()) as KeyInput)}`;
+    return `${path}/${keyPath(idOf(row as LiveRow, rows?.primaryKey ?? []) as KeyInput)}`;
   }
 
   async function send<T extends OperationType>(
@@ -81,7 +91,7 @@ export function liveCollectionOptions<
   return {
     ...(id !== undefined && { id }),
     getKey,
-    sync: { sync: rows.sync, rowUpdateMode: "full" },
+    sync: { sync, rowUpdateMode: "full" },
     onInsert: ({ transaction }) =>
       send(transaction, ({ key, modified: { _etag, ...row } }) =>
         writes.send(String(key), _etag, {
