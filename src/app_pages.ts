@@ -5,6 +5,7 @@ import type { ResolvedConfig } from "./resolve_config.ts";
 import type { RouteTable } from "./resource/http/route_table.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import type { SearchIndexes } from "./search/search_indexes.ts";
+import { createClientPages } from "./service/client/client_pages.ts";
 import { createDescriptionPages } from "./service/describe/description_pages.ts";
 import { worksWithoutStore } from "./service/health.ts";
 import { createServicePages, requireFreePages, type ServicePage } from "./service/service_pages.ts";
@@ -36,6 +37,7 @@ export function pagesOf(
       isDraining,
     }),
     ...createDescriptionPages(facts, resolved),
+    ...createClientPages(),
   ];
   requireFreePages(pages, table);
   return pages;

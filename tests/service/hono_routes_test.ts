@@ -17,6 +17,8 @@ const contract = [
   "GET /__service/openapi.json",
   "GET /__service/openapi.yaml",
   "GET /api",
+  "GET /__service/client.js",
+  "GET /__service/client/find_nonce.js",
   "GET /api/notes",
   "POST /api/notes",
   "GET /api/notes/count",

@@ -1,0 +1,56 @@
+/**
+ * Writes the client as a script, for pages without a build step, into the module that the service
+ * serves it from. A test of the repository fails where that is not what this writes.
+ *
+ *     deno task client-bundle
+ */
+import { build, type Plugin, stop } from "esbuild";
+import { gzipSync } from "node:zlib";
+
+const root = new URL("../", import.meta.url);
+
+/** The module with the generated files. */
+export const bundleModule = new URL("src/service/client/bundled_client.ts", root);
+
+/** The files of the client, minified, by their paths below `/__service/`. */
+export async function bundleClient(): Promise<ReadonlyMap<string, string>> {
+  const client = await bundle("exports/client.ts", [{
+    name: "solver",
+    setup(build) {
+      build.onResolve(
+        { filter: /\/find_nonce\.ts$/ },
+        () => ({ path: `./${solver}`, external: true }),
+      );
+    },
+  }]);
+  const findNonce = await bundle("src/client/pow/find_nonce.ts", []);
+  await stop();
+  return new Map([["client.js", client], [solver, findNonce]]);
+}
+
+/** The solver of proofs of work, which the client loads when it needs it. */
+const solver = "client/find_nonce.js";
+
+async function bundle(entry: string, plugins: Plugin[]): Promise<string> {
+  const { outputFiles } = await build({
+    ...{ absWorkingDir: root.pathname, entryPoints: [entry], plugins },
+    ...{ bundle: true, minify: true, write: false, legalComments: "none" },
+    ...{ format: "esm", target: "es2022", platform: "browser" },
+  });
+  return outputFiles.map(({ text }) => text).join("");
+}
+
+if (import.meta.main) {
+  const entries = [...await bundleClient()].map(([name, text]) =>
+    `  "${name}": "${gzipSync(text, { level: 9 }).toString("base64")}",\n`
+  );
+  await Deno.writeTextFile(
+    bundleModule,
+    `// Written by \`deno task client-bundle\` from exports/client.ts.
+
+/** The files of the client for pages without a build step: gzip in base64, by their paths. */
+export const bundledClient: Readonly<Record<string, string>> = {
+${entries.join("")}};
+`,
+  );
+}

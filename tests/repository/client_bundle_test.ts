@@ -1,0 +1,25 @@
+import { assert, assertEquals } from "@std/assert";
+import { gunzipSync } from "node:zlib";
+import { bundleClient } from "../../dev/client_bundle.ts";
+import { bundledClient } from "../../src/service/client/bundled_client.ts";
+
+// Outside of the tests, because the process of esbuild ends a little after it was stopped.
+const bundled = await bundleClient();
+
+Deno.test("the client that the service serves is that of exports/client.ts: run deno task client-bundle", () => {
+  const served = new Map(
+    Object.entries(bundledClient).map(([name, gzip]) => [
+      name,
+      gunzipSync(Uint8Array.fromBase64(gzip)).toString(),
+    ]),
+  );
+  assertEquals([...served.keys()], [...bundled.keys()]);
+  for (const [name, text] of bundled) assert(served.get(name) === text, `${name} is out of date`);
+});
+
+Deno.test("the client and its solver are one file each", () => {
+  const imports = [...bundled].flatMap(([name, text]) =>
+    [...text.matchAll(/(?:\bfrom|\bimport\()\s*"([^"]+)"/g)].map(([, path]) => [name, path])
+  );
+  assertEquals(imports, [["client.js", "./client/find_nonce.js"]]);
+});
