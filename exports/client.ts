@@ -47,7 +47,6 @@ export type {
   UpdateRequests,
   UpsertBatches,
 } from "../src/client/types/resource_client.ts";
-export type { Flat } from "../src/client/types/flat.ts";
 export type {
   FieldOf,
   FurtherFields,

@@ -63,3 +63,20 @@ export type { ProblemOptions } from "../src/problem/problem.ts";
 export type { IdempotencyOptions } from "../src/idempotency/idempotency_options.ts";
 export type { CorsOptions } from "../src/service/cors.ts";
 export type { SecurityHeaders } from "../src/service/responder.ts";
+export type {
+  InferredApi,
+  InferredComputed,
+  InferredCreate,
+  InferredKey,
+  InferredPath,
+  InferredProcedures,
+  InferredRelated,
+  InferredRelations,
+  InferredRow,
+  IsUnknownName,
+  PlainValue,
+  ResourcesOf,
+  TypesOfDefinition,
+} from "../src/infer_api.ts";
+export type { TypedDefinition } from "../src/resource/define/resource_definition.ts";
+export type { OptionTypes, ResourceTypes } from "../src/resource/define/resource_types.ts";

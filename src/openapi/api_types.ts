@@ -91,8 +91,23 @@ function memberOf(resource: ResourceSchema, names: TypeNames, basePath: string):
     `    relations: ${name}Relations;`,
     `    etag: ${etag !== null};`,
     `    procedures: {${calls === "" ? "" : `\n${calls}    `}};`,
+    `    operations: ${operationsOf(resource)};`,
     "  };",
   ].join("\n");
+}
+
+/** The operations beside those whose bodies have types; `subscribe` is that of live lists. */
+function operationsOf({ capabilities }: ResourceSchema): string {
+  const names: readonly (readonly [string, boolean])[] = [
+    ["delete", capabilities.enableDelete],
+    ["restore", capabilities.enableRestore],
+    ["batch", capabilities.enableBatch],
+    ["aggregate", capabilities.enableAggregations],
+    ["search", capabilities.enableSearch],
+    ["subscribe", capabilities.enableSubscribe],
+  ];
+  const own = names.filter(([, isThere]) => isThere).map(([name]) => JSON.stringify(name));
+  return own.length === 0 ? "never" : own.join(" | ");
 }
 
 /** The path of a resource below the base path, as text. */

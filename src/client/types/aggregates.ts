@@ -1,7 +1,6 @@
 import type { ApiResource } from "./api.ts";
-import type { Flat } from "./flat.ts";
 import type { FilterInput, RequestOptions } from "./read_options.ts";
-import type { FieldOf } from "./rows.ts";
+import type { FieldOf, SelectedRow } from "./rows.ts";
 
 /** What is computed of groups of rows, or of all rows as one group. */
 export interface AggregateOptions<
@@ -44,19 +43,21 @@ export interface Groups<Group> {
 }
 
 /** A group of an aggregate: its key, and what was computed. */
-export type GroupOf<R extends ApiResource, Key, Count, Sum, Avg, Min, Max> = Flat<
-  & { key: [Key] extends [never] ? null : Pick<R["row"], Key & keyof R["row"]> }
+export type GroupOf<R extends ApiResource, Key, Count, Sum, Avg, Min, Max> =
+  & { key: [Key] extends [never] ? null : SelectedRow<R["row"], Key> }
   & CountOfGroup<Count, Sum | Avg | Min | Max>
   & MetricOfGroup<"sum", Sum, R["row"], "total">
   & MetricOfGroup<"avg", Avg, R["row"], "average">
   & MetricOfGroup<"min", Min, R["row"], "value">
-  & MetricOfGroup<"max", Max, R["row"], "value">
->;
+  & MetricOfGroup<"max", Max, R["row"], "value"> extends infer Group
+  // One object in the place of an intersection, as an editor shows it.
+  ? { [Name in keyof Group]: Group[Name] }
+  : never;
 
 /** The number of rows of a group: it is there where it was requested, or nothing else was. */
-export type CountOfGroup<Count, Metrics> = [Count, Metrics] extends [true, unknown] | [never, never]
-  ? { count: number }
-  : [Count] extends [never] ? unknown
+export type CountOfGroup<Count, Metrics> = [Count] extends [never]
+  ? [Metrics] extends [never] ? { count: number } : unknown
+  : [Count] extends [true] ? { count: number }
   : [Count] extends [false] ? unknown
   : { count?: number };
 

@@ -1,5 +1,4 @@
 import type { ApiResource } from "./api.ts";
-import type { Flat } from "./flat.ts";
 
 /** The names of the fields of a resource's rows. */
 export type FieldOf<R extends ApiResource> = keyof R["row"] & string;
@@ -13,7 +12,10 @@ export type IncludeOf<R extends ApiResource> =
 /** The rows of a resource with these fields alone, and with these related rows beside them. */
 export type RowOf<R extends ApiResource, Fields, Included extends PropertyKey> = [Included] extends
   [never] ? SelectedRow<R["row"], Fields>
-  : Flat<SelectedRow<R["row"], Fields> & IncludedRows<R, Included>>;
+  : SelectedRow<R["row"], Fields> & IncludedRows<R, Included> extends infer Row
+  // One object in the place of an intersection, as an editor shows it.
+    ? { [Name in keyof Row]: Row[Name] }
+  : never;
 
 /** A row with its tag. */
 export interface Tagged<Row> {
@@ -42,7 +44,7 @@ export type RelationOf<R extends ApiResource> = keyof R["relations"] & string;
 
 /** A row with these fields alone. */
 export type SelectedRow<Row, Fields> = [keyof Row] extends [Fields] ? Row
-  : Pick<Row, Fields & keyof Row>;
+  : { [Name in keyof Row as Extract<Name, Fields>]: Row[Name] };
 
 /** The related rows that these items of `include` load. */
 export type IncludedRows<R extends ApiResource, Included extends PropertyKey> = {

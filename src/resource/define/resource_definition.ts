@@ -9,6 +9,7 @@ import {
   type TableLike,
 } from "../../schema/table_like.ts";
 import type { ResourceOptions } from "./resource_options.ts";
+import type { ResourceTypes } from "./resource_types.ts";
 
 /**
  * The definition of a resource: a table and how it is served, as declared. Made by
@@ -19,6 +20,12 @@ export interface ResourceDefinition {
   readonly table: TableLike<unknown, unknown> | TableInfo;
   /** As the caller of {@link resource} passed them. */
   readonly options: ResourceOptions<Record<string, unknown>>;
+}
+
+/** A {@link ResourceDefinition} that says what the compiler knows of the resource. */
+export interface TypedDefinition<Types extends ResourceTypes> extends ResourceDefinition {
+  /** Exists for the compiler only. */
+  readonly $types?: Types;
 }
 
 /**
@@ -42,19 +49,57 @@ export function resource<
   const Updated = unknown,
   Computed = Record<string, unknown>,
   Targets = Record<string, AnyTable>,
+  const Id = unknown,
+  const Path extends string | undefined = undefined,
+  const Readable = undefined,
+  const Generated = undefined,
+  const MayCreate extends boolean | undefined = undefined,
+  const MayUpdate extends boolean | undefined = undefined,
+  const MayDelete extends boolean | undefined = undefined,
+  const Nested extends boolean | undefined = undefined,
+  const Kinds = unknown,
+  Procedures = undefined,
 >(
   table: TableLike<S, I, Of> | TableInfo,
-  options: ResourceOptions<
-    S,
-    I,
-    U,
-    NoInfer<Of>,
-    Created,
-    Updated,
-    Computed,
-    Targets
-  >,
-): ResourceDefinition {
+  options:
+    & ResourceOptions<S, I, U, NoInfer<Of>, Created, Updated, Computed, Targets>
+    & {
+      readonly id: Id;
+      readonly path?: Path | undefined;
+      readonly fields?: { readonly readable?: Readable | undefined } | undefined;
+      readonly generatedFields?: Generated | undefined;
+      readonly capabilities?:
+        | {
+          readonly enableCreate?: MayCreate | undefined;
+          readonly enableUpdate?: MayUpdate | undefined;
+          readonly enableDelete?: MayDelete | undefined;
+        }
+        | undefined;
+      readonly nestedWrites?: Nested | undefined;
+      readonly relations?:
+        | { readonly [Name in keyof Kinds]: { readonly type: Kinds[Name] } }
+        | undefined;
+      readonly procedures?: Procedures | undefined;
+    },
+): TypedDefinition<{
+  row: S;
+  newRow: I;
+  table: Of;
+  computed: Computed;
+  targets: Targets;
+  options: {
+    id: Id;
+    path: Path;
+    readable: Readable;
+    generatedFields: Generated;
+    mayCreate: MayCreate;
+    mayUpdate: MayUpdate;
+    mayDelete: MayDelete;
+    nestedWrites: Nested;
+    relationTypes: Kinds;
+    procedures: Procedures;
+  };
+}> {
   // The row and user types check the options that are written here; in process a row is a record.
   return { table, options: options as unknown as ResourceOptions<Record<string, unknown>> };
 }

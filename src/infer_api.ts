@@ -1,0 +1,126 @@
+import type { ResourceDefinition, TypedDefinition } from "./resource/define/resource_definition.ts";
+import type { ResourceTypes } from "./resource/define/resource_types.ts";
+import type {
+  SchemaInput,
+  SchemaOutput,
+  StandardSchema,
+} from "./resource/define/standard_schema.ts";
+import type { ColumnLike } from "./schema/table_like.ts";
+
+/**
+ * The `Api` of a client, from the configuration of its service: a member for each resource whose
+ * name the compiler knows. What the types of the configuration do not say is loose: `Partial` rows
+ * where `fields.readable` names some columns, `unknown` for what a computed field may hold. The
+ * command `resource-api types` writes an `Api` that is exact.
+ *
+ * @example
+ * ```ts
+ * import {
+ *   all, createApp, type InferApi, integer, openDatabase, resource, table, text,
+ * } from "@svc/resource-api";
+ *
+ * const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });
+ * const config = {
+ *   db: await openDatabase("sqlite::memory:"),
+ *   resources: [resource(notes, { id: notes.id, auth: { public: { read: true } } })],
+ * };
+ * const app = await createApp(config);
+ * type Api = InferApi<typeof config>; // for createClient<Api>() of "@svc/resource-api/client"
+ * const note: Api["notes"]["row"] = { id: 1, title: "Tea" };
+ * console.log(note.title); // Tea
+ * await app.close();
+ * ```
+ */
+export type InferApi<Config extends { readonly resources: readonly ResourceDefinition[] }> =
+  InferredApi<TypesOfDefinition<Config["resources"][number]>>;
+
+/** The `Api` of these resources. It is written out, so that an editor shows what it contains. */
+export type InferredApi<All extends ResourceTypes> = {
+  [Types in All as InferredPath<Types>]: {
+    path: string;
+    key: InferredKey<Types["options"]["id"], Types["row"]>;
+    row: InferredRow<Types>;
+    create: InferredCreate<Types>;
+    update: Types["options"]["mayUpdate"] extends false ? never : Partial<Types["newRow"]>;
+    relations: InferredRelations<Types, All>;
+    etag: boolean;
+    procedures: InferredProcedures<Types["options"]["procedures"]>;
+    operations:
+      | ("batch" | "aggregate" | "search" | "subscribe")
+      | (Types["options"]["mayDelete"] extends false ? never : "delete" | "restore");
+  };
+};
+
+/** What the compiler knows of the resources in a union of definitions. */
+export type TypesOfDefinition<Definition> = Definition extends TypedDefinition<infer Types> ? Types
+  : never;
+
+/** The path of a resource; never where the compiler does not know it. */
+export type InferredPath<Types extends ResourceTypes> = Types["options"]["path"] extends string
+  ? string extends Types["options"]["path"] ? never : Types["options"]["path"]
+  : IsUnknownName<Types["table"]> extends true ? never
+  : Types["table"] & string;
+
+/** Whether a name is not known: of any type, or any text. */
+export type IsUnknownName<Name> = 0 extends (1 & Name) ? true : string extends Name ? true : false;
+
+/** The value of a key by its columns, or the values of a composite one. */
+export type InferredKey<Id, Row> = Id extends ColumnLike<infer Value> ? Value
+  : Id extends keyof Row ? Row[Id]
+  : Id extends readonly [infer Only] ? InferredKey<Only, Row>
+  : Id extends readonly unknown[] ? { [Index in keyof Id]: InferredKey<Id[Index], Row> }
+  : unknown;
+
+/** A row of a resource: only a part of it where not every column is readable. */
+export type InferredRow<Types extends ResourceTypes> =
+  & (Types["options"]["readable"] extends undefined ? Types["row"] : Partial<Types["row"]>)
+  & InferredComputed<Types["computed"]> extends infer Row extends object
+  ? { [Name in keyof Row]: Row[Name] }
+  : never;
+
+/** The computed fields of a row, as far as JSON has them as they are. */
+export type InferredComputed<Computed> = string extends keyof Computed ? unknown
+  : { [Name in keyof Computed]: Computed[Name] extends PlainValue ? Computed[Name] : unknown };
+
+/** The values that are the same in JSON. */
+export type PlainValue = string | number | boolean | null;
+
+/** The body that creates a row: what the server may fill in may be omitted. */
+export type InferredCreate<Types extends ResourceTypes> = Types["options"]["mayCreate"] extends
+  false ? never
+  : Types["options"]["nestedWrites"] extends true
+    ? Partial<Types["newRow"]> & { readonly [relation: string]: unknown }
+  : Types["options"]["generatedFields"] extends undefined ? Types["newRow"]
+  : Partial<Types["newRow"]>;
+
+/** The related rows of a resource, by the names of its relations. */
+export type InferredRelations<Types extends ResourceTypes, All extends ResourceTypes> =
+  string extends keyof Types["targets"] ? Record<never, never>
+    : {
+      [Name in keyof Types["targets"]]: InferredRelated<
+        ResourcesOf<All, Types["targets"][Name]>,
+        Types["options"]["relationTypes"][Name & keyof Types["options"]["relationTypes"]]
+      >;
+    };
+
+/** The resources that serve a table; those of tables without a known name do not count. */
+export type ResourcesOf<All extends ResourceTypes, Table> = All extends ResourceTypes
+  ? IsUnknownName<All["table"]> extends true ? never
+  : All["table"] extends Table ? All
+  : never
+  : never;
+
+/** The rows of a relation to one of these resources. */
+export type InferredRelated<Target extends ResourceTypes, Type> = [Target] extends [never] ? unknown
+  : Type extends "hasMany" | "manyToMany" ? InferredRow<Target>[]
+  : InferredRow<Target> | null;
+
+/** The inputs and outputs of procedures. */
+export type InferredProcedures<Procedures> = Procedures extends object ? {
+    [Name in keyof Procedures]: Procedures[Name] extends {
+      readonly input: infer Input extends StandardSchema;
+      readonly output: infer Output extends StandardSchema;
+    } ? { input: SchemaInput<Input>; output: SchemaOutput<Output> }
+      : never;
+  }
+  : Record<never, never>;

@@ -1,0 +1,102 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { checkProgram } from "../../types/check_program.ts";
+
+const service = `
+import {
+  createApp, type InferApi, integer, json, openDatabase, procedure, resource, table, text, timestamp,
+} from "@svc/resource-api";
+import { z } from "zod";
+
+const users = table("users", { id: text().primaryKey(), name: text().notNull(), secret: text() });
+const notes = table("notes", {
+  id: integer().primaryKey(),
+  title: text().notNull(),
+  status: text({ enum: ["draft", "done"] }).notNull().default("draft"),
+  tags: json<string[]>(),
+  authorId: text(),
+  createdAt: timestamp().notNull(),
+});
+const links = table("links", { from: text().primaryKey(), to: integer().primaryKey() });
+
+export const config = {
+  db: await openDatabase("sqlite::memory:"),
+  resources: [
+    resource(users, {
+      id: users.id,
+      fields: { readable: [users.id, users.name] },
+      relations: { notes: { type: "hasMany", resource: notes, foreignKey: notes.authorId } },
+      capabilities: { enableCreate: false, enableDelete: false },
+    }),
+    resource(notes, {
+      id: notes.id,
+      path: "my/notes",
+      etag: {},
+      generatedFields: [notes.createdAt],
+      computed: { length: ({ title }) => title.length, when: () => new Date() },
+      relations: { author: { type: "belongsTo", resource: users, foreignKey: notes.authorId } },
+      procedures: {
+        double: procedure({
+          input: z.object({ n: z.number() }),
+          output: z.object({ twice: z.number() }),
+          handler: (_context, { n }) => ({ twice: n * 2 }),
+        }),
+      },
+    }),
+    resource(links, { id: [links.from, links.to], capabilities: { enableUpdate: false } }),
+    resource((await (await openDatabase("sqlite::memory:")).introspect()).tables[0]!, { id: "id" }),
+  ],
+};
+export const app = await createApp(config);
+export type Api = InferApi<typeof config>;
+`;
+
+const head = `
+import { createClient } from "@svc/resource-api/client";
+import type { Api } from "./service.ts";
+const api = createClient<Api>({ baseUrl: "" });
+function same<Expected>(value: Expected): void { void value; }
+`;
+
+const accepted = `
+const { value, etag } = await api["my/notes"].get(1, { include: ["author"] });
+same<"draft" | "done">(value.status); same<string[] | null>(value.tags);
+same<number>(value.length); same<unknown>(value.when); same<string | null>(etag);
+same<string | undefined>(value.author?.name);
+await api["my/notes"].create({ title: "Tea" });
+await api["my/notes"].update(1, { status: "done" }, { ifMatch: etag });
+same<number>((await api["my/notes"].rpc.double({ n: 1 })).twice);
+const { items } = await api.users.list({ select: ["id"], include: ["notes"] });
+same<string | undefined>(items[0]?.id); same<string | undefined>(items[0]?.notes[0]?.title);
+await api.links.get(["a", 1]); await api.links.create({ from: "a", to: 1 });
+`;
+
+const refused: readonly (readonly [string, RegExp])[] = [
+  ["api.notes;", /Property 'notes' does not exist/],
+  ["api.old;", /Property 'old' does not exist/],
+  [`await api.users.create({ id: "a", name: "b" });`, /Property 'create' does not exist/],
+  [`await api.users.delete("a");`, /Property 'delete' does not exist/],
+  [`await api.links.update(["a", 1], {});`, /Property 'update' does not exist/],
+  [
+    `await api.links.get("a");`,
+    /not assignable to parameter of type 'readonly \[string, number\]'/,
+  ],
+  [`await api["my/notes"].get("a");`, /'string' is not assignable to parameter of type 'number'/],
+  [`await api["my/notes"].update(1, { status: "open" });`, /'"open"' is not assignable/],
+  // What the options do not show is not promised.
+  [`(await api.users.get("a")).value.name.length;`, /is possibly 'undefined'/],
+  [`(await api["my/notes"].get(1)).value.when.getTime();`, /is of type 'unknown'/],
+];
+
+Deno.test("InferApi takes the types of a client from the configuration of the service", async () => {
+  assertEquals(await checkProgram({ "service.ts": service, "main.ts": head + accepted }), []);
+});
+
+Deno.test("InferApi promises nothing that the configuration does not say", async () => {
+  const programs = refused.map(([code], index) => [`program${index}.ts`, head + code]);
+  const errors = await checkProgram({ "service.ts": service, ...Object.fromEntries(programs) });
+  for (const [index, [code, expected]] of refused.entries()) {
+    const found = errors.filter(({ file }) => file === `program${index}.ts`);
+    assertMatch(found.map(({ message }) => message).join("\n"), expected, code);
+  }
+  assertEquals(errors.filter(({ file }) => !file.startsWith("program")), []);
+});
