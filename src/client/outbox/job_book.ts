@@ -32,12 +32,18 @@ export interface JobBookOptions extends KnownJobs {
 }
 
 /** Begins without jobs: `sync` reads them. */
-export function createJobBook({ jobs, next, view, storage, channel }: JobBookOptions): JobBook {
+export function createJobBook(
+  { jobs, next, tried, view, storage, channel }: JobBookOptions,
+): JobBook {
   const [store, set] = createStore(stateOf(jobs), () => () => {});
-  /** What is being read or added; never rejects. */
-  let storing: Promise<void> = Promise.resolve();
-  /** The jobs that changed or ended since the last read began, which may have them as they were. */
-  const changedSinceRead = new Set<string>();
+  /** The operations of the storage, one after the other; never rejects. */
+  let storing: Promise<unknown> = Promise.resolve();
+
+  function queue<T>(work: () => Promise<T>): Promise<T> {
+    const result = storing.then(work);
+    storing = result.catch(() => {});
+    return result;
+  }
 
   function show(job: Job, row: JobRow | null = null): void {
     view.show(job, row);
@@ -56,13 +62,20 @@ export function createJobBook({ jobs, next, view, storage, channel }: JobBookOpt
       // Before its removal: a page that is closed in between sends it again, and learns it again.
       for (const other of jobs.values()) if (other.id !== job.id) await prepare(other);
     }
-    const isKept = job.state === "waiting" || job.state === "dead";
-    changedSinceRead.add(job.id);
-    await (isKept ? storage.change(job) : storage.remove(job.order));
-    publish(job, row);
+    publish(
+      await queue(async () => {
+        // It may have been added in between.
+        const known = { ...job, order: jobs.get(job.id)?.order ?? job.order };
+        const isKept = job.state === "waiting" || job.state === "dead";
+        await (isKept ? storage.change(known) : storage.remove(known.order));
+        return known;
+      }),
+      row,
+    );
   }
 
   async function prepare(job: Job): Promise<Job> {
+    if (tried.has(job.idempotencyKey)) return job;
     const path = next.get(job.of) ?? job.path;
     let { ifMatch } = job;
     for (let tag; (tag = next.get(path + ifMatch)) !== undefined;) ifMatch = tag;
@@ -74,10 +87,7 @@ export function createJobBook({ jobs, next, view, storage, channel }: JobBookOpt
 
   async function storeNew({ order: _order, ...job }: Job): Promise<void> {
     try {
-      const order = await storage.add(job);
-      // It may have been discarded.
-      if (jobs.has(job.id)) publish({ ...job, order });
-      else await storage.remove(order);
+      publish({ ...job, order: await storage.add(job) });
     } catch (cause) {
       const dead = refusedJob(
         { ...job, order: Infinity },
@@ -85,15 +95,6 @@ export function createJobBook({ jobs, next, view, storage, channel }: JobBookOpt
       );
       show({ ...dead, state: "discarded" });
     }
-  }
-
-  function showStored(stored: readonly Job[]): void {
-    const ids = new Set([...changedSinceRead, ...stored.map(({ id }) => id)]);
-    for (const job of jobs.values()) {
-      // Another tab was closed between its removal and its message.
-      if (job.order < Infinity && !ids.has(job.id)) view.show({ ...job, state: "sent" }, null);
-    }
-    for (const job of stored) if (!changedSinceRead.has(job.id)) view.show(job, null);
   }
 
   if (channel !== null) {
@@ -106,19 +107,24 @@ export function createJobBook({ jobs, next, view, storage, channel }: JobBookOpt
     ...{ put, prepare },
     add(job) {
       show(job);
-      storing = storing.then(() => storeNew(job));
+      void queue(() => storeNew(job));
     },
+    // What cannot be read now is read at the next wake, and a write that cannot be added says so.
     sync: () =>
-      storing = storing.then(() => {
-        changedSinceRead.clear();
-        return storage.all();
-      }).then((stored) => {
-        showStored(stored);
+      queue(async () => {
+        showStored(await storage.all(), jobs, view);
         set(stateOf(jobs));
-      }).catch(() => {
-        // What cannot be read now is read at the next wake, and a write that cannot be added says so.
-      }),
+      }).catch(() => {}),
   };
+}
+
+function showStored(stored: readonly Job[], jobs: ReadonlyMap<string, Job>, view: JobView): void {
+  const ids = new Set(stored.map(({ id }) => id));
+  for (const job of jobs.values()) {
+    // Another tab was closed between its removal and its message.
+    if (job.order < Infinity && !ids.has(job.id)) view.show({ ...job, state: "sent" }, null);
+  }
+  for (const job of stored) view.show(job, null);
 }
 
 function stateOf(jobs: ReadonlyMap<string, Job>): OutboxState {

@@ -14,6 +14,8 @@ export interface KnownJobs {
    * row; the path and the tag of a row before a job → its tag after it, until lists show that.
    */
   readonly next: Map<string | null, string>;
+  /** The keys of requests that were sent, and may not change any more. */
+  readonly tried: Set<string>;
   readonly overlays: JobOverlays;
   readonly onDead: ((job: Job, error: ServiceError) => void) | undefined;
 }

@@ -17,21 +17,26 @@ export interface NewWrite {
 export function newJob(
   { kind, target, body, base }: NewWrite,
   { transport: { environment }, path: resource }: Handle,
-  { next, overlays }: KnownJobs,
+  { jobs, next, overlays }: KnownJobs,
 ): Job {
   const id = environment.uuid();
   const creation = target === null ? id : isWrite(target) ? target.id : null;
   const path = isWrite(target) || target === null
     ? next.get(creation) ?? resource
     : `${resource}/${keyPath(target)}`;
-  const seen = base ?? seenRow({ resource, path }, overlays);
+  const of = path === resource ? creation : null;
+  const row = base ?? seenRow({ resource, path }, overlays);
+  let seen = { base: row, ifMatch: rowTag(row) };
+  for (const job of jobs.values()) {
+    // The user sees what this job sets, and not what others have set since.
+    const isBefore = job.state === "waiting" && job.path === path && job.of === of;
+    if (isBefore && base === undefined) seen = { base: job.base, ifMatch: job.ifMatch };
+  }
   return {
-    ...{ id, kind, resource, path, body, base: seen },
+    ...{ id, kind, resource, path, body, of, ...seen },
     idempotencyKey: environment.uuid(),
     createdAt: environment.now(),
     order: Infinity,
-    of: path === resource ? creation : null,
-    ifMatch: rowTag(seen),
     conflicts: 0,
     state: "waiting",
     problem: null,

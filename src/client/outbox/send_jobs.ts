@@ -25,7 +25,7 @@ interface Pause {
  * service limits requests.
  */
 export function sendJobs(options: SendJobsOptions): () => void {
-  const { transport, signal, jobs, next, book, maxAgeMs } = options;
+  const { transport, signal, jobs, next, tried, book, maxAgeMs } = options;
   const { now, after, isOnline } = transport.environment;
   const busy = new Set<string>();
   const pauses = new Map<string, Pause>();
@@ -59,6 +59,7 @@ export function sendJobs(options: SendJobsOptions): () => void {
     try {
       if (now() - job.createdAt > maxAgeMs) throw new ServiceError("expired", "Too old");
       job = await book.prepare(job);
+      tried.add(job.idempotencyKey);
       const [sent, row] = await sendJob(job, transport, signal);
       // The jobs that have waited for a new row continue at its path.
       busy.add(path = sent.path);

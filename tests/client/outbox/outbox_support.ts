@@ -70,7 +70,7 @@ export interface Service {
   /** All requests that were sent, lost ones included. */
   readonly sent: Request[];
   readonly inFlight: number;
-  readonly fetch: (request: Request) => Promise<Response>;
+  fetch: (request: Request) => Promise<Response>;
   /** The rows of the posts by their ids. */
   posts(): Promise<readonly Post[]>;
 }
@@ -206,36 +206,38 @@ export function createDevice(parts: Partial<ClientEnvironment> = {}): Device {
 /** What live lists would show, as far as the tests need it. */
 export interface Lists extends JobOverlays {
   readonly shown: ReadonlyMap<string, Overlay>;
+  /** The ids of the rows that were created, by the ids of the overlays. */
+  readonly created: Map<string, unknown>;
   /** The rows from the service, by their paths. */
   readonly rows: Map<string, JobRow>;
-  /** While false, acknowledged overlays stay until `echo` is called. */
+  /** While false, overlays stay until they are confirmed. */
   echoesAtOnce: boolean;
-  echo(): void;
+  /** As when the event of a write comes. */
+  confirm(id: string): void;
 }
 
 /** Lists that record overlays, and whose rows the test sets. */
 export function recordingLists(): Lists {
   const shown = new Map<string, Overlay>();
-  const rows = new Map<string, JobRow>();
-  let waiting: (() => void)[] = [];
+  const waiting = new Map<string, () => void>();
   return {
-    ...{ shown, rows, echoesAtOnce: true },
+    ...{ shown, rows: new Map(), created: new Map(), echoesAtOnce: true },
     add: (overlay) => void shown.set(overlay.id, overlay),
-    acknowledge(id) {
+    acknowledge(id, row) {
+      if (shown.get(id)?.kind === "create") this.created.set(id, row?.id);
       return new Promise((resolve) => {
-        waiting.push(() => {
-          shown.delete(id);
-          resolve();
-        });
-        if (this.echoesAtOnce) this.echo();
+        waiting.set(id, resolve);
+        if (this.echoesAtOnce || !shown.has(id)) this.confirm(id);
       });
     },
-    echo() {
-      for (const run of waiting) run();
-      waiting = [];
+    confirm(id) {
+      shown.delete(id);
+      waiting.get(id)?.();
     },
     reject: (id) => void shown.delete(id),
-    rowOf: (path, key) => rows.get(`${path}/${[key].flat().join(",")}`) ?? null,
+    rowOf(path, key) {
+      return this.rows.get(`${path}/${[key].flat().join(",")}`) ?? null;
+    },
   };
 }
 
@@ -249,7 +251,8 @@ export interface Page {
 /** Opens a page on a device. */
 export function openPage(service: Service, device: Device, options: OutboxOptions = {}): Page {
   const { environment } = device;
-  const api = createClient<Api>({ baseUrl: "http://localhost", environment, fetch: service.fetch });
+  const fetch = (request: Request) => service.fetch(request);
+  const api = createClient<Api>({ baseUrl: "http://localhost", environment, fetch });
   const lists = recordingLists();
   api[handle].transport.parts.set(overlaysOf, lists);
   return { api, lists, outbox: createOutbox(api, options) };

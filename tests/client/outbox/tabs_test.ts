@@ -1,10 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { IDBFactory } from "fake-indexeddb";
 import { ServiceError } from "../../../src/client/request/service_error.ts";
-import { browserEnvironment, type ClientEnvironment } from "../../../src/client/environment.ts";
-import type { WebDatabases } from "../../../src/client/web_platform.ts";
 import type { OutboxOptions } from "../../../src/client/outbox/outbox.ts";
 import { indexedDbStorage } from "../../../src/client/outbox/indexed_db_storage.ts";
+import { createBrowser, createIndexedDb } from "./browser.ts";
 import {
   calm,
   createDevice,
@@ -16,24 +14,13 @@ import {
   withService,
 } from "./outbox_support.ts";
 
-/** What the tabs of a browser share: a database, locks, channels. */
-function browser(): Partial<ClientEnvironment> {
-  // The package declares the types of a browser in full, of which these are a part.
-  const indexedDB = new IDBFactory() as unknown as WebDatabases;
-  return {
-    indexedDB,
-    locks: browserEnvironment().locks,
-    channel: (name) => new BroadcastChannel(name),
-  };
-}
-
 /** Two tabs, of which the first one sends. */
 async function withTabs(
   work: (tabs: { service: Service; first: Page; second: Page; device: Device }) => Promise<void>,
   options: OutboxOptions = {},
 ): Promise<void> {
   await withService(async (service) => {
-    const device = createDevice(browser());
+    const device = createDevice(createBrowser());
     const named = { identity: crypto.randomUUID(), ...options };
     const first = openPage(service, device, named);
     await quiet(service);
@@ -55,8 +42,7 @@ async function quiet(service: Service): Promise<void> {
 }
 
 Deno.test("jobs in IndexedDB keep their order, and one that was removed does not come back", async () => {
-  // The package declares the types of a browser in full, of which these are a part.
-  const storage = indexedDbStorage(new IDBFactory() as unknown as WebDatabases, "outbox");
+  const storage = indexedDbStorage(createIndexedDb(), "outbox");
   const job = {
     ...{ id: "a", idempotencyKey: "k", kind: "update", resource: "/api/posts" } as const,
     ...{ path: "/api/posts/1", of: null, body: { title: "x" }, ifMatch: null, base: null },
@@ -153,7 +139,7 @@ Deno.test("the tabs show a write as a conflict has left it", () =>
 
 Deno.test("tabs of different users share nothing", () =>
   withService(async (service) => {
-    const device = createDevice(browser());
+    const device = createDevice(createBrowser());
     device.isOnline = false;
     const identity = crypto.randomUUID();
     const ada = openPage(service, device, { identity });

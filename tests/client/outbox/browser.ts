@@ -1,0 +1,15 @@
+import { IDBFactory } from "fake-indexeddb";
+import { browserEnvironment, type ClientEnvironment } from "../../../src/client/environment.ts";
+import type { WebDatabases } from "../../../src/client/web_platform.ts";
+
+/** A database like a browser's. */
+export function createIndexedDb(): WebDatabases {
+  // The package declares the types of a browser in full, of which these are a part.
+  return new IDBFactory() as unknown as WebDatabases;
+}
+
+/** What the tabs of a browser share: a database, the locks and channels of this runtime. */
+export function createBrowser(): Partial<ClientEnvironment> {
+  const { locks, channel } = browserEnvironment();
+  return { locks, channel, indexedDB: createIndexedDb() };
+}
