@@ -31,6 +31,15 @@ export function createStore<T>(
   };
   return [store, (next) => {
     value = next;
-    for (const { listener } of listeners) listener(value);
+    for (const { listener } of listeners) {
+      try {
+        listener(value);
+      } catch (error) {
+        // The fault of one listener is the program's to see, and must not end the stream of all.
+        queueMicrotask(() => {
+          throw error;
+        });
+      }
+    }
   }];
 }

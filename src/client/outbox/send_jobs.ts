@@ -84,9 +84,7 @@ export function sendJobs(options: SendJobsOptions): () => void {
       next.delete(job.path + changed.ifMatch);
       if (!signal.aborted && jobs.has(job.id)) await book.put(changed);
     } catch (cause) {
-      const { status, slug, retryAfterMs } = cause instanceof ServiceError ? cause : noFacts;
-      const isLimit = status === 429;
-      const scope = isLimit ? job.resource : slug === "network" || status === 401 ? "" : lane;
+      const { retryAfterMs, isLimit, scope } = failureOf(cause, job, lane);
       const pause = pauses.get(scope) ?? { isLimit, failures: 0, until: 0 };
       lengthen(pause, retryAfterMs ?? 0, transport.environment);
       pauses.set(scope, pause);
@@ -109,5 +107,12 @@ function lengthen(pause: Pause, floorMs: number, { now, random }: ClientEnvironm
   pause.until = Math.max(pause.until, now() + ms);
 }
 
-/** Of what is no answer: a storage that fails, or a body that is no JSON. */
+/** What a failure pauses: of what is no answer, as a storage that fails, the jobs of the row. */
+function failureOf(cause: unknown, { resource }: Job, lane: string) {
+  const { status, slug, retryAfterMs } = cause instanceof ServiceError ? cause : noFacts;
+  const isLimit = status === 429;
+  const scope = isLimit ? resource : slug === "network" || status === 401 ? "" : lane;
+  return { isLimit, scope, retryAfterMs };
+}
+
 const noFacts = { status: 0, slug: null, retryAfterMs: null };
