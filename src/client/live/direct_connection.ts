@@ -49,14 +49,24 @@ export class DirectConnection implements LiveConnection {
       return (this.#overflow ??= new DirectConnection(this.#transport)).add(subscriber);
     }
     const key = String(this.#lastKey++);
-    if (members.size === 0) this.#stopWaking = onWake(() => this.#wake());
+    this.#stopWaking();
+    this.#stopWaking = onWake(() => this.#wake());
     members.set(key, { subscriber, notBefore: 0 });
     this.#openAt(now() + (this.#stream ?? this.#asking ? quietMs : 0));
     return () => {
       members.delete(key);
-      if (members.size === 0) this.#stopWaking();
-      this.#openAt(now() + quietMs);
+      if (members.size > 0) return this.#openAt(now() + quietMs);
+      // A framework that renders again leaves and comes back at once.
+      queueMicrotask(() => this.#closeUnused());
     };
+  }
+
+  #closeUnused(): void {
+    if (this.#members.size > 0) return;
+    this.#stopWaking();
+    this.#cancelOpening();
+    this.#opensAt = Infinity;
+    this.#stop();
   }
 
   reopen(): void {

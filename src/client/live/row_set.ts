@@ -88,9 +88,9 @@ function withoutMark({ _optimisticId, ...row }: LiveRow): LiveRow {
   return row;
 }
 
-/** A text for each id of the rows of one table. */
+/** A text for each id of the rows of one table; those of a composite key are compared as texts. */
 export function idText(id: LiveRowId): string {
-  return typeof id === "object" ? JSON.stringify(id) : String(id);
+  return Array.isArray(id) ? JSON.stringify(id.map(String)) : String(id);
 }
 
 /** The id of a row that holds its key. */
