@@ -73,6 +73,7 @@ export type {
   InferredRelated,
   InferredRelations,
   InferredRow,
+  IsGiven,
   IsUnknownName,
   PlainValue,
   ResourcesOf,

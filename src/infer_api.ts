@@ -73,10 +73,15 @@ export type InferredKey<Id, Row> = Id extends ColumnLike<infer Value> ? Value
 
 /** A row of a resource: only a part of it where not every column is readable. */
 export type InferredRow<Types extends ResourceTypes> =
-  & (Types["options"]["readable"] extends undefined ? Types["row"] : Partial<Types["row"]>)
+  & (IsGiven<Types["options"]["readable"]> extends true ? Partial<Types["row"]> : Types["row"])
   & InferredComputed<Types["computed"]> extends infer Row extends object
   ? { [Name in keyof Row]: Row[Name] }
   : never;
+
+/** Whether a list of columns is set: the compiler knows some type of its columns then. */
+export type IsGiven<List> = List extends readonly (infer Column)[]
+  ? unknown extends Column ? false : true
+  : false;
 
 /** The computed fields of a row, as far as JSON has them as they are. */
 export type InferredComputed<Computed> = string extends keyof Computed ? unknown
@@ -90,8 +95,8 @@ export type InferredCreate<Types extends ResourceTypes> = Types["options"]["mayC
   false ? never
   : Types["options"]["nestedWrites"] extends true
     ? Partial<Types["newRow"]> & { readonly [relation: string]: unknown }
-  : Types["options"]["generatedFields"] extends undefined ? Types["newRow"]
-  : Partial<Types["newRow"]>;
+  : IsGiven<Types["options"]["generatedFields"]> extends true ? Partial<Types["newRow"]>
+  : Types["newRow"];
 
 /** The related rows of a resource, by the names of its relations. */
 export type InferredRelations<Types extends ResourceTypes, All extends ResourceTypes> =
@@ -116,11 +121,11 @@ export type InferredRelated<Target extends ResourceTypes, Type> = [Target] exten
   : InferredRow<Target> | null;
 
 /** The inputs and outputs of procedures. */
-export type InferredProcedures<Procedures> = Procedures extends object ? {
+export type InferredProcedures<Procedures> = string extends keyof Procedures ? Record<never, never>
+  : {
     [Name in keyof Procedures]: Procedures[Name] extends {
       readonly input: infer Input extends StandardSchema;
       readonly output: infer Output extends StandardSchema;
     } ? { input: SchemaInput<Input>; output: SchemaOutput<Output> }
       : never;
-  }
-  : Record<never, never>;
+  };

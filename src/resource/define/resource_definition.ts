@@ -8,6 +8,7 @@ import {
   tableInfoOf,
   type TableLike,
 } from "../../schema/table_like.ts";
+import type { Procedure } from "./procedure.ts";
 import type { ResourceOptions } from "./resource_options.ts";
 import type { ResourceTypes } from "./resource_types.ts";
 
@@ -51,14 +52,14 @@ export function resource<
   Targets = Record<string, AnyTable>,
   const Id = unknown,
   const Path extends string | undefined = undefined,
-  const Readable = undefined,
-  const Generated = undefined,
-  const MayCreate extends boolean | undefined = undefined,
-  const MayUpdate extends boolean | undefined = undefined,
-  const MayDelete extends boolean | undefined = undefined,
-  const Nested extends boolean | undefined = undefined,
+  Readable extends readonly unknown[] = readonly unknown[],
+  Generated extends readonly unknown[] = readonly unknown[],
+  const MayCreate extends boolean = boolean,
+  const MayUpdate extends boolean = boolean,
+  const MayDelete extends boolean = boolean,
+  const Nested extends boolean = boolean,
   const Kinds = unknown,
-  Procedures = undefined,
+  Procedures extends Readonly<Record<string, Procedure>> = Readonly<Record<string, Procedure>>,
 >(
   table: TableLike<S, I, Of> | TableInfo,
   options:

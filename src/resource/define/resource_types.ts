@@ -10,7 +10,7 @@ export interface ResourceTypes {
   readonly computed: unknown;
   /** The names of the related tables, by those of the relations. */
   readonly targets: unknown;
-  /** The options whose own types count; undefined where one is not set. */
+  /** The options whose own types count; of any type where one is not set. */
   readonly options: OptionTypes;
 }
 
