@@ -7,6 +7,9 @@
 /** Types of packages that public types refer to, by package. */
 const packageTypes: ReadonlyMap<string, readonly string[]> = new Map([
   ["@hono/hono", ["Context", "Hono", "Next"]],
+  ["solid-js", ["Accessor"]],
+  ["vue", ["ShallowRef"]],
+  ["@tanstack/db", ["CollectionConfig"]],
   // Types of browsers, written out in src/client/web_platform.ts: not every runtime declares them.
   ["the web platform", ["WebDatabases", "WebLocks"]],
 ]);

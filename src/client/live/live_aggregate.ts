@@ -7,10 +7,13 @@ import { createStore, type Store } from "./store.ts";
 
 /** What a live aggregate shows: the last result. */
 export interface LiveAggregateState<Group = unknown> {
+  /** As in the answer of `GET /aggregate`. */
   readonly groups: readonly Group[];
   /** Whether there are more groups than were asked for. */
   readonly hasMore: boolean;
+  /** As of a live list. */
   readonly status: LiveStatus;
+  /** Why it is not live, where the service has said it. */
   readonly error: ServiceError | null;
 }
 

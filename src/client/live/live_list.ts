@@ -14,9 +14,13 @@ export interface LiveListQuery<
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
 > {
+  /** As in a list. */
   readonly filter?: FilterInput | undefined;
+  /** As in a list; nulls come last, and the key decides the rest. */
   readonly orderBy?: readonly OrderInput<FieldOf<R>>[] | undefined;
+  /** These fields alone, beside those of `orderBy`. */
   readonly select?: readonly Fields[] | undefined;
+  /** These related rows as well. */
   readonly include?: readonly Included[] | undefined;
 }
 

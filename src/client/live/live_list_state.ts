@@ -5,6 +5,7 @@ import type { LiveRow, LiveStatus } from "./live_messages.ts";
 export interface LiveListState<Row = LiveRow> {
   /** In the order of `orderBy`. */
   readonly items: readonly (Row & LiveMarks)[];
+  /** How current the rows are. */
   readonly status: LiveStatus;
   /** How many writes it shows that are not confirmed yet. */
   readonly pending: number;

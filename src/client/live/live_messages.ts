@@ -9,6 +9,7 @@ export type LiveRow = Readonly<Record<string, unknown>>;
 
 /** How rows are identified and sorted: what a subscription says about itself when it opens. */
 export interface RowDescription {
+  /** The fields of the key, in its order. */
   readonly primaryKey: readonly string[];
   /** The kinds of the readable fields. */
   readonly types: Readonly<Record<string, string>>;
@@ -16,9 +17,11 @@ export interface RowDescription {
 
 /** The rows of a live list at a position of the log, as JSON. */
 export interface LiveSeed extends RowDescription {
+  /** In no order. */
   readonly items: readonly LiveRow[];
   /** The ids of the rows, as `select` may have left them out. */
   readonly ids: readonly LiveRowId[];
+  /** The position up to which they are. */
   readonly token: string;
 }
 

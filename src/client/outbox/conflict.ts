@@ -5,6 +5,7 @@ import { isRefusal, rowOf } from "./send_job.ts";
 
 /** A write whose row has changed since the user saw it. */
 export interface JobConflict {
+  /** The write. */
   readonly job: Job;
   /** The row that the user saw, as the service had sent it; null where it is not known. */
   readonly base: JobRow | null;

@@ -13,6 +13,7 @@ export interface Job {
   readonly order: number;
   /** Made once, and kept when the same request is sent again. */
   readonly idempotencyKey: string;
+  /** What it does to the row. */
   readonly kind: "create" | "update" | "replace" | "delete";
   /** The path of its resource: `/api/posts`. */
   readonly resource: string;
@@ -20,6 +21,7 @@ export interface Job {
   readonly path: string;
   /** The id of the job that creates the row, which is its own for that job; null for known rows. */
   readonly of: string | null;
+  /** What is sent; null for a delete. */
   readonly body: JobRow | null;
   /** The tag of the row that the user saw; null where no tag is known. */
   readonly ifMatch: string | null;
@@ -40,10 +42,15 @@ export interface Job {
 
 /** The facts of a `ServiceError` that can be stored. */
 export interface JobProblem {
+  /** What went wrong. */
   readonly slug: ServiceErrorSlug;
+  /** In words. */
   readonly message: string;
+  /** Of the answer; 0 where there was none. */
   readonly status: number;
+  /** The body of the answer; null without one. */
   readonly problem: ProblemBody | null;
+  /** The CAPTCHA that has to be solved; null for every other error. */
   readonly captcha: RequiredCaptcha | null;
 }
 

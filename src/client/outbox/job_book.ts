@@ -5,7 +5,9 @@ import type { JobView, KnownJobs } from "./job_view.ts";
 
 /** What waits and what was refused, as an outbox shows it. */
 export interface OutboxState {
+  /** How many writes wait. */
   readonly waiting: number;
+  /** How many were refused. */
   readonly dead: number;
   /** In the order in which they were added. */
   readonly jobs: readonly Job[];
