@@ -55,7 +55,7 @@ Deno.test("the commands of the documents answer on the demonstration", async () 
   );
   const commands = texts.flatMap((text) => text.match(/^curl .*127\.0\.0\.1:8000.*$/gm) ?? [])
     // An ellipsis stands for a value of an answer, and streams do not end.
-    .filter((command) => !command.includes("…") && !command.includes("/subscribe"));
+    .filter((command) => !/…|\/subscribe|\/__service\/live/.test(command));
   assert(commands.length >= 8, `${commands.length} commands`);
   for (const command of commands) {
     const script = `${command.replace("http://127.0.0.1:8000", url)} -sS --fail-with-body`;
