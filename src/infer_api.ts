@@ -16,12 +16,14 @@ import type { ColumnLike } from "./schema/table_like.ts";
  * @example
  * ```ts
  * import {
- *   all, createApp, type InferApi, integer, openDatabase, resource, table, text,
+ *   createApp, type InferApi, integer, openDatabase, resource, table, text,
  * } from "@svc/resource-api";
  *
  * const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });
+ * const db = await openDatabase("sqlite::memory:");
+ * await db.createTables([notes]);
  * const config = {
- *   db: await openDatabase("sqlite::memory:"),
+ *   db,
  *   resources: [resource(notes, { id: notes.id, auth: { public: { read: true } } })],
  * };
  * const app = await createApp(config);
@@ -29,6 +31,7 @@ import type { ColumnLike } from "./schema/table_like.ts";
  * const note: Api["notes"]["row"] = { id: 1, title: "Tea" };
  * console.log(note.title); // Tea
  * await app.close();
+ * await db.close();
  * ```
  */
 export type InferApi<Config extends { readonly resources: readonly ResourceDefinition[] }> =

@@ -19,11 +19,11 @@ import {
 /** Folders that are worth runs of their own, beside the rest, the longest first: in so many parts. */
 const folders: readonly (readonly [folder: string, parts: number])[] = [
   ["tests/repository", 1],
-  ["tests/client/model", 2],
   ["tests/live", 3],
   ["tests/http", 4],
   ["tests/live/checker", 1],
   ["tests/client", 2],
+  ["tests/client/model", 1],
   ["tests/types", 1],
   ["tests/db", 1],
   ["tests/invariants", 1],
