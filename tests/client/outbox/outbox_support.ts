@@ -260,7 +260,8 @@ export function openPage(service: Service, device: Device, options: OutboxOption
 
 /** Waits until no request is under way, and what follows from the answers is done. */
 export async function calm(service: Service): Promise<void> {
-  for (let quiet = 0; quiet < 5; quiet++) {
+  // Beside other tests, an answer is read in more turns of the event loop.
+  for (let quiet = 0; quiet < 20; quiet++) {
     await new Promise((resolve) => setTimeout(resolve));
     if (service.inFlight > 0) quiet = 0;
   }
