@@ -18,6 +18,7 @@ import {
 
 /** Folders that are worth runs of their own, beside the rest, the longest first: in so many parts. */
 const folders: readonly (readonly [folder: string, parts: number])[] = [
+  ["tests/db", 2],
   ["tests/repository", 1],
   ["tests/live", 3],
   ["tests/http", 4],
@@ -25,7 +26,6 @@ const folders: readonly (readonly [folder: string, parts: number])[] = [
   ["tests/client", 2],
   ["tests/client/model", 1],
   ["tests/types", 1],
-  ["tests/db", 1],
   ["tests/invariants", 1],
   ["tests/billing", 1],
   ["tests/cli", 1],
