@@ -8,7 +8,7 @@ import { problemsOf } from "./operation_problems.ts";
 import type { ProblemResponses } from "./problem_responses.ts";
 import { describeProcedure } from "./procedure_schema.ts";
 import { queryParameters } from "./parameters.ts";
-import { schemaRef } from "./row_schemas.ts";
+import { namedItem, schemaRef } from "./row_schemas.ts";
 import type { ServiceFacts } from "./service_facts.ts";
 import { requestHeaders, securityOf } from "./operation_headers.ts";
 import { successOf } from "./operation_success.ts";
@@ -92,10 +92,11 @@ function idParameter({ table }: Resource): JsonSchema {
 /** The schema of the body; null for a route that takes none. */
 function bodyOf(
   operation: OperationName,
-  { batch, procedures }: Resource,
+  resource: Resource,
   name: string,
   procedure: string | null,
 ): JsonSchema | null {
+  const { batch, procedures } = resource;
   const filter = {
     type: "string",
     minLength: 1,
@@ -109,11 +110,11 @@ function bodyOf(
     case "replace":
       return schemaRef(`${name}Replace`);
     case "batch-create":
-      return itemsOf(`${name}Create`, batch.create);
+      return itemsOf(createdItem(schemaRef(`${name}Create`), resource), batch.create);
     case "batch-replace":
-      return itemsOf(`${name}ReplaceItem`, batch.replace);
+      return itemsOf(schemaRef(`${name}ReplaceItem`), batch.replace);
     case "upsert":
-      return itemsOf(`${name}UpsertItem`, batch.create);
+      return itemsOf(schemaRef(`${name}UpsertItem`), batch.create);
     case "batch-update":
       return {
         type: "object",
@@ -131,10 +132,18 @@ function bodyOf(
   }
 }
 
-function itemsOf(component: string, maxItems: number): JsonSchema {
+/** The items of a create are bodies of one, with the client's own ids where streams carry them. */
+function createdItem(create: JsonSchema, resource: Resource): JsonSchema {
+  const members = namedItem(resource);
+  return Object.keys(members).length === 0
+    ? create
+    : { allOf: [create, { type: "object", properties: members }] };
+}
+
+function itemsOf(items: JsonSchema, maxItems: number): JsonSchema {
   return {
     type: "object",
-    properties: { items: { type: "array", maxItems, items: schemaRef(component) } },
+    properties: { items: { type: "array", maxItems, items } },
     required: ["items"],
   };
 }

@@ -1,6 +1,7 @@
 import { captchaHeaders } from "../protocol/captcha_headers.ts";
 import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/define/resource.ts";
+import type { OperationName } from "../resource/operation.ts";
 import type { Route } from "../resource/http/routes.ts";
 import type { ServiceFacts } from "./service_facts.ts";
 
@@ -13,8 +14,8 @@ export function requestHeaders(
   const { endpoint, method } = route;
   return [
     ...conditionHeaders(route, resource),
-    ...endpoint.name === "create" && resource.hub() !== null
-      ? [header("Service-Optimistic-Id", "A name of the client's own for the row, in its event.")]
+    ...namedWrites.has(endpoint.name) && resource.hub() !== null
+      ? [header("Service-Optimistic-Id", "The client's own id of the write, in its event.")]
       : [],
     ...endpoint.name === "subscribe"
       ? [header("Last-Event-ID", "Continues after this event; precedes `resumeFrom`.")]
@@ -25,6 +26,11 @@ export function requestHeaders(
     ...challengeHeaders(route, resource, facts),
   ];
 }
+
+/** The writes of one row, whose events carry an id of the client. */
+const namedWrites: ReadonlySet<OperationName> = new Set(
+  ["create", "update", "replace", "delete", "restore"],
+);
 
 function header(
   name: string,

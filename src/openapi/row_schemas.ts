@@ -27,6 +27,7 @@ export function rowSchemas(
   const sent = columns.filter((column) => mayWrite(column, resource));
   const changed = sent.filter((column) => !column.primaryKey && !fields.immutable.has(column));
   const keys = resource.table.primaryKey.filter((column) => columns.includes(column));
+  const named = namedItem(resource);
   const condition = resource.etag === null ? {} : { _ifMatch: { type: "string" } };
   const create = bodyOf(sent, resource, (column) => mustSend(column, resource));
   const replace = bodyOf(changed, resource, (column) => mustSend(column, resource));
@@ -45,9 +46,16 @@ export function rowSchemas(
     [`${name}Create`]: withMembers(create, embedded(resource)),
     [`${name}Update`]: bodyOf(changed, resource, () => false, false),
     [`${name}Replace`]: replace,
-    [`${name}ReplaceItem`]: withMembers(withKey(replace, keys), condition),
-    [`${name}UpsertItem`]: withMembers(withKey(create, keys), condition),
+    [`${name}ReplaceItem`]: withMembers(withKey(replace, keys), { ...condition, ...named }),
+    [`${name}UpsertItem`]: withMembers(withKey(create, keys), { ...condition, ...named }),
   };
+}
+
+/** What an item of a batch may hold where streams carry it: the client's own id of its write. */
+export function namedItem(resource: Resource): JsonSchema {
+  return resource.hub() === null
+    ? {}
+    : { _optimisticId: { type: "string", minLength: 1, maxLength: 200 } };
 }
 
 function shownIn(column: ColumnInfo, resource: Resource): JsonSchema {

@@ -2,8 +2,9 @@ import { setImmediate } from "node:timers";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import type { Database } from "../../src/db/open_database.ts";
-import { recordOptimisticId } from "../../src/db/changes/record_optimistic_id.ts";
+import { markLog, recordOptimisticIds } from "../../src/db/changes/record_optimistic_ids.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
+import { keyId } from "../../src/plan/key.ts";
 import { allRows } from "../../src/filter/filter.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
@@ -441,13 +442,11 @@ async function names(db: Database): Promise<void> {
   const info = tableInfoOf(notes);
   const changes = await changesOf(log, () =>
     db.driver.transaction(async (connection) => {
+      const since = await markLog(connection, reader);
       await connection.query({ text: insertTwo, values: [] });
-      await recordOptimisticId(connection, { table: info, key: [1], optimisticId: "mine" }, reader);
-      await recordOptimisticId(
-        connection,
-        { table: info, key: [77], optimisticId: "unused" },
-        reader,
-      );
+      const ids = new Map([[keyId([1], info), "mine"], [keyId([77], info), "unused"]]);
+      const recorded = await recordOptimisticIds(connection, { table: info, ids, since }, reader);
+      assertEquals([...recorded.values()], ["mine"]);
     }));
   assertEquals(changes.map(({ optimisticId }) => optimisticId), ["mine", null]);
   await log.close();

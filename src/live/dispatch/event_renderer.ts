@@ -56,9 +56,9 @@ export class EventRenderer {
     const { after, optimisticId } = rowChange;
     const seq = this.#seq ?? rowChange.seq;
     const id = eventRowId(rowChangeKey(rowChange, this.#interest.table));
-    if (kind === "removed") return { seq, id };
+    const named = optimisticId === null ? null : { _optimisticId: optimisticId };
+    if (kind === "removed") return { seq, id, ...named };
     const item = after === null ? {} : this.#shown.get(after.row) ?? {};
-    const isNamed = kind === "added" && optimisticId !== null;
-    return { seq, id, item: isNamed ? { ...item, _optimisticId: optimisticId } : item };
+    return { seq, id, item: named === null ? item : { ...item, ...named } };
   }
 }

@@ -19,7 +19,7 @@ export interface RowChange {
   readonly changed: ColumnMask;
   /** The row in between, where several changes were combined. */
   readonly between: readonly RowImage[];
-  /** The id by which the client that created the row knows it. */
+  /** The id by which the client that made the change knows it. */
   readonly optimisticId: string | null;
 }
 

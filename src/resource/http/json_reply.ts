@@ -1,3 +1,4 @@
+import { keyId, keyOf } from "../../plan/key.ts";
 import { jsonType, type Reply } from "../../protocol/reply.ts";
 import { writeJson } from "../../schema/exact_json.ts";
 import { jsonFits, maxBytesOfCharacter, textFits } from "../../schema/json_fits.ts";
@@ -5,6 +6,7 @@ import type { Row } from "../../schema/table_info.ts";
 import { type EtagPolicy, tagOf } from "./etag.ts";
 import { answerTooLarge, writtenRows } from "../read/answer_bytes.ts";
 import { LargeReply, maxBytesAtOnce, type ReplySize } from "./large_reply.ts";
+import type { WrittenRows } from "../write/record_ids.ts";
 import { type Included, presentRows, viewOf } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
 
@@ -61,7 +63,7 @@ export function limitedReply(
 export interface RowReplyOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly included?: readonly Included[];
-  /** The client's id of the row. */
+  /** The client's id of the write. */
   readonly optimisticId?: string | null;
 }
 
@@ -78,15 +80,26 @@ export function rowReply(
   return jsonReply(status, body, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
 }
 
-/** The JSON reply to a batch, its rows read with all columns: masked, and without ETags. */
+/**
+ * The JSON reply to a batch, its rows read with all columns: masked, without ETags, and with the
+ * client's ids of the rows.
+ */
 export function rowsReply(
   status: number,
-  rows: readonly Row[],
+  { rows, recorded }: WrittenRows,
   resource: Resource,
   included?: readonly Included[],
 ): Reply {
-  const { columns } = resource.table;
-  return jsonReply(status, { items: presentRows(rows, columns, viewOf(resource), included) });
+  const { table } = resource;
+  const shown = presentRows(rows, table.columns, viewOf(resource), included);
+  return jsonReply(status, { items: recorded.size === 0 ? shown : withIds(shown, rows) });
+
+  function withIds(shown: readonly Row[], rows: readonly Row[]): readonly Row[] {
+    return shown.map((item, index) => {
+      const id = recorded.get(keyId(keyOf(rows[index] ?? {}, table), table));
+      return id === undefined ? item : { ...item, _optimisticId: id };
+    });
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { rowsReply } from "../http/json_reply.ts";
-import { parseItems } from "../write/batch_items.ts";
+import { carriedId, parseItemOptimisticId } from "../http/optimistic_id.ts";
+import { mapItems, parseItems } from "../write/batch_items.ts";
 import {
   createdResources,
   embeddedItems,
@@ -15,37 +16,48 @@ import {
 import type { Operation } from "../operation.ts";
 import { noneIncluded } from "../output.ts";
 import { itemPath } from "../write/body_path.ts";
+import { noOptimisticIds } from "../write/record_ids.ts";
 import { parseNestedRows } from "../write/parse_nested_rows.ts";
 
+interface BatchCreateIntent {
+  readonly body: NestedRows;
+  /** Of the items, in their order. */
+  readonly ids: readonly (string | null)[];
+}
+
 /** `POST /batch`: creates a batch of rows, with the rows embedded in them, all or none. */
-export const batchCreate: Operation<NestedRows, CreatePlan, CreatedRows> = {
+export const batchCreate: Operation<BatchCreateIntent, CreatePlan, CreatedRows> = {
   name: "batch-create",
   access: "create",
   takesBody: true,
 
   parse({ body }, resource) {
     const items = parseItems(body, resource.batch.create);
-    return parseNestedRows(
-      items.map((item, index) => ({ body: item, bodyPath: itemPath(index) })),
-      resource,
-    );
+    const rows = items.map((item, index) => ({ body: item, bodyPath: itemPath(index) }));
+    return {
+      body: parseNestedRows(rows, resource),
+      ids: mapItems(items, parseItemOptimisticId),
+    };
   },
 
-  items: ownItems,
-  embeddedItems,
-  readsFrom: lookedUpResources,
-  createsIn: createdResources,
+  items: ({ body }) => ownItems(body),
+  embeddedItems: ({ body }) => embeddedItems(body),
+  readsFrom: ({ body }) => lookedUpResources(body),
+  createsIn: ({ body }) => createdResources(body),
 
-  plan(body, grant, _resource, { created, related }) {
-    return { body, grant, created, related, optimisticId: null };
+  plan({ body, ids }, grant, resource, { created, related }) {
+    const carried = ids.map((id) => carriedId(id, resource));
+    return { body, grant, created, related, ids: carried };
   },
 
   async execute(plan, call) {
-    if (plan.body.rows.length === 0) return { rows: [], included: noneIncluded };
+    if (plan.body.rows.length === 0) {
+      return { rows: [], included: noneIncluded, recorded: noOptimisticIds };
+    }
     return await createNestedRows(plan, call);
   },
 
-  shape({ rows, included }, _body, resource) {
-    return rowsReply(201, rows, resource, included);
+  shape(created, _intent, resource) {
+    return rowsReply(201, created, resource, created.included);
   },
 };

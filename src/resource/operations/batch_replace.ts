@@ -1,10 +1,10 @@
 import type { Grant } from "../../auth/authorize.ts";
 import type { Connection } from "../../db/driver.ts";
 import { formatKey, keyId } from "../../plan/key.ts";
-import type { Row } from "../../schema/table_info.ts";
 import { requireFittingReply, rowsReply } from "../http/json_reply.ts";
 import { mapItems, mapItemsInTurn, type NamedItem, parseNamedItems } from "../write/batch_items.ts";
 import { type ItemUpdate, updateItems } from "../write/update_locked_rows.ts";
+import { idsOfItems, noOptimisticIds, recordIds, type WrittenRows } from "../write/record_ids.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
 import { writableRows } from "../write/row_target.ts";
 import { hookedItem } from "../write/run_hooks.ts";
@@ -21,7 +21,7 @@ interface BatchReplacePlan {
 }
 
 /** `PUT /batch`: replaces a batch of whole rows, each named by its key. */
-export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, readonly Row[]> = {
+export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, WrittenRows> = {
   name: "batch-replace",
   access: "update",
   takesBody: true,
@@ -43,7 +43,7 @@ export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, rea
   },
 
   async execute({ items, grant }, call) {
-    if (items.length === 0) return [];
+    if (items.length === 0) return { rows: [], recorded: noOptimisticIds };
     const write = { ...call, grant };
     const { driver, hooks } = call.resource;
     const hooked = hooks.onBeforeUpdate === undefined
@@ -52,14 +52,19 @@ export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, rea
         hookedItem(item, write));
     return await inTransaction(call, async (connection) => {
       const locked = await lockItems(hooked, write, connection);
-      const rows = await updateItems(locked, write, connection);
+      const { written: rows, recorded } = await recordIds(
+        idsOfItems(items, call.resource),
+        call.resource,
+        connection,
+        () => updateItems(locked, write, connection),
+      );
       requireFittingReply(rows, call.resource);
-      return rows;
+      return { rows, recorded };
     });
   },
 
-  shape(rows, _items, resource) {
-    return rowsReply(200, rows, resource);
+  shape(written, _items, resource) {
+    return rowsReply(200, written, resource);
   },
 };
 

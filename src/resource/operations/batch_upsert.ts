@@ -10,6 +10,7 @@ import { requireFittingReply, rowsReply } from "../http/json_reply.ts";
 import { mapItemsInTurn, type NamedItem, parseNamedItems } from "../write/batch_items.ts";
 import { type ItemUpdate, updateItems } from "../write/update_locked_rows.ts";
 import { insertRows } from "../write/insert_rows.ts";
+import { idsOfItems, noOptimisticIds, recordIds, type WrittenRows } from "../write/record_ids.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
 import { beforeCreate, hookedItem } from "../write/run_hooks.ts";
 import { inTransaction, type WriteConnection } from "../write/in_transaction.ts";
@@ -32,7 +33,7 @@ interface UpsertPlan {
 }
 
 /** `POST /batch/upsert`: updates the rows of a batch that exist, creates the others. */
-export const batchUpsert: Operation<readonly NamedItem[], UpsertPlan, readonly Row[]> = {
+export const batchUpsert: Operation<readonly NamedItem[], UpsertPlan, WrittenRows> = {
   name: "upsert",
   access: "create",
   alsoAccess: "update",
@@ -50,7 +51,7 @@ export const batchUpsert: Operation<readonly NamedItem[], UpsertPlan, readonly R
   },
 
   async execute(plan, call) {
-    if (plan.items.length === 0) return [];
+    if (plan.items.length === 0) return { rows: [], recorded: noOptimisticIds };
     for (let attempt = 1;; attempt++) {
       try {
         return await upsertOnce(plan, call);
@@ -60,8 +61,8 @@ export const batchUpsert: Operation<readonly NamedItem[], UpsertPlan, readonly R
     }
   },
 
-  shape(rows, _items, resource) {
-    return rowsReply(200, rows, resource);
+  shape(written, _items, resource) {
+    return rowsReply(200, written, resource);
   },
 };
 
@@ -83,9 +84,10 @@ interface SortedItems {
 /** Before-hooks, transaction, after-hooks. */
 async function upsertOnce(
   plan: UpsertPlan,
-  call: OperationCall<readonly Row[]>,
-): Promise<readonly Row[]> {
-  const { hooks } = call.resource;
+  call: OperationCall<WrittenRows>,
+): Promise<WrittenRows> {
+  const { resource, resource: { hooks } } = call;
+  const idsOf = idsOfItems(plan.items, resource);
   const isHooked = hooks.onBeforeCreate !== undefined || hooks.onBeforeUpdate !== undefined;
   const hooked = isHooked ? await runBeforeHooks(plan, call) : plan;
   let fresh: readonly NamedItem[] = [];
@@ -93,13 +95,18 @@ async function upsertOnce(
     return await inTransaction(call, async (connection) => {
       const sorted = await sortItems(hooked, call, connection);
       fresh = sorted.fresh;
-      const rows = await writeSorted(sorted, plan, call, connection);
-      requireFittingReply(rows, call.resource);
-      return rows;
+      const { written: rows, recorded } = await recordIds(
+        idsOf,
+        resource,
+        connection,
+        () => writeSorted(sorted, plan, call, connection),
+      );
+      requireFittingReply(rows, resource);
+      return { rows, recorded };
     });
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.kind !== "unique") throw error;
-    throw await existsNow(fresh, call.resource) ? new RowsChanged(error) : error;
+    throw await existsNow(fresh, resource) ? new RowsChanged(error) : error;
   }
 }
 

@@ -1,4 +1,4 @@
-import { formatKey, keyOf } from "../../plan/key.ts";
+import { formatKey, keyId, keyOf } from "../../plan/key.ts";
 import { rowReply } from "../http/json_reply.ts";
 import { beforeCreate } from "../write/run_hooks.ts";
 import {
@@ -17,11 +17,12 @@ import {
 import { inTransaction, isLoneStatement, type WriteConnection } from "../write/in_transaction.ts";
 import { newRowValues } from "../write/new_row_values.ts";
 import type { Operation, OperationCall, WriteCall } from "../operation.ts";
-import { attachOptimisticId, parseOptimisticId } from "../http/optimistic_id.ts";
+import { carriedId, parseOptimisticId } from "../http/optimistic_id.ts";
 import { noneIncluded } from "../output.ts";
 import { wholeBody } from "../write/body_path.ts";
 import { parseNestedRows } from "../write/parse_nested_rows.ts";
 import { insertRows } from "../write/insert_rows.ts";
+import { idsOfRows, recordIds } from "../write/record_ids.ts";
 
 interface CreateIntent {
   readonly body: NestedRows;
@@ -48,21 +49,22 @@ export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
   createsIn: ({ body }) => createdResources(body),
 
   plan({ body, optimisticId }, grant, resource, { created, related }) {
-    // Only recorded changes carry the name to streams.
-    const named = resource.hub() === null ? null : optimisticId;
-    return { body, grant, created, related, optimisticId: named };
+    return { body, grant, created, related, ids: [carriedId(optimisticId, resource)] };
   },
 
   async execute(plan, call) {
     const { rows: [row], steps } = plan.body;
     return steps.length === 1 && row?.embedded.length === 0
-      ? await createRow(row, plan.optimisticId, { ...call, grant: plan.grant })
+      ? await createRow(row, plan.ids, { ...call, grant: plan.grant })
       : await createNestedRows(plan, call);
   },
 
-  shape({ rows: [row], included }, { optimisticId }, resource) {
+  shape({ rows: [row], included, recorded }, _intent, resource) {
     if (row === undefined) throw new Error("A create gave no row");
-    const location = `${resource.url}/${formatKey(keyOf(row, resource.table))}`;
+    const { table, url } = resource;
+    const key = keyOf(row, table);
+    const location = `${url}/${formatKey(key)}`;
+    const optimisticId = recorded.get(keyId(key, table)) ?? null;
     return rowReply(201, row, resource, { headers: { location }, included, optimisticId });
   },
 };
@@ -70,19 +72,22 @@ export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
 /** Creates a row without embedded ones, where possible by one statement. */
 async function createRow(
   { given }: NestedRow,
-  optimisticId: string | null,
+  ids: CreatePlan["ids"],
   write: WriteCall & OperationCall<CreatedRows>,
 ): Promise<CreatedRows> {
   const values = newRowValues(await beforeCreate(given, write), write.grant, write.resource);
+  const { resource } = write;
+  const idsOf = idsOfRows(ids, resource.table);
   const insert = async (connection: WriteConnection): Promise<CreatedRows> => {
-    const rows = await insertRows([values], [wholeBody], write, connection);
-    const [row] = rows;
-    if (optimisticId !== null && row !== undefined) {
-      await attachOptimisticId(row, optimisticId, write.resource, connection);
-    }
-    return { rows, included: noneIncluded };
+    const { written, recorded } = await recordIds(
+      idsOf,
+      resource,
+      connection,
+      () => insertRows([values], [wholeBody], write, connection),
+    );
+    return { rows: written, included: noneIncluded, recorded };
   };
   return await inTransaction(write, insert, {
-    isLoneStatement: optimisticId === null && isLoneStatement(write, "onAfterCreate"),
+    isLoneStatement: idsOf === null && isLoneStatement(write, "onAfterCreate"),
   });
 }

@@ -1,7 +1,9 @@
 import type { Grant } from "../../auth/authorize.ts";
+import { parseOptimisticId } from "../http/optimistic_id.ts";
 import type { Operation } from "../operation.ts";
 import { deleteRow } from "../write/delete_rows.ts";
 import { inTransaction, isLoneStatement } from "../write/in_transaction.ts";
+import { idsOfItems, recordIds } from "../write/record_ids.ts";
 import {
   lockTarget,
   type NamedRow,
@@ -11,25 +13,36 @@ import {
 } from "../write/row_target.ts";
 import { beforeDelete } from "../write/run_hooks.ts";
 
+interface DeleteIntent {
+  readonly named: NamedRow;
+  /** The client's own id of the write. */
+  readonly optimisticId: string | null;
+}
+
 interface DeletePlan {
   readonly target: RowTarget;
+  readonly optimisticId: string | null;
   readonly grant: Grant;
 }
 
 /** `DELETE /:id`: deletes one row, or marks it deleted. */
-export const remove: Operation<NamedRow, DeletePlan, void> = {
+export const remove: Operation<DeleteIntent, DeletePlan, void> = {
   name: "delete",
   access: "delete",
   takesBody: false,
 
-  parse: parseNamedRow,
-
-  plan(named, grant, resource) {
-    return { target: planTarget(named, resource), grant };
+  parse(request, resource) {
+    const optimisticId = parseOptimisticId(request);
+    return { named: parseNamedRow(request, resource), optimisticId };
   },
 
-  async execute({ target, grant }, call) {
+  plan({ named, optimisticId }, grant, resource) {
+    return { target: planTarget(named, resource), optimisticId, grant };
+  },
+
+  async execute({ target, optimisticId, grant }, call) {
     const write = { ...call, grant };
+    const idsOf = idsOfItems([{ key: target.key, optimisticId }], call.resource);
     const { driver, hooks } = call.resource;
     if (hooks.onBeforeDelete !== undefined) {
       // The row is locked again in the transaction: this spares the hook a delete that must fail.
@@ -38,8 +51,15 @@ export const remove: Operation<NamedRow, DeletePlan, void> = {
     }
     await inTransaction(
       write,
-      (connection) => deleteRow(target, write, connection),
-      { isLoneStatement: isLoneStatement(write, "onAfterDelete") },
+      async (connection) => {
+        await recordIds(
+          idsOf,
+          call.resource,
+          connection,
+          () => deleteRow(target, write, connection),
+        );
+      },
+      { isLoneStatement: idsOf === null && isLoneStatement(write, "onAfterDelete") },
     );
   },
 

@@ -1,5 +1,6 @@
 import { databaseDefault } from "../../plan/plan.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
+import { parseOptimisticId } from "../http/optimistic_id.ts";
 import { parseChanges, withDefaults } from "../write/parse_fields.ts";
 import { parseNamedRow } from "../write/row_target.ts";
 import { update } from "./update.ts";
@@ -14,7 +15,8 @@ export const replace: typeof update = {
 
   parse(request, resource) {
     const values = wholeRow(parseChanges(request.body, resource), resource);
-    return { named: parseNamedRow(request, resource), values };
+    const optimisticId = parseOptimisticId(request);
+    return { named: parseNamedRow(request, resource), values, optimisticId };
   },
 };
 

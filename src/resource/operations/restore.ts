@@ -9,9 +9,11 @@ import type { SoftDelete } from "../define/soft_delete.ts";
 import { requireNoForeignPage } from "../http/foreign_page.ts";
 import { rowReply } from "../http/json_reply.ts";
 import { requirePrecondition } from "../http/etag.ts";
+import { parseOptimisticId } from "../http/optimistic_id.ts";
 import type { Operation, WriteCall } from "../operation.ts";
 import { notFound, notFoundOrForbidden } from "../read/not_found_or_forbidden.ts";
 import { inTransaction } from "../write/in_transaction.ts";
+import { recordId, type WrittenRow } from "../write/record_ids.ts";
 import {
   lockRow,
   type NamedRow,
@@ -22,27 +24,35 @@ import {
 import { beforeUpdate } from "../write/run_hooks.ts";
 import { updateSameVersion } from "../write/update_row.ts";
 
+interface RestoreIntent {
+  readonly named: NamedRow;
+  /** The client's own id of the write. */
+  readonly optimisticId: string | null;
+}
+
 interface RestorePlan {
   readonly target: RowTarget;
+  readonly optimisticId: string | null;
   readonly grant: Grant;
 }
 
 /** `POST /:id/restore`: restores a soft-deleted row. */
-export const restore: Operation<NamedRow, RestorePlan, Row> = {
+export const restore: Operation<RestoreIntent, RestorePlan, WrittenRow> = {
   name: "restore",
   access: "update",
   takesBody: false,
 
   parse(request, resource) {
     requireNoForeignPage(request);
-    return parseNamedRow(request, resource);
+    const optimisticId = parseOptimisticId(request);
+    return { named: parseNamedRow(request, resource), optimisticId };
   },
 
-  plan(named, grant, resource) {
-    return { target: planTarget(named, resource), grant };
+  plan({ named, optimisticId }, grant, resource) {
+    return { target: planTarget(named, resource), optimisticId, grant };
   },
 
-  async execute({ target, grant }, call) {
+  async execute({ target, optimisticId, grant }, call) {
     const write = { ...call, grant };
     const { softDelete, driver, hooks } = call.resource;
     if (softDelete === null) throw notFound(call.resource, target.segment);
@@ -57,12 +67,17 @@ export const restore: Operation<NamedRow, RestorePlan, Row> = {
     }
     return await inTransaction(call, async (connection) => {
       const { where, current } = await lockDeleted(target, softDelete, write, connection);
-      return await updateSameVersion({ target, current, where, set }, write, connection);
+      return await recordId(
+        { key: target.key, optimisticId },
+        call.resource,
+        connection,
+        () => updateSameVersion({ target, current, where, set }, write, connection),
+      );
     });
   },
 
-  shape(row, _named, resource) {
-    return rowReply(200, row, resource);
+  shape({ row, optimisticId }, _intent, resource) {
+    return rowReply(200, row, resource, { optimisticId });
   },
 };
 

@@ -1,9 +1,11 @@
 import type { Grant } from "../../auth/authorize.ts";
-import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
 import { rowReply } from "../http/json_reply.ts";
+import { carriedId, parseOptimisticId } from "../http/optimistic_id.ts";
 import type { Operation, WriteCall } from "../operation.ts";
 import { inTransaction, isLoneStatement } from "../write/in_transaction.ts";
 import { parseChanges, withoutKey } from "../write/parse_fields.ts";
+import { recordId, type WrittenRow } from "../write/record_ids.ts";
 import {
   lockTarget,
   type NamedRow,
@@ -19,47 +21,63 @@ import { updateRow } from "../write/update_row.ts";
 interface UpdateIntent {
   readonly named: NamedRow;
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
+  /** The client's own id of the write. */
+  readonly optimisticId: string | null;
 }
 
 interface UpdatePlan {
   readonly target: RowTarget;
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
+  readonly optimisticId: string | null;
   readonly grant: Grant;
 }
 
 /** `PATCH /:id`: updates the fields of one row that the body names. */
-export const update: Operation<UpdateIntent, UpdatePlan, Row> = {
+export const update: Operation<UpdateIntent, UpdatePlan, WrittenRow> = {
   name: "update",
   access: "update",
   takesBody: true,
 
   parse(request, resource) {
     const values = parseChanges(request.body, resource);
-    return { named: parseNamedRow(request, resource), values };
+    const optimisticId = parseOptimisticId(request);
+    return { named: parseNamedRow(request, resource), values, optimisticId };
   },
 
-  plan({ named, values }, grant, resource) {
+  plan({ named, values, optimisticId }, grant, resource) {
     const target = planTarget(named, resource);
-    return { target, values: withoutKey(values, target.key, resource), grant };
+    return {
+      target,
+      values: withoutKey(values, target.key, resource),
+      optimisticId: carriedId(optimisticId, resource),
+      grant,
+    };
   },
 
   async execute(plan, call) {
-    const { target, grant } = plan;
+    const { target, grant, optimisticId } = plan;
     const write = { ...call, grant };
     const values = call.resource.hooks.onBeforeUpdate === undefined
       ? plan.values
       : await hookedValues(plan, write);
-    const updated = await updateAtVersion(target, values, write);
-    if (updated !== null) return updated;
+    const isNamed = optimisticId !== null;
+    const updated = isNamed ? null : await updateAtVersion(target, values, write);
+    if (updated !== null) return { row: updated, optimisticId: null };
     return await inTransaction(
       write,
-      (connection) => updateRow(target, values, write, connection),
-      { isLoneStatement: isLoneStatement(write, "onAfterUpdate") },
+      (connection) =>
+        recordId(
+          { key: target.key, optimisticId },
+          call.resource,
+          connection,
+          () => updateRow(target, values, write, connection),
+        ),
+      { isLoneStatement: !isNamed && isLoneStatement(write, "onAfterUpdate") },
     );
   },
 
-  shape(row, _update, resource) {
-    return rowReply(200, row, resource);
+  shape({ row, optimisticId }, _update, resource) {
+    return rowReply(200, row, resource, { optimisticId });
   },
 };
 

@@ -13,6 +13,7 @@ import {
 } from "./parse_fields.ts";
 import { itemPath, within, withinAsync } from "./body_path.ts";
 import type { Precondition } from "../http/etag.ts";
+import { parseItemOptimisticId } from "../http/optimistic_id.ts";
 import type { Resource } from "../define/resource.ts";
 import { parseUserFilter } from "../read/user_filter.ts";
 
@@ -24,6 +25,8 @@ export interface NamedItem {
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
   /** Its `_ifMatch`, where the resource has tags. */
   readonly precondition: Precondition;
+  /** Its `_optimisticId`: the client's own id of the write. */
+  readonly optimisticId: string | null;
 }
 
 /** Parses the items of a batch's body, counted before each is parsed. Throws 400 and 422. */
@@ -49,8 +52,8 @@ export function batchTooLarge(limit: number, what: string): Problem {
 }
 
 /**
- * Parses the items of a batch whose items name their rows, their fields by `parse`. `_ifMatch` is the precondition of its
- * item, not a field. Throws a 422 where two items name the same row.
+ * Parses the items of a batch whose items name their rows, their fields by `parse`. `_ifMatch` and
+ * `_optimisticId` belong to their item, and are no fields. Throws a 422 where two items name the same row.
  */
 export function parseNamedItems(
   body: unknown,
@@ -68,7 +71,8 @@ export function parseNamedItems(
     }
     seen.set(id, index);
     const precondition = parseCondition(ownMember(item, "_ifMatch") ?? null, resource);
-    return { index, key, values: parse(item, resource, conditions), precondition };
+    const optimisticId = parseItemOptimisticId(item);
+    return { index, key, values: parse(item, resource, conditions), precondition, optimisticId };
   });
 }
 

@@ -18,7 +18,7 @@ import { InvalidFields, withDefaults } from "./parse_fields.ts";
 import { inTransaction, type WriteConnection } from "./in_transaction.ts";
 import { newRowValues } from "./new_row_values.ts";
 import { requireFittingReply } from "../http/json_reply.ts";
-import { attachOptimisticId } from "../http/optimistic_id.ts";
+import { idsOfRows, recordIds, type WrittenRows } from "./record_ids.ts";
 import type { OperationCall, RelatedGrants, ResourceCall, WriteCall } from "../operation.ts";
 import { type Included, viewOf } from "../output.ts";
 import { atBodyPath, type BodyPath, withinAsync } from "./body_path.ts";
@@ -29,13 +29,12 @@ export interface CreatePlan extends Pick<RelatedGrants, "created" | "related"> {
   readonly body: NestedRows;
   /** For creating rows of the resource itself. */
   readonly grant: Grant;
-  /** The client's own name for the first row. */
-  readonly optimisticId: string | null;
+  /** The optimistic ids of the rows of the top level, in their order; null for none. */
+  readonly ids: readonly (string | null)[];
 }
 
 /** The created rows of the top level, and the created rows nested in them. */
-export interface CreatedRows {
-  readonly rows: readonly Row[];
+export interface CreatedRows extends WrittenRows {
   readonly included: readonly Included[];
 }
 
@@ -54,25 +53,36 @@ export async function createNestedRows(
       values.set(row, await withinAsync(row.bodyPath, prepare));
     }
   }
+  const idsOf = idsOfRows(plan.ids, call.resource.table);
   return await inTransaction(call, async (connection) => {
     const written = new Map<NestedRow, Row>();
-    for (const step of plan.body.steps) {
-      const rows = await writeStep(step, { values, written, plan, call }, connection);
-      step.rows.forEach((row, index) => {
-        const stored = rows[index];
-        if (stored !== undefined) written.set(row, stored);
-      });
-    }
-    const rows = storedRows(plan.body.rows, written);
-    const [first] = rows;
-    if (plan.optimisticId !== null && first !== undefined) {
-      await attachOptimisticId(first, plan.optimisticId, call.resource, connection);
-    }
+    const { written: rows, recorded } = await recordIds(
+      idsOf,
+      call.resource,
+      connection,
+      () => writeSteps({ values, written, plan, call }, connection),
+    );
     const included = embeddedIn(plan.body.rows, written);
     // A row that exists already is of any size, and many may link it.
     requireFittingReply(rows, call.resource, included);
-    return { rows, included };
+    return { rows, included, recorded };
   });
+}
+
+/** Writes all rows; gives those of the top level. */
+async function writeSteps(
+  state: WriteState,
+  connection: WriteConnection,
+): Promise<readonly Row[]> {
+  const { plan: { body }, written } = state;
+  for (const step of body.steps) {
+    const rows = await writeStep(step, state, connection);
+    step.rows.forEach((row, index) => {
+      const stored = rows[index];
+      if (stored !== undefined) written.set(row, stored);
+    });
+  }
+  return storedRows(body.rows, written);
 }
 
 /** The values of rows before the transaction. */
@@ -85,7 +95,8 @@ interface Preparation {
 }
 
 interface WriteState extends Preparation {
-  readonly written: ReadonlyMap<NestedRow, Row>;
+  /** Grows with each step. */
+  readonly written: Map<NestedRow, Row>;
 }
 
 async function prepareRow(

@@ -3,7 +3,7 @@ import { equalOperator } from "../../filter/operators/value_operators.ts";
 import type { Assignments } from "../../plan/plan.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { integerVersionOf } from "../http/etag.ts";
-import type { OperationCall, WriteCall } from "../operation.ts";
+import type { WriteCall } from "../operation.ts";
 import { inTransaction } from "./in_transaction.ts";
 import { type RowTarget, writableTarget } from "./row_target.ts";
 import { nextVersion } from "./row_version.ts";
@@ -18,7 +18,7 @@ import { updateReturning } from "./update_row.ts";
 export async function updateAtVersion(
   target: RowTarget,
   set: Assignments,
-  write: WriteCall & Pick<OperationCall<Row>, "record">,
+  write: WriteCall & { readonly record: unknown },
 ): Promise<Row | null> {
   const { resource, grant, record } = write;
   const { etag, hooks } = resource;

@@ -1,0 +1,97 @@
+import { chunksOf, keyId, keyOf } from "../../plan/key.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import type { SqlValue, Statement } from "../../sql/fragment.ts";
+import { logName, sqlName } from "../../sql/postgres/change_log_schema.ts";
+import type { Connection } from "../driver.ts";
+import type { RowReader } from "../rows.ts";
+import { imageDecoder } from "./image_decoder.ts";
+
+/** The optimistic ids of the rows that a transaction has written, by the ids of their keys. */
+export type OptimisticIds = ReadonlyMap<string, string>;
+
+/** Where a transaction stands in the change log before it writes; null where the log knows that. */
+export type LogMark = SqlValue;
+
+/** Marks where a transaction that is about to write stands in the change log. */
+export async function markLog(connection: Connection, { dialect }: RowReader): Promise<LogMark> {
+  // Postgres records the transaction of each change.
+  if (dialect.engine === "postgres") return null;
+  const { rows } = await connection.query({
+    text: `SELECT seq FROM sqlite_sequence WHERE name = '_service_changes'`,
+    values: [],
+  });
+  return rows[0]?.[0] ?? 0;
+}
+
+/**
+ * Records optimistic ids with the changes that the transaction has made to their rows since the
+ * mark: a row that it has written several times has its id in each change. Gives the ids that were
+ * recorded: a row of a table that is not recorded, or one that no statement has written, has none.
+ */
+export async function recordOptimisticIds(
+  connection: Connection,
+  { table, ids, since }: {
+    readonly table: TableInfo;
+    readonly ids: OptimisticIds;
+    readonly since: LogMark;
+  },
+  reader: RowReader,
+): Promise<OptimisticIds> {
+  if (ids.size === 0) return ids;
+  const { rows } = await connection.query(
+    reader.dialect.engine === "postgres" ? postgresChanges(table) : sqliteChanges(table, since),
+  );
+  const decode = imageDecoder(reader, new Set());
+  const recorded = new Map<string, string>();
+  const marks = rows.flatMap(([seq = null, image]): readonly Mark[] => {
+    const key = keyId(keyOf(decode(String(image), table), table), table);
+    const id = ids.get(key);
+    if (id === undefined) return [];
+    recorded.set(key, id);
+    return [{ seq, id }];
+  });
+  for (const some of chunksOf(marks, marksPerStatement)) {
+    await connection.query(markStatement(some, reader));
+  }
+  return recorded;
+}
+
+/** A change of the log, and the id to record with it. */
+interface Mark {
+  readonly seq: SqlValue;
+  readonly id: string;
+}
+
+/** Each binds two values. */
+const marksPerStatement = 500;
+
+function markStatement(marks: readonly Mark[], { dialect }: RowReader): Statement {
+  const pairs = marks.map((_mark, index) => {
+    const [seq, id] = [dialect.placeholder(2 * index + 1), dialect.placeholder(2 * index + 2)];
+    return `(CAST(${seq} AS bigint), CAST(${id} AS text))`;
+  });
+  return {
+    // Both engines name the columns of VALUES like this.
+    text: `UPDATE "_service_changes" SET optimistic_id = named.column2
+      FROM (VALUES ${pairs.join(", ")}) AS named WHERE seq = named.column1`,
+    values: marks.flatMap(({ seq, id }) => [seq, id]),
+  };
+}
+
+/** There is one writer at a time: all changes after the mark are of this transaction. */
+function sqliteChanges(table: TableInfo, since: LogMark): Statement {
+  return {
+    text: `SELECT seq, coalesce(after, before) FROM "_service_changes"
+      WHERE seq > ? AND "table" = ? COLLATE NOCASE AND coalesce(after, before) IS NOT NULL`,
+    values: [since, table.name],
+  };
+}
+
+function postgresChanges(table: TableInfo): Statement {
+  return {
+    text: `SELECT seq, coalesce(after, before) FROM "_service_changes"
+      WHERE xid = pg_current_xact_id() AND "table" = ${logName("$1")}
+        AND coalesce(after, before) IS NOT NULL`,
+    values: [sqlName(table)],
+  };
+}

@@ -1,0 +1,88 @@
+import type { Connection } from "../../db/driver.ts";
+import {
+  markLog,
+  type OptimisticIds,
+  recordOptimisticIds,
+} from "../../db/changes/record_optimistic_ids.ts";
+import { type Key, keyId, keyOf } from "../../plan/key.ts";
+import type { Row, TableInfo } from "../../schema/table_info.ts";
+import type { Resource } from "../define/resource.ts";
+import { carriedId } from "../http/optimistic_id.ts";
+
+/** What a write has written, and the optimistic ids that its events will have. */
+export interface RecordedWrite<Written> {
+  readonly written: Written;
+  readonly recorded: OptimisticIds;
+}
+
+/** A written row, and the optimistic id that its event will have; null for none. */
+export interface WrittenRow {
+  readonly row: Row;
+  readonly optimisticId: string | null;
+}
+
+/** Written rows, and the optimistic ids that their events will have. */
+export interface WrittenRows {
+  readonly rows: readonly Row[];
+  readonly recorded: OptimisticIds;
+}
+
+/** For writes without optimistic ids. */
+export const noOptimisticIds: OptimisticIds = Object.freeze(new Map<string, string>());
+
+/**
+ * Runs work that writes in a transaction, and records the optimistic ids of its rows with their
+ * changes. `idsOf` is null where there are none: that costs no statement.
+ */
+export async function recordIds<Written>(
+  idsOf: ((written: Written) => OptimisticIds) | null,
+  { table, reader }: Resource,
+  connection: Connection,
+  work: () => Promise<Written>,
+): Promise<RecordedWrite<Written>> {
+  if (idsOf === null) return { written: await work(), recorded: noOptimisticIds };
+  const since = await markLog(connection, reader);
+  const written = await work();
+  const ids = idsOf(written);
+  return {
+    written,
+    recorded: await recordOptimisticIds(connection, { table, ids, since }, reader),
+  };
+}
+
+/** The same for the write of one row with a known key, whose id may be null. */
+export async function recordId(
+  { key, optimisticId }: { readonly key: Key; readonly optimisticId: string | null },
+  resource: Resource,
+  connection: Connection,
+  work: () => Promise<Row>,
+): Promise<WrittenRow> {
+  const idsOf = idsOfItems([{ key, optimisticId }], resource);
+  const { written, recorded } = await recordIds(idsOf, resource, connection, work);
+  return { row: written, optimisticId: recorded.size === 0 ? null : optimisticId };
+}
+
+/** The optimistic ids of items that name their rows; null where no item has one. */
+export function idsOfItems(
+  items: readonly { readonly key: Key; readonly optimisticId: string | null }[],
+  resource: Resource,
+): (() => OptimisticIds) | null {
+  const ids = items.flatMap(({ key, optimisticId }) => {
+    const id = carriedId(optimisticId, resource);
+    return id === null ? [] : [[keyId(key, resource.table), id] as const];
+  });
+  return ids.length === 0 ? null : () => new Map(ids);
+}
+
+/** The optimistic ids of rows, which are in the same order; null where no row has one. */
+export function idsOfRows(
+  ids: readonly (string | null)[],
+  table: TableInfo,
+): ((rows: readonly Row[]) => OptimisticIds) | null {
+  if (ids.every((id) => id === null)) return null;
+  return (rows) =>
+    new Map(rows.flatMap((row, index) => {
+      const id = ids[index] ?? null;
+      return id === null ? [] : [[keyId(keyOf(row, table), table), id] as const];
+    }));
+}
