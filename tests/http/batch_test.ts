@@ -25,7 +25,7 @@ testOnEveryEngine(
       assertEquals(status, 201);
       const shown = body.items.map((item: Record<string, unknown>) => ({ ...item, id: 0 }));
       assertEquals(shown, [
-        { id: 0, title: "nine", rank: 7, shout: "nine! null" },
+        { id: 0, title: "nine", rank: 7, shout: "nine! null", _optimisticId: "y" },
         { id: 0, title: "c", rank: 3, shout: "c! null" },
         { id: 0, title: "b", rank: 7, shout: "b! s" },
         { id: 0, title: "one", rank: null, shout: "one! null" },

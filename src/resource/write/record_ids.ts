@@ -10,7 +10,7 @@ import type { Resource } from "../define/resource.ts";
 import { carriedId } from "../http/optimistic_id.ts";
 
 /** What a write has written, and the optimistic ids that its events will have. */
-export interface RecordedWrite<Written> {
+export interface WriteWithIds<Written> {
   readonly written: Written;
   readonly recorded: OptimisticIds;
 }
@@ -39,7 +39,7 @@ export async function recordIds<Written>(
   { table, reader }: Resource,
   connection: Connection,
   work: () => Promise<Written>,
-): Promise<RecordedWrite<Written>> {
+): Promise<WriteWithIds<Written>> {
   if (idsOf === null) return { written: await work(), recorded: noOptimisticIds };
   const since = await markLog(connection, reader);
   const written = await work();
