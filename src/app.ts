@@ -1,7 +1,6 @@
 import type { Hono } from "@hono/hono";
-import type { Router } from "./auth/authenticator.ts";
-import { createCredentials, type Credentials } from "./auth/credentials.ts";
-import { createUserParser, type User } from "./auth/user.ts";
+import { createCredentials } from "./auth/credentials.ts";
+import { createUserParser } from "./auth/user.ts";
 import type { AppConfig } from "./config.ts";
 import { openAuthenticators } from "./open_authenticators.ts";
 import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
@@ -13,19 +12,10 @@ import {
   createIdempotentAnswers,
   type IdempotentAnswers,
 } from "./resource/http/idempotent_answers.ts";
-import {
-  countRefused,
-  countsRequests,
-  createAnswerRequest,
-} from "./resource/http/answer_request.ts";
-import { FairTurns } from "./resource/http/fair_turns.ts";
-import { LargeBodies } from "./resource/http/large_bodies.ts";
-import { ReceivingBodies } from "./resource/http/receiving_bodies.ts";
-import { createRouteTable, type RouteTable } from "./resource/http/route_table.ts";
+import { createRouteTable } from "./resource/http/route_table.ts";
 import { describing, openapiFacts } from "./openapi_facts.ts";
 import type { JsonSchema } from "./protocol/route_description.ts";
 import type { ServiceSchema } from "./openapi/service_schema.ts";
-import type { ResourceRoute } from "./resource/http/routes.ts";
 import { type ResourceSummary, summarizeResource } from "./resource/define/resource_summary.ts";
 import { LiveHubs } from "./resource/stream/live_hubs.ts";
 import { resolveChangeRecordings } from "./resource/define/resolve_change_recordings.ts";
@@ -42,15 +32,10 @@ import { type ReindexOptions, SearchIndexes } from "./search/search_indexes.ts";
 import type { RelationStep } from "./schema/relation.ts";
 import type { ColumnInfo } from "./schema/table_info.ts";
 import { routersOf } from "./service/auth_routes.ts";
-import { createAuthentication, identifying } from "./service/authentication.ts";
-import { createFail } from "./service/failures.ts";
-import { createHonoApp } from "./service/hono_app.ts";
-import type { AppEnv, Middleware } from "./service/middleware.ts";
-import { createResponder } from "./service/responder.ts";
+import type { AppEnv } from "./service/middleware.ts";
 import { pagesOf } from "./app_pages.ts";
-import { serveLive } from "./serve_live.ts";
+import { routesOf } from "./app_routes.ts";
 import { serveMcp } from "./serve_mcp.ts";
-import type { ServicePage } from "./service/service_pages.ts";
 import { resolveResources } from "./resolve_resources.ts";
 
 /** The assembled app of a service, without a listener. */
@@ -248,58 +233,6 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
 
 async function closeAll(parts: readonly { close?(): unknown }[]): Promise<void> {
   await Promise.all(parts.map((part) => part.close?.()));
-}
-
-interface RouteParts {
-  readonly table: RouteTable;
-  readonly pages: readonly ServicePage[];
-  readonly guard: Guard;
-  readonly idempotency: IdempotentAnswers | null;
-  readonly hubs: LiveHubs;
-  /** Null without authenticators. */
-  readonly identify: Credentials["identify"] | null;
-  readonly middleware: Middleware | undefined;
-  readonly authRoutes: readonly Router[];
-  readonly parseUser: (value: unknown) => User | null;
-  readonly resolved: ResolvedConfig;
-  readonly runtime: Runtime;
-}
-
-function routesOf(parts: RouteParts): Pick<App, "hono" | "fetch"> {
-  const { table, pages, guard, idempotency, identify, authRoutes, resolved, runtime } = parts;
-  const { observe, clock } = runtime;
-  const authenticate = identifying(identify, parts.middleware);
-  const { trustProxy: trustedProxies } = resolved.abuse;
-  const turns = new FairTurns(clock);
-  const limits = { ...resolved, receiving: new ReceivingBodies(clock) };
-  const dearRoutes = new WeakSet<ResourceRoute>();
-  const largeBodies = new LargeBodies(clock);
-  const queues = { turns, largeBodies, dearRoutes };
-  const answering = { ...queues, limits, guard, idempotency, trustedProxies, clock };
-  const responder = createResponder(resolved.securityHeaders, observe);
-  const app = createHonoApp({
-    table,
-    pages,
-    answer: createAnswerRequest(answering),
-    cors: resolved.cors,
-    authenticate: authenticate === null
-      ? null
-      : (count) =>
-        createAuthentication(authenticate, observe, countsRequests(table.routes) ? count : null),
-    identify,
-    authenticatesByContext: parts.middleware !== undefined,
-    countRefused: (route, received) => countRefused(route, received, answering),
-    middleware: resolved.middleware,
-    authRoutes,
-    authPath: `${resolved.basePath}/auth`,
-    mountedAt: resolved.mountedAt,
-    parseUser: parts.parseUser,
-    responder,
-    fail: createFail(responder, observe),
-    limits,
-    clock,
-  });
-  return serveLive(app, { ...parts, limits, responder });
 }
 
 /** Well within the time that a listener waits for requests in flight. */

@@ -1,8 +1,6 @@
-import { parseArgs } from "node:util";
 import {
   type AccountCommand,
   accountHelp,
-  defaultStore,
   isAccountCommand,
   parseAccountArguments,
 } from "./account_arguments.ts";
@@ -31,52 +29,17 @@ import {
   searchHelp,
 } from "./search/search_arguments.ts";
 import { type McpCommand, mcpHelp, parseMcpArguments } from "./mcp/mcp_arguments.ts";
-import { listenOptions } from "../listener.ts";
-import { whole } from "../options/option_kinds.ts";
-import { nearestName } from "../problem/nearest_name.ts";
+import { parseServeArguments, type ServeArguments, serveOptionsHelp } from "./serve_arguments.ts";
 
 /** A command, as parsed from the arguments of the command line. */
 export type Command =
-  | { readonly kind: "help" }
-  | { readonly kind: "version" }
-  | ServeCommand
+  | ServeArguments
   | AccountCommand
   | CreditsCommand
   | DescribeCommand
   | McpCommand
   | SearchCommand
-  | OutboxCommand
-  /** Invalid arguments; `message` says which, and what to write instead. */
-  | { readonly kind: "misused"; readonly message: string };
-
-/**
- * The arguments of the command that serves a database, a configuration file, or else the one in the
- * folder or the demonstration.
- */
-export interface ServeCommand {
-  readonly kind: "serve";
-  /** A file or a URL of a database, or null. */
-  readonly database: string | null;
-  /** The path of a configuration file, or null. */
-  readonly config: string | null;
-  readonly port: number | null;
-  readonly host: string | null;
-  readonly public: boolean;
-  readonly write: boolean;
-  /** Whether every table with texts has a search. */
-  readonly search: boolean;
-  /** Whether accounts can log in. */
-  readonly users: boolean;
-  /** The file or URL of the key-value store of the accounts, or null. */
-  readonly kv: string | null;
-  /** How many processes serve, or null for this one alone. */
-  readonly workers: number | null;
-  /** What hands connections to them, or null for the kernel where it can. */
-  readonly balancer: BalancerName | null;
-}
-
-/** What hands the connections of a port to the workers: see the `--balancer` of the help. */
-export type BalancerName = "kernel" | "proxy";
+  | OutboxCommand;
 
 /** Parses the arguments of the command line; never throws. */
 export function parseArguments(args: readonly string[]): Command {
@@ -86,110 +49,7 @@ export function parseArguments(args: readonly string[]): Command {
   if (args[0] === "mcp") return parseMcpArguments(args);
   if (isOutboxCommand(args)) return parseOutboxArguments(args);
   if (isSearchCommand(args)) return parseSearchArguments(args);
-  const { values, positionals, tokens } = parseArgs({
-    args: [...args],
-    options,
-    allowPositionals: true,
-    // Strict parsing throws messages that do not suggest the nearest option.
-    strict: false,
-    tokens: true,
-  });
-  for (const token of tokens) {
-    const fault = token.kind === "option" ? faultOf(token) : null;
-    if (fault !== null) return misused(fault);
-  }
-  if (values.help === true) return { kind: "help" };
-  if (values.version === true) return { kind: "version" };
-  return serveCommand({
-    positionals,
-    config: textOf(values.config),
-    port: textOf(values.port),
-    host: textOf(values.host),
-    public: values.public === true,
-    write: values.write === true,
-    search: values.search === true,
-    users: values.users === true,
-    kv: textOf(values.kv),
-    workers: textOf(values.workers),
-    balancer: textOf(values.balancer),
-  });
-}
-
-const { port, host } = listenOptions;
-
-/** Every option of the command line: how it is parsed, and how `--help` shows it. */
-const options = {
-  port: {
-    type: "string",
-    short: "p",
-    shown: "PORT",
-    says: [`the port to listen on; ${port.rules.unlessSet} unless set, 0 takes a free one`],
-  },
-  host: {
-    type: "string",
-    shown: "ADDRESS",
-    says: [
-      `the address to listen on; ${host.rules.unlessSet} unless set. On another address`,
-      "than the loopback reading needs the printed token",
-    ],
-  },
-  public: {
-    type: "boolean",
-    says: ["reading needs no token, whatever the address and the name"],
-  },
-  write: {
-    type: "boolean",
-    says: ["open DATABASE for writing; writes need the printed token"],
-  },
-  search: {
-    type: "boolean",
-    says: ["/search on every table with texts; with DATABASE"],
-  },
-  users: {
-    type: "boolean",
-    says: ["accounts and API keys: those with the role writer may write; with DATABASE"],
-  },
-  kv: {
-    type: "string",
-    shown: "FILE",
-    says: [`where accounts and API keys are kept; ${defaultStore} unless set`],
-  },
-  config: {
-    type: "string",
-    short: "c",
-    shown: "FILE",
-    says: ["serve the configuration that FILE exports as default"],
-  },
-  workers: {
-    type: "string",
-    short: "w",
-    shown: "N",
-    says: [
-      "serve by N processes on the port; one that ends is replaced, and a SIGHUP",
-      "replaces all, one after the other, without a failed request",
-    ],
-  },
-  balancer: {
-    type: "string",
-    shown: "NAME",
-    says: [
-      "what hands them the connections: kernel, on Linux unless set, or proxy, the",
-      "first process, unless set elsewhere",
-    ],
-  },
-  help: { type: "boolean", short: "h", says: ["print this"] },
-  version: { type: "boolean", short: "v", says: ["print the version"] },
-} as const;
-
-interface ShownOption {
-  readonly short?: string;
-  readonly shown?: string;
-  readonly says: readonly string[];
-}
-
-function helpOf([name, { short, shown, says }]: readonly [string, ShownOption]): string {
-  const flags = `  ${short === undefined ? "   " : `-${short},`} --${name} ${shown ?? ""}`;
-  return says.map((line, index) => (index === 0 ? flags : "").padEnd(23) + line).join("\n");
+  return parseServeArguments(args);
 }
 
 /** The description of the arguments of the command line, which `--help` prints. */
@@ -203,7 +63,7 @@ DATABASE is a SQLite file or a URL: sqlite:PATH, node-sqlite:PATH (the library b
 postgres://…, pglite:PATH
 
 Options:
-${Object.entries(options).map(helpOf).join("\n")}
+${serveOptionsHelp}
 
 ${accountHelp}
 
@@ -217,112 +77,3 @@ ${searchHelp}
 ${outboxHelp}
 
 Exit codes: 0 stopped, 1 failure at run time, 2 wrong usage or configuration`;
-
-interface OptionToken {
-  readonly name: string;
-  readonly rawName: string;
-  readonly value?: string | undefined;
-}
-
-function faultOf({ name, rawName, value }: OptionToken): string | null {
-  if (!Object.hasOwn(options, name)) {
-    const known = nearestName(name, Object.keys(options));
-    return `Unknown option ${rawName}${known === null ? "" : `: did you mean --${known}?`}`;
-  }
-  // `hasOwn` above ensures that the name is one of the keys.
-  const { type } = options[name as keyof typeof options];
-  if (type === "boolean" && value !== undefined) return `The option ${rawName} takes no value`;
-  // `--config --write` would take the next option for a file.
-  if (type === "string" && (value === undefined || value === "" || value.startsWith("-"))) {
-    return `The option ${rawName} needs a value`;
-  }
-  return null;
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === "string" ? value : null;
-}
-
-interface Given {
-  readonly positionals: readonly string[];
-  readonly config: string | null;
-  readonly port: string | null;
-  readonly host: string | null;
-  readonly public: boolean;
-  readonly write: boolean;
-  readonly search: boolean;
-  readonly users: boolean;
-  readonly kv: string | null;
-  readonly workers: string | null;
-  readonly balancer: string | null;
-}
-
-function serveCommand(given: Given): Command {
-  const { positionals, config, balancer } = given;
-  const workers = given.workers === null ? null : wholeOf(given.workers);
-  const wanted = given.port === null ? null : wholeOf(given.port);
-  const [database = null] = positionals;
-  if (wanted !== null && !port.rules.fits(wanted)) {
-    return misused(`The port must be ${port.rules.takes}, not "${given.port}"`);
-  }
-  if (given.host !== null && !host.rules.fits(given.host)) {
-    return misused(`The host must be ${host.rules.takes}, not "${given.host}"`);
-  }
-  if (positionals.length > 1) {
-    return misused(`One database at a time: "${positionals[1]}" is one too many`);
-  }
-  if (database !== null && config !== null) {
-    return misused("Give a database or --config, not both: a configuration names its own database");
-  }
-  if (database === null && given.write) {
-    return misused("The option --write belongs to a database: name its file or URL");
-  }
-  if (database === null && given.search) {
-    return misused("The option --search belongs to a database: name its file or URL");
-  }
-  if (database === null && given.users) {
-    return misused("The option --users belongs to a database: name its file or URL");
-  }
-  if (given.kv !== null && !given.users) {
-    return misused("The option --kv belongs to --users, and to the commands keys and users");
-  }
-  if (workers !== null && !workersOption.rules.fits(workers)) {
-    return misused(`The workers must be ${workersOption.rules.takes}, not "${given.workers}"`);
-  }
-  if (balancer !== null && !isBalancerName(balancer)) {
-    return misused(`The balancer must be kernel or proxy, not "${balancer}"`);
-  }
-  if (balancer !== null && workers === null) {
-    return misused("The option --balancer belongs to --workers: say how many");
-  }
-  return {
-    kind: "serve",
-    database,
-    config,
-    port: wanted,
-    host: given.host,
-    public: given.public,
-    write: given.write,
-    search: given.search,
-    users: given.users,
-    kv: given.kv,
-    workers,
-    balancer,
-  };
-}
-
-/** More processes than that are a mistake on any machine. */
-const workersOption = whole({ from: 1, to: 256 });
-
-function isBalancerName(text: string): text is BalancerName {
-  return text === "kernel" || text === "proxy";
-}
-
-function wholeOf(text: string): number {
-  // Number() takes further notations.
-  return /^\d+$/.test(text) ? Number(text) : NaN;
-}
-
-function misused(message: string): Command {
-  return { kind: "misused", message };
-}

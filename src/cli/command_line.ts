@@ -1,6 +1,7 @@
 import { unreachable } from "../problem/unreachable.ts";
 import { hasAllPermissions } from "./all_permissions.ts";
-import { type Command, helpText, parseArguments, type ServeCommand } from "./arguments.ts";
+import { type Command, helpText, parseArguments } from "./arguments.ts";
+import type { ServeCommand } from "./serve_arguments.ts";
 import { restartWithKv } from "./restart_with_kv.ts";
 import { superviseWorkers } from "./workers/supervise_workers.ts";
 import { takeShare } from "./workers/worker_share.ts";

@@ -1,7 +1,7 @@
 import { type ListenOptions, readListenOptions } from "../listener.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { defaultStore } from "./account_arguments.ts";
-import type { ServeCommand } from "./arguments.ts";
+import type { ServeCommand } from "./serve_arguments.ts";
 import { decideCliRights } from "./cli_rights.ts";
 import type { CliService } from "./cli_service.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";

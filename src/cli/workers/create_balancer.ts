@@ -1,5 +1,5 @@
 import type { Observer } from "../../runtime/observation.ts";
-import type { BalancerName } from "../arguments.ts";
+import type { BalancerName } from "../serve_arguments.ts";
 import type { Balancer } from "./balancer.ts";
 import { kernelBalancer } from "./kernel_balancer.ts";
 import { proxyBalancer } from "./proxy_balancer.ts";

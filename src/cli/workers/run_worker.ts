@@ -5,7 +5,7 @@ import { sleep } from "../../runtime/event_loop.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { serveApp } from "../../serve.ts";
-import type { ServeCommand } from "../arguments.ts";
+import type { ServeCommand } from "../serve_arguments.ts";
 import { addressOf, prepareService } from "../prepare_service.ts";
 import { bannerOf, type OpenService, openService, runService } from "../run_service.ts";
 import { type ClientAddresses, clientAddresses } from "./client_addresses.ts";

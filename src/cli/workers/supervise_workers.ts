@@ -1,6 +1,6 @@
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
-import type { BalancerName } from "../arguments.ts";
+import type { BalancerName } from "../serve_arguments.ts";
 import { makeServiceToken } from "../cli_rights.ts";
 import { onStopSignals } from "../stop_signals.ts";
 import { Supervisor } from "./supervisor.ts";

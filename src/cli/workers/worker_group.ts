@@ -1,6 +1,6 @@
 import { Semaphore } from "../../runtime/queues/semaphore.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import type { BalancerName } from "../arguments.ts";
+import type { BalancerName } from "../serve_arguments.ts";
 import type { StopSignal } from "../stop_signals.ts";
 import type { Balancer } from "./balancer.ts";
 import { createBalancer } from "./create_balancer.ts";

@@ -1,0 +1,79 @@
+import type { Router } from "./auth/authenticator.ts";
+import type { Credentials } from "./auth/credentials.ts";
+import type { User } from "./auth/user.ts";
+import type { Guard } from "./guard/guard.ts";
+import type { ResolvedConfig } from "./resolve_config.ts";
+import {
+  countRefused,
+  countsRequests,
+  createAnswerRequest,
+} from "./resource/http/answer_request.ts";
+import { FairTurns } from "./resource/http/fair_turns.ts";
+import type { IdempotentAnswers } from "./resource/http/idempotent_answers.ts";
+import { LargeBodies } from "./resource/http/large_bodies.ts";
+import { ReceivingBodies } from "./resource/http/receiving_bodies.ts";
+import type { RouteTable } from "./resource/http/route_table.ts";
+import type { ResourceRoute } from "./resource/http/routes.ts";
+import type { LiveHubs } from "./resource/stream/live_hubs.ts";
+import type { Runtime } from "./runtime/runtime.ts";
+import { serveLive } from "./serve_live.ts";
+import { createAuthentication, identifying } from "./service/authentication.ts";
+import { createFail } from "./service/failures.ts";
+import { createHonoApp, type HonoApp } from "./service/hono_app.ts";
+import type { Middleware } from "./service/middleware.ts";
+import { createResponder } from "./service/responder.ts";
+import type { ServicePage } from "./service/service_pages.ts";
+
+/** What the routes of an app are made of. */
+export interface RouteParts {
+  readonly table: RouteTable;
+  readonly pages: readonly ServicePage[];
+  readonly guard: Guard;
+  readonly idempotency: IdempotentAnswers | null;
+  readonly hubs: LiveHubs;
+  /** Null without authenticators. */
+  readonly identify: Credentials["identify"] | null;
+  readonly middleware: Middleware | undefined;
+  readonly authRoutes: readonly Router[];
+  readonly parseUser: (value: unknown) => User | null;
+  readonly resolved: ResolvedConfig;
+  readonly runtime: Runtime;
+}
+
+/** The routes of an app: its Hono app, with everything that a request passes. */
+export function routesOf(parts: RouteParts): Pick<HonoApp, "hono" | "fetch"> {
+  const { table, pages, guard, idempotency, identify, authRoutes, resolved, runtime } = parts;
+  const { observe, clock } = runtime;
+  const authenticate = identifying(identify, parts.middleware);
+  const { trustProxy: trustedProxies } = resolved.abuse;
+  const turns = new FairTurns(clock);
+  const limits = { ...resolved, receiving: new ReceivingBodies(clock) };
+  const dearRoutes = new WeakSet<ResourceRoute>();
+  const largeBodies = new LargeBodies(clock);
+  const queues = { turns, largeBodies, dearRoutes };
+  const answering = { ...queues, limits, guard, idempotency, trustedProxies, clock };
+  const responder = createResponder(resolved.securityHeaders, observe);
+  const app = createHonoApp({
+    table,
+    pages,
+    answer: createAnswerRequest(answering),
+    cors: resolved.cors,
+    authenticate: authenticate === null
+      ? null
+      : (count) =>
+        createAuthentication(authenticate, observe, countsRequests(table.routes) ? count : null),
+    identify,
+    authenticatesByContext: parts.middleware !== undefined,
+    countRefused: (route, received) => countRefused(route, received, answering),
+    middleware: resolved.middleware,
+    authRoutes,
+    authPath: `${resolved.basePath}/auth`,
+    mountedAt: resolved.mountedAt,
+    parseUser: parts.parseUser,
+    responder,
+    fail: createFail(responder, observe),
+    limits,
+    clock,
+  });
+  return serveLive(app, { ...parts, limits, responder });
+}

@@ -1,0 +1,261 @@
+import { parseArgs } from "node:util";
+import { listenOptions } from "../listener.ts";
+import { whole } from "../options/option_kinds.ts";
+import { nearestName } from "../problem/nearest_name.ts";
+import { defaultStore } from "./account_arguments.ts";
+
+/**
+ * The arguments of the command that serves a database, a configuration file, or else the one in the
+ * folder or the demonstration.
+ */
+export interface ServeCommand {
+  readonly kind: "serve";
+  /** A file or a URL of a database, or null. */
+  readonly database: string | null;
+  /** The path of a configuration file, or null. */
+  readonly config: string | null;
+  readonly port: number | null;
+  readonly host: string | null;
+  readonly public: boolean;
+  readonly write: boolean;
+  /** Whether every table with texts has a search. */
+  readonly search: boolean;
+  /** Whether accounts can log in. */
+  readonly users: boolean;
+  /** The file or URL of the key-value store of the accounts, or null. */
+  readonly kv: string | null;
+  /** How many processes serve, or null for this one alone. */
+  readonly workers: number | null;
+  /** What hands connections to them, or null for the kernel where it can. */
+  readonly balancer: BalancerName | null;
+}
+
+/** What hands the connections of a port to the workers: see the `--balancer` of the help. */
+export type BalancerName = "kernel" | "proxy";
+
+/** What the arguments of no other command mean; `misused` says which are invalid, and why. */
+export type ServeArguments =
+  | { readonly kind: "help" }
+  | { readonly kind: "version" }
+  | ServeCommand
+  | { readonly kind: "misused"; readonly message: string };
+
+/** Parses the arguments of the command that serves; never throws. */
+export function parseServeArguments(args: readonly string[]): ServeArguments {
+  const { values, positionals, tokens } = parseArgs({
+    args: [...args],
+    options,
+    allowPositionals: true,
+    // Strict parsing throws messages that do not suggest the nearest option.
+    strict: false,
+    tokens: true,
+  });
+  for (const token of tokens) {
+    const fault = token.kind === "option" ? faultOf(token) : null;
+    if (fault !== null) return misused(fault);
+  }
+  if (values.help === true) return { kind: "help" };
+  if (values.version === true) return { kind: "version" };
+  return serveCommand({
+    positionals,
+    config: textOf(values.config),
+    port: textOf(values.port),
+    host: textOf(values.host),
+    public: values.public === true,
+    write: values.write === true,
+    search: values.search === true,
+    users: values.users === true,
+    kv: textOf(values.kv),
+    workers: textOf(values.workers),
+    balancer: textOf(values.balancer),
+  });
+}
+
+const { port, host } = listenOptions;
+
+/** Every option of the command line: how it is parsed, and how `--help` shows it. */
+const options = {
+  port: {
+    type: "string",
+    short: "p",
+    shown: "PORT",
+    says: [`the port to listen on; ${port.rules.unlessSet} unless set, 0 takes a free one`],
+  },
+  host: {
+    type: "string",
+    shown: "ADDRESS",
+    says: [
+      `the address to listen on; ${host.rules.unlessSet} unless set. On another address`,
+      "than the loopback reading needs the printed token",
+    ],
+  },
+  public: {
+    type: "boolean",
+    says: ["reading needs no token, whatever the address and the name"],
+  },
+  write: {
+    type: "boolean",
+    says: ["open DATABASE for writing; writes need the printed token"],
+  },
+  search: {
+    type: "boolean",
+    says: ["/search on every table with texts; with DATABASE"],
+  },
+  users: {
+    type: "boolean",
+    says: ["accounts and API keys: those with the role writer may write; with DATABASE"],
+  },
+  kv: {
+    type: "string",
+    shown: "FILE",
+    says: [`where accounts and API keys are kept; ${defaultStore} unless set`],
+  },
+  config: {
+    type: "string",
+    short: "c",
+    shown: "FILE",
+    says: ["serve the configuration that FILE exports as default"],
+  },
+  workers: {
+    type: "string",
+    short: "w",
+    shown: "N",
+    says: [
+      "serve by N processes on the port; one that ends is replaced, and a SIGHUP",
+      "replaces all, one after the other, without a failed request",
+    ],
+  },
+  balancer: {
+    type: "string",
+    shown: "NAME",
+    says: [
+      "what hands them the connections: kernel, on Linux unless set, or proxy, the",
+      "first process, unless set elsewhere",
+    ],
+  },
+  help: { type: "boolean", short: "h", says: ["print this"] },
+  version: { type: "boolean", short: "v", says: ["print the version"] },
+} as const;
+
+/** The options of the command that serves, as `--help` shows them. */
+export const serveOptionsHelp: string = Object.entries(options).map(helpOf).join("\n");
+
+interface ShownOption {
+  readonly short?: string;
+  readonly shown?: string;
+  readonly says: readonly string[];
+}
+
+function helpOf([name, { short, shown, says }]: readonly [string, ShownOption]): string {
+  const flags = `  ${short === undefined ? "   " : `-${short},`} --${name} ${shown ?? ""}`;
+  return says.map((line, index) => (index === 0 ? flags : "").padEnd(23) + line).join("\n");
+}
+
+interface OptionToken {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value?: string | undefined;
+}
+
+function faultOf({ name, rawName, value }: OptionToken): string | null {
+  if (!Object.hasOwn(options, name)) {
+    const known = nearestName(name, Object.keys(options));
+    return `Unknown option ${rawName}${known === null ? "" : `: did you mean --${known}?`}`;
+  }
+  // `hasOwn` above ensures that the name is one of the keys.
+  const { type } = options[name as keyof typeof options];
+  if (type === "boolean" && value !== undefined) return `The option ${rawName} takes no value`;
+  // `--config --write` would take the next option for a file.
+  if (type === "string" && (value === undefined || value === "" || value.startsWith("-"))) {
+    return `The option ${rawName} needs a value`;
+  }
+  return null;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+interface Given {
+  readonly positionals: readonly string[];
+  readonly config: string | null;
+  readonly port: string | null;
+  readonly host: string | null;
+  readonly public: boolean;
+  readonly write: boolean;
+  readonly search: boolean;
+  readonly users: boolean;
+  readonly kv: string | null;
+  readonly workers: string | null;
+  readonly balancer: string | null;
+}
+
+function serveCommand(given: Given): ServeArguments {
+  const { positionals, config, balancer } = given;
+  const workers = given.workers === null ? null : wholeOf(given.workers);
+  const wanted = given.port === null ? null : wholeOf(given.port);
+  const [database = null] = positionals;
+  if (wanted !== null && !port.rules.fits(wanted)) {
+    return misused(`The port must be ${port.rules.takes}, not "${given.port}"`);
+  }
+  if (given.host !== null && !host.rules.fits(given.host)) {
+    return misused(`The host must be ${host.rules.takes}, not "${given.host}"`);
+  }
+  if (positionals.length > 1) {
+    return misused(`One database at a time: "${positionals[1]}" is one too many`);
+  }
+  if (database !== null && config !== null) {
+    return misused("Give a database or --config, not both: a configuration names its own database");
+  }
+  if (database === null && given.write) {
+    return misused("The option --write belongs to a database: name its file or URL");
+  }
+  if (database === null && given.search) {
+    return misused("The option --search belongs to a database: name its file or URL");
+  }
+  if (database === null && given.users) {
+    return misused("The option --users belongs to a database: name its file or URL");
+  }
+  if (given.kv !== null && !given.users) {
+    return misused("The option --kv belongs to --users, and to the commands keys and users");
+  }
+  if (workers !== null && !workersOption.rules.fits(workers)) {
+    return misused(`The workers must be ${workersOption.rules.takes}, not "${given.workers}"`);
+  }
+  if (balancer !== null && !isBalancerName(balancer)) {
+    return misused(`The balancer must be kernel or proxy, not "${balancer}"`);
+  }
+  if (balancer !== null && workers === null) {
+    return misused("The option --balancer belongs to --workers: say how many");
+  }
+  return {
+    kind: "serve",
+    database,
+    config,
+    port: wanted,
+    host: given.host,
+    public: given.public,
+    write: given.write,
+    search: given.search,
+    users: given.users,
+    kv: given.kv,
+    workers,
+    balancer,
+  };
+}
+
+/** More processes than that are a mistake on any machine. */
+const workersOption = whole({ from: 1, to: 256 });
+
+function isBalancerName(text: string): text is BalancerName {
+  return text === "kernel" || text === "proxy";
+}
+
+function wholeOf(text: string): number {
+  // Number() takes further notations.
+  return /^\d+$/.test(text) ? Number(text) : NaN;
+}
+
+function misused(message: string): ServeArguments {
+  return { kind: "misused", message };
+}
