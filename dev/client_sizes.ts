@@ -14,14 +14,40 @@ export interface ClientEntry {
   readonly limit: number;
   /** Packages that the page has anyway. */
   readonly external?: readonly string[];
+  /** A program that the page has anyway: its bytes do not count. */
+  readonly beside?: string;
 }
+
+const core = `export { createClient, rsql } from "./exports/client.ts";`;
+const live = `export { createClient, rsql, liveList } from "./exports/client.ts";`;
 
 /** What a page loads, and what it loads later. */
 export const clientEntries: readonly ClientEntry[] = [
   {
     name: "core",
-    program: `export { createClient, rsql } from "./exports/client.ts";`,
+    program: core,
     limit: 3_000,
+  },
+  // Planned were 5,000 for this one and 7,000 for the next: what they have must not grow unseen.
+  { name: "with live lists", program: live, limit: 6_300 },
+  {
+    name: "with live lists, shared tabs and the outbox",
+    program: `export { createClient, rsql, liveList, shareTabs, createOutbox } from
+      "./exports/client.ts";`,
+    limit: 11_700,
+  },
+  {
+    name: "collections of TanStack DB, beside live lists",
+    program: `${live} export * from "./src/client/bindings/tanstack_db.ts";`,
+    beside: live,
+    limit: 2_500,
+    external: ["@tanstack/db"],
+  },
+  {
+    name: "the binding to React",
+    program: `export { useLive } from "./src/client/bindings/react.ts";`,
+    limit: 300,
+    external: ["react"],
   },
   {
     name: "solver of proofs of work, loaded when it is needed",
@@ -31,7 +57,12 @@ export const clientEntries: readonly ClientEntry[] = [
 ];
 
 /** The size of a bundled entry in bytes, with all that it imports at once. */
-export async function clientSize({ program, external = [] }: ClientEntry): Promise<number> {
+export async function clientSize({ program, external = [], beside }: ClientEntry): Promise<number> {
+  const size = await bundledSize(program, external);
+  return beside === undefined ? size : size - await bundledSize(beside, external);
+}
+
+async function bundledSize(program: string, external: readonly string[]): Promise<number> {
   const { outputFiles, metafile } = await build({
     stdin: { contents: program, resolveDir: root },
     ...{ bundle: true, minify: true, splitting: true, write: false, metafile: true },

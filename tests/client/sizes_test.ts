@@ -10,7 +10,7 @@ for (const entry of clientEntries) {
   Deno.test(name, options, async () => {
     const size = await clientSize(entry);
     // Less than this is no bundle of the entry.
-    assert(size > 200, `${size} bytes`);
+    assert(size > 100, `${size} bytes`);
     assert(size <= entry.limit, `${size} bytes`);
   });
 }

@@ -78,14 +78,7 @@ export function startChild(args: readonly string[], options: ChildOptions = {}):
       }
       throw new Error(`It ended without ${count} × ${pattern}:\n${stdout.text()}${stderr.text()}`);
     },
-    signal(name = "SIGTERM") {
-      try {
-        if (!hasEnded) process.kill(name);
-      } catch (error) {
-        // It has ended, and its status has not arrived yet.
-        if (!(error instanceof TypeError)) throw error;
-      }
-    },
+    signal: (name = "SIGTERM") => process.kill(name),
     ended,
     async [Symbol.asyncDispose]() {
       // By a SIGTERM a service would drain for seconds, and killed at once it would not remove its

@@ -127,7 +127,8 @@ export class DirectConnection implements LiveConnection {
       await readEvents(body, this.#createReader(), () => this.#heardAt = now());
       if (this.#stream === own) this.#ended();
     } catch (error) {
-      if (this.#stream === own || this.#asking === own) this.#ended(error);
+      if (this.#stream === own) this.#ended(error);
+      else if (this.#asking === own) this.#failed(error);
     } finally {
       cancelAsking();
     }
@@ -204,6 +205,15 @@ export class DirectConnection implements LiveConnection {
     return Math.max(this.#retryMs, random() * Math.min(30_000, 1_000 * 2 ** this.#failures));
   }
 
+  /** A changed set that could not be opened leaves the old stream, where another try may succeed. */
+  #failed(error: unknown): void {
+    const { retryAfterMs, status } = error instanceof ServiceError ? error : silence;
+    if (this.#stream === null || (status >= 400 && status < 500)) return this.#ended(error);
+    this.#asking = null;
+    this.#failures++;
+    this.#pause(Math.max(retryAfterMs ?? 0, this.#backoff()));
+  }
+
   /** The stream has ended, or could not be opened. */
   #ended(error?: unknown): void {
     const { now, isOnline } = this.#transport.environment;
@@ -220,8 +230,12 @@ export class DirectConnection implements LiveConnection {
       for (const member of this.#members.values()) member.notBefore = Infinity;
       return;
     }
-    const delayMs = Math.max(cause?.retryAfterMs ?? 0, this.#isLimited ? 0 : this.#backoff());
-    this.#pausedUntil = now() + delayMs;
+    this.#pause(Math.max(cause?.retryAfterMs ?? 0, this.#isLimited ? 0 : this.#backoff()));
+  }
+
+  /** Opens a stream after a time, and not before, whatever was planned. */
+  #pause(delayMs: number): void {
+    this.#pausedUntil = this.#transport.environment.now() + delayMs;
     this.#cancelOpening();
     this.#opensAt = Infinity;
     this.#openAt(0);
@@ -264,6 +278,9 @@ const lookMs = 5_000;
 /** Three heartbeats. */
 const silentMs = 45_000;
 const hiddenMs = 300_000;
+
+/** Of a request that was given up without an answer. */
+const silence = { retryAfterMs: null, status: 0 };
 
 function statusAfter({ status }: ServiceError): LiveStatus {
   if (status === 401) return "needs-auth";

@@ -18,9 +18,16 @@ export async function readEvents(
     const blocks = (text + value).split("\n\n");
     text = blocks.pop() ?? "";
     for (const block of blocks) {
-      const field = (name: string) => block.match(new RegExp(`^${name}: ?(.*)$`, "m"))?.[1] ?? null;
-      const retry = field("retry");
-      take(field("data") ?? "", field("id"), retry === null ? null : Number(retry));
+      let data = "";
+      let id: string | null = null;
+      let retryMs: number | null = null;
+      // By LF alone: to a regular expression U+2028 ends a line too, and JSON leaves it as it is.
+      for (const line of block.split("\n")) {
+        if (line.startsWith("data: ")) data = line.slice(6);
+        else if (line.startsWith("id:")) id = line.slice(3).trim();
+        else if (line.startsWith("retry: ")) retryMs = Number(line.slice(7));
+      }
+      take(data, id, retryMs);
     }
   }
 }

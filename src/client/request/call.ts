@@ -15,22 +15,20 @@ export interface CallOptions {
 
 /** The value of an answer, and its tag. */
 export interface CallResult {
-  // deno-lint-ignore no-explicit-any -- by contract it is what the types of the client say
-  readonly value: any;
+  /** By contract it is what the types of the client say. */
+  readonly value: unknown;
   readonly etag: string | null;
 }
 
 /** Sends one kind of request, and reads the JSON of the answer. */
-export type Call = (options?: CallOptions, body?: unknown) => Promise<CallResult["value"]>;
+export type Call<Result> = (options?: CallOptions, body?: unknown) => Promise<Result>;
 
-/**
- * Makes the calls of a resource, each by its method and its place below the path. A call gives a
- * part of the value of the answer, all of it for the empty text, and the value with its tag for null.
- */
-export function createCalls(
-  { transport, path }: Handle,
-): (method: string, place: string, part: string | null) => Call {
-  return (method, place, part) => async (options = {}, body) => {
+/** Makes a call by its method and its place below the path of the resource. */
+export type MakeCall = (method: string, place: string) => Call<CallResult>;
+
+/** Makes the calls of a resource, which give the value of the answer with its tag. */
+export function createCalls({ transport, path }: Handle): MakeCall {
+  return (method, place) => async (options = {}, body) => {
     const { signal, timeoutMs, ifMatch, ifNoneMatch, idempotencyKey, optimisticId, ...query } =
       options;
     const response = await transport.send({
@@ -55,7 +53,15 @@ export function createCalls(
       : isJson
       ? await response.json().catch(unusable)
       : unusable();
-    if (part === null) return { value, etag: response.headers.get("etag") };
-    return part ? value[part] : value;
+    return { value, etag: response.headers.get("etag") };
+  };
+}
+
+/** A call that gives the value of the answer alone, or the member of it that is named. */
+export function valueOf(call: Call<CallResult>, member?: string): Call<unknown> {
+  return async (options, body) => {
+    const { value } = await call(options, body);
+    // By contract an answer of which a member is wanted is an object that has it.
+    return member ? (value as Readonly<Record<string, unknown>>)[member] : value;
   };
 }

@@ -1,7 +1,8 @@
-import { type CallOptions, createCalls } from "./call.ts";
+import { type CallOptions, createCalls, valueOf } from "./call.ts";
 import { type Handle, handle } from "./handle.ts";
 import type { ImportOptions } from "./import_rows.ts";
 import { type KeyInput, keyPath } from "./key_path.ts";
+import type { Page } from "../types/rows.ts";
 import type { UpdateOptions } from "./merge_update.ts";
 
 /**
@@ -16,13 +17,13 @@ export function createRequests(own: Handle) {
   const ofRow = (method: string, place = "") =>
   // deno-lint-ignore require-await -- see above
   async (key: KeyInput, options?: CallOptions, body?: unknown) =>
-    call(method, `/${keyPath(key)}${place}`, null)(options, body);
+    call(method, `/${keyPath(key)}${place}`)(options, body);
 
   const ofItems =
     (method: string, place: string) => (items: readonly unknown[], options?: CallOptions) =>
-      call(method, place, "items")(options, { items });
+      valueOf(call(method, place), "items")(options, { items });
 
-  const list = call("GET", "", "");
+  const list = valueOf(call("GET", ""));
   const get = ofRow("GET");
   const patch = ofRow("PATCH");
   const put = ofRow("PUT");
@@ -33,7 +34,8 @@ export function createRequests(own: Handle) {
   async function* pages(options?: CallOptions) {
     let cursor = options?.cursor;
     do {
-      const page = await list({ ...options, cursor });
+      // By contract the answer of a list.
+      const page = await list({ ...options, cursor }) as Page<unknown>;
       yield page;
       cursor = page.nextCursor;
     } while (cursor);
@@ -47,10 +49,10 @@ export function createRequests(own: Handle) {
       for await (const page of pages(options)) yield* page.items;
     },
     get,
-    count: call("GET", "/count", "count"),
-    aggregate: call("GET", "/aggregate", ""),
-    search: call("GET", "/search", ""),
-    create: (body: unknown, options?: CallOptions) => call("POST", "", null)(options, body),
+    count: valueOf(call("GET", "/count"), "count"),
+    aggregate: valueOf(call("GET", "/aggregate")),
+    search: valueOf(call("GET", "/search")),
+    create: (body: unknown, options?: CallOptions) => call("POST", "")(options, body),
     async update(
       key: KeyInput,
       mine: unknown,
@@ -68,9 +70,9 @@ export function createRequests(own: Handle) {
     upsertBatch,
     replaceBatch: ofItems("PUT", "/batch"),
     updateBatch: (filter: unknown, patch: unknown, options?: CallOptions) =>
-      call("PATCH", "/batch", "count")(options, { filter: `${filter}`, patch }),
+      valueOf(call("PATCH", "/batch"), "count")(options, { filter: `${filter}`, patch }),
     deleteBatch: (filter: unknown, options?: CallOptions) =>
-      call("DELETE", "/batch", "count")(options, { filter: `${filter}` }),
+      valueOf(call("DELETE", "/batch"), "count")(options, { filter: `${filter}` }),
     async import(rows: Iterable<unknown>, options?: ImportOptions) {
       const { importRows } = await import("./import_rows.ts");
       const { uuid } = own.transport.environment;
@@ -78,7 +80,7 @@ export function createRequests(own: Handle) {
     },
     rpc: new Proxy({}, {
       get: (_none, name) => (input: unknown = {}, options?: CallOptions) =>
-        call("POST", `/rpc/${String(name)}`, "data")(options, input),
+        valueOf(call("POST", `/rpc/${String(name)}`), "data")(options, input),
     }),
   };
 }

@@ -264,3 +264,38 @@ testOnDialects(
       await assertRejects(() => prefetch(api.things, { filter: "nothing==1" }), Error, "nothing");
     }),
 );
+
+testOnDialects(
+  "where a changed set is refused for a while, the old stream stays",
+  (engine) =>
+    withThings(engine, async (service) => {
+      let isOverloaded = false;
+      let refusals = 0;
+      const api = createClient<Api>({
+        ...{ baseUrl: "http://test", environment: fastEnvironment(20), headers: ada },
+        fetch(request) {
+          if (!isOverloaded || !request.url.endsWith("/__service/live")) {
+            return service.app.fetch(request);
+          }
+          refusals++;
+          const problem = { code: "OVERLOADED", detail: "Overloaded" };
+          return Response.json(problem, { status: 503, headers: { "retry-after": "1" } });
+        },
+      });
+      const list = liveList(api.things);
+      const states = new Set<string>();
+      const closings = [list.subscribe(({ status }) => states.add(status))];
+      await until(list, ({ status }) => status === "live");
+      isOverloaded = true;
+      const other = liveList(api.things, { filter: "id==2" });
+      closings.push(other.subscribe(() => {}));
+      while (refusals < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+      await insertRows(service.db, things, rows);
+      await until(list, ({ items }) => items.length === rows.length);
+      assertEquals([...states], ["connecting", "live"]);
+      isOverloaded = false;
+      await until(other, ({ items }) => items.length === 1);
+      assertEquals([...states], ["connecting", "live"]);
+      closings.forEach((end) => end());
+    }),
+);
