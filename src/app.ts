@@ -34,7 +34,7 @@ import type { ColumnInfo } from "./schema/table_info.ts";
 import { routersOf } from "./service/auth_routes.ts";
 import type { AppEnv } from "./service/middleware.ts";
 import { pagesOf } from "./app_pages.ts";
-import { routesOf } from "./app_routes.ts";
+import { createAppRoutes } from "./app_routes.ts";
 import { serveMcp } from "./serve_mcp.ts";
 import { resolveResources } from "./resolve_resources.ts";
 
@@ -199,7 +199,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   const facts = openapiFacts({ config, resolved, resources, authenticators, hono });
   const isDraining = () => draining;
   const pages = pagesOf({ table, databases, facts, isDraining, searchIndexes, ...context });
-  const routes = routesOf({
+  const routes = createAppRoutes({
     ...{ table, pages, guard, idempotency, hubs, resolved, runtime },
     identify: authenticators.length === 0 ? null : credentials.identify,
     middleware: config.auth?.middleware,

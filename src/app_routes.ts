@@ -40,8 +40,8 @@ export interface RouteParts {
   readonly runtime: Runtime;
 }
 
-/** The routes of an app: its Hono app, with everything that a request passes. */
-export function routesOf(parts: RouteParts): Pick<HonoApp, "hono" | "fetch"> {
+/** Makes the routes of an app: its Hono app, with everything that a request passes. */
+export function createAppRoutes(parts: RouteParts): Pick<HonoApp, "hono" | "fetch"> {
   const { table, pages, guard, idempotency, identify, authRoutes, resolved, runtime } = parts;
   const { observe, clock } = runtime;
   const authenticate = identifying(identify, parts.middleware);
