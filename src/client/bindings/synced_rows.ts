@@ -79,7 +79,7 @@ export class SyncedRows<Row, Key> implements Subscriber {
       case "opened":
         this.#description = message;
         this.#options.writes.opened(message.isOld === true);
-        return this.#start(this.#token === null);
+        return this.#start(!message.isResumed);
       case "existing":
         return this.#takeAll(message);
       case "invalidate":

@@ -124,7 +124,11 @@ export class DirectConnection implements LiveConnection {
       this.#asking = null;
       this.#openedAt = this.#heardAt = this.#seenAt = now();
       this.#watch();
-      await readEvents(body, this.#createReader(), () => this.#heardAt = now());
+      const read = this.#createReader(subscriptions);
+      await readEvents(body, (...block) => {
+        // A chunk of a stream that was aborted can still come, after the beginning of the next one.
+        if (this.#stream === own) read(...block);
+      }, () => this.#heardAt = now());
       if (this.#stream === own) this.#ended();
     } catch (error) {
       if (this.#stream === own) this.#ended(error);
@@ -135,7 +139,7 @@ export class DirectConnection implements LiveConnection {
   }
 
   /** Those whose time has come, each from where it is. */
-  #subscriptions(): readonly unknown[] {
+  #subscriptions(): readonly AskedSubscription[] {
     const { now } = this.#transport.environment;
     return [...this.#members].flatMap(([key, { notBefore, subscriber }]) => {
       if (notBefore > now()) {
@@ -148,7 +152,7 @@ export class DirectConnection implements LiveConnection {
   }
 
   async #ask(
-    subscriptions: readonly unknown[],
+    subscriptions: readonly AskedSubscription[],
     signal: AbortSignal,
   ): Promise<ReadableStream<Uint8Array>> {
     const response = await this.#transport.send({
@@ -164,7 +168,7 @@ export class DirectConnection implements LiveConnection {
   }
 
   /** Takes the blocks of one stream to their subscribers. */
-  #createReader(): Parameters<typeof readEvents>[1] {
+  #createReader(asked: readonly AskedSubscription[]): Parameters<typeof readEvents>[1] {
     const subscriberAt = (key: string) => this.#members.get(key)?.subscriber;
     let current = "";
     return (data, id, retryMs) => {
@@ -176,7 +180,9 @@ export class DirectConnection implements LiveConnection {
       if (message.type === "subscription") {
         const { key, primaryKey, types } = message;
         current = key;
-        if (primaryKey && types) subscriberAt(key)?.receive({ type: "opened", primaryKey, types });
+        if (!primaryKey || !types) return;
+        const isResumed = asked.some((one) => one.key === key && one.resumeFrom);
+        subscriberAt(key)?.receive({ type: "opened", primaryKey, types, isResumed });
       } else if (message.type === "refused") void this.#refuse(message);
       else if (message.type === "ended") this.#postpone(message.key, this.#retryMs);
       else subscriberAt(current)?.receive(message);
@@ -262,6 +268,13 @@ export class DirectConnection implements LiveConnection {
     this.#pausedUntil = 0;
     this.#openAt(0);
   }
+}
+
+/** One item of the body of the request for a stream. */
+interface AskedSubscription {
+  readonly key: string;
+  readonly path: string;
+  readonly resumeFrom: string | undefined;
 }
 
 interface Member {

@@ -69,7 +69,7 @@ export class ListSource implements OpenList, Subscriber {
 
   receive(message: LiveMessage): void {
     this.overlays?.receive(message);
-    if (message.type === "opened") this.set.begin(message, this.#token !== null);
+    if (message.type === "opened") this.set.begin(message, message.isResumed);
     else if (message.type === "token") {
       this.#token = message.token;
       this.set.commit();

@@ -27,9 +27,14 @@ export interface LiveSeed extends RowDescription {
 
 /** What a live list or aggregate receives from its connection. */
 export type LiveMessage =
-  /** A stream has begun: what came since the last token comes again. */
+  /** A stream has begun. */
   | (RowDescription & {
     readonly type: "opened";
+    /**
+     * Whether it continues after the token that it was asked for with; else all rows come. Which of
+     * them, the present token does not say: the stream before may have sent one since.
+     */
+    readonly isResumed: boolean;
     /** Whether the stream was asked for before its subscriber last wanted another one. */
     readonly isOld?: boolean;
   })
