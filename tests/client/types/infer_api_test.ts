@@ -87,16 +87,14 @@ const refused: readonly (readonly [string, RegExp])[] = [
   [`(await api["my/notes"].get(1)).value.when.getTime();`, /is of type 'unknown'/],
 ];
 
-Deno.test("InferApi takes the types of a client from the configuration of the service", async () => {
-  assertEquals(await checkProgram({ "service.ts": service, "main.ts": head + accepted }), []);
-});
-
-Deno.test("InferApi promises nothing that the configuration does not say", async () => {
+Deno.test("InferApi takes the types of a client from the configuration, and promises no others", async () => {
   const programs = refused.map(([code], index) => [`program${index}.ts`, head + code]);
-  const errors = await checkProgram({ "service.ts": service, ...Object.fromEntries(programs) });
+  const files = { "service.ts": service, "accepted.ts": head + accepted };
+  const errors = await checkProgram({ ...files, ...Object.fromEntries(programs) });
   for (const [index, [code, expected]] of refused.entries()) {
     const found = errors.filter(({ file }) => file === `program${index}.ts`);
     assertMatch(found.map(({ message }) => message).join("\n"), expected, code);
   }
+  // Those of the service and of the program that is right.
   assertEquals(errors.filter(({ file }) => !file.startsWith("program")), []);
 });
