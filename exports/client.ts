@@ -76,7 +76,7 @@ export {
   type LiveListOptions,
   type LiveListQuery,
 } from "../src/client/live/live_list.ts";
-export type { LiveListState, LiveMarks } from "../src/client/live/live_list_state.ts";
+export type { LiveListState, LiveMarks, NewRow } from "../src/client/live/live_list_state.ts";
 export type {
   LiveRow,
   LiveRowId,

@@ -20,9 +20,9 @@ export interface Example {
   readonly trials: readonly Trial[];
 }
 
-/** The names of all examples. */
+/** The names of all examples; a page belongs to the one that serves it. */
 export const exampleNames: readonly string[] = [...Deno.readDirSync(`${root}examples`)]
-  .map(({ name }) => name).sort();
+  .map(({ name }) => name).filter((name) => name.endsWith(".ts")).sort();
 
 /** Reads the head of an example: commands are indented, and `# ` begins what they print. */
 export function readExample(name: string): Example {

@@ -19,4 +19,12 @@ export interface LiveMarks {
   readonly _etag?: string;
   /** Present where a write that is not confirmed yet has made or changed the row. */
   readonly _pending?: true;
+  /** Present until the row is created: names it for further writes, as it has no key yet. */
+  readonly _new?: NewRow;
+}
+
+/** A row that an outbox will create. */
+export interface NewRow {
+  /** Of the write that creates it. */
+  readonly id: string;
 }

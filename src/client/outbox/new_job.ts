@@ -1,3 +1,4 @@
+import type { NewRow } from "../live/live_list_state.ts";
 import type { Handle } from "../request/handle.ts";
 import { type KeyInput, keyPath } from "../request/key_path.ts";
 import { type Job, type JobRow, rowKey, rowTag } from "./job.ts";
@@ -7,7 +8,7 @@ import type { JobOverlays, KnownJobs } from "./job_view.ts";
 export interface NewWrite {
   readonly kind: Job["kind"];
   /** The row: its key, or the write that creates it; null for a new row. */
-  readonly target: KeyInput | { readonly id: string; readonly done: unknown } | null;
+  readonly target: KeyInput | NewRow | null;
   readonly body: JobRow | null;
   /** The row that the user saw; undefined where live lists know it. */
   readonly base?: JobRow | undefined;
@@ -51,8 +52,6 @@ export function seenRow(
   return path === resource ? null : overlays.rowOf(resource, rowKey(path));
 }
 
-function isWrite(
-  target: NewWrite["target"],
-): target is { readonly id: string; readonly done: unknown } {
-  return target instanceof Object && "done" in target;
+function isWrite(target: NewWrite["target"]): target is NewRow {
+  return target instanceof Object && "id" in target;
 }

@@ -1,3 +1,4 @@
+import type { NewRow } from "../live/live_list_state.ts";
 import type { Store } from "../live/store.ts";
 import type { ServiceError } from "../request/service_error.ts";
 import type { ApiResource } from "../types/api.ts";
@@ -41,8 +42,8 @@ export interface WithTag {
   readonly _etag?: string;
 }
 
-/** What names a row: its key, or the write that creates it. */
-export type Target<R extends ApiResource> = R["key"] | Write<R["row"]>;
+/** What names a row: its key, or the write that creates it, which is `_new` of the row in a list. */
+export type Target<R extends ApiResource> = R["key"] | Write<R["row"]> | NewRow;
 
 /** The options of a write to a row. */
 export interface OutboxWriteOptions<R extends ApiResource> {

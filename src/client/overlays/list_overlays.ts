@@ -125,7 +125,9 @@ export class ListOverlays implements ShownOverlays {
       const before = known === undefined ? set.rows.get(target) ?? null : known;
       if (before === null ? kind !== "create" || !takesNew : kind === "create") continue;
       if (before !== null) takeOut(before, items, set.compare);
-      const row = kind === "delete" ? null : { ...before, ...fields, _pending: true };
+      const row = kind === "delete"
+        ? null
+        : { ...before ?? { _new: { id: overlay.id } }, ...fields, _pending: true };
       shown.set(target, row);
       if (row !== null && accepts(row)) {
         items.splice(placeInOrder(row, items, set.compare), 0, row);
