@@ -11,11 +11,14 @@ export type PostgresCluster =
 /**
  * Starts a cluster from the binaries of this machine, which on Debian as root are installed when
  * they are absent. A server that is there and does not start is an error, not a reason to skip.
+ * `dir` is the folder in which that of the cluster is made, where it is not that of the system.
  */
-export async function startPostgresCluster(): Promise<PostgresCluster> {
+export async function startPostgresCluster(
+  options: { readonly dir?: string } = {},
+): Promise<PostgresCluster> {
   const binaries = await findBinaries() ?? (await installPostgres() ? await findBinaries() : null);
   if (binaries === null) return { missing: "no Postgres binaries, and none could be installed" };
-  const folder = await Deno.makeTempDir({ prefix: "resource-api-postgres-" });
+  const folder = await Deno.makeTempDir({ ...options, prefix: "resource-api-postgres-" });
   try {
     const owner = await serverOwner();
     if (owner !== null) await Deno.chown(folder, owner.uid, owner.gid);
@@ -54,6 +57,8 @@ function serverOptions(port: number): string {
     fsync: "off",
     synchronous_commit: "off",
     full_page_writes: "off",
+    // Most of what a cluster takes, in memory perhaps.
+    max_wal_size: "256MB",
   };
   return Object.entries(settings).map(([name, value]) => `-c ${name}='${value}'`).join(" ");
 }
