@@ -86,7 +86,7 @@ testOnDialects(
         open.push({ query, client });
       }
       const held = new Set<number>();
-      for (const writes of fc.sample(fc.array(write, { maxLength: 6 }), { seed, numRuns: 60 })) {
+      for (const writes of fc.sample(fc.array(write, { maxLength: 6 }), { seed, numRuns: 30 })) {
         for (const text of writes) await test.sql(text);
         for (const { query, client } of open) await untilShown(test, query, client);
         assert(test.groupMemory.bytes <= tiny.inAll);
