@@ -118,17 +118,22 @@ export class DirectConnection implements LiveConnection {
     try {
       const body = await this.#ask(subscriptions, own.signal);
       cancelAsking();
-      if (this.#asking !== own) return own.abort();
+      if (this.#asking !== own) return await body.cancel();
       this.#stream?.abort();
       this.#stream = own;
       this.#asking = null;
       this.#openedAt = this.#heardAt = this.#seenAt = now();
       this.#watch();
       const read = this.#createReader(subscriptions);
-      await readEvents(body, (...block) => {
-        // A chunk of a stream that was aborted can still come, after the beginning of the next one.
-        if (this.#stream === own) read(...block);
-      }, () => this.#heardAt = now());
+      await readEvents(
+        body,
+        (...block) => {
+          // A chunk of a stream that was aborted can still come, after the beginning of the next one.
+          if (this.#stream === own) read(...block);
+        },
+        () => this.#heardAt = now(),
+        own.signal,
+      );
       if (this.#stream === own) this.#ended();
     } catch (error) {
       if (this.#stream === own) this.#ended(error);

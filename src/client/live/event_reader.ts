@@ -3,14 +3,17 @@
  * the service writes it: lines end in LF, and no block has two `data` lines. `take` is given the
  * `data`, empty where there is none, the `id`, and `retry` in milliseconds, null where they are
  * missing; `arrived` is called for each chunk, heartbeats included. Resolves at the end of the
- * stream, rejects where it breaks.
+ * stream and of the signal, rejects where it breaks.
  */
 export async function readEvents(
   body: ReadableStream<Uint8Array>,
   take: (data: string, id: string | null, retryMs: number | null) => void,
   arrived: () => void,
+  signal: AbortSignal,
 ): Promise<void> {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  // Node forgets the signal of a request once the request is collected as garbage.
+  signal.onabort = () => reader.cancel().catch(() => {});
   for (let text = "";;) {
     const { done, value } = await reader.read();
     if (done) return;

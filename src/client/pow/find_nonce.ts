@@ -69,7 +69,9 @@ const minForModule = 14;
 const minForWorkers = 19;
 
 function defaultWorkers(): number {
-  return Math.min(Math.max(navigator.hardwareConcurrency - 1, 1), 8);
+  // Node 20 has none, whatever the types of this runtime say.
+  const { navigator } = globalThis as Partial<typeof globalThis>;
+  return Math.min(Math.max((navigator?.hardwareConcurrency ?? 1) - 1, 1), 8);
 }
 
 function dataWorker(script: string): Worker {

@@ -17,7 +17,8 @@ export function shareTabs(api: HasHandle, { identity }: ShareTabsOptions): () =>
   const { transport } = api[handle];
   const { environment: { locks, channel: open }, baseUrl, parts } = transport;
   const name = `live ${baseUrl} ${identity}`;
-  const channel = open(name);
+  // An open channel keeps a process alive.
+  const channel = locks && open(name);
   if (locks === null || channel === null) return () => {};
   const connection = new TabConnection(transport, { name, locks, channel });
   parts.set(connectionOf, connection);
