@@ -1,0 +1,120 @@
+/**
+ * Packs the client as a package for npm: modules of JavaScript with their declarations, as
+ * `deno pack` makes them of the sources of the client alone.
+ *
+ *     deno task npm-client
+ *
+ * writes `npm-client/package`, and beside it the archive for `npm publish` or `npm install`.
+ */
+
+const root = new URL("../", import.meta.url).pathname;
+
+/** The name of the package. */
+export const npmClientName = "@svc/resource-api-client";
+
+const entries = {
+  ".": "./exports/client.ts",
+  "./react": "./src/client/bindings/react.ts",
+  "./vue": "./src/client/bindings/vue.ts",
+  "./solid": "./src/client/bindings/solid.ts",
+  "./tanstack-db": "./src/client/bindings/tanstack_db.ts",
+};
+
+/** What the bindings need, each only its own. */
+const peers = {
+  "@tanstack/db": "^0.15.0",
+  "react": ">=18",
+  "solid-js": "^1.6.0",
+  "vue": "^3.3.0",
+};
+
+/** The sources of the package: the client, and the protocol beneath it. */
+const sources = ["exports/client.ts", "src/client", "src/protocol"];
+
+/** Writes the package to a folder, and gives the path of the archive. */
+export async function packNpmClient(folder: string): Promise<string> {
+  const stage = await Deno.makeTempDir({ prefix: "npm-client-" });
+  try {
+    for (const source of sources) await copy(root + source, `${stage}/${source}`);
+    // The solver with checked options is for servers: it imports more than the protocol.
+    await Deno.remove(`${stage}/src/client/pow/solve.ts`);
+    await Deno.copyFile(`${root}deno.lock`, `${stage}/deno.lock`);
+    await Deno.writeTextFile(`${stage}/deno.json`, JSON.stringify(await configuration()));
+    const packed = `${stage}/packed.tgz`;
+    await run("deno", ["pack", "-q", "--allow-dirty", "--no-source-maps", "-o", packed], stage);
+    await Deno.mkdir(folder, { recursive: true });
+    await run("tar", ["-xzf", packed], folder);
+  } finally {
+    await Deno.remove(stage, { recursive: true });
+  }
+  return await complete(folder);
+}
+
+/** A configuration for the sources of the client alone. */
+async function configuration(): Promise<Readonly<Record<string, unknown>>> {
+  const { version, license, imports } = await readJson(`${root}deno.json`);
+  const names = [...Object.keys(peers), "@types/react"];
+  return {
+    ...{ name: npmClientName, version, license, exports: entries },
+    imports: Object.fromEntries(names.map((name) => [name, imports[name]])),
+  };
+}
+
+/** Adds what npm and bundlers want to know, and takes out what they need not. */
+async function complete(folder: string): Promise<string> {
+  const place = `${folder}/package`;
+  await removeSources(place);
+  const { dependencies: _peers, license, ...described } = await readJson(`${place}/package.json`);
+  const optional = Object.keys(peers).map((name) => [name, { optional: true }]);
+  const manifest = {
+    ...described,
+    description: "The typed client of resource-api: live lists, optimistic and offline writes",
+    license,
+    sideEffects: false,
+    // AbortSignal.any
+    engines: { node: ">=20.3" },
+    peerDependencies: peers,
+    peerDependenciesMeta: Object.fromEntries(optional),
+  };
+  await Deno.writeTextFile(`${place}/package.json`, `${JSON.stringify(manifest, null, 2)}\n`);
+  await Deno.copyFile(`${root}dev/npm_client_readme.md`, `${place}/README.md`);
+  await Deno.copyFile(`${root}LICENSE`, `${place}/LICENSE`);
+  const archive = `${folder}/svc-resource-api-client-${manifest.version}.tgz`;
+  await run("tar", ["-czf", archive, "package"], folder);
+  return archive;
+}
+
+/** Removes the TypeScript that no module of the package needs. */
+async function removeSources(folder: string): Promise<void> {
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const path = `${folder}/${name}`;
+    if (isDirectory) await removeSources(path);
+    else if (/(?<!\.d)\.ts$|^deno\.lock$/.test(name)) await Deno.remove(path);
+  }
+}
+
+async function copy(from: string, to: string): Promise<void> {
+  await Deno.mkdir(to.slice(0, to.lastIndexOf("/")), { recursive: true });
+  if ((await Deno.stat(from)).isFile) return await Deno.copyFile(from, to);
+  for await (const { name } of Deno.readDir(from)) await copy(`${from}/${name}`, `${to}/${name}`);
+}
+
+async function readJson(path: string) {
+  return JSON.parse(await Deno.readTextFile(path));
+}
+
+async function run(program: string, args: readonly string[], cwd: string): Promise<void> {
+  const { success, stderr } = await new Deno.Command(
+    program === "deno" ? Deno.execPath() : program,
+    { args: [...args], cwd, env: { NO_COLOR: "1" } },
+  ).output();
+  if (!success) throw new Error(`${program} ${args[0]}: ${new TextDecoder().decode(stderr)}`);
+}
+
+if (import.meta.main) {
+  const folder = `${root}npm-client`;
+  await Deno.remove(folder, { recursive: true }).catch((error) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  });
+  console.log(await packNpmClient(folder));
+}
