@@ -59,10 +59,19 @@ export async function openBrowserApp(url: string): Promise<{ app: App; db: Datab
   return { app, db };
 }
 
+const page = readFile("page.html");
+const html = { "content-type": "text/html" };
+
 /** The files of the page, which the service has beside its own paths. */
-const files: Readonly<Record<string, readonly [type: string, text: string]>> = {
-  "/": ["text/html", readFile("page.html")],
-  "/service_worker.js": ["text/javascript", readFile("service_worker.js")],
+const files: Readonly<Record<string, () => Response>> = {
+  "/": () => new Response(page, { headers: html }),
+  // Without an origin, so that it may have neither locks nor databases.
+  "/sandboxed": () =>
+    new Response(page, {
+      headers: { ...html, "content-security-policy": "sandbox allow-scripts" },
+    }),
+  "/service_worker.js": () =>
+    new Response(readFile("service_worker.js"), { headers: { "content-type": "text/javascript" } }),
 };
 
 function readFile(name: string): string {
@@ -71,10 +80,5 @@ function readFile(name: string): string {
 
 /** Answers with the files of the page, and with the service everywhere else. */
 export function withPage(app: App): Deno.ServeHandler {
-  return (request, info) => {
-    const file = files[new URL(request.url).pathname];
-    if (file === undefined) return app.fetch(request, info);
-    const [type, text] = file;
-    return new Response(text, { headers: { "content-type": type } });
-  };
+  return (request, info) => files[new URL(request.url).pathname]?.() ?? app.fetch(request, info);
 }

@@ -88,3 +88,24 @@ test("a tab that is hidden hands over to a visible one", async ({ browser }) => 
   }
   assert(browser.isConnected());
 });
+
+test("a list that is refused says why in every tab", async ({ open }) => {
+  await using site = await startSite();
+  const url = `${site.origin}/?tabs`;
+  for (const page of [await open(url), await open(url)]) {
+    await page.evaluate(`globalThis.refused = liveList(api.notes, { filter: "nothing==1" });
+      refused.subscribe(() => {})`);
+    await until(page, "refused.get().status === 'closed'");
+    const error = await page.evaluate(`{
+      const { error } = refused.get();
+      [error instanceof ServiceError, error.slug, error.status];
+    }`);
+    assertEquals(error, [true, "filter-parse-error", 400]);
+  }
+});
+
+test("a page that may not have locks has a stream of its own", async ({ open }) => {
+  await using site = await startSite();
+  const page = await open(`${site.origin}/sandboxed?tabs`);
+  await until(page, "list.get().status === 'live'");
+});
