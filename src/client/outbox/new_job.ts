@@ -34,8 +34,7 @@ export function newJob(
     if (isBefore && base === undefined) seen = { base: job.base, ifMatch: job.ifMatch };
   }
   return {
-    ...{ id, kind, resource, path, of, body: asSent(body) },
-    ...{ base: asSent(seen.base), ifMatch: seen.ifMatch },
+    ...{ id, kind, resource, path, body, of, ...seen },
     idempotencyKey: environment.uuid(),
     createdAt: environment.now(),
     order: Infinity,
@@ -55,9 +54,4 @@ export function seenRow(
 
 function isWrite(target: NewWrite["target"]): target is NewRow {
   return target instanceof Object && "id" in target;
-}
-
-/** As JSON has it: a copy, also of an object that a framework observes, which cannot be stored. */
-function asSent(row: JobRow | null): JobRow | null {
-  return JSON.parse(JSON.stringify(row));
 }
