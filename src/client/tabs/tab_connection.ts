@@ -1,5 +1,6 @@
 import { DirectConnection } from "../live/direct_connection.ts";
-import type { LiveConnection, LiveMessage, Subscriber } from "../live/live_messages.ts";
+import type { LiveConnection, Subscriber } from "../live/live_messages.ts";
+import { ServiceError } from "../request/service_error.ts";
 import type { Transport } from "../request/transport.ts";
 import type { WebLocks } from "../web_platform.ts";
 import type { TabMessage } from "./tab_messages.ts";
@@ -51,7 +52,8 @@ export class TabConnection implements LiveConnection {
       void this.#stand();
       this.#send({ kind: "hello", tab });
       return new Promise<void>((end) => this.#ending.signal.addEventListener("abort", () => end()));
-    });
+      // A page that may not have locks has streams of its own.
+    }).catch(() => this.#lead());
   }
 
   add(subscriber: Subscriber): () => void {
@@ -149,8 +151,15 @@ export class TabConnection implements LiveConnection {
     const one = this.#own.get(key);
     if (one === undefined) return;
     const isOld = asked < one.asked;
-    const known: LiveMessage = message.type === "opened" && isOld ? { ...message, isOld } : message;
-    one.subscriber.receive(known);
+    if (message.type === "status" && message.error !== null) {
+      const { error } = message;
+      one.subscriber.receive({
+        ...message,
+        error: new ServiceError(error.slug, error.message, error),
+      });
+    } else {one.subscriber.receive(
+        message.type === "opened" && isOld ? { ...message, isOld } : message,
+      );}
   }
 }
 

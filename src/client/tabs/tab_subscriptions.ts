@@ -35,7 +35,11 @@ export class TabSubscriptions {
       receive: (message) => {
         if (message.type === "token") token = message.token;
         else if (message.type === "invalidate") token = null;
-        this.#options.send({ kind: "event", from, tab, key, asked, message });
+        // Of an error, a channel passes nothing but the message.
+        const known = message.type === "status" && message.error !== null
+          ? { ...message, error: { ...message.error, message: message.error.message } }
+          : message;
+        this.#options.send({ kind: "event", from, tab, key, asked, message: known });
       },
     });
     subscriptions.set(key, leave);
