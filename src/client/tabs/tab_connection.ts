@@ -1,5 +1,6 @@
 import { DirectConnection } from "../live/direct_connection.ts";
 import type { LiveConnection, LiveMessage, Subscriber } from "../live/live_messages.ts";
+import { openListsOf } from "../live/open_lists.ts";
 import type { Transport } from "../request/transport.ts";
 import type { WebLocks } from "../web_platform.ts";
 import type { TabMessage } from "./tab_messages.ts";
@@ -57,7 +58,7 @@ export class TabConnection implements LiveConnection {
   add(subscriber: Subscriber): () => void {
     const tab = this.#tab;
     const key = String(this.#lastKey++);
-    const one: OwnSubscription = { subscriber, asked: 0, leave: () => {} };
+    const one: OwnSubscription = { subscriber, leave: () => {} };
     this.#own.set(key, one);
     if (this.#stepDown !== null) one.leave = this.#direct.add(subscriber);
     else if (this.#leader !== null) this.#ask(key, one);
@@ -70,10 +71,7 @@ export class TabConnection implements LiveConnection {
 
   reopen(): void {
     if (this.#stepDown !== null) return this.#direct.reopen();
-    for (const [key, one] of this.#own) {
-      one.asked++;
-      this.#ask(key, one);
-    }
+    for (const [key, one] of this.#own) this.#ask(key, one);
   }
 
   wake(): void {
@@ -93,8 +91,9 @@ export class TabConnection implements LiveConnection {
     if (!this.#ending.signal.aborted) this.#shared.channel.postMessage(message);
   }
 
-  #ask(key: string, { subscriber, asked }: OwnSubscription): void {
+  #ask(key: string, { subscriber }: OwnSubscription): void {
     const { path } = subscriber;
+    const asked = ++openListsOf(this.#transport).asked;
     this.#send({ kind: "add", tab: this.#tab, key, path, token: subscriber.token(), asked });
   }
 
@@ -144,19 +143,14 @@ export class TabConnection implements LiveConnection {
     } else this.#others.receive(message, tab);
   }
 
-  /** A stream that was asked for before this tab asked says nothing of what came in between. */
+  /** The streams are counted as this tab has asked for them. */
   #deliver({ key, asked, message }: TabMessage & { readonly kind: "event" }): void {
-    const one = this.#own.get(key);
-    if (one === undefined) return;
-    const isOld = asked < one.asked;
-    const known: LiveMessage = message.type === "opened" && isOld ? { ...message, isOld } : message;
-    one.subscriber.receive(known);
+    const known: LiveMessage = message.type === "opened" ? { ...message, asked } : message;
+    this.#own.get(key)?.subscriber.receive(known);
   }
 }
 
 interface OwnSubscription {
   readonly subscriber: Subscriber;
-  /** How often this tab has asked for a new stream. */
-  asked: number;
   leave(): void;
 }

@@ -17,7 +17,7 @@ export type TabMessage =
     readonly from: string;
     readonly tab: string;
     readonly key: string;
-    /** How often the tab had asked for a new stream when this one was asked for. */
+    /** How many streams the tab had asked for when it asked for this one. */
     readonly asked: number;
     readonly message: LiveMessage;
   };
