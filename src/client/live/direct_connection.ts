@@ -48,11 +48,10 @@ export class DirectConnection implements LiveConnection {
     members.set(key, { subscriber, notBefore: 0 });
     this.#stopWaking();
     this.#stopWaking = onWake(() => this.#wake());
-    const changed = () => this.#openAt(members.size > 1 ? now() + quietMs : 0);
-    changed();
+    this.#openAt(members.size > 1 ? now() + quietMs : 0);
     return () => {
       members.delete(key);
-      if (members.size > 0) return changed();
+      if (members.size > 0) return this.#openAt(now() + quietMs);
       // A framework that renders again leaves and comes back at once.
       queueMicrotask(() => {
         if (members.size === 0) void this.#open();
@@ -168,7 +167,7 @@ export class DirectConnection implements LiveConnection {
     });
     const { body, headers } = response;
     // The page of a proxy, for instance, whatever its status.
-    if (!headers.get("content-type")?.startsWith("text/event-stream") || body === null) {
+    if (!/^text\/event-stream/.test(headers.get("content-type") ?? "") || body === null) {
       throw unexpectedAnswer(response);
     }
     return body;

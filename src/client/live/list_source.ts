@@ -65,12 +65,7 @@ export function createListSource(
   });
 
   function shown(state: Pick<LiveListState, "status" | "error">): LiveListState<object> {
-    const { overlays } = lists;
-    return {
-      ...state,
-      items: overlays?.merged(list) ?? set.items,
-      pending: overlays?.count(list) ?? 0,
-    };
+    return { ...state, items: set.items, pending: 0, ...lists.overlays?.shown(list) };
   }
 
   function show(changes: Partial<LiveListState>): void {

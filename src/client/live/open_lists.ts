@@ -17,10 +17,8 @@ export interface OpenList {
 
 /** The overlays of the live lists of a client, over the rows that the service has sent. */
 export interface ShownOverlays {
-  /** How many of them change what a list shows. */
-  count(list: OpenList): number;
-  /** The rows of a list as they are shown. */
-  merged(list: OpenList): readonly LiveRow[];
+  /** The rows of a list as they are shown, and how many overlays change them. */
+  shown(list: OpenList): { readonly items: readonly LiveRow[]; readonly pending: number };
   /** The rows of a list have taken a message. */
   receive(list: OpenList, message: LiveMessage): void;
   /** A list has no listeners any more. */

@@ -97,31 +97,28 @@ export class Overlays implements ShownOverlays {
     return null;
   }
 
-  count(list: OpenList): number {
-    return this.#heldBy(list).filter((write) => this.#shows(write, list)).length;
-  }
-
-  merged(list: OpenList): readonly LiveRow[] {
+  shown(list: OpenList): { readonly items: readonly LiveRow[]; readonly pending: number } {
     const { set, takesNew } = list;
     // The function takes the rows of this list, as the types of `liveList` say.
     const accepts = list.accepts as ((row: LiveRow) => boolean) | undefined;
-    const held = this.#heldBy(list);
-    if (held.length === 0) return set.items;
     const items = [...set.items];
-    const shown = new Map<string, LiveRow | null>();
-    for (const { overlay } of held) {
-      const { kind, fields } = overlay;
-      const target = this.#targetOf(overlay);
-      const known = shown.get(target);
+    const changed = new Map<string, LiveRow | null>();
+    let pending = 0;
+    for (const write of this.#writes.values()) {
+      if (!this.#holds(list, write)) continue;
+      const { id, kind, fields } = write.overlay;
+      const target = this.#targetOf(write.overlay);
+      const known = changed.get(target);
       const before = known === undefined ? set.rows.get(target) ?? null : known;
       if (before === null ? kind !== "create" || !takesNew : kind === "create") continue;
+      pending++;
       const row = kind === "delete"
         ? null
-        : { ...before ?? { _new: { id: overlay.id } }, ...fields, _pending: true };
-      shown.set(target, row);
+        : { ...before ?? { _new: { id } }, ...fields, _pending: true };
+      changed.set(target, row);
       replaceRow(items, set.compare, before, row && (accepts?.(row) ?? true) ? row : null);
     }
-    return items;
+    return { items: pending > 0 ? items : set.items, pending };
   }
 
   receive(list: OpenList, message: LiveMessage): void {
@@ -144,11 +141,6 @@ export class Overlays implements ShownOverlays {
 
   closed(): void {
     for (const write of [...this.#writes.values()]) this.#resolve(write);
-  }
-
-  /** The writes over the rows of an open list. */
-  #heldBy(list: OpenList): readonly ShownWrite[] {
-    return [...this.#writes.values()].filter((write) => this.#holds(list, write));
   }
 
   #holding(write: ShownWrite): readonly OpenList[] {
