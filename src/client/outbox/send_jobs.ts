@@ -15,7 +15,7 @@ export interface SendJobsOptions extends ConflictOptions, KnownJobs {
 /** A pause of all jobs, of those of a row, or of those of a resource that limits requests. */
 interface Pause {
   readonly isLimit: boolean;
-  readonly failures: number;
+  failures: number;
   until: number;
 }
 
@@ -84,11 +84,10 @@ export function sendJobs(options: SendJobsOptions): () => void {
       next.delete(job.path + changed.ifMatch);
       if (!signal.aborted && jobs.has(job.id)) await book.put(changed);
     } catch (cause) {
-      const { status, slug, retryAfterMs } = cause instanceof ServiceError ? cause : noFacts;
-      const isLimit = status === 429;
-      const scope = isLimit ? job.resource : slug === "network" || status === 401 ? "" : lane;
+      const { retryAfterMs, isLimit, scope } = failureOf(cause, job, lane);
       const pause = pauses.get(scope) ?? { isLimit, failures: 0, until: 0 };
-      pauses.set(scope, lengthened(pause, retryAfterMs ?? 0, transport.environment));
+      lengthen(pause, retryAfterMs ?? 0, transport.environment);
+      pauses.set(scope, pause);
     }
   }
 
@@ -101,16 +100,19 @@ export function sendJobs(options: SendJobsOptions): () => void {
 }
 
 /** Full jitter over a doubling time, above what the service asks for. */
-function lengthened(
-  { isLimit, failures, until }: Pause,
-  floorMs: number,
-  { now, random }: ClientEnvironment,
-): Pause {
+function lengthen(pause: Pause, floorMs: number, { now, random }: ClientEnvironment): void {
   // Requests that fail together count once.
-  if (until <= now()) failures++;
-  const ms = Math.max(floorMs, random() * Math.min(30_000, 500 * 2 ** failures));
-  return { isLimit, failures, until: Math.max(until, now() + ms) };
+  if (pause.until <= now()) pause.failures++;
+  const ms = Math.max(floorMs, random() * Math.min(30_000, 500 * 2 ** pause.failures));
+  pause.until = Math.max(pause.until, now() + ms);
 }
 
-/** What is no answer, as a storage that fails: it pauses the jobs of the row. */
+/** What a failure pauses: of what is no answer, as a storage that fails, the jobs of the row. */
+function failureOf(cause: unknown, { resource }: Job, lane: string) {
+  const { status, slug, retryAfterMs } = cause instanceof ServiceError ? cause : noFacts;
+  const isLimit = status === 429;
+  const scope = isLimit ? resource : slug === "network" || status === 401 ? "" : lane;
+  return { isLimit, scope, retryAfterMs };
+}
+
 const noFacts = { status: 0, slug: null, retryAfterMs: null };

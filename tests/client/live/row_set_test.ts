@@ -5,8 +5,6 @@ import { RowSet } from "../../../src/client/live/row_set.ts";
 
 const description = { primaryKey: ["id"], types: { id: "integer", rank: "integer", name: "text" } };
 
-const opened = { ...description, type: "opened", isResumed: false, asked: 1 } as const;
-
 const write = fc.record({
   kind: fc.constantFrom("put", "put", "put", "remove"),
   id: fc.integer({ min: 1, max: 12 }),
@@ -20,14 +18,14 @@ Deno.test("after each commit a row set has the rows of its events, in their orde
     fc.property(fc.array(write, { maxLength: 80 }), fc.nat(3), (writes, size) => {
       const set = new RowSet(["-rank", "name"]);
       const model = new Map<number, LiveRow>();
-      set.take(opened);
+      set.begin(description, false);
       const first = Array.from(
         { length: size },
         (_, id) => ({ id: id + 1, rank: null, name: "x" }),
       );
       for (const row of first) model.set(row.id, row);
       set.take({ type: "existing", items: first });
-      set.take({ type: "token", token: "t" });
+      set.commit();
       for (const { kind, id, rank, name, commits } of writes) {
         const shown = set.items;
         if (kind === "remove") {
@@ -38,7 +36,7 @@ Deno.test("after each commit a row set has the rows of its events, in their orde
           set.take({ type: model.has(id) ? "changed" : "added", id, item });
           model.set(id, item);
         }
-        if (commits) set.take({ type: "token", token: "t" });
+        if (commits) set.commit();
         assertEquals(set.items, commits ? [...model.values()].sort(byRankAndName) : shown);
       }
     }),
@@ -64,14 +62,14 @@ function compareLists(left: readonly number[], right: readonly number[]): number
 
 Deno.test("after an invalidation the old rows show until all new ones are there", () => {
   const set = new RowSet([]);
-  set.take(opened);
+  set.begin(description, false);
   set.take({ type: "existing", items: [{ id: 1 }, { id: 2 }] });
-  set.take({ type: "token", token: "t" });
+  set.commit();
   set.take({ type: "invalidate" });
   set.take({ type: "existing", items: [{ id: 3 }] });
   assertEquals(set.items, [{ id: 1 }, { id: 2 }]);
   set.take({ type: "existing", items: [{ id: 4 }] });
   set.take({ type: "removed", id: 3 });
-  set.take({ type: "token", token: "t" });
+  set.commit();
   assertEquals(set.items, [{ id: 4 }]);
 });
