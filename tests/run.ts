@@ -54,6 +54,9 @@ const alone: readonly string[] = [
   "tests/identity/login_timing_test.ts",
   // That /healthz is answered in time while passwords are hashed.
   "tests/identity/login_load_test.ts",
+  // What several pages show within seconds: a browser has processes enough of its own.
+  "tests/client/browser",
+  "tests/examples/board_page_test.ts",
 ];
 
 const lanesPerProcessor = 2;

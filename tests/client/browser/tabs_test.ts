@@ -55,7 +55,12 @@ test("three tabs share one stream, and lose nothing when the one that has it rel
   }
   const titles = ["to all", ...await writer.end()];
   for (const page of left) await untilShown(page, titles);
-  assertEquals([left.size, site.streams.open], [2, 1]);
+  assertEquals(left.size, 2);
+  // The service notices a little later that a stream was left.
+  for (let turns = 0; site.streams.open > 1 && turns < 100; turns++) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assertEquals(site.streams.open, 1);
 });
 
 /** The tab whose lock the others wait for. */
