@@ -7,7 +7,7 @@ import { createBrowserTests, until, untilShown } from "./in_browser.ts";
 const port = freePort();
 const test = createBrowserTests([`--remote-debugging-port=${port}`]);
 
-/** Writes notes without a pause until it is ended, which gives their titles. */
+/** Writes a note every twenty milliseconds until it is ended, which gives their titles. */
 function writeNotes({ origin }: Site): AsyncDisposable & { end(): Promise<readonly string[]> } {
   const titles: string[] = [];
   let isEnding = false;
@@ -16,6 +16,8 @@ function writeNotes({ origin }: Site): AsyncDisposable & { end(): Promise<readon
       const title = `note ${titles.length}`;
       await createNote(origin, title);
       titles.push(title);
+      // Without a pause there are thousands on a slow machine, which a page takes long to show.
+      await new Promise((resolve) => setTimeout(resolve, 20));
     }
   })();
   async function end(): Promise<readonly string[]> {
