@@ -45,15 +45,21 @@ interface MortalPage extends Page {
   kill(): void;
 }
 
-function mortalStorage(storage: JobStorage): JobStorage & { kill(): void } {
+function mortalStorage(
+  storage: Promise<JobStorage>,
+  isShared: boolean,
+): JobStorage & { kill(): void } {
   let isDead = false;
-  const around = <T>(work: () => Promise<T>) => isDead ? new Promise<T>(() => {}) : work();
+  const around = async <T>(work: (storage: JobStorage) => Promise<T>) => {
+    const opened = await storage;
+    return isDead ? new Promise<T>(() => {}) : work(opened);
+  };
   return {
-    isShared: storage.isShared,
-    all: () => around(() => storage.all()),
-    add: (job) => around(() => storage.add(job)),
-    change: (job) => around(() => storage.change(job)),
-    remove: (order) => around(() => storage.remove(order)),
+    isShared,
+    all: () => around((storage) => storage.all()),
+    add: (job) => around((storage) => storage.add(job)),
+    update: (order, change) => around((storage) => storage.update(order, change)),
+    remove: (order) => around((storage) => storage.remove(order)),
     kill: () => void (isDead = true),
   };
 }
@@ -125,7 +131,9 @@ export class OutboxModel {
   #createUser(name: string): User {
     const device = this.#options.device?.() ?? createDevice();
     const { indexedDB } = device.environment;
-    const storage = indexedDB === null ? memoryStorage() : indexedDbStorage(indexedDB, "jobs");
+    const storage = indexedDB === null
+      ? Promise.resolve(memoryStorage())
+      : indexedDbStorage(indexedDB, "jobs");
     const onConflict = ({ mine, theirs }: JobConflict) => {
       this.report.conflicts++;
       if (theirs === null || this.#chance() < 0.1) return null;
@@ -134,7 +142,7 @@ export class OutboxModel {
     const identity = `${name} ${crypto.randomUUID()}`;
     const onDead = () => void this.report.dead++;
     const open = () => {
-      const own = mortalStorage(storage);
+      const own = mortalStorage(storage, indexedDB !== null);
       const options = { storage: own, identity, onConflict, onDead };
       const page = openPage(this.#service, device, options);
       page.lists.echoesAtOnce = false;

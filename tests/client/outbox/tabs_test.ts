@@ -42,20 +42,22 @@ async function quiet(service: Service): Promise<void> {
 }
 
 Deno.test("jobs in IndexedDB keep their order, and one that was removed does not come back", async () => {
-  const storage = indexedDbStorage(createIndexedDb(), "outbox");
+  const storage = await indexedDbStorage(createIndexedDb(), "outbox");
   const job = {
     ...{ id: "a", idempotencyKey: "k", kind: "update", resource: "/api/posts" } as const,
     ...{ path: "/api/posts/1", of: null, body: { title: "x" }, ifMatch: null, base: null },
-    ...{ createdAt: 1, conflicts: 0, state: "waiting", problem: null } as const,
+    ...{ createdAt: 1, seen: [], conflicts: 0, state: "waiting", problem: null } as const,
   };
   const first = await storage.add(job);
   const second = await storage.add({ ...job, id: "b" });
-  await storage.change({ ...job, order: first, ifMatch: "t" });
+  assertEquals(await storage.update(first, () => undefined), undefined);
+  const changed = await storage.update(first, (stored) => ({ ...stored, ifMatch: "t" }));
+  assertEquals([changed?.id, changed?.ifMatch], ["a", "t"]);
   assertEquals((await storage.all()).map(({ id, ifMatch }) => [id, ifMatch]), [
     ...[["a", "t"], ["b", null]],
   ]);
   await storage.remove(first);
-  await storage.change({ ...job, order: first });
+  assertEquals(await storage.update(first, (stored) => stored), undefined);
   assertEquals((await storage.all()).map(({ id, order }) => [id, order]), [["b", second]]);
   const wrong = { ...job, body: { title: () => 1 } };
   await assertRejects(() => storage.add(wrong));
