@@ -124,9 +124,8 @@ export function createJobBook(
       }
     }
     await queue(async (storage) => {
-      const removing = storage.remove(jobs.get(job.id)?.order ?? job.order);
+      await storage.remove(jobs.get(job.id)?.order ?? job.order);
       channel?.postMessage([job, row]);
-      await removing;
       show(job, row);
     });
   }

@@ -81,6 +81,8 @@ export class OutboxModel {
   #state: number;
   #tokens = 0;
   #isCalm = false;
+  /** The last of the writes before the last rest. */
+  #restedAt = 0;
 
   constructor(service: Service, options: OutboxModelOptions) {
     this.#service = service;
@@ -230,18 +232,24 @@ export class OutboxModel {
 
   /** As when a live list receives everything up to now: rows, and the events of own writes. */
   async #refresh({ lists }: Page): Promise<void> {
-    const rows = await this.#service.posts();
-    // One statement reads both: what the lists show, and which writes they confirm.
-    const done = new Set(rows.flatMap(({ log }) => log.match(/[^;]*;/g) ?? []));
+    // One statement reads both: what the lists show, and which writes they confirm. A row that was
+    // written may be deleted since.
+    const { rows } = await run(
+      this.#service.db,
+      "SELECT id, log, version FROM posts UNION ALL SELECT id, log, NULL FROM audit WHERE n > ?",
+      this.#restedAt,
+    );
+    const done = new Map<string, unknown>();
     lists.rows.clear();
-    for (const row of rows) {
-      lists.rows.set(`/api/posts/${row.id}`, { ...row, _etag: `W/"${row.version}"` });
+    for (const [id, log, version] of rows) {
+      if (version === null) done.set(tokenOf(log), id);
+      else lists.rows.set(`/api/posts/${id}`, { id, log, version, _etag: `W/"${version}"` });
     }
     for (const [id, { kind, key, fields }] of [...lists.shown]) {
-      const made = rows.find(({ log }) => log.startsWith(String(fields.log)));
-      if (kind === "create" && made !== undefined) lists.created.set(id, made.id);
+      const token = tokenOf(fields.log);
+      if (kind === "create" && done.has(token)) lists.created.set(id, done.get(token));
       const isGone = kind !== "create" && key !== null && !lists.rows.has(`/api/posts/${key}`);
-      if (isGone || done.has(tokenOf(fields.log))) lists.confirm(id);
+      if (isGone || done.has(token)) lists.confirm(id);
     }
   }
 
@@ -280,6 +288,7 @@ export class OutboxModel {
     const logs = new Map<number, string>();
     const times = new Map<string, number>();
     const { rows } = await run(this.#service.db, "SELECT id, log FROM audit ORDER BY n");
+    this.#restedAt = rows.length;
     for (const [id, log] of rows) {
       const token = tokenOf(log);
       assertEquals(log, (logs.get(Number(id)) ?? "") + token, `row ${id} has lost a write`);
