@@ -24,13 +24,11 @@ test("edits without a network survive a reload and arrive once, and a conflict i
     outbox.update(api.notes, 2, { title: "second, mine" });
     const third = outbox.create(api.notes, { title: "third" });
     outbox.update(api.notes, third, { title: "third, changed" });
+    location.reload();
   }`);
+  await until(page, "globalThis.outbox?.get().waiting === 4");
   await untilShown(page, ["first, mine …", "second, mine …", "third, changed …"]);
   await run(site.db, "UPDATE notes SET title = 'second, theirs', version = 2 WHERE id = 2");
-  // IndexedDB takes some milliseconds: what is not stored yet is lost with the page.
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
-  await page.reload();
-  await until(page, "outbox.get().waiting === 4");
   const writes = () => site.requests.filter((one) => one.includes("/api/notes"));
   assertEquals(writes().length, 2);
 
