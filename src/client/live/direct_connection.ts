@@ -1,7 +1,8 @@
-import { problemError, ServiceError, unexpectedAnswer } from "../request/service_error.ts";
+import { problemError, ServiceError } from "../request/service_error.ts";
 import type { Transport } from "../request/transport.ts";
-import { type EventBlock, readEvents } from "./event_reader.ts";
+import type { EventBlock } from "./event_reader.ts";
 import type { LiveConnection, LiveStatus, SetMessage, Subscriber } from "./live_messages.ts";
+import { type AskedSubscription, readStream, silentMs } from "./live_stream.ts";
 import { openListsOf } from "./open_lists.ts";
 
 /**
@@ -94,13 +95,13 @@ export class DirectConnection implements LiveConnection {
   #stop(): void {
     this.#stream?.abort();
     this.#asking?.abort();
-    this.#stream = null;
+    this.#stream = this.#asking = null;
     this.#heardAt = 0;
   }
 
   /** Asks for a stream of those whose time has come, each from where it is, and reads it. */
   async #open(): Promise<void> {
-    const { now, after, isHidden } = this.#transport.environment;
+    const { now, isHidden } = this.#transport.environment;
     this.#cancelOpening();
     this.#opensAt = Infinity;
     this.#asking?.abort();
@@ -108,45 +109,27 @@ export class DirectConnection implements LiveConnection {
     if (this.#members.size === 0) this.#stopWaking();
     if (subscriptions.length === 0) return this.#stop();
     const own = this.#asking = new AbortController();
-    const { signal } = own;
-    let openedAt = now();
-    let seenAt = openedAt;
-    let cancel = () => {};
-    const end = (error?: unknown) => {
-      cancel();
-      if (signal.aborted) return;
-      own.abort();
-      this.#ended(own, now() - openedAt, error);
-    };
-    const arrived = () => {
-      cancel();
-      if (signal.aborted) return;
-      cancel = after(silentMs, end);
-      if (!isHidden()) seenAt = now();
-      if (this.#stream === own) this.#heardAt = now();
-      // A page that is not looked at for minutes.
-      if (now() - seenAt < hiddenMs) return;
-      this.#stop();
-      this.#report("stale", null);
-    };
-    try {
-      arrived();
-      const take = this.#createReader(subscriptions);
-      const body = await this.#ask(subscriptions, signal);
-      if (signal.aborted) {
-        await body.cancel();
-        return end();
-      }
-      this.#stream?.abort();
-      this.#stream = own;
-      this.#asking = null;
-      openedAt = seenAt = now();
-      arrived();
-      await readEvents(body, signal, { take, arrived });
-      end();
-    } catch (error) {
-      end(error);
-    }
+    let openedAt = Infinity;
+    let seenAt = 0;
+    const error: unknown = await readStream(this.#transport, subscriptions, own, {
+      arrived: () => {
+        if (this.#asking === own) {
+          this.#stream?.abort();
+          this.#stream = own;
+          this.#asking = null;
+          openedAt = seenAt = now();
+        }
+        if (this.#stream !== own) return;
+        this.#heardAt = now();
+        if (!isHidden()) seenAt = now();
+        // A page that is not looked at for minutes.
+        if (now() - seenAt < hiddenMs) return;
+        this.#stop();
+        this.#report("stale", null);
+      },
+      take: this.#createReader(subscriptions),
+    }).catch((error) => error);
+    if (this.#stream === own || this.#asking === own) this.#ended(own, now() - openedAt, error);
   }
 
   #subscriptions(): readonly AskedSubscription[] {
@@ -158,22 +141,6 @@ export class DirectConnection implements LiveConnection {
       this.#openAt(notBefore);
       return [];
     });
-  }
-
-  async #ask(
-    subscriptions: readonly AskedSubscription[],
-    signal: AbortSignal,
-  ): Promise<ReadableStream<Uint8Array>> {
-    const response = await this.#transport.send({
-      ...{ method: "POST", path: "/__service/live", body: { subscriptions } },
-      ...{ headers: { accept: "text/event-stream" }, signal, timeoutMs: 0 },
-    });
-    const { body, headers } = response;
-    // The page of a proxy, for instance, whatever its status.
-    if (!/^text\/event-stream/.test(headers.get("content-type") ?? "") || body === null) {
-      throw unexpectedAnswer(response);
-    }
-    return body;
   }
 
   /** Takes the blocks of one stream, which is being asked for, to their subscribers. */
@@ -217,16 +184,15 @@ export class DirectConnection implements LiveConnection {
     return Math.max(error?.retryAfterMs ?? 0, this.#retryMs, jitter);
   }
 
-  /** A stream has ended, or could not be opened. */
+  /** A stream has ended, so long after its beginning, or could not be opened. */
   #ended(stream: AbortController, lastedMs: number, error: unknown): void {
     const { now, isOnline } = this.#transport.environment;
-    const wasRead = stream === this.#stream;
-    this.#failures = wasRead && lastedMs > longLifeMs ? 0 : this.#failures + 1;
+    this.#failures = lastedMs > longLifeMs ? 0 : this.#failures + 1;
     const cause = error instanceof ServiceError ? error : null;
     const status = statusAfter(cause);
     const delay = this.#delayAfter(cause);
     // A changed set that could not be opened leaves the old stream, where another try may succeed.
-    if (wasRead || this.#stream === null || status !== "stale") {
+    if (stream !== this.#asking || this.#stream === null || status !== "stale") {
       this.#stop();
       this.#report(status === "stale" && !isOnline() ? "offline" : status, cause);
     }
@@ -249,13 +215,6 @@ export class DirectConnection implements LiveConnection {
   }
 }
 
-/** One item of the body of the request for a stream. */
-interface AskedSubscription {
-  readonly key: string;
-  readonly path: string;
-  readonly resumeFrom: string | undefined;
-}
-
 interface Member {
   readonly subscriber: Subscriber;
   /** Not asked for before this moment; `Infinity` once it was refused for good. */
@@ -266,8 +225,6 @@ const maxSubscriptions = 50;
 /** Until the lists that a page shows together are all there. */
 const quietMs = 50;
 const longLifeMs = 5_000;
-/** Three heartbeats. */
-const silentMs = 45_000;
 const hiddenMs = 300_000;
 
 function statusAfter(error: ServiceError | null): LiveStatus {

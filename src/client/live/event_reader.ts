@@ -1,6 +1,12 @@
 /** The fields of a block of a stream of server-sent events: `data`, `id` and `retry`, as texts. */
 export type EventBlock = Readonly<Record<string, string | undefined>>;
 
+/** What receives a stream. */
+export interface StreamListener {
+  take(block: EventBlock): void;
+  arrived(): void;
+}
+
 /**
  * Reads a stream of server-sent events (WHATWG HTML, 9.2.6) block by block, in the form in which
  * the service writes it: lines end in LF, and no block has two `data` lines. `arrived` is called for
@@ -10,7 +16,7 @@ export type EventBlock = Readonly<Record<string, string | undefined>>;
 export async function readEvents(
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal,
-  { take, arrived }: { take(block: EventBlock): void; arrived(): void },
+  { take, arrived }: StreamListener,
 ): Promise<void> {
   // Node forgets the signal of a request once the request is collected as garbage.
   const reader = body.pipeThrough(new TextDecoderStream(), { signal }).getReader();
