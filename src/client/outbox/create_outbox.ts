@@ -1,8 +1,9 @@
 import { overlaysOf } from "../overlays/overlays.ts";
 import { handle, type HasHandle } from "../request/handle.ts";
 import { ServiceError } from "../request/service_error.ts";
+import type { WebDatabases } from "../web_platform.ts";
 import { indexedDbStorage } from "./indexed_db_storage.ts";
-import { type Job, type JobRow, refusedJob, revivedJob } from "./job.ts";
+import { type Job, type JobRow, type JobStorage, refusedJob, revivedJob } from "./job.ts";
 import { createJobBook } from "./job_book.ts";
 import { createJobView, type KnownJobs } from "./job_view.ts";
 import { memoryStorage } from "./memory_storage.ts";
@@ -17,13 +18,8 @@ export function createOutbox(api: HasHandle, options: OutboxOptions = {}): Outbo
   const { indexedDB, locks } = environment;
   const { identity = "", maxAgeMs = 82_800_000, onConflict, onDead } = options;
   const name = `outbox ${transport.baseUrl}${transport.basePath} ${identity}`;
-  const isShared = options.storage?.isShared ?? indexedDB !== null;
-  const opening = options.storage !== undefined
-    ? Promise.resolve(options.storage)
-    : indexedDB === null
-    ? Promise.resolve(memoryStorage())
-    : indexedDbStorage(indexedDB, name).catch(memoryStorage);
-  const channel = isShared ? environment.channel(name) : null;
+  const opening = openStorage(options.storage, indexedDB, name);
+  const channel = options.storage?.isShared ?? indexedDB ? environment.channel(name) : null;
   const overlays = overlaysOf(transport);
   const jobs = new Map<string, Job>();
   const known: KnownJobs = { jobs, paths: new Map(), tags: new Map(), overlays, onDead };
@@ -90,6 +86,16 @@ export function createOutbox(api: HasHandle, options: OutboxOptions = {}): Outbo
   };
   // The service takes and gives what the types of its `Api` say, which the compiler cannot compare.
   return outbox as Outbox;
+}
+
+/** A browser may refuse its database, as in some private windows. */
+function openStorage(
+  given: JobStorage | undefined,
+  indexedDB: WebDatabases | null,
+  name: string,
+): Promise<JobStorage> {
+  if (given !== undefined || indexedDB === null) return Promise.resolve(given ?? memoryStorage());
+  return indexedDbStorage(indexedDB, name).catch(memoryStorage);
 }
 
 type Target = NonNullable<NewWrite["target"]>;

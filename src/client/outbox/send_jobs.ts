@@ -87,10 +87,7 @@ export function sendJobs(options: SendJobsOptions): () => void {
       tags.delete(job.path + changed.ifMatch);
       if (!signal.aborted) await book.change(job, changed);
     } catch (cause) {
-      const { retryAfterMs, isLimit, scope } = failureOf(cause, job, lane);
-      const pause = pauses.get(scope) ?? { isLimit, failures: 0, until: 0 };
-      lengthen(pause, retryAfterMs ?? 0, transport.environment);
-      pauses.set(scope, pause);
+      pauseAfter(cause, { job, lane, pauses }, transport.environment);
     }
   }
 
@@ -103,10 +100,17 @@ export function sendJobs(options: SendJobsOptions): () => void {
 }
 
 /** Full jitter over a doubling time, above what the service asks for. */
-function lengthen(pause: Pause, floorMs: number, { now, random }: ClientEnvironment): void {
+function pauseAfter(
+  cause: unknown,
+  { job, lane, pauses }: { job: Job; lane: string; pauses: Map<string, Pause> },
+  { now, random }: ClientEnvironment,
+): void {
+  const { retryAfterMs, isLimit, scope } = failureOf(cause, job, lane);
+  const pause = pauses.get(scope) ?? { isLimit, failures: 0, until: 0 };
+  pauses.set(scope, pause);
   // Requests that fail together count once.
   if (pause.until <= now()) pause.failures++;
-  const ms = Math.max(floorMs, random() * Math.min(30_000, 500 * 2 ** pause.failures));
+  const ms = Math.max(retryAfterMs ?? 0, random() * Math.min(30_000, 500 * 2 ** pause.failures));
   pause.until = Math.max(pause.until, now() + ms);
 }
 
