@@ -117,9 +117,9 @@ function measureEvents(): void {
   });
   const items: LiveRow[] = Array.from({ length: sortedRows }, (_, id) => row(id, 0));
   const set = new RowSet(orderBy);
-  set.begin({ primaryKey: ["id"], types }, false);
+  set.take({ type: "opened", primaryKey: ["id"], types, isResumed: false, asked: 1 });
   set.take({ type: "existing", items });
-  set.commit();
+  set.take({ type: "token", token: "t" });
   const compare = compareBy([...orderBy, "id"], types);
   const own: number[] = [];
   const sorting: number[] = [];
@@ -127,7 +127,7 @@ function measureEvents(): void {
     const id = n * 37 % sortedRows;
     const start = performance.now();
     set.take({ type: "changed", id, item: row(id, n) });
-    set.commit();
+    set.take({ type: "token", token: "t" });
     own.push(1_000 * (performance.now() - start));
     if (n % 40 !== 0) continue;
     const begin = performance.now();

@@ -72,7 +72,8 @@ interface BrowserGlobals {
 /** A version 4 UUID. A page that is not served over HTTPS has no `crypto.randomUUID`. */
 function randomUuid(): string {
   return "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (digit) => {
-    const [random = 0] = crypto.getRandomValues(new Uint8Array(1));
+    // A list of one number is that number.
+    const random = Number(crypto.getRandomValues(new Uint8Array(1)));
     return (+digit ^ (random & 15) >> +digit / 4).toString(16);
   });
 }

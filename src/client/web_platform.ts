@@ -65,11 +65,13 @@ export interface WebTransaction {
   onerror: ((event: Event) => unknown) | null;
   onabort: ((event: Event) => unknown) | null;
   objectStore(name: string): WebObjectStore;
+  commit(): void;
   abort(): void;
 }
 
 /** A store of a {@link WebDatabase}. */
 export interface WebObjectStore {
+  readonly transaction: WebTransaction;
   get(key: WebKey): WebRequest<unknown>;
   getAll(): WebRequest<unknown[]>;
   add(value: unknown, key?: WebKey): WebRequest<unknown>;

@@ -1,4 +1,5 @@
 import { connectionOf } from "../live/live_connection.ts";
+import { openListsOf } from "../live/open_lists.ts";
 import type { ClientRequest, Transport } from "../request/transport.ts";
 
 /** The writes of a collection: each is done once the rows of the collection have it. */
@@ -8,12 +9,13 @@ export interface RowWrites {
    * Rejects where it is refused, and where the write before it was.
    */
   send(key: string, seenTag: string | undefined, request: ClientRequest): Promise<void>;
-  /** A stream is asked for: what was answered before is in it. */
-  asking(): void;
-  /** A stream has begun. */
-  opened(isOld: boolean): void;
-  /** The rows of the collection have everything up to a position, and these writes by their ids. */
-  committed(echoes: ReadonlySet<string>): void;
+  /** There is a stream, which will have what is written. */
+  begin(): void;
+  /**
+   * The rows of the collection have everything up to a position, of a stream before which so many
+   * were asked for, and these writes by their ids.
+   */
+  committed(asked: number, echoes: ReadonlySet<string>): void;
   /** Nothing comes any more: what is waited for is done. */
   release(): void;
 }
@@ -32,8 +34,6 @@ export function createRowWrites(transport: Transport): RowWrites {
   /** The tags that own writes have given a row, by its key and the tag that it had before. */
   const nextTags = new Map<string, string>();
   let hasStream = false;
-  let asked = 0;
-  let begun = 0;
 
   /** The tag of a row that the user has seen, after the own writes since then. */
   function currentTag(key: string, tag: string): string {
@@ -65,7 +65,7 @@ export function createRowWrites(transport: Transport): RowWrites {
       lanes.set(key, own);
       try {
         await own;
-        write.askedBefore = asked;
+        write.askedBefore = openListsOf(transport).asked;
         if (!hasStream) return;
         // Where a filter has no place for the row, there is no event: another stream says so.
         const cancel = after(lateMs, () => connectionOf(transport).reopen());
@@ -77,16 +77,12 @@ export function createRowWrites(transport: Transport): RowWrites {
         if (waiting.size === 0) nextTags.clear();
       }
     },
-    asking() {
+    begin() {
       hasStream = true;
-      asked++;
     },
-    opened(isOld) {
-      if (!isOld) begun = asked;
-    },
-    committed(echoes) {
+    committed(asked, echoes) {
       for (const [id, { askedBefore, done }] of waiting) {
-        if (echoes.has(id) || begun > askedBefore) done();
+        if (echoes.has(id) || asked > askedBefore) done();
       }
     },
     release() {

@@ -45,6 +45,7 @@ export class SyncedRows<Row, Key> implements Subscriber {
   readonly #keys = new Map<string, Key>();
   #description: RowDescription | undefined;
   #token: string | null = null;
+  #asked = 0;
   /** Whether the changes are all rows there are. */
   #isSnapshot = false;
   #changes = new Map<string, LiveRow | null>();
@@ -70,7 +71,6 @@ export class SyncedRows<Row, Key> implements Subscriber {
   }
 
   token(): string | null {
-    this.#options.writes.asking();
     return this.#token;
   }
 
@@ -78,7 +78,8 @@ export class SyncedRows<Row, Key> implements Subscriber {
     switch (message.type) {
       case "opened":
         this.#description = message;
-        this.#options.writes.opened(message.isOld === true);
+        this.#asked = message.asked;
+        this.#options.writes.begin();
         return this.#start(!message.isResumed);
       case "existing":
         return this.#takeAll(message);
@@ -129,7 +130,7 @@ export class SyncedRows<Row, Key> implements Subscriber {
     for (const [id, row] of this.#changes) this.#write(id, row);
     sink.commit();
     sink.markReady();
-    this.#options.writes.committed(this.#echoes);
+    this.#options.writes.committed(this.#asked, this.#echoes);
     this.#start(false);
   }
 

@@ -66,7 +66,7 @@ export function liveCollectionOptions<
       getKey: (row) => getKey(row as Row),
       ...{ seed, onStatus, writes },
     }, sink);
-    writes.asking();
+    writes.begin();
     const leave = connectionOf(transport).add(rows);
     return () => {
       leave();

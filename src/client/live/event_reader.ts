@@ -1,19 +1,25 @@
+/** The fields of a block of a stream of server-sent events: `data`, `id` and `retry`, as texts. */
+export type EventBlock = Readonly<Record<string, string | undefined>>;
+
+/** What receives a stream. */
+export interface StreamListener {
+  take(block: EventBlock): void;
+  arrived(): void;
+}
+
 /**
  * Reads a stream of server-sent events (WHATWG HTML, 9.2.6) block by block, in the form in which
- * the service writes it: lines end in LF, and no block has two `data` lines. `take` is given the
- * `data`, empty where there is none, the `id`, and `retry` in milliseconds, null where they are
- * missing; `arrived` is called for each chunk, heartbeats included. Resolves at the end of the
- * stream and of the signal, rejects where it breaks.
+ * the service writes it: lines end in LF, and no block has two `data` lines. `arrived` is called for
+ * each chunk, heartbeats included. Resolves at the end of the stream, rejects where it breaks, and
+ * once the signal ends it, whatever has been received by then.
  */
 export async function readEvents(
   body: ReadableStream<Uint8Array>,
-  take: (data: string, id: string | null, retryMs: number | null) => void,
-  arrived: () => void,
   signal: AbortSignal,
+  { take, arrived }: StreamListener,
 ): Promise<void> {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   // Node forgets the signal of a request once the request is collected as garbage.
-  signal.onabort = () => reader.cancel().catch(() => {});
+  const reader = body.pipeThrough(new TextDecoderStream(), { signal }).getReader();
   for (let text = "";;) {
     const { done, value } = await reader.read();
     if (done) return;
@@ -21,16 +27,14 @@ export async function readEvents(
     const blocks = (text + value).split("\n\n");
     text = blocks.pop() ?? "";
     for (const block of blocks) {
-      let data = "";
-      let id: string | null = null;
-      let retryMs: number | null = null;
+      signal.throwIfAborted();
       // By LF alone: to a regular expression U+2028 ends a line too, and JSON leaves it as it is.
-      for (const line of block.split("\n")) {
-        if (line.startsWith("data: ")) data = line.slice(6);
-        else if (line.startsWith("id:")) id = line.slice(3).trim();
-        else if (line.startsWith("retry: ")) retryMs = Number(line.slice(7));
-      }
-      take(data, id, retryMs);
+      take(Object.fromEntries(
+        block.split("\n").map((line) => {
+          const at = line.indexOf(":");
+          return [line.slice(0, at), line.slice(at + 1).trim()];
+        }),
+      ));
     }
   }
 }

@@ -1,12 +1,10 @@
 import type { Handle } from "../request/handle.ts";
 import { queryText } from "../request/query_text.ts";
-import type { ServiceError } from "../request/service_error.ts";
-import type { Transport } from "../request/transport.ts";
 import type { FilterInput } from "../types/read_options.ts";
 import { connectionOf } from "./live_connection.ts";
 import type { LiveListState } from "./live_list_state.ts";
-import type { LiveMessage, LiveSeed, LiveStatus, Subscriber } from "./live_messages.ts";
-import { type OpenList, openListsOf, type ShownOverlays } from "./open_lists.ts";
+import type { LiveSeed, Subscriber } from "./live_messages.ts";
+import { type OpenList, openListsOf } from "./open_lists.ts";
 import { fieldOf } from "./row_order.ts";
 import { RowSet } from "./row_set.ts";
 import { createStore, type Store } from "./store.ts";
@@ -21,98 +19,58 @@ export interface UntypedOptions {
   readonly accepts?: ((row: never) => boolean) | undefined;
 }
 
-/** What feeds the store of a live list: its rows, the overlays over them, and its state. */
-export class ListSource implements OpenList, Subscriber {
-  readonly resource: string;
-  readonly path: string;
-  readonly set: RowSet;
-  readonly accepts: ((row: never) => boolean) | undefined;
-  readonly takesNew: boolean;
-  overlays: ShownOverlays | null = null;
-  readonly store: Store<LiveListState<object>>;
-  readonly #setState: (state: LiveListState<object>) => void;
-  #token: string | null = null;
-  #status: LiveStatus = "connecting";
-  #error: ServiceError | null = null;
+/** The store of a live list, and the rows that feed it, with those of the seed at the beginning. */
+export function createListSource(
+  { transport, path }: Handle,
+  { orderBy = [], seed, filter, select, include, accepts }: UntypedOptions,
+): readonly [Store<LiveListState<object>>, RowSet] {
+  const lists = openListsOf(transport);
+  const set = new RowSet(orderBy);
+  // The order is the list's own; the fields that decide it come with the others.
+  const fields = select && [...new Set([...select, ...orderBy.map(fieldOf)])];
+  const list: OpenList & Subscriber = {
+    resource: path,
+    path: `${path}/subscribe${queryText({ filter, select: fields, include })}`,
+    set,
+    accepts,
+    takesNew: !filter || !!accepts,
+    token: () => set.token,
+    receive(message) {
+      set.take(message);
+      lists.overlays?.receive(list, message);
+      if (message.type === "token") show({ status: "live", error: null });
+      else if (message.type === "status") {
+        const { status, error } = message;
+        // Before its first rows a list is connecting, however often that takes.
+        show({ status: status === "stale" && !set.description ? "connecting" : status, error });
+      }
+    },
+    show: () => show({}),
+  };
 
-  /** Begins with the rows of the seed, or without any. */
-  constructor({ transport, path }: Handle, options: UntypedOptions) {
-    const { orderBy = [], seed, filter, select, include, accepts } = options;
-    // The order is the list's own; the fields that decide it come with the others.
-    const fields = select && [...new Set([...select, ...orderBy.map(fieldOf)])];
-    this.resource = path;
-    this.path = `${path}/subscribe${queryText({ filter, select: fields, include })}`;
-    this.set = new RowSet(orderBy);
-    this.accepts = accepts;
-    this.takesNew = !filter || !!accepts;
-    if (seed !== undefined) {
-      this.set.begin(seed, false);
-      this.set.take({ ...seed, type: "existing" });
-      this.set.commit();
-      this.#token = seed.token;
-    }
-    [this.store, this.#setState] = createStore(this.#state(), () => this.#open(transport));
+  if (seed) {
+    set.take({ ...seed, type: "opened", isResumed: false, asked: 0 });
+    set.take({ ...seed, type: "existing" });
+    set.take({ ...seed, type: "token" });
   }
-
-  /** What a list in another process may continue after; null before the first rows. */
-  seed(): LiveSeed | null {
-    const { description, rows } = this.set;
-    return description && this.#token
-      ? { ...description, items: [...rows.values()], ids: [...rows.keys()], token: this.#token }
-      : null;
-  }
-
-  token(): string | null {
-    this.overlays?.asking();
-    return this.#token;
-  }
-
-  receive(message: LiveMessage): void {
-    this.overlays?.receive(message);
-    if (message.type === "opened") this.set.begin(message, message.isResumed);
-    else if (message.type === "token") {
-      this.#token = message.token;
-      this.set.commit();
-      this.overlays?.confirm();
-      this.#status = "live";
-      this.#error = null;
-      this.show();
-    } else if (message.type === "status") {
-      // Before its first rows a list is connecting, however often that takes.
-      const isNew = message.status === "stale" && this.set.description === null;
-      this.#status = isNew ? "connecting" : message.status;
-      this.#error = message.error;
-      this.show();
-    } else if (message.type !== "aggregate") {
-      if (message.type === "invalidate") this.#token = null;
-      this.set.take(message);
-    }
-  }
-
-  show(): void {
-    this.#setState(this.#state());
-  }
-
-  #state(): LiveListState<object> {
-    const { overlays, set } = this;
-    return {
-      items: overlays?.merged() ?? set.items,
-      status: this.#status,
-      pending: overlays?.count ?? 0,
-      error: this.#error,
-    };
-  }
-
-  #open(transport: Transport): () => void {
-    const { all, opened } = openListsOf(transport);
-    all.add(this);
-    opened(this);
-    const leave = connectionOf(transport).add(this);
+  const first = { status: "connecting", error: null } as const;
+  const [store, setState] = createStore<LiveListState<object>>(shown(first), () => {
+    lists.all.add(list);
+    const leave = connectionOf(transport).add(list);
     return () => {
       leave();
-      all.delete(this);
-      this.overlays?.close();
-      this.overlays = null;
+      lists.all.delete(list);
+      lists.overlays?.closed();
     };
+  });
+
+  function shown(state: Pick<LiveListState, "status" | "error">): LiveListState<object> {
+    return { ...state, items: set.items, pending: 0, ...lists.overlays?.shown(list) };
   }
+
+  function show(changes: Partial<LiveListState>): void {
+    setState(shown({ ...store.get(), ...changes }));
+  }
+
+  return [store, set];
 }

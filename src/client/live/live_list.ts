@@ -4,7 +4,7 @@ import type { FilterInput, OrderInput } from "../types/read_options.ts";
 import type { ResourceClient } from "../types/resource_client.ts";
 import type { FieldOf, IncludeOf, RowOf } from "../types/rows.ts";
 import type { LiveListState } from "./live_list_state.ts";
-import { ListSource, type UntypedOptions } from "./list_source.ts";
+import { createListSource, type UntypedOptions } from "./list_source.ts";
 import type { LiveRow, LiveSeed } from "./live_messages.ts";
 import type { Store } from "./store.ts";
 
@@ -55,6 +55,14 @@ export function liveList<
   options?: LiveListOptions<R, Fields, Included>,
 ): LiveList<RowOf<R, Fields, Included>>;
 export function liveList(resource: HasHandle, options: UntypedOptions = {}): LiveList<object> {
-  const source = new ListSource(resource[handle], options);
-  return { ...source.store, seed: () => source.seed() };
+  const [store, set] = createListSource(resource[handle], options);
+  return {
+    ...store,
+    seed() {
+      const { description, rows, token } = set;
+      return description && token
+        ? { ...description, items: [...rows.values()], ids: [...rows.keys()], token }
+        : null;
+    },
+  };
 }

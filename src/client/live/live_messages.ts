@@ -35,8 +35,8 @@ export type LiveMessage =
      * them, the present token does not say: the stream before may have sent one since.
      */
     readonly isResumed: boolean;
-    /** Whether the stream was asked for before its subscriber last wanted another one. */
-    readonly isOld?: boolean;
+    /** How many streams were asked for when this one was, itself included. */
+    readonly asked: number;
   })
   | RowsEvent
   | AggregateEvent

@@ -2,7 +2,7 @@ import type { Transport } from "../request/transport.ts";
 import type { LiveMessage, LiveRow } from "./live_messages.ts";
 import type { RowSet } from "./row_set.ts";
 
-/** A live list with listeners, as the overlays of unconfirmed writes see it. */
+/** A live list, as the overlays of unconfirmed writes see it. */
 export interface OpenList {
   /** Of its resource: `/api/posts`. */
   readonly resource: string;
@@ -13,37 +13,35 @@ export interface OpenList {
   readonly takesNew: boolean;
   /** Shows what has changed. */
   show(): void;
-  /** Null while the client has nothing that writes optimistically. */
-  overlays: ShownOverlays | null;
 }
 
-/** The overlays of one live list, over the rows that the service has sent. */
+/** The overlays of the live lists of a client, over the rows that the service has sent. */
 export interface ShownOverlays {
-  /** How many of them change what the list shows. */
-  readonly count: number;
-  /** The rows as they are shown. */
-  merged(): readonly LiveRow[];
-  /** A stream is asked for: what was acknowledged before is in it. */
-  asking(): void;
-  receive(message: LiveMessage): void;
-  /** The rows have been committed. */
-  confirm(): void;
-  /** The list has no listeners any more. */
-  close(): void;
+  /** The rows of a list as they are shown, and how many overlays change them. */
+  shown(list: OpenList): { readonly items: readonly LiveRow[]; readonly pending: number };
+  /** The rows of a list have taken a message. */
+  receive(list: OpenList, message: LiveMessage): void;
+  /** A list has no listeners any more. */
+  closed(): void;
 }
 
 /** The live lists of a client that have listeners. */
 export interface OpenLists {
   readonly all: Set<OpenList>;
-  /** Called for each list that opens; gives it its overlays. */
-  opened(list: OpenList): void;
+  /** Null while the client has nothing that writes optimistically. */
+  overlays: ShownOverlays | null;
+  /**
+   * How many streams were asked for. What the service has answered before one was asked for is in
+   * the rows of that one.
+   */
+  asked: number;
 }
 
 /** The open lists of the client with a transport. */
 export function openListsOf({ parts }: Pick<Transport, "parts">): OpenLists {
   // The map gives each key the type that its only writer, this function, has put there.
   const known = parts.get(openListsOf) as OpenLists | undefined;
-  const lists = known ?? { all: new Set(), opened() {} };
+  const lists = known ?? { all: new Set(), overlays: null, asked: 0 };
   parts.set(openListsOf, lists);
   return lists;
 }

@@ -11,19 +11,18 @@ export function compareBy(
   orderBy: readonly string[],
   types: Readonly<Record<string, string>>,
 ): CompareRows {
-  const keys = orderBy.map((text) => {
-    const name = fieldOf(text);
-    const isDescending = text[0] === "-" || text.endsWith(":desc");
-    return { name, type: types[name] ?? "", sign: isDescending ? -1 : 1 };
-  });
+  const keys = orderBy.map((key): [name: string, sign: number] => [
+    fieldOf(key),
+    /^-|:desc$/.test(key) ? -1 : 1,
+  ]);
   return (left, right) => {
-    for (const { name, type, sign } of keys) {
+    for (const [name, sign] of keys) {
       const a = left[name] ?? null;
       const b = right[name] ?? null;
       if (a === b) continue;
       if (a === null) return 1;
       if (b === null) return -1;
-      const order = compareValues(a, b, type);
+      const order = compareValues(a, b, types[name]);
       if (order !== 0) return order * sign;
     }
     return 0;
@@ -35,8 +34,22 @@ export function fieldOf(key: string): string {
   return key.replace(/^-|:.*$/g, "");
 }
 
+/** Puts one row in the place of another in a sorted list of rows; either may be missing. */
+export function replaceRow(
+  rows: LiveRow[],
+  compare: CompareRows,
+  before: LiveRow | null | undefined,
+  after: LiveRow | null,
+): void {
+  if (before) {
+    const place = rows.indexOf(before, placeInOrder(before, rows, compare));
+    if (place >= 0) rows.splice(place, 1);
+  }
+  if (after) rows.splice(placeInOrder(after, rows, compare), 0, after);
+}
+
 /** The place of the first of these rows that does not come before a row. */
-export function placeInOrder(row: LiveRow, rows: readonly LiveRow[], compare: CompareRows): number {
+function placeInOrder(row: LiveRow, rows: readonly LiveRow[], compare: CompareRows): number {
   let low = 0;
   let high = rows.length;
   while (low < high) {
@@ -48,9 +61,13 @@ export function placeInOrder(row: LiveRow, rows: readonly LiveRow[], compare: Co
   return low;
 }
 
-function compareValues(a: unknown, b: unknown, type: string): number {
+function compareValues(a: unknown, b: unknown, type: string | undefined): number {
   if (typeof a !== "string" || typeof b !== "string") return Number(a) - Number(b);
-  if (type === "bigint" || type === "decimal") return compareDecimals(a, b);
+  if (type === "bigint" || type === "decimal") {
+    // Exact, whatever the number of digits: as whole numbers of their smallest digit.
+    const digits = Math.max(a.length, b.length);
+    return Number(scaled(a, digits) - scaled(b, digits));
+  }
   // `<` compares UTF-16, in which an emoji comes before U+FFFF.
   let i = 0;
   while (i < a.length && a[i] === b[i]) i++;
@@ -60,11 +77,7 @@ function compareValues(a: unknown, b: unknown, type: string): number {
   return at(a) - at(b);
 }
 
-/** Exact, whatever the number of digits: as whole numbers of their smallest digit. */
-function compareDecimals(...texts: [string, string]): number {
-  const fractions = texts.map((text) => text.split(".")[1]?.length ?? 0);
-  const [a = 0n, b = 0n] = texts.map((text, index) =>
-    BigInt(text.replace(".", "") + "0".repeat(Math.max(...fractions) - (fractions[index] ?? 0)))
-  );
-  return a < b ? -1 : a > b ? 1 : 0;
+function scaled(text: string, digits: number): bigint {
+  const [whole = "", fraction = ""] = text.split(".");
+  return BigInt(whole + fraction.padEnd(digits, "0"));
 }

@@ -1,85 +1,72 @@
-import type { LiveRow, LiveRowId, RowDescription, RowsEvent } from "./live_messages.ts";
-import { compareBy, type CompareRows, placeInOrder } from "./row_order.ts";
+import type { LiveMessage, LiveRow, LiveRowId, RowDescription } from "./live_messages.ts";
+import { compareBy, type CompareRows, replaceRow } from "./row_order.ts";
 
-/** The rows of a live list as the service has sent them, in their order. */
+/** The rows of a live list at a position of the log, as the service has sent them, in their order. */
 export class RowSet {
   readonly #orderBy: readonly string[];
-  #rows = new Map<string, LiveRow>();
-  /** The rows that will replace all others; null while there is no snapshot under way. */
-  #next: Map<string, LiveRow> | null = null;
   #changes = new Map<string, LiveRow | null>();
+  /** Whether the changes are all rows there are. */
+  #isSnapshot = false;
+  /** By the texts of their ids. */
+  readonly rows = new Map<string, LiveRow>();
   /** A new list after each commit, never changed. */
   items: readonly LiveRow[] = [];
   compare: CompareRows = () => 0;
   /** Null before the first stream has said it. */
   description: RowDescription | null = null;
+  /** The position up to which the rows are; null for a beginning. */
+  token: string | null = null;
+  /** How many streams were asked for when the present one was. */
+  asked = 0;
 
   /** Begins without rows. */
   constructor(orderBy: readonly string[]) {
     this.#orderBy = orderBy;
   }
 
-  /** By the texts of their ids. */
-  get rows(): ReadonlyMap<string, LiveRow> {
-    return this.#rows;
-  }
-
-  /** A stream begins: with all rows, or after what is here. */
-  begin(description: RowDescription, isResumed: boolean): void {
-    const { primaryKey, types } = description;
-    this.description = { primaryKey, types };
-    this.compare = compareBy([...this.#orderBy, ...primaryKey], types);
-    this.#changes.clear();
-    this.#next = isResumed ? null : new Map();
-  }
-
-  /** Takes an event, which shows at the next commit. */
-  take(event: RowsEvent): void {
-    if (event.type === "invalidate") {
-      this.#changes.clear();
-      this.#next = new Map();
-    } else if (event.type === "existing") {
+  /** Takes what a stream says; it shows at the next token. */
+  take(message: LiveMessage): void {
+    if (message.type === "opened") {
+      const { primaryKey, types, isResumed, asked } = message;
+      this.description = { primaryKey, types };
+      this.compare = compareBy([...this.#orderBy, ...primaryKey], types);
+      this.asked = asked;
+      this.#begin(!isResumed);
+    } else if (message.type === "invalidate") {
+      this.token = null;
+      this.#begin(true);
+    } else if (message.type === "existing") {
       const key = this.description?.primaryKey ?? [];
-      event.items.forEach((row, index) =>
-        this.#next?.set(idText(event.ids?.[index] ?? idOf(row, key)), row)
+      message.items.forEach((row, index) =>
+        this.#changes.set(idText(message.ids?.[index] ?? idOf(row, key)), row)
       );
-    } else {
-      const id = idText(event.id);
-      const row = "item" in event ? withoutMark(event.item) : null;
-      if (this.#next === null) this.#changes.set(id, row);
-      else if (row !== null) this.#next.set(id, row);
-      else this.#next.delete(id);
+    } else if (message.type === "token") {
+      this.token = message.token;
+      if (this.#isSnapshot || this.#changes.size > 0) this.#commit();
+    } else if ("id" in message) {
+      const row = "item" in message ? withoutMark(message.item) : null;
+      this.#changes.set(idText(message.id), row);
     }
   }
 
-  /** Shows what was taken. */
-  commit(): void {
-    if (this.#next !== null) {
-      this.#rows = this.#next;
-      this.#next = null;
-      this.items = this.#sorted();
-    } else if (this.#changes.size > 0) this.#apply();
+  #begin(isSnapshot: boolean): void {
     this.#changes.clear();
+    this.#isSnapshot = isSnapshot;
   }
 
   /** Each change moves one row of a copy that is made once; of many, everything is sorted again. */
-  #apply(): void {
-    const isSorting = this.#changes.size > 100 + this.items.length / 16;
-    const list = [...this.items];
+  #commit(): void {
+    const { rows, compare } = this;
+    const items = [...this.items];
+    const isSorting = this.#isSnapshot || this.#changes.size > 100 + items.length / 16;
+    if (this.#isSnapshot) rows.clear();
     for (const [id, row] of this.#changes) {
-      if (!isSorting) {
-        const before = this.#rows.get(id);
-        if (before !== undefined) takeOut(before, list, this.compare);
-        if (row !== null) list.splice(placeInOrder(row, list, this.compare), 0, row);
-      }
-      if (row === null) this.#rows.delete(id);
-      else this.#rows.set(id, row);
+      if (!isSorting) replaceRow(items, compare, rows.get(id), row);
+      if (row === null) rows.delete(id);
+      else rows.set(id, row);
     }
-    this.items = isSorting ? this.#sorted() : list;
-  }
-
-  #sorted(): LiveRow[] {
-    return [...this.#rows.values()].sort(this.compare);
+    this.items = isSorting ? [...rows.values()].sort(compare) : items;
+    this.#begin(false);
   }
 }
 
@@ -97,10 +84,4 @@ export function idText(id: LiveRowId): string {
 export function idOf(row: LiveRow, primaryKey: readonly string[]): LiveRowId {
   const key = primaryKey.map((name) => row[name]);
   return key.length > 1 ? key : key[0];
-}
-
-/** Takes a row out of a sorted list of rows. */
-export function takeOut(row: LiveRow, rows: LiveRow[], compare: CompareRows): void {
-  const place = rows.indexOf(row, placeInOrder(row, rows, compare));
-  if (place >= 0) rows.splice(place, 1);
 }

@@ -1,6 +1,7 @@
 import type { ServiceError } from "../request/service_error.ts";
 import type { Transport } from "../request/transport.ts";
 import { type Job, type JobRow, refusedJob, renewedJob, rowTag } from "./job.ts";
+import { asSent } from "./new_job.ts";
 import { isRefusal, rowOf } from "./send_job.ts";
 
 /** A write whose row has changed since the user saw it. */
@@ -49,7 +50,7 @@ export async function afterRefusal(
     const mine = await onConflict({ job, base, mine: body, theirs });
     if (!mine) return refusedJob(job, error);
     const changes = {
-      body: body && mine,
+      body: body && asSent(mine),
       base: theirs,
       ifMatch: rowTag(theirs),
       conflicts: conflicts + 1,

@@ -1,8 +1,9 @@
 import { overlaysOf } from "../overlays/overlays.ts";
 import { handle, type HasHandle } from "../request/handle.ts";
 import { ServiceError } from "../request/service_error.ts";
+import type { WebDatabases } from "../web_platform.ts";
 import { indexedDbStorage } from "./indexed_db_storage.ts";
-import { type Job, type JobRow, refusedJob, revivedJob } from "./job.ts";
+import { type Job, type JobRow, type JobStorage, refusedJob, revivedJob } from "./job.ts";
 import { createJobBook } from "./job_book.ts";
 import { createJobView, type KnownJobs } from "./job_view.ts";
 import { memoryStorage } from "./memory_storage.ts";
@@ -17,16 +18,15 @@ export function createOutbox(api: HasHandle, options: OutboxOptions = {}): Outbo
   const { indexedDB, locks } = environment;
   const { identity = "", maxAgeMs = 82_800_000, onConflict, onDead } = options;
   const name = `outbox ${transport.baseUrl}${transport.basePath} ${identity}`;
-  const storage = options.storage ??
-    (indexedDB === null ? memoryStorage() : indexedDbStorage(indexedDB, name));
-  const channel = storage.isShared ? environment.channel(name) : null;
+  const opening = openStorage(options.storage, indexedDB, name);
+  const channel = options.storage?.isShared ?? indexedDB ? environment.channel(name) : null;
   const overlays = overlaysOf(transport);
   const jobs = new Map<string, Job>();
-  const known: KnownJobs = { jobs, next: new Map(), tried: new Set(), overlays, onDead };
+  const known: KnownJobs = { jobs, paths: new Map(), tags: new Map(), overlays, onDead };
   const view = createJobView(known);
-  const book = createJobBook({ ...known, view, storage, channel });
   const ending = new AbortController();
   const { signal } = ending;
+  const book = createJobBook({ ...known, view, opening, channel, environment, signal });
   let wake = () => {};
 
   async function drain(): Promise<void> {
@@ -47,17 +47,19 @@ export function createOutbox(api: HasHandle, options: OutboxOptions = {}): Outbo
     wake();
     void book.sync();
   });
-  if (storage.isShared && locks !== null) {
+  void opening.then(({ isShared }) => {
+    if (!isShared || locks === null) return drain();
     void book.sync();
     // A page that may not have locks sends its writes by itself.
-    locks.request(name, { signal }, drain).catch(() => signal.aborted ? undefined : drain());
-  } else void drain();
+    return locks.request(name, { signal }, drain).catch(() => signal.aborted ? undefined : drain());
+  });
 
   const change = (kind: NewWrite["kind"]): UntypedChange => (resource, target, body, base) =>
     write(resource, { kind, target, body, ...base });
   const remove = change("delete");
   const outbox: Untyped = {
-    ...book,
+    get: book.get,
+    subscribe: book.subscribe,
     create: (resource, body) => write(resource, { kind: "create", target: null, body }),
     update: change("update"),
     replace: change("replace"),
@@ -66,13 +68,13 @@ export function createOutbox(api: HasHandle, options: OutboxOptions = {}): Outbo
       const job = jobs.get(id);
       if (job?.state !== "dead") return;
       const seen = seenRow(job, overlays);
-      await book.put(revivedJob(job, seen, body ?? job.body, environment));
+      await book.change(job, revivedJob(job, seen, body ?? job.body, environment));
     },
     async discard(id) {
       for (const job of [...jobs.values()]) {
         if (job.id !== id && job.of !== id) continue;
         const dead = refusedJob(job, new ServiceError("discarded", "Discarded"));
-        await book.put({ ...dead, state: "discarded" });
+        await book.end({ ...dead, state: "discarded" });
       }
     },
     close() {
@@ -84,6 +86,16 @@ export function createOutbox(api: HasHandle, options: OutboxOptions = {}): Outbo
   };
   // The service takes and gives what the types of its `Api` say, which the compiler cannot compare.
   return outbox as Outbox;
+}
+
+/** A browser may refuse its database, as in some private windows. */
+function openStorage(
+  given: JobStorage | undefined,
+  indexedDB: WebDatabases | null,
+  name: string,
+): Promise<JobStorage> {
+  if (given !== undefined || indexedDB === null) return Promise.resolve(given ?? memoryStorage());
+  return indexedDbStorage(indexedDB, name).catch(memoryStorage);
 }
 
 type Target = NonNullable<NewWrite["target"]>;

@@ -29,6 +29,8 @@ export interface Job {
   readonly base: JobRow | null;
   /** When its key was made: milliseconds since 1970. */
   readonly createdAt: number;
+  /** The ids of the jobs to its row that waited when it was added: the user saw what they set. */
+  readonly seen: readonly string[];
   /** How often its row had changed since the user saw it. */
   readonly conflicts: number;
   /**
@@ -68,8 +70,11 @@ export interface JobStorage {
   all(): Promise<readonly Job[]>;
   /** Adds a job after all others, and gives its place. */
   add(job: NewJob): Promise<number>;
-  /** Replaces the job at its place, unless that was removed. */
-  change(job: Job): Promise<unknown>;
+  /**
+   * Replaces the job at a place by what `change` makes of it, and gives that; undefined where there
+   * is none, or where `change` gives undefined. No other operation comes in between.
+   */
+  update(order: number, change: (stored: Job) => Job | undefined): Promise<Job | undefined>;
   /** Removes the job at a place. */
   remove(order: number): Promise<unknown>;
 }
@@ -106,6 +111,11 @@ export function revivedJob(
   const current = seen ?? { _etag: job.problem?.problem?.details?.currentETag };
   const ifMatch = rowTag(current) ?? job.ifMatch;
   return renewedJob(job, { body, base: seen ?? job.base, ifMatch, conflicts: 0 }, environment);
+}
+
+/** The jobs of a lane are sent one after the other: a row's path, or the job that creates the row. */
+export function laneOf({ of, path }: Job, paths: ReadonlyMap<string | null, string>): string {
+  return paths.get(of) ?? of ?? path;
 }
 
 /** The tag of a row that was read with one. */

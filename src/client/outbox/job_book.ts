@@ -1,7 +1,9 @@
 import { createStore, type Store } from "../live/store.ts";
+import type { ClientEnvironment } from "../environment.ts";
 import { ServiceError } from "../request/service_error.ts";
 import { type Job, type JobRow, type JobStorage, refusedJob } from "./job.ts";
 import type { JobView, KnownJobs } from "./job_view.ts";
+import { lastTag } from "./new_job.ts";
 
 /** What waits and what was refused, as an outbox shows it. */
 export interface OutboxState {
@@ -17,10 +19,15 @@ export interface OutboxState {
 export interface JobBook extends Store<OutboxState> {
   /** Shows a job at once, and stores it. */
   add(job: Job): void;
-  /** Stores another state of a job, then shows it, with the row of the answer to one that was sent. */
-  put(job: Job, row?: JobRow | null): Promise<void>;
-  /** Gives a job the path and the tag that the jobs before it have led to. */
-  prepare(job: Job): Promise<Job>;
+  /**
+   * Stores and shows another state of a job. Gives undefined, and changes nothing, where another tab
+   * has already made another request of it, or has removed it.
+   */
+  change(job: Job, changes: Partial<Job>): Promise<Job | undefined>;
+  /** Changes a job to the path and the tag that the jobs before it have led to. */
+  prepare(job: Job): Promise<Job | undefined>;
+  /** Removes a job that was sent or discarded, and shows its end, with the row of the answer. */
+  end(job: Job, row?: JobRow | null): Promise<void>;
   /** Reads what is stored, after which the jobs of all tabs are here. */
   sync(): Promise<void>;
 }
@@ -28,21 +35,25 @@ export interface JobBook extends Store<OutboxState> {
 /** What a book of jobs needs. */
 export interface JobBookOptions extends KnownJobs {
   readonly view: JobView;
-  readonly storage: JobStorage;
-  /** To the other tabs; null where there are none. */
+  /** Never rejects. */
+  readonly opening: Promise<JobStorage>;
+  /** To the other tabs: the end of a job, or null when they have to read; null where there are none. */
   readonly channel: BroadcastChannel | null;
+  readonly environment: ClientEnvironment;
+  readonly signal: AbortSignal;
 }
 
 /** Begins without jobs: `sync` reads them. */
 export function createJobBook(
-  { jobs, next, tried, view, storage, channel }: JobBookOptions,
+  { jobs, paths, tags, view, opening, channel, environment, signal }: JobBookOptions,
 ): JobBook {
   const [store, set] = createStore(stateOf(jobs), () => () => {});
-  /** The operations of the storage, one after the other; never rejects. */
+  /** What is read and written, one after the other; never rejects. */
   let storing: Promise<unknown> = Promise.resolve();
+  let reading: Promise<void> | null = null;
 
-  function queue<T>(work: () => Promise<T>): Promise<T> {
-    const result = storing.then(work);
+  function queue<T>(work: (storage: JobStorage) => Promise<T> | T): Promise<T> {
+    const result = storing.then(async () => work(await opening));
     storing = result.catch(() => {});
     return result;
   }
@@ -52,81 +63,104 @@ export function createJobBook(
     set(stateOf(jobs));
   }
 
-  function publish(job: Job, row: JobRow | null = null): void {
-    show(job, row);
-    channel?.postMessage([job, row]);
-  }
-
-  async function put(job: Job, row?: JobRow | null): Promise<void> {
-    if (job.state === "sent") {
-      view.learn(job, row ?? null);
-      await storing;
-      // Before its removal: a page that is closed in between sends it again, and learns it again.
-      for (const other of jobs.values()) if (other.id !== job.id) await prepare(other);
+  function showStored(stored: readonly Job[]): void {
+    const ids = new Set(stored.map(({ id }) => id));
+    for (const job of jobs.values()) {
+      if (job.order === Infinity || ids.has(job.id)) continue;
+      jobs.set(job.id, { ...job, order: Infinity });
+      environment.after(1_000, () => {
+        // No message about its end: the tab that has sent it was closed, or this one was asleep.
+        const isGone = jobs.get(job.id)?.order === Infinity && !signal.aborted;
+        if (isGone) show({ ...job, state: "sent" });
+      });
     }
-    publish(
-      await queue(async () => {
-        // It may have been added in between.
-        const known = { ...job, order: jobs.get(job.id)?.order ?? job.order };
-        const isKept = job.state === "waiting" || job.state === "dead";
-        await (isKept ? storage.change(known) : storage.remove(known.order));
-        return known;
-      }),
-      row,
-    );
+    for (const job of stored) view.show(job, null);
+    set(stateOf(jobs));
   }
 
-  async function prepare(job: Job): Promise<Job> {
-    if (tried.has(job.idempotencyKey)) return job;
-    const path = next.get(job.of) ?? job.path;
-    let { ifMatch } = job;
-    for (let tag; (tag = next.get(path + ifMatch)) !== undefined;) ifMatch = tag;
-    if (path === job.path && ifMatch === job.ifMatch) return job;
-    const prepared = { ...job, path, ifMatch, of: null };
-    await put(prepared);
-    return prepared;
+  function sync(): Promise<void> {
+    return reading ??= queue(async (storage) => {
+      reading = null;
+      if (!signal.aborted) showStored(await storage.all());
+      // What cannot be read now is read at the next wake, and a write that cannot be added says so.
+    }).catch(() => {});
   }
 
-  async function storeNew({ order: _order, ...job }: Job): Promise<void> {
-    try {
-      publish({ ...job, order: await storage.add(job) });
-    } catch (cause) {
-      const dead = refusedJob(
-        { ...job, order: Infinity },
-        new ServiceError("storage", String(cause)),
+  function change(job: Job, changes: Partial<Job>): Promise<Job | undefined> {
+    const { id, state, idempotencyKey } = job;
+    return queue(async (storage) => {
+      const changed = await storage.update(
+        // It may have been stored in between.
+        jobs.get(id)?.order ?? job.order,
+        (stored) =>
+          stored.state === state && stored.idempotencyKey === idempotencyKey
+            ? { ...stored, ...changes }
+            : undefined,
       );
-      show({ ...dead, state: "discarded" });
+      if (changed === undefined) void sync();
+      else {
+        channel?.postMessage(null);
+        show(changed);
+      }
+      return changed;
+    });
+  }
+
+  /** What the jobs that were sent change in a job. */
+  function led(job: Job): Pick<Job, "path" | "of" | "ifMatch"> {
+    const path = paths.get(job.of) ?? job.path;
+    const of = path === job.path ? job.of : null;
+    return { path, of, ifMatch: lastTag({ ...job, path }, tags, job.seen) };
+  }
+
+  async function end(job: Job, row: JobRow | null = null): Promise<void> {
+    if (job.state === "sent") {
+      view.learn(job, row);
+      // Before its removal: a page that is closed in between sends it again, and learns it again.
+      for (const other of jobs.values()) {
+        const { path, ifMatch } = led(other);
+        const isLed = path !== other.path || ifMatch !== other.ifMatch;
+        if (other.id !== job.id && isLed) await change(other, led(other));
+      }
     }
+    await queue(async (storage) => {
+      await storage.remove(jobs.get(job.id)?.order ?? job.order);
+      channel?.postMessage([job, row]);
+      show(job, row);
+    });
   }
 
   if (channel !== null) {
-    // What is being read may be older than the message.
-    channel.onmessage = ({ data: [job, row] }) => void storing.then(() => show(job, row));
+    channel.onmessage = ({ data }) => {
+      if (data === null) void sync();
+      // What is being read may be older than the message.
+      else void queue(() => show(...data as [Job, JobRow | null]));
+    };
   }
 
   return {
     ...store,
-    ...{ put, prepare },
+    ...{ change, end, sync },
+    prepare: (job) => change(job, led(job)),
     add(job) {
       show(job);
-      void queue(() => storeNew(job));
+      const { order: _order, ...added } = job;
+      // Not in the queue: the user may leave the page.
+      const adding = opening.then((storage) => {
+        const place = storage.add(added);
+        channel?.postMessage(null);
+        return place;
+      }).then((order): Job => ({ ...job, order }), (cause): Job => {
+        const error = new ServiceError("storage", String(cause));
+        return { ...refusedJob(job, error), state: "discarded" };
+      });
+      void queue(async () => {
+        const stored = await adding;
+        // It may have been read in between.
+        if (jobs.get(job.id)?.order === Infinity) show(stored);
+      });
     },
-    // What cannot be read now is read at the next wake, and a write that cannot be added says so.
-    sync: () =>
-      queue(async () => {
-        showStored(await storage.all(), jobs, view);
-        set(stateOf(jobs));
-      }).catch(() => {}),
   };
-}
-
-function showStored(stored: readonly Job[], jobs: ReadonlyMap<string, Job>, view: JobView): void {
-  const ids = new Set(stored.map(({ id }) => id));
-  for (const job of jobs.values()) {
-    // Another tab was closed between its removal and its message.
-    if (job.order < Infinity && !ids.has(job.id)) view.show({ ...job, state: "sent" }, null);
-  }
-  for (const job of stored) view.show(job, null);
 }
 
 function stateOf(jobs: ReadonlyMap<string, Job>): OutboxState {

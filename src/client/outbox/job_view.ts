@@ -9,13 +9,13 @@ export type JobOverlays = Pick<Overlays, "add" | "acknowledge" | "reject" | "row
 export interface KnownJobs {
   /** By their ids. */
   readonly jobs: Map<string, Job>;
+  /** The paths of rows, by the ids of the jobs that have created them. */
+  readonly paths: Map<string | null, string>;
   /**
-   * What follows from jobs that were sent: the id of one that has created a row → the path of the
-   * row; the path and the tag of a row before a job → its tag after it, until lists show that.
+   * Until lists show what a job has done: the path and the tag of its row before → the tag after,
+   * and its id.
    */
-  readonly next: Map<string | null, string>;
-  /** The keys of requests that were sent, and may not change any more. */
-  readonly tried: Set<string>;
+  readonly tags: Map<string, readonly [tag: string, by: string]>;
   readonly overlays: JobOverlays;
   readonly onDead: ((job: Job, error: ServiceError) => void) | undefined;
 }
@@ -36,16 +36,16 @@ interface Waiter {
 }
 
 /** Begins without jobs. */
-export function createJobView({ jobs, next, overlays, onDead }: KnownJobs): JobView {
+export function createJobView({ jobs, paths, tags, overlays, onDead }: KnownJobs): JobView {
   const waiters = new Map<string, Waiter>();
 
   function learn({ id, of, path, ifMatch }: Job, row: JobRow | null): void {
     const tag = rowTag(row);
-    if (of === id) next.set(id, path);
+    if (of === id) paths.set(id, path);
     if (tag === null) return;
-    next.set(path + ifMatch, tag);
+    tags.set(path + ifMatch, [tag, id]);
     // A hash may come back: this is the present tag, whatever has followed it before.
-    next.delete(path + tag);
+    tags.delete(path + tag);
   }
 
   return {
@@ -72,7 +72,7 @@ export function createJobView({ jobs, next, overlays, onDead }: KnownJobs): JobV
       } else if (state === "sent") {
         learn(job, row);
         void overlays.acknowledge(id, row).then(() => {
-          next.delete(path + job.ifMatch);
+          tags.delete(path + job.ifMatch);
           waiter?.resolve(row);
         });
       } else if (problem !== null) {

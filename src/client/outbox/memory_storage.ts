@@ -8,7 +8,11 @@ export function memoryStorage(): JobStorage {
     // Places that were removed are holes, which `flat` leaves out.
     all: () => Promise.resolve(jobs.flat()),
     add: (job) => Promise.resolve(jobs.push({ ...job, order: jobs.length }) - 1),
-    change: (job) => Promise.resolve(job.order in jobs && (jobs[job.order] = job)),
+    update(order, change) {
+      const changed = jobs[order] && change(jobs[order]);
+      if (changed) jobs[order] = changed;
+      return Promise.resolve(changed);
+    },
     remove: (order) => Promise.resolve(delete jobs[order]),
   };
 }

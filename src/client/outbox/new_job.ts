@@ -1,7 +1,7 @@
 import type { NewRow } from "../live/live_list_state.ts";
 import type { Handle } from "../request/handle.ts";
 import { type KeyInput, keyPath } from "../request/key_path.ts";
-import { type Job, type JobRow, rowKey, rowTag } from "./job.ts";
+import { type Job, type JobRow, laneOf, rowKey, rowTag } from "./job.ts";
 import type { JobOverlays, KnownJobs } from "./job_view.ts";
 
 /** A write as it is added. */
@@ -18,30 +18,55 @@ export interface NewWrite {
 export function newJob(
   { kind, target, body, base }: NewWrite,
   { transport: { environment }, path: resource }: Handle,
-  { jobs, next, overlays }: KnownJobs,
+  { jobs, paths, tags, overlays }: KnownJobs,
 ): Job {
   const id = environment.uuid();
   const creation = target === null ? id : isWrite(target) ? target.id : null;
   const path = isWrite(target) || target === null
-    ? next.get(creation) ?? resource
+    ? paths.get(creation) ?? resource
     : `${resource}/${keyPath(target)}`;
-  const of = path === resource ? creation : null;
   const row = base ?? seenRow({ resource, path }, overlays);
-  let seen = { base: row, ifMatch: rowTag(row) };
-  for (const job of jobs.values()) {
-    // The user sees what this job sets, and not what others have set since.
-    const isBefore = job.state === "waiting" && job.path === path && job.of === of;
-    if (isBefore && base === undefined) seen = { base: job.base, ifMatch: job.ifMatch };
-  }
-  return {
-    ...{ id, kind, resource, path, body, of, ...seen },
+  const job: Job = {
+    ...{ id, kind, resource, path, order: Infinity, conflicts: 0, state: "waiting", problem: null },
+    of: path === resource ? creation : null,
     idempotencyKey: environment.uuid(),
     createdAt: environment.now(),
-    order: Infinity,
-    conflicts: 0,
-    state: "waiting",
-    problem: null,
+    ...asSent({ body, base: row }),
+    ifMatch: rowTag(row),
+    seen: [],
   };
+  const lane = laneOf(job, paths);
+  const seen = [...jobs.values()].filter((other) =>
+    other.state === "waiting" && laneOf(other, paths) === lane
+  );
+  // The user sees what these jobs set, and not what others have set since.
+  const before = base === undefined ? seen.at(-1) ?? job : job;
+  return {
+    ...job,
+    seen: seen.map((other) => other.id),
+    base: before.base,
+    ifMatch: lastTag({ path, ifMatch: before.ifMatch }, tags),
+  };
+}
+
+/**
+ * A copy, as the service receives it: what a framework observes cannot be stored, and the program
+ * may change its objects while the job waits.
+ */
+export function asSent<T>(value: T): T {
+  // JSON gives what it was given, apart from what the service cannot receive.
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
+/** The tag of a row after the jobs that were sent; after those that its user saw, where given. */
+export function lastTag(
+  { path, ifMatch }: Pick<Job, "path" | "ifMatch">,
+  tags: KnownJobs["tags"],
+  seen?: readonly string[],
+): string | null {
+  const [tag, by] = tags.get(path + ifMatch) ?? [];
+  if (tag === undefined || by === undefined || seen?.includes(by) === false) return ifMatch;
+  return lastTag({ path, ifMatch: tag }, tags, seen);
 }
 
 /** The row of a job as the service has sent it to live lists; null where none has it. */

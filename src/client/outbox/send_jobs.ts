@@ -1,7 +1,7 @@
 import type { ClientEnvironment } from "../environment.ts";
 import { ServiceError } from "../request/service_error.ts";
 import { afterRefusal, type ConflictOptions } from "./conflict.ts";
-import type { Job } from "./job.ts";
+import { type Job, laneOf } from "./job.ts";
 import type { JobBook } from "./job_book.ts";
 import type { KnownJobs } from "./job_view.ts";
 import { isRefusal, sendJob } from "./send_job.ts";
@@ -25,7 +25,7 @@ interface Pause {
  * service limits requests.
  */
 export function sendJobs(options: SendJobsOptions): () => void {
-  const { transport, signal, jobs, next, tried, book, maxAgeMs } = options;
+  const { transport, signal, paths, tags, book, maxAgeMs } = options;
   const { now, after, isOnline } = transport.environment;
   const busy = new Set<string>();
   const pauses = new Map<string, Pause>();
@@ -40,8 +40,7 @@ export function sendJobs(options: SendJobsOptions): () => void {
     const lanes = new Set(busy);
     let wakeAt = Infinity;
     for (const job of book.get().jobs) {
-      // A row that is not created yet has no path.
-      const lane = next.get(job.of) ?? job.of ?? job.path;
+      const lane = laneOf(job, paths);
       if (!lanes.has(lane) && job.state === "waiting" && job.order < Infinity) {
         const until = Math.max(endOf(lane), endOf(job.resource), endOf(""));
         if (until > now()) wakeAt = Math.min(wakeAt, until);
@@ -58,13 +57,17 @@ export function sendJobs(options: SendJobsOptions): () => void {
     sending++;
     try {
       if (now() - job.createdAt > maxAgeMs) throw new ServiceError("expired", "Too old");
-      job = await book.prepare(job);
-      tried.add(job.idempotencyKey);
-      const [sent, row] = await sendJob(job, transport, signal);
-      // The jobs that have waited for a new row continue at its path.
-      busy.add(path = sent.path);
-      await book.put(sent, row);
-      for (const scope of [lane, job.resource, ""]) if (endOf(scope) <= now()) pauses.delete(scope);
+      const prepared = await book.prepare(job);
+      if (prepared !== undefined) {
+        const [sent, row] = await sendJob(job = prepared, transport, signal);
+        // The jobs that have waited for a new row continue at its path: those that another page has
+        // prepared may be under way already.
+        if (!busy.has(sent.path)) busy.add(path = sent.path);
+        await book.end(sent, row);
+        for (const scope of [lane, job.resource, ""]) {
+          if (endOf(scope) <= now()) pauses.delete(scope);
+        }
+      }
       sending--;
     } catch (error) {
       sending--;
@@ -81,13 +84,10 @@ export function sendJobs(options: SendJobsOptions): () => void {
       if (!isRefusal(error)) throw error;
       const changed = await afterRefusal(job, error, options);
       // A hash may come back, and is the present tag then.
-      next.delete(job.path + changed.ifMatch);
-      if (!signal.aborted && jobs.has(job.id)) await book.put(changed);
+      tags.delete(job.path + changed.ifMatch);
+      if (!signal.aborted) await book.change(job, changed);
     } catch (cause) {
-      const { retryAfterMs, isLimit, scope } = failureOf(cause, job, lane);
-      const pause = pauses.get(scope) ?? { isLimit, failures: 0, until: 0 };
-      lengthen(pause, retryAfterMs ?? 0, transport.environment);
-      pauses.set(scope, pause);
+      pauseAfter(cause, { job, lane, pauses }, transport.environment);
     }
   }
 
@@ -100,10 +100,17 @@ export function sendJobs(options: SendJobsOptions): () => void {
 }
 
 /** Full jitter over a doubling time, above what the service asks for. */
-function lengthen(pause: Pause, floorMs: number, { now, random }: ClientEnvironment): void {
+function pauseAfter(
+  cause: unknown,
+  { job, lane, pauses }: { job: Job; lane: string; pauses: Map<string, Pause> },
+  { now, random }: ClientEnvironment,
+): void {
+  const { retryAfterMs, isLimit, scope } = failureOf(cause, job, lane);
+  const pause = pauses.get(scope) ?? { isLimit, failures: 0, until: 0 };
+  pauses.set(scope, pause);
   // Requests that fail together count once.
   if (pause.until <= now()) pause.failures++;
-  const ms = Math.max(floorMs, random() * Math.min(30_000, 500 * 2 ** pause.failures));
+  const ms = Math.max(retryAfterMs ?? 0, random() * Math.min(30_000, 500 * 2 ** pause.failures));
   pause.until = Math.max(pause.until, now() + ms);
 }
 

@@ -1,66 +1,91 @@
 import { connectionOf } from "../live/live_connection.ts";
-import type { LiveRow, LiveRowId } from "../live/live_messages.ts";
-import { type OpenList, type OpenLists, openListsOf } from "../live/open_lists.ts";
-import { idText } from "../live/row_set.ts";
+import type { LiveMessage, LiveRow, LiveRowId } from "../live/live_messages.ts";
+import {
+  type OpenList,
+  type OpenLists,
+  openListsOf,
+  type ShownOverlays,
+} from "../live/open_lists.ts";
+import { replaceRow } from "../live/row_order.ts";
+import { idOf, idText } from "../live/row_set.ts";
 import type { Transport } from "../request/transport.ts";
-import { ListOverlays } from "./list_overlays.ts";
 import type { Overlay } from "./overlay.ts";
 
-/** The overlays of a client: between what writes and what shows. */
-export class Overlays {
+/** A write, and the open lists that have it already in the rows of the service. */
+interface ShownWrite {
+  readonly overlay: Overlay;
+  readonly has: Set<OpenList>;
+  /** The lists that have received its event, and will have it at the next token. */
+  readonly echoes: Set<OpenList>;
+  /** The streams that were asked for before the service acknowledged it; `Infinity` until then. */
+  askedBefore: number;
+  /** The tag of the row after it, where it has one. */
+  tag: unknown;
+  /** Every list has it. */
+  confirm(): void;
+}
+
+/**
+ * The overlays of a client: between what writes and what shows. One leaves a list by its own event,
+ * by rejection, or once the list has read everything up to a moment after the service has
+ * acknowledged the write; never because of time alone.
+ */
+export class Overlays implements ShownOverlays {
+  readonly #transport: Transport;
   readonly #lists: OpenLists;
-  readonly #overlays = new Map<string, Overlay>();
-  readonly #views = new Map<OpenList, ListOverlays>();
-  /** Of overlays that the service has acknowledged, by their ids. */
-  readonly #confirmations = new Map<string, () => void>();
+  readonly #writes = new Map<string, ShownWrite>();
+  /** The texts of the ids of rows that were created here, by the ids of the overlays. */
+  readonly #created = new Map<string, string>();
 
   /** Shows itself in the lists of a client that are open, and in those that will be. */
   constructor(transport: Transport) {
+    this.#transport = transport;
     this.#lists = openListsOf(transport);
-    this.#lists.opened = (list) => {
-      const view = new ListOverlays(list, {
-        now: transport.environment.now,
-        reopen: () => connectionOf(transport).reopen(),
-        dropped: (id) => this.#confirm(id),
-        closed: () => {
-          this.#views.delete(list);
-          for (const id of [...this.#confirmations.keys()]) this.#confirm(id);
-        },
-      });
-      this.#views.set(list, view);
-      list.overlays = view;
-      for (const overlay of this.#overlays.values()) {
-        if (overlay.path === list.resource && !this.#confirmations.has(overlay.id)) {
-          view.add(overlay);
-        }
-      }
-    };
-    for (const list of this.#lists.all) this.#lists.opened(list);
+    this.#lists.overlays = this;
   }
 
   /** Shows a write in all live lists of its resource; one with the same id is replaced. */
   add(overlay: Overlay): void {
-    this.#overlays.set(overlay.id, overlay);
-    for (const [list, view] of this.#views) {
-      if (list.resource !== overlay.path) continue;
-      view.add(overlay);
-      list.show();
-    }
+    this.#writes.set(overlay.id, {
+      ...{ overlay, has: new Set(), echoes: new Set(), askedBefore: Infinity, tag: undefined },
+      confirm() {},
+    });
+    for (const list of this.#lists.all) if (list.resource === overlay.path) list.show();
   }
 
   /** Resolves when each list has what the write did, and shows it without the overlay. */
   acknowledge(id: string, row: LiveRow | null): Promise<void> {
+    const { after } = this.#transport.environment;
+    const write = this.#writes.get(id);
+    if (write === undefined) return Promise.resolve();
+    write.askedBefore = this.#lists.asked;
+    write.tag = row?._etag;
     return new Promise((resolve) => {
-      this.#confirmations.set(id, resolve);
-      for (const [list, view] of this.#views) if (view.acknowledge(id, row)) list.show();
-      this.#confirm(id);
+      const cancel = after(lateMs, () => connectionOf(this.#transport).reopen());
+      write.confirm = () => {
+        cancel();
+        resolve();
+      };
+      for (const list of this.#holding(write)) {
+        const { description } = list.set;
+        if (row !== null && write.overlay.kind === "create" && description !== null) {
+          this.#created.set(id, idText(idOf(row, description.primaryKey)));
+        }
+        if (!this.#isDone(write, list)) continue;
+        write.has.add(list);
+        list.show();
+      }
+      this.#resolve(write);
     });
   }
 
   /** Takes a write back, because the service has refused it. */
   reject(id: string): void {
-    this.#overlays.delete(id);
-    for (const [list, view] of this.#views) if (view.drop(id)) list.show();
+    const write = this.#writes.get(id);
+    if (write === undefined) return;
+    const lists = this.#holding(write);
+    this.#writes.delete(id);
+    for (const list of lists) list.show();
   }
 
   /** The row as a live list has it from the service, with its `_etag`; null where none has it. */
@@ -72,12 +97,96 @@ export class Overlays {
     return null;
   }
 
-  #confirm(id: string): void {
-    if ([...this.#views.values()].some((view) => view.holds(id))) return;
-    this.#confirmations.get(id)?.();
-    if (this.#confirmations.delete(id)) this.#overlays.delete(id);
+  shown(list: OpenList): { readonly items: readonly LiveRow[]; readonly pending: number } {
+    const { set, takesNew } = list;
+    // The function takes the rows of this list, as the types of `liveList` say.
+    const accepts = list.accepts as ((row: LiveRow) => boolean) | undefined;
+    const items = [...set.items];
+    const changed = new Map<string, LiveRow | null>();
+    let pending = 0;
+    for (const write of this.#writes.values()) {
+      if (!this.#holds(list, write)) continue;
+      const { id, kind, fields } = write.overlay;
+      const target = this.#targetOf(write.overlay);
+      const known = changed.get(target);
+      const before = known === undefined ? set.rows.get(target) ?? null : known;
+      if (before === null ? kind !== "create" || !takesNew : kind === "create") continue;
+      pending++;
+      const row = kind === "delete"
+        ? null
+        : { ...before ?? { _new: { id } }, ...fields, _pending: true };
+      changed.set(target, row);
+      replaceRow(items, set.compare, before, row && (accepts?.(row) ?? true) ? row : null);
+    }
+    return { items: pending > 0 ? items : set.items, pending };
+  }
+
+  receive(list: OpenList, message: LiveMessage): void {
+    for (const write of [...this.#writes.values()]) {
+      const { overlay: { id, kind, path }, echoes, has } = write;
+      if (path !== list.resource) continue;
+      if (message.type === "opened") echoes.delete(list);
+      else if (message.type === "token") {
+        if (!echoes.has(list) && !this.#isDone(write, list)) continue;
+        has.add(list);
+        this.#resolve(write);
+      } else if ("id" in message) {
+        const { _optimisticId } = "item" in message ? message.item : message;
+        if (_optimisticId !== id) continue;
+        echoes.add(list);
+        if (kind === "create") this.#created.set(id, idText(message.id));
+      }
+    }
+  }
+
+  closed(): void {
+    for (const write of [...this.#writes.values()]) this.#resolve(write);
+  }
+
+  #holding(write: ShownWrite): readonly OpenList[] {
+    return [...this.#lists.all].filter((list) => this.#holds(list, write));
+  }
+
+  #holds(list: OpenList, { overlay, has }: ShownWrite): boolean {
+    return list.resource === overlay.path && this.#lists.all.has(list) && !has.has(list);
+  }
+
+  #resolve(write: ShownWrite): void {
+    if (write.askedBefore === Infinity || this.#holding(write).length > 0) return;
+    // Another write may have its id by now: the same job after a conflict.
+    const { id } = write.overlay;
+    if (this.#writes.get(id) === write) this.#writes.delete(id);
+    write.confirm();
+  }
+
+  /** The text of the id of the row that an overlay changes, or a mark of the one that creates it. */
+  #targetOf({ id, key, of }: Overlay): string {
+    const creation = of ?? id;
+    return key === null ? this.#created.get(creation) ?? newMark + creation : idText(key);
+  }
+
+  #shows({ overlay }: ShownWrite, list: OpenList): boolean {
+    const creation = this.#writes.get(overlay.of ?? overlay.id);
+    if (list.set.rows.has(this.#targetOf(overlay))) return overlay.kind !== "create";
+    return list.takesNew && creation?.overlay.kind === "create" && !creation.has.has(list);
+  }
+
+  /** Whether the rows of the service already say what an acknowledged overlay has done. */
+  #isDone(write: ShownWrite, list: OpenList): boolean {
+    const { askedBefore, tag, overlay } = write;
+    const row = list.set.rows.get(this.#targetOf(overlay));
+    return askedBefore < Infinity && (
+      list.set.asked > askedBefore || !this.#shows(write, list) ||
+      (tag !== undefined && row?._etag === tag)
+    );
   }
 }
+
+/** No text of an id begins with it. */
+const newMark = "\0";
+
+/** An event comes within milliseconds of the answer; where it does not, a stream is asked for. */
+const lateMs = 2_000;
 
 /** The overlays of the client with a transport: made once. */
 export function overlaysOf(transport: Transport): Overlays {

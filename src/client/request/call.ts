@@ -44,16 +44,16 @@ export function createCalls({ transport, path }: Handle): MakeCall {
       signal,
       timeoutMs,
     });
+    const { status, headers } = response;
     const unusable = (cause?: unknown) => {
       throw unexpectedAnswer(response, { cause });
     };
-    const isJson = /json/.test(`${response.headers.get("content-type")}`);
-    const value = response.status === (ifNoneMatch ? 304 : 204)
+    const value = status === (ifNoneMatch ? 304 : 204)
       ? null
-      : isJson
+      : /json/.test(`${headers.get("content-type")}`)
       ? await response.json().catch(unusable)
       : unusable();
-    return { value, etag: response.headers.get("etag") };
+    return { value, etag: headers.get("etag") };
   };
 }
 

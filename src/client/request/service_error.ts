@@ -88,16 +88,20 @@ export async function answerError(response: Response): Promise<ServiceError> {
   // The service sends whole seconds; a date, as some proxies do, says nothing here.
   const facts = { status, retryAfterMs: Number(headers.get("retry-after")) * 1000 || null };
   try {
-    const problem: ProblemBody = JSON.parse(await response.text());
-    const { code, detail } = problem;
-    // By contract the code is the slug in capitals, also without a page of its own: `HTTP_418`.
-    const slug = code.toLowerCase().replaceAll("_", "-") as ServiceErrorSlug;
-    const Kind = status === 412 ? ConflictError : ServiceError;
-    return new Kind(slug, detail, { ...facts, problem });
+    return problemError(await response.json(), facts);
   } catch (cause) {
     // Not a problem of the service: the page of a proxy, or another service altogether.
     return unexpectedAnswer(response, { ...facts, cause });
   }
+}
+
+/** The error of a problem of the service. */
+export function problemError(problem: ProblemBody, facts: ServiceErrorFacts): ServiceError {
+  const { code, detail } = problem;
+  // By contract the code is the slug in capitals, also without a page of its own: `HTTP_418`.
+  const slug = code.toLowerCase().replaceAll("_", "-") as ServiceErrorSlug;
+  const Kind = facts.status === 412 ? ConflictError : ServiceError;
+  return new Kind(slug, detail, { ...facts, problem });
 }
 
 /** The error of an answer that the service would not give. */

@@ -17,7 +17,7 @@ export interface Tokens {
 }
 
 /** Asks the source for tokens: for each request, and once more for all that are refused together. */
-export function createTokens(source: CreateClientOptions["token"] = undefined): Tokens {
+export function createTokens(source: CreateClientOptions["token"]): Tokens {
   let refreshes = 0;
   let refreshing: Promise<Token> | null = null;
 

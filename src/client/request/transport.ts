@@ -87,7 +87,7 @@ export function createTransport(options: CreateClientOptions): Transport {
     signal?.throwIfAborted();
     const limit = timeoutMs ?? options.timeoutMs ?? 30_000;
     const late = new AbortController();
-    const cancel = limit > 0 && environment.after(limit, () => late.abort());
+    const cancel = limit > 0 ? environment.after(limit, () => late.abort()) : null;
     try {
       const response = await environment.fetch(
         new Request(baseUrl + path, {
@@ -106,7 +106,7 @@ export function createTransport(options: CreateClientOptions): Transport {
       const slug = late.signal.aborted ? "timeout" : "network";
       throw new ServiceError(slug, `${slug}: ${cause}`, { cause });
     } finally {
-      if (cancel) cancel();
+      cancel?.();
     }
   }
 

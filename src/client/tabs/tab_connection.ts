@@ -1,10 +1,10 @@
 import { DirectConnection } from "../live/direct_connection.ts";
 import type { LiveConnection, Subscriber } from "../live/live_messages.ts";
+import { openListsOf } from "../live/open_lists.ts";
 import { ServiceError } from "../request/service_error.ts";
 import type { Transport } from "../request/transport.ts";
 import type { WebLocks } from "../web_platform.ts";
-import type { TabMessage } from "./tab_messages.ts";
-import { TabSubscriptions } from "./tab_subscriptions.ts";
+import type { FollowRequest, TabMessage } from "./tab_messages.ts";
 
 /** What the tabs of a user have in common. */
 export interface SharedByTabs {
@@ -21,12 +21,13 @@ export class TabConnection implements LiveConnection {
   readonly #tab: string;
   readonly #own = new Map<string, OwnSubscription>();
   readonly #direct: DirectConnection;
-  readonly #others: TabSubscriptions;
+  /** What ends the subscriptions of other tabs, in the tab that has the streams. */
+  readonly #others = new Map<string, () => void>();
   readonly #ending = new AbortController();
   readonly #stopWaking: () => void;
   #lastKey = 0;
-  /** The tab that has the streams, as far as this one knows. */
-  #leader: string | null = null;
+  /** Whether others would notice the end of this tab. */
+  #isAlive = false;
   /** Gives the lock back; null in every other tab. */
   #stepDown: (() => void) | null = null;
 
@@ -34,53 +35,42 @@ export class TabConnection implements LiveConnection {
   constructor(transport: Transport, shared: SharedByTabs) {
     const { environment } = transport;
     const { name, locks, channel } = this.#shared = shared;
-    const tab = this.#tab = environment.uuid();
     this.#transport = transport;
+    this.#tab = environment.uuid();
     this.#direct = new DirectConnection(transport);
-    this.#others = new TabSubscriptions(this.#direct, {
-      isAlive: (other, ended) => void locks.request(`${name} ${other}`, {}, ended),
-      send: (message) => this.#send(message),
-    });
     channel.onmessage = ({ data }: MessageEvent<TabMessage>) => this.#receive(data);
-    this.#stopWaking = environment.onWake(() => {
-      if (!environment.isHidden()) this.#send({ kind: "visible", tab });
-      else if (this.#stepDown !== null) this.#send({ kind: "hidden", tab });
-    });
+    this.#stopWaking = environment.onWake(() => this.#sayWhetherHidden());
     // Held as long as this tab lives, so that the leader notices its end; first of all, because the
     // leader waits for it as soon as it knows the tab.
-    void locks.request(`${name} ${tab}`, {}, () => {
+    void locks.request(`${name} ${this.#tab}`, {}, () => {
+      this.#isAlive = true;
+      this.#followAll();
       void this.#stand();
-      this.#send({ kind: "hello", tab });
       return new Promise<void>((end) => this.#ending.signal.addEventListener("abort", () => end()));
       // A page that may not have locks has streams of its own.
     }).catch(() => this.#lead());
   }
 
   add(subscriber: Subscriber): () => void {
-    const tab = this.#tab;
     const key = String(this.#lastKey++);
-    const one: OwnSubscription = { subscriber, asked: 0, leave: () => {} };
+    const one: OwnSubscription = { subscriber, asked: 0, leave() {} };
     this.#own.set(key, one);
-    if (this.#stepDown !== null) one.leave = this.#direct.add(subscriber);
-    else if (this.#leader !== null) this.#ask(key, one);
+    this.#follow(key, one);
     return () => {
       this.#own.delete(key);
       one.leave();
-      if (this.#stepDown === null) this.#send({ kind: "remove", tab, key });
+      this.#send({ kind: "remove", tab: this.#tab, key });
     };
   }
 
   reopen(): void {
-    if (this.#stepDown !== null) return this.#direct.reopen();
-    for (const [key, one] of this.#own) {
-      one.asked++;
-      this.#ask(key, one);
-    }
+    if (this.#stepDown !== null) this.#direct.reopen();
+    else this.#followAll();
   }
 
   wake(): void {
     this.#direct.wake();
-    this.#send({ kind: "visible", tab: this.#tab });
+    this.#send({ kind: "wake" });
   }
 
   /** Ends the part of this tab; another one continues. */
@@ -92,10 +82,26 @@ export class TabConnection implements LiveConnection {
   }
 
   #send(message: TabMessage): void {
-    if (!this.#ending.signal.aborted) this.#shared.channel.postMessage(message);
+    if (this.#isAlive && !this.#ending.signal.aborted) this.#shared.channel.postMessage(message);
   }
 
-  #ask(key: string, { subscriber, asked }: OwnSubscription): void {
+  #sayWhetherHidden(): void {
+    this.#send({ kind: this.#transport.environment.isHidden() ? "hidden" : "visible" });
+  }
+
+  #followAll(): void {
+    for (const [key, one] of this.#own) this.#follow(key, one);
+  }
+
+  /** By a stream of this tab, or by that of another one, which answers once there is one. */
+  #follow(key: string, one: OwnSubscription): void {
+    const { subscriber } = one;
+    if (this.#stepDown !== null) {
+      one.asked = 0;
+      one.leave = this.#direct.add(subscriber);
+      return;
+    }
+    const asked = one.asked = ++openListsOf(this.#transport).asked;
     const { path } = subscriber;
     this.#send({ kind: "add", tab: this.#tab, key, path, token: subscriber.token(), asked });
   }
@@ -112,60 +118,83 @@ export class TabConnection implements LiveConnection {
   }
 
   #lead(): Promise<void> {
-    const tab = this.#leader = this.#tab;
-    for (const one of this.#own.values()) one.leave = this.#direct.add(one.subscriber);
     return new Promise((resolve) => {
       this.#stepDown = () => {
-        this.#stepDown = this.#leader = null;
+        this.#stepDown = null;
         for (const one of this.#own.values()) one.leave();
+        for (const end of this.#others.values()) end();
         this.#others.clear();
         resolve();
       };
-      this.#send({ kind: "leader", tab });
-      if (this.#transport.environment.isHidden()) this.#send({ kind: "hidden", tab });
+      this.#followAll();
+      this.#send({ kind: "leader" });
+      this.#sayWhetherHidden();
     });
   }
 
   #receive(message: TabMessage): void {
-    const tab = this.#tab;
     const { isHidden } = this.#transport.environment;
-    const isLeader = this.#stepDown !== null;
-    if (message.kind === "event") {
-      if (message.from === this.#leader && message.tab === tab) this.#deliver(message);
-    } else if (message.kind === "leader") {
-      if (isLeader) return;
-      this.#leader = message.tab;
-      for (const [key, one] of this.#own) this.#ask(key, one);
-    } else if (message.kind === "hidden") {
-      if (!isHidden()) this.#send({ kind: "visible", tab });
-    } else if (!isLeader) return;
-    else if (message.kind === "hello") this.#send({ kind: "leader", tab });
+    if (message.kind === "hidden") {
+      if (!isHidden()) this.#send({ kind: "visible" });
+    } else if (this.#stepDown === null) {
+      if (message.kind === "leader") this.#followAll();
+      else if (message.kind === "event" && message.tab === this.#tab) this.#deliver(message);
+    } else if (message.kind === "wake") this.#direct.wake();
     else if (message.kind === "visible") {
-      this.#direct.wake();
-      if (isHidden()) this.#stepDown?.();
-    } else this.#others.receive(message, tab);
+      if (isHidden()) this.#stepDown();
+    } else if (message.kind === "add" || message.kind === "remove") {
+      const { tab, key } = message;
+      this.#others.get(tab + key)?.();
+      this.#others.delete(tab + key);
+      if (message.kind === "add") this.#others.set(tab + key, this.#serve(message));
+    }
   }
 
-  /** A stream that was asked for before this tab asked says nothing of what came in between. */
+  /** What answers to an earlier request is older than the token of the last one. */
   #deliver({ key, asked, message }: TabMessage & { readonly kind: "event" }): void {
     const one = this.#own.get(key);
-    if (one === undefined) return;
-    const isOld = asked < one.asked;
-    if (message.type === "status" && message.error !== null) {
-      const { error } = message;
-      one.subscriber.receive({
-        ...message,
-        error: new ServiceError(error.slug, error.message, error),
-      });
-    } else {one.subscriber.receive(
-        message.type === "opened" && isOld ? { ...message, isOld } : message,
-      );}
+    if (one?.asked !== asked) return;
+    let known = message;
+    // The streams are counted as this tab has asked for them.
+    if (message.type === "opened") known = { ...message, asked };
+    else if (message.type === "status" && message.error !== null) {
+      const { slug, message: text } = message.error;
+      known = { ...message, error: new ServiceError(slug, text, message.error) };
+    }
+    one.subscriber.receive(known);
+  }
+
+  /** Follows something for another tab, until that ends; returns what ends it before. */
+  #serve({ tab, key, path, token, asked }: FollowRequest): () => void {
+    const { name, locks } = this.#shared;
+    const ending = new AbortController();
+    const leave = this.#direct.add({
+      path,
+      token: () => token,
+      receive: (message) => {
+        if (message.type === "token") token = message.token;
+        else if (message.type === "invalidate") token = null;
+        // Of an error, a channel passes nothing but the message.
+        const known = message.type === "status" && message.error !== null
+          ? { ...message, error: { ...message.error, message: message.error.message } }
+          : message;
+        this.#send({ kind: "event", tab, key, asked, message: known });
+      },
+    });
+    const end = () => {
+      leave();
+      ending.abort();
+    };
+    locks.request(`${name} ${tab}`, { signal: ending.signal }, end).catch((error) => {
+      if (!ending.signal.aborted) throw error;
+    });
+    return end;
   }
 }
 
 interface OwnSubscription {
   readonly subscriber: Subscriber;
-  /** How often this tab has asked for a new stream. */
+  /** The number of the last request for it; 0 while this tab has the streams. */
   asked: number;
   leave(): void;
 }

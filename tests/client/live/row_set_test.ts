@@ -5,6 +5,8 @@ import { RowSet } from "../../../src/client/live/row_set.ts";
 
 const description = { primaryKey: ["id"], types: { id: "integer", rank: "integer", name: "text" } };
 
+const opened = { ...description, type: "opened", isResumed: false, asked: 1 } as const;
+
 const write = fc.record({
   kind: fc.constantFrom("put", "put", "put", "remove"),
   id: fc.integer({ min: 1, max: 12 }),
@@ -18,14 +20,14 @@ Deno.test("after each commit a row set has the rows of its events, in their orde
     fc.property(fc.array(write, { maxLength: 80 }), fc.nat(3), (writes, size) => {
       const set = new RowSet(["-rank", "name"]);
       const model = new Map<number, LiveRow>();
-      set.begin(description, false);
+      set.take(opened);
       const first = Array.from(
         { length: size },
         (_, id) => ({ id: id + 1, rank: null, name: "x" }),
       );
       for (const row of first) model.set(row.id, row);
       set.take({ type: "existing", items: first });
-      set.commit();
+      set.take({ type: "token", token: "t" });
       for (const { kind, id, rank, name, commits } of writes) {
         const shown = set.items;
         if (kind === "remove") {
@@ -36,7 +38,7 @@ Deno.test("after each commit a row set has the rows of its events, in their orde
           set.take({ type: model.has(id) ? "changed" : "added", id, item });
           model.set(id, item);
         }
-        if (commits) set.commit();
+        if (commits) set.take({ type: "token", token: "t" });
         assertEquals(set.items, commits ? [...model.values()].sort(byRankAndName) : shown);
       }
     }),
@@ -62,14 +64,14 @@ function compareLists(left: readonly number[], right: readonly number[]): number
 
 Deno.test("after an invalidation the old rows show until all new ones are there", () => {
   const set = new RowSet([]);
-  set.begin(description, false);
+  set.take(opened);
   set.take({ type: "existing", items: [{ id: 1 }, { id: 2 }] });
-  set.commit();
+  set.take({ type: "token", token: "t" });
   set.take({ type: "invalidate" });
   set.take({ type: "existing", items: [{ id: 3 }] });
   assertEquals(set.items, [{ id: 1 }, { id: 2 }]);
   set.take({ type: "existing", items: [{ id: 4 }] });
   set.take({ type: "removed", id: 3 });
-  set.commit();
+  set.take({ type: "token", token: "t" });
   assertEquals(set.items, [{ id: 4 }]);
 });

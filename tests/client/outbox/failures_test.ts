@@ -1,6 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import type { WebDatabases, WebOpenRequest } from "../../../src/client/web_platform.ts";
 import { memoryStorage } from "../../../src/client/outbox/memory_storage.ts";
 import { ServiceError } from "../../../src/client/request/service_error.ts";
+import { createBrowser, createIndexedDb } from "./browser.ts";
 import { calm, createDevice, type Fate, openPage, withService } from "./outbox_support.ts";
 
 /** An answer of the service, or of something between it and the client. */
@@ -136,6 +138,29 @@ Deno.test("a write that cannot be stored is not sent, and says so", () =>
     outbox.close();
   }));
 
+Deno.test("where a browser refuses its database, jobs are in the memory of the page", () =>
+  withService(async (service) => {
+    const refused = new DOMException("Not in a private window", "SecurityError");
+    const indexedDB: WebDatabases = {
+      ...createIndexedDb(),
+      open: () => {
+        const opening: WebOpenRequest = Object.assign(Object.create(noRequest), { error: refused });
+        queueMicrotask(() => opening.onerror?.(new Event("error")));
+        return opening;
+      },
+    };
+    const parts = { ...createBrowser(), indexedDB };
+    const pages = [1, 2].map(() => openPage(service, createDevice(parts)));
+    const titles = ["Tea", "Milk"];
+    for (const [at, { api, outbox }] of pages.entries()) {
+      assertEquals(
+        (await outbox.create(api.posts, { title: titles[at] ?? "" }).done)?.title,
+        titles[at],
+      );
+    }
+    for (const { outbox } of pages) outbox.close();
+  }));
+
 Deno.test("a waiting write is discarded before it is stored, while it waits, and while it is sent", () =>
   withService(async (service) => {
     const device = createDevice();
@@ -165,3 +190,10 @@ Deno.test("a waiting write is discarded before it is stored, while it waits, and
     assertEquals([await storage.all(), lists.shown.size], [[], 0]);
     outbox.close();
   }));
+
+const noRequest = {
+  ...{ onsuccess: null, onerror: null, onupgradeneeded: null, onblocked: null, error: null },
+  get result(): never {
+    throw new DOMException("There is no result", "InvalidStateError");
+  },
+};

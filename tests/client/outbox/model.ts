@@ -45,15 +45,21 @@ interface MortalPage extends Page {
   kill(): void;
 }
 
-function mortalStorage(storage: JobStorage): JobStorage & { kill(): void } {
+function mortalStorage(
+  storage: Promise<JobStorage>,
+  isShared: boolean,
+): JobStorage & { kill(): void } {
   let isDead = false;
-  const around = <T>(work: () => Promise<T>) => isDead ? new Promise<T>(() => {}) : work();
+  const around = async <T>(work: (storage: JobStorage) => Promise<T>) => {
+    const opened = await storage;
+    return isDead ? new Promise<T>(() => {}) : work(opened);
+  };
   return {
-    isShared: storage.isShared,
-    all: () => around(() => storage.all()),
-    add: (job) => around(() => storage.add(job)),
-    change: (job) => around(() => storage.change(job)),
-    remove: (order) => around(() => storage.remove(order)),
+    isShared,
+    all: () => around((storage) => storage.all()),
+    add: (job) => around((storage) => storage.add(job)),
+    update: (order, change) => around((storage) => storage.update(order, change)),
+    remove: (order) => around((storage) => storage.remove(order)),
     kill: () => void (isDead = true),
   };
 }
@@ -75,6 +81,8 @@ export class OutboxModel {
   #state: number;
   #tokens = 0;
   #isCalm = false;
+  /** The last of the writes before the last rest. */
+  #restedAt = 0;
 
   constructor(service: Service, options: OutboxModelOptions) {
     this.#service = service;
@@ -125,7 +133,9 @@ export class OutboxModel {
   #createUser(name: string): User {
     const device = this.#options.device?.() ?? createDevice();
     const { indexedDB } = device.environment;
-    const storage = indexedDB === null ? memoryStorage() : indexedDbStorage(indexedDB, "jobs");
+    const storage = indexedDB === null
+      ? Promise.resolve(memoryStorage())
+      : indexedDbStorage(indexedDB, "jobs");
     const onConflict = ({ mine, theirs }: JobConflict) => {
       this.report.conflicts++;
       if (theirs === null || this.#chance() < 0.1) return null;
@@ -134,7 +144,7 @@ export class OutboxModel {
     const identity = `${name} ${crypto.randomUUID()}`;
     const onDead = () => void this.report.dead++;
     const open = () => {
-      const own = mortalStorage(storage);
+      const own = mortalStorage(storage, indexedDB !== null);
       const options = { storage: own, identity, onConflict, onDead };
       const page = openPage(this.#service, device, options);
       page.lists.echoesAtOnce = false;
@@ -222,18 +232,24 @@ export class OutboxModel {
 
   /** As when a live list receives everything up to now: rows, and the events of own writes. */
   async #refresh({ lists }: Page): Promise<void> {
-    const rows = await this.#service.posts();
-    // One statement reads both: what the lists show, and which writes they confirm.
-    const done = new Set(rows.flatMap(({ log }) => log.match(/[^;]*;/g) ?? []));
+    // One statement reads both: what the lists show, and which writes they confirm. A row that was
+    // written may be deleted since.
+    const { rows } = await run(
+      this.#service.db,
+      "SELECT id, log, version FROM posts UNION ALL SELECT id, log, NULL FROM audit WHERE n > ?",
+      this.#restedAt,
+    );
+    const done = new Map<string, unknown>();
     lists.rows.clear();
-    for (const row of rows) {
-      lists.rows.set(`/api/posts/${row.id}`, { ...row, _etag: `W/"${row.version}"` });
+    for (const [id, log, version] of rows) {
+      if (version === null) done.set(tokenOf(log), id);
+      else lists.rows.set(`/api/posts/${id}`, { id, log, version, _etag: `W/"${version}"` });
     }
     for (const [id, { kind, key, fields }] of [...lists.shown]) {
-      const made = rows.find(({ log }) => log.startsWith(String(fields.log)));
-      if (kind === "create" && made !== undefined) lists.created.set(id, made.id);
+      const token = tokenOf(fields.log);
+      if (kind === "create" && done.has(token)) lists.created.set(id, done.get(token));
       const isGone = kind !== "create" && key !== null && !lists.rows.has(`/api/posts/${key}`);
-      if (isGone || done.has(tokenOf(fields.log))) lists.confirm(id);
+      if (isGone || done.has(token)) lists.confirm(id);
     }
   }
 
@@ -272,6 +288,7 @@ export class OutboxModel {
     const logs = new Map<number, string>();
     const times = new Map<string, number>();
     const { rows } = await run(this.#service.db, "SELECT id, log FROM audit ORDER BY n");
+    this.#restedAt = rows.length;
     for (const [id, log] of rows) {
       const token = tokenOf(log);
       assertEquals(log, (logs.get(Number(id)) ?? "") + token, `row ${id} has lost a write`);

@@ -25,7 +25,7 @@ function mortal(storage: JobStorage, service: Service, moments: number): Mortal 
       isShared: false,
       all: () => around(() => storage.all()),
       add: (job) => around(() => storage.add(job)),
-      change: (job) => around(() => storage.change(job)),
+      update: (order, change) => around(() => storage.update(order, change)),
       remove: (order) => around(() => storage.remove(order)),
     },
     service: { ...service, fetch: (request) => around(() => service.fetch(request)) },

@@ -14,6 +14,8 @@ import {
   withService,
 } from "./outbox_support.ts";
 
+const tabsIdentity = crypto.randomUUID();
+
 /** Two tabs, of which the first one sends. */
 async function withTabs(
   work: (tabs: { service: Service; first: Page; second: Page; device: Device }) => Promise<void>,
@@ -42,20 +44,22 @@ async function quiet(service: Service): Promise<void> {
 }
 
 Deno.test("jobs in IndexedDB keep their order, and one that was removed does not come back", async () => {
-  const storage = indexedDbStorage(createIndexedDb(), "outbox");
+  const storage = await indexedDbStorage(createIndexedDb(), "outbox");
   const job = {
     ...{ id: "a", idempotencyKey: "k", kind: "update", resource: "/api/posts" } as const,
     ...{ path: "/api/posts/1", of: null, body: { title: "x" }, ifMatch: null, base: null },
-    ...{ createdAt: 1, conflicts: 0, state: "waiting", problem: null } as const,
+    ...{ createdAt: 1, seen: [], conflicts: 0, state: "waiting", problem: null } as const,
   };
   const first = await storage.add(job);
   const second = await storage.add({ ...job, id: "b" });
-  await storage.change({ ...job, order: first, ifMatch: "t" });
+  assertEquals(await storage.update(first, () => undefined), undefined);
+  const changed = await storage.update(first, (stored) => ({ ...stored, ifMatch: "t" }));
+  assertEquals([changed?.id, changed?.ifMatch], ["a", "t"]);
   assertEquals((await storage.all()).map(({ id, ifMatch }) => [id, ifMatch]), [
     ...[["a", "t"], ["b", null]],
   ]);
   await storage.remove(first);
-  await storage.change({ ...job, order: first });
+  assertEquals(await storage.update(first, (stored) => stored), undefined);
   assertEquals((await storage.all()).map(({ id, order }) => [id, order]), [["b", second]]);
   const wrong = { ...job, body: { title: () => 1 } };
   await assertRejects(() => storage.add(wrong));
@@ -79,6 +83,76 @@ Deno.test("every tab adds and shows, one sends, and each learns what became of i
       assertEquals([lists.shown.size, outbox.get().jobs.length], [0, 0]);
     }
   }));
+
+Deno.test("objects that a framework observes are stored, and may change after the write", () =>
+  withTabs(async ({ service, first: { api, outbox } }) => {
+    const form = new Proxy({ title: "Tea" }, {});
+    const { done } = outbox.create(api.posts, form);
+    form.title = "Milk";
+    const row = await done;
+    await outbox.update(api.posts, 1, { log: "a" }, { base: new Proxy(row ?? {}, {}) }).done;
+    assertEquals((await service.posts()).map(({ title, log }) => [title, log]), [["Tea", "a"]]);
+  }));
+
+Deno.test("a dead letter that two tabs revive at once is sent as the first one's", () =>
+  withTabs(async ({ service, first, second, device }) => {
+    // deno-lint-ignore no-explicit-any -- a body that the types refuse
+    const wrong = 5 as any;
+    const { id, done } = second.outbox.create(second.api.posts, { id: 1, title: wrong });
+    await assertRejects(() => done, ServiceError);
+    await quiet(service);
+    device.isOnline = false;
+    await Promise.all([
+      first.outbox.revive(id, { id: 1, title: "Tea" }),
+      second.outbox.revive(id, { id: 1, title: "Milk" }),
+    ]);
+    await quiet(service);
+    const shown = [first, second].map(({ outbox }) => outbox.get().jobs.map(({ body }) => body));
+    assertEquals(shown, [[{ id: 1, title: "Tea" }], [{ id: 1, title: "Tea" }]]);
+    device.isOnline = true;
+    device.wake();
+    await quiet(service);
+    assertEquals((await service.posts()).map(({ title }) => title), ["Tea"]);
+    assertEquals([first, second].map(({ lists }) => lists.shown.size), [0, 0]);
+  }));
+
+Deno.test("a tab that did not see a write of another tab does not undo it", () =>
+  withTabs(async ({ service, first, second, device }) => {
+    const row = await first.outbox.create(first.api.posts, { id: 1, log: "a" }).done;
+    await quiet(service);
+    device.isOnline = false;
+    const base = row ?? {};
+    // In the same moment: no message has come.
+    first.outbox.update(first.api.posts, 1, { log: "ab" }, { base });
+    second.outbox.update(second.api.posts, 1, { log: "ac" }, { base });
+    await quiet(service);
+    device.isOnline = true;
+    device.wake();
+    await quiet(service);
+    assertEquals((await service.posts()).map(({ log }) => log), ["ab, not a but ac"]);
+  }, {
+    onConflict: ({ base, mine, theirs }) => ({
+      log: `${theirs?.log}, not ${base?.log} but ${mine?.log}`,
+    }),
+  }));
+
+Deno.test("a tab that an ending message has missed notices the end by itself", () =>
+  withTabs(async ({ service, first, second, device }) => {
+    device.isOnline = false;
+    const { id, done } = second.outbox.create(second.api.posts, { id: 1, title: "Tea" });
+    await quiet(service);
+    const storage = await indexedDbStorage(
+      device.environment.indexedDB ?? createIndexedDb(),
+      `outbox http://localhost/api ${tabsIdentity}`,
+    );
+    for (const { order } of await storage.all()) await storage.remove(order);
+    device.wake();
+    await quiet(service);
+    assertEquals(first.outbox.get().jobs.map((job) => job.id), [id]);
+    device.advance(1_000);
+    assertEquals(await done, null);
+    assertEquals([first, second].map(({ outbox }) => outbox.get().jobs.length), [0, 0]);
+  }, { identity: tabsIdentity }));
 
 Deno.test("a tab addresses a row by its own write after another tab has created it", () =>
   withTabs(async ({ service, second: { api, outbox } }) => {

@@ -1,0 +1,58 @@
+import { unexpectedAnswer } from "../request/service_error.ts";
+import type { Transport } from "../request/transport.ts";
+import { readEvents, type StreamListener } from "./event_reader.ts";
+
+/** One item of the body of the request for a stream. */
+export interface AskedSubscription {
+  readonly key: string;
+  readonly path: string;
+  readonly resumeFrom: string | undefined;
+}
+
+/**
+ * Asks for a stream of `POST /__service/live` and reads it; `arrived` is called when the service
+ * answers, and for each chunk, heartbeats included. Resolves at the end of the stream, rejects where
+ * it cannot be opened, breaks, is silent, or is aborted by `own`.
+ */
+export async function readStream(
+  transport: Transport,
+  subscriptions: readonly AskedSubscription[],
+  own: AbortController,
+  { take, arrived }: StreamListener,
+): Promise<void> {
+  const watch = () => transport.environment.after(silentMs, () => own.abort());
+  let cancel = watch();
+  const heard = () => {
+    cancel();
+    cancel = watch();
+    arrived();
+  };
+  try {
+    const body = await ask(transport, subscriptions, own.signal);
+    heard();
+    // Also cancels the body of a stream that was aborted before the answer.
+    await readEvents(body, own.signal, { take, arrived: heard });
+  } finally {
+    cancel();
+  }
+}
+
+/** Three heartbeats. */
+export const silentMs = 45_000;
+
+async function ask(
+  transport: Transport,
+  subscriptions: readonly AskedSubscription[],
+  signal: AbortSignal,
+): Promise<ReadableStream<Uint8Array>> {
+  const response = await transport.send({
+    ...{ method: "POST", path: "/__service/live", body: { subscriptions } },
+    ...{ headers: { accept: "text/event-stream" }, signal, timeoutMs: 0 },
+  });
+  const { body, headers } = response;
+  // The page of a proxy, for instance, whatever its status.
+  if (!/^text\/event-stream/.test(headers.get("content-type") ?? "") || body === null) {
+    throw unexpectedAnswer(response);
+  }
+  return body;
+}
