@@ -1,6 +1,6 @@
 /**
  * One side of a benchmark in a process of its own:
- * `http_server.ts ours|guarded|open|identified|hand PATH [PORT]`.
+ * `http_server.ts ours|guarded|observed|open|identified|hand PATH [PORT]`.
  */
 import { createApp, type ServiceConfig } from "../mod.ts";
 import { jwtAuth, passwordAuth } from "../exports/auth.ts";
@@ -27,6 +27,8 @@ function optionsOf(side: string, path: string): Partial<ServiceConfig> {
         kv: `${path}.kv`,
         abuseProtection: { budget: { classes: { anonymous: budget, authenticated: budget } } },
       };
+    case "observed":
+      return { observability: true };
     case "open":
       return { auth: {} };
     case "identified":

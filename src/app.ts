@@ -1,6 +1,7 @@
 import type { Hono } from "@hono/hono";
 import { createCredentials } from "./auth/credentials.ts";
 import { createUserParser } from "./auth/user.ts";
+import { type AppObservability, openObservability } from "./app_observability.ts";
 import type { AppConfig } from "./config.ts";
 import { openAuthenticators } from "./open_authenticators.ts";
 import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
@@ -14,6 +15,7 @@ import {
 } from "./resource/http/idempotent_answers.ts";
 import { createRouteTable } from "./resource/http/route_table.ts";
 import { describing, openapiFacts } from "./openapi_facts.ts";
+import type { Metrics } from "./metrics/metrics.ts";
 import type { JsonSchema } from "./protocol/route_description.ts";
 import type { ServiceSchema } from "./openapi/service_schema.ts";
 import { type ResourceSummary, summarizeResource } from "./resource/define/resource_summary.ts";
@@ -69,6 +71,8 @@ export interface App {
   reindex(options?: ReindexOptions): Promise<void>;
   /** Closes the databases and the key-value store. */
   close(): Promise<void>;
+  /** The metrics of the app; null where `observability` collects none. */
+  readonly metrics: Metrics | null;
   /** The search outbox; null without `kv`, and without a resource that has `search.outbox`. */
   readonly searchOutbox: SearchOutbox | null;
   /** What is served, for banners and descriptions. */
@@ -128,9 +132,15 @@ export async function createApp(config: AppConfig): Promise<App> {
 }
 
 async function open(config: AppConfig, resolved: ResolvedConfig, runtime: Runtime): Promise<App> {
-  const store = await openKeyValueStore(config.kv, runtime);
+  const observability = openObservability(resolved, runtime);
+  const store = await openKeyValueStore(config.kv, observability.runtime);
   try {
-    return await assemble(config, { resolved, runtime, store });
+    return await assemble(config, {
+      resolved,
+      runtime: observability.runtime,
+      store,
+      observability,
+    });
   } catch (error) {
     // A store that the caller opened stays open, as its databases do.
     if (typeof config.kv === "string") await store.close();
@@ -160,10 +170,11 @@ interface AppContext {
   readonly resolved: ResolvedConfig;
   readonly runtime: Runtime;
   readonly store: AppStore;
+  readonly observability: AppObservability;
 }
 
 async function assemble(given: AppConfig, context: AppContext): Promise<App> {
-  const { resolved, runtime, store } = context;
+  const { resolved, runtime, store, observability } = context;
   const config = { ...given, resources: given.resources.map(readDefinition) };
   const recordings = await resolveChangeRecordings(config, resolved.changes, runtime.random);
   const parseUser = createUserParser(runtime.observe);
@@ -209,6 +220,8 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   await serveMcp({ facts, resolved, runtime, parseUser, ofTools, ...routes });
   return {
     ...routes,
+    fetch: observability.observed(routes, table),
+    metrics: observability.metrics,
     announceStop: () => void (draining = true),
     drain() {
       draining = true;
@@ -222,6 +235,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
       await Promise.all([hubs.purge(), idempotency?.purge(), searchIndexes.outbox?.tick()]);
     },
     async close() {
+      observability.close();
       await closeAll([hubs, searchIndexes, guard, ...authenticators]);
       await closeAll([...databases, store]);
     },

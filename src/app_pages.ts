@@ -8,6 +8,7 @@ import type { SearchIndexes } from "./search/search_indexes.ts";
 import { createClientPages } from "./service/client/client_pages.ts";
 import { createDescriptionPages } from "./service/describe/description_pages.ts";
 import { worksWithoutStore } from "./service/health.ts";
+import { createMetricsPages } from "./service/observability/metrics_page.ts";
 import { createServicePages, requireFreePages, type ServicePage } from "./service/service_pages.ts";
 
 /** What the pages of an app are made of. */
@@ -38,6 +39,7 @@ export function pagesOf(
     }),
     ...createDescriptionPages(facts, resolved),
     ...createClientPages(),
+    ...createMetricsPages(resolved.observability.metrics, resolved.isProduction),
   ];
   requireFreePages(pages, table);
   return pages;

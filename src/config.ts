@@ -12,6 +12,7 @@ import type { SearchOutboxOptions } from "./search/outbox/search_outbox_options.
 import type { SearchAdapter } from "./search/search_adapter.ts";
 import type { CorsOptions } from "./service/cors.ts";
 import type { Middleware } from "./service/middleware.ts";
+import type { ObservabilityOptions } from "./service/observability/observability_options.ts";
 import type { SecurityHeaders } from "./service/responder.ts";
 
 /** The configuration of an app: every option of it. */
@@ -64,6 +65,10 @@ export interface AppConfig {
    * their caller. Off unless set; read-only unless `{ write: true }`.
    */
   readonly mcp?: boolean | McpOptions | undefined;
+  /**
+   * What the service shows of its own work: metrics at `/__service/metrics`. Off unless set.
+   */
+  readonly observability?: boolean | ObservabilityOptions | undefined;
   /** `X-Content-Type-Options`, `X-Frame-Options`, `Referrer-Policy`; on unless false. */
   readonly securityHeaders?: SecurityHeaders | undefined;
   /** The largest body in bytes; 1 MiB unless set. */

@@ -17,6 +17,10 @@ import type { ResolvedSearchOutboxOptions } from "./search/outbox/search_outbox_
 import type { SearchAdapter } from "./search/search_adapter.ts";
 import { corsMiddleware } from "./service/cors.ts";
 import type { Middleware } from "./service/middleware.ts";
+import {
+  type ResolvedObservability,
+  resolveObservability,
+} from "./service/observability/observability_options.ts";
 import type { SecurityHeaders } from "./service/responder.ts";
 
 /** The configuration of an app with every default resolved. */
@@ -31,6 +35,7 @@ export interface ResolvedConfig {
   readonly openapi: ResolvedOpenapi;
   /** Null where it is off. */
   readonly mcp: ResolvedMcp | null;
+  readonly observability: ResolvedObservability;
   readonly securityHeaders: SecurityHeaders;
   readonly bodyLimit: number;
   readonly bodyTimeoutMs: number;
@@ -78,6 +83,7 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
     describes: read.openapi !== false,
     openapi: resolveOpenapi(read.openapi),
     mcp: resolveMcp(read.mcp),
+    observability: resolveObservability(read.observability),
     securityHeaders: read.securityHeaders,
     bodyLimit: read.bodyLimit,
     bodyTimeoutMs: read.bodyTimeoutMs,

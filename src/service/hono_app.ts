@@ -10,7 +10,7 @@ import {
   strangeHost,
 } from "../resource/http/request_target.ts";
 import { refuseMethod, type RouteTable } from "../resource/http/route_table.ts";
-import type { ResourceRoute } from "../resource/http/routes.ts";
+import { type ResourceRoute, routePath } from "../resource/http/routes.ts";
 import { describedAs } from "../protocol/route_description.ts";
 import type { ReceivedRequest } from "../resource/http/routed_request.ts";
 import { type MaybePromise, recovered } from "../runtime/maybe_promise.ts";
@@ -149,6 +149,9 @@ function assemble(options: ChainOptions, handlers: RouteHandlers): Hono<AppEnv> 
     for (const path of pages.flatMap(({ path, isOpen }) => isOpen ? spellings(path) : [])) {
       hono.use(path, authentication.skip);
     }
+    for (const { path, toleratesStrangers } of pages) {
+      if (toleratesStrangers === true) hono.use(path, authentication.tolerate);
+    }
     if (authRoutes.length > 0) hono.use(`${authPath}/*`, authentication.tolerate);
   }
   useAll(hono, options);
@@ -179,8 +182,4 @@ function useAll(hono: Hono<AppEnv>, options: ChainOptions): void {
     hono.use(`${authPath}/*`, preparingContext((_, next) => next(), limits, clock));
   }
   for (const one of others) hono.use("*", one);
-}
-
-function routePath({ path, resource: { url } }: ResourceRoute): string {
-  return path === "/" ? url : url + path;
 }

@@ -167,8 +167,9 @@ export class RouteHandlers {
       const answerPage = page.yields && hasLaterRoute ? null : page.at(path, mountedAt + prefix);
       if (answerPage === null) continue;
       if (!reads) throw refuseMethod(method, ["GET"]);
-      const user = () => new HonoCaller(context, parseUser).user();
-      return this.#respond(await answerPage({ raw, user }), method, "");
+      const caller = new HonoCaller(context, parseUser);
+      const request = { raw, user: () => caller.user(), address: () => caller.address() };
+      return this.#respond(await answerPage(request), method, "");
     }
     if (hasLaterRoute) return await next();
     throw refuseMethod(method, found?.keys() ?? []);

@@ -17,6 +17,8 @@ export interface ServicePage {
   readonly path: string;
   /** Whether it is answered without authentication: any caller may read it. */
   readonly isOpen: boolean;
+  /** Whether a caller whose credential is refused is anonymous here, and not refused. */
+  readonly toleratesStrangers?: true;
   /** In the document of the service. */
   readonly description: RouteDescription;
   /** Whether a route of the deployer's at its path precedes it. */
@@ -33,6 +35,8 @@ export interface PageRequest {
   readonly raw: Request;
   /** Who asks; null where that is unknown. */
   user(): User | null;
+  /** The address of the socket at the other end; null where it is unknown. */
+  address(): string | null;
 }
 
 /** What the service's own pages report on. */

@@ -6,6 +6,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   problem: ["protocol"],
   options: ["problem"],
+  metrics: [],
   runtime: ["options", "problem", "protocol"],
   kv: ["runtime", "options", "protocol", "problem"],
   schema: ["options", "protocol", "problem"],
@@ -38,8 +39,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   mcp: ["openapi", "options", "runtime", "protocol", "problem"],
   service: [
     ...["mcp", "openapi", "resource", "live", "search", "billing", "guard", "idempotency", "db"],
-    ...["compile", "plan", "auth", "filter", "sql", "schema", "kv", "runtime", "options"],
-    ...["protocol", "problem"],
+    ...["compile", "plan", "auth", "filter", "sql", "schema", "kv", "runtime", "metrics"],
+    ...["options", "protocol", "problem"],
   ],
   client: ["options", "protocol"],
 };

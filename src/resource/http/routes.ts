@@ -64,6 +64,11 @@ export interface ResourceRoute extends Route {
   readonly resource: Resource;
 }
 
+/** The path of a route with that of its resource, as Hono writes it: `/api/notes/:id`. */
+export function routePath({ path, resource: { url } }: ResourceRoute): string {
+  return path === "/" ? url : url + path;
+}
+
 /** Every route but those of procedures. Fixed paths first, as for any router that goes in order. */
 const fixedRoutes: readonly Route[] = [
   route("GET", "/", listOrExport(endpointOf(list), [csv, ndjson])),

@@ -1,0 +1,55 @@
+/**
+ * What metrics cost: `deno task bench:observability [seconds per turn] [turns]`. Requests to a
+ * service with `observability`, beside the same ones to a service without it, in turns within one
+ * run. The ratio of medians is the result.
+ */
+import { median } from "./figures.ts";
+import { measure } from "./load.ts";
+import { createRequest, getRequest, listRequest } from "./note_requests.ts";
+import { startServer } from "./start_server.ts";
+
+const seconds = Number(Deno.args[0] ?? 3);
+const turns = Number(Deno.args[1] ?? 7);
+const target = 0.95;
+const sides = ["ours", "observed"] as const;
+type Side = typeof sides[number];
+
+const scenarios = [
+  { name: "get by id", status: 200, request: getRequest },
+  { name: "list of 20", status: 200, request: listRequest },
+  { name: "create", status: 201, request: createRequest },
+] as const;
+
+await using servers = new AsyncDisposableStack();
+const started = {
+  ours: servers.use(await startServer("ours")),
+  observed: servers.use(await startServer("observed")),
+};
+console.log(
+  `${Deno.version.deno}, ${navigator.hardwareConcurrency} cores, ${turns} × ${seconds} s`,
+);
+for (const { name, status, request } of scenarios) {
+  const figures: Record<Side, number[]> = { ours: [], observed: [] };
+  const costs: Record<Side, number[]> = { ours: [], observed: [] };
+  for (let turn = -1; turn < turns; turn++) {
+    // The order changes with every turn, so that a drift of the machine meets both sides alike.
+    for (const side of turn % 2 === 0 ? sides : sides.toReversed()) {
+      const { port, cpuSeconds } = started[side];
+      const before = cpuSeconds() ?? 0;
+      const durationMs = turn < 0 ? 1_000 : seconds * 1_000;
+      const rate = await measure({ port, connections: 32, durationMs, status, request });
+      if (turn < 0) continue;
+      figures[side].push(rate);
+      costs[side].push(((cpuSeconds() ?? 0) - before) / (rate * durationMs) * 1e9);
+    }
+  }
+  const [base, rate] = [median(figures.ours), median(figures.observed)];
+  const [baseCost, cost] = [median(costs.ours), median(costs.observed)];
+  const ratio = rate / base;
+  console.log(
+    `${name.padEnd(10)} without ${Math.round(base)}/s, observed ${Math.round(rate)}/s, ` +
+      `ratio ${ratio.toFixed(3)} (at least ${target}: ${ratio >= target ? "yes" : "NO"}); ` +
+      `processor time ${baseCost.toFixed(1)} and ${cost.toFixed(1)} µs, ` +
+      `ratio ${(baseCost / cost).toFixed(3)}`,
+  );
+}

@@ -1,0 +1,24 @@
+/**
+ * Metrics: those of an app, and a program's own beside them.
+ *
+ * @module
+ */
+export {
+  createMetrics,
+  type HistogramOptions,
+  type MetricFamily,
+  type MetricOptions,
+  type Metrics,
+} from "../src/metrics/metrics.ts";
+export type {
+  HistogramReading,
+  MetricReading,
+  SeriesReading,
+} from "../src/metrics/metric_reading.ts";
+export type { Counter, Gauge, Histogram } from "../src/metrics/series.ts";
+export { textFormatType } from "../src/metrics/text_format.ts";
+export type {
+  AuthorizeMetrics,
+  MetricsOptions,
+  ObservabilityOptions,
+} from "../src/service/observability/observability_options.ts";

@@ -1,0 +1,57 @@
+import type { Metrics } from "./metrics/metrics.ts";
+import type { ResolvedConfig } from "./resolve_config.ts";
+import type { RouteTable } from "./resource/http/route_table.ts";
+import type { Runtime } from "./runtime/runtime.ts";
+import type { HonoApp } from "./service/hono_app.ts";
+import { createObservationCounter } from "./service/observability/observation_counter.ts";
+import { observeRequests } from "./service/observability/observe_requests.ts";
+import { registerProcessMetrics } from "./service/observability/process_metrics.ts";
+import { RequestMetrics } from "./service/observability/request_metrics.ts";
+import { createRouteFinder } from "./service/observability/route_finder.ts";
+
+/** What an app shows of its own work. */
+export interface AppObservability {
+  /** Null where none are collected. */
+  readonly metrics: Metrics | null;
+  /** The runtime of the app, whose observations are counted. */
+  readonly runtime: Runtime;
+  /** The fetch that observes the requests of an app; its own where nothing is observed. */
+  observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
+  /** Measures nothing any more. */
+  close(): void;
+}
+
+/** Opens what the configuration of an app asks for. */
+export function openObservability(
+  { observability }: ResolvedConfig,
+  runtime: Runtime,
+): AppObservability {
+  const metrics = observability.metrics?.registry ?? null;
+  if (metrics === null) {
+    return { metrics, runtime, observed: ({ fetch }) => fetch, close() {} };
+  }
+  const stop = registerProcessMetrics(metrics, runtime.clock);
+  const requests = new RequestMetrics(metrics);
+  return {
+    metrics,
+    runtime: withObserver(runtime, createObservationCounter(metrics, runtime.observe)),
+    observed(app, table) {
+      const { clock } = runtime;
+      const findRoute = createRouteFinder(table, app.hono);
+      const fetch = observeRequests(app, { findRoute, metrics: requests, clock });
+      app.hono.fetch = fetch;
+      return fetch;
+    },
+    close: stop,
+  };
+}
+
+/** Its members may be those of a class, which a copy of own properties lacks. */
+function withObserver(runtime: Runtime, observe: Runtime["observe"]): Runtime {
+  const { clock, random, cron } = runtime;
+  return {
+    ...{ clock, random, observe },
+    environment: (name) => runtime.environment(name),
+    ...(cron === undefined ? {} : { cron }),
+  };
+}

@@ -1,0 +1,189 @@
+import type { MetricReading } from "./metric_reading.ts";
+import { Counter, Gauge, Histogram } from "./series.ts";
+import { textFormat } from "./text_format.ts";
+
+/**
+ * The metrics of a process: families of counters, gauges and histograms, read as Prometheus text.
+ * Those of an app are `app.metrics`; one that is made before is given to it by
+ * `observability: { metrics: { registry } }`.
+ */
+export interface Metrics {
+  /**
+   * The counter of this name; made unless it is there. Throws a plain Error for a name or label that
+   * Prometheus does not take, and for a name that is another type of metric.
+   */
+  counter(name: string, options: MetricOptions): MetricFamily<Counter>;
+  /** The gauge of this name, as {@link counter}. */
+  gauge(name: string, options: MetricOptions): MetricFamily<Gauge>;
+  /** The histogram of this name, as {@link counter}. */
+  histogram(name: string, options: HistogramOptions): MetricFamily<Histogram>;
+  /**
+   * Calls `update` before each reading, for what is measured only then; a reading waits for it, and
+   * rejects where it does. The function that is returned ends that.
+   */
+  onRead(update: () => void | Promise<void>): () => void;
+  /** Reads everything. */
+  snapshot(): Promise<readonly MetricReading[]>;
+  /** Reads everything, as the text format of Prometheus, version 0.0.4. */
+  text(): Promise<string>;
+}
+
+/** What a metric is. */
+export interface MetricOptions {
+  /** What it counts or shows, in a sentence. */
+  readonly help: string;
+  /** The names of its labels. None unless set. */
+  readonly labels?: readonly string[] | undefined;
+}
+
+/** What a histogram is. */
+export interface HistogramOptions extends MetricOptions {
+  /** The upper bounds of its buckets, ascending; unless set, for durations from 1 ms to 10 s. */
+  readonly buckets?: readonly number[] | undefined;
+}
+
+/** A metric with all its series, of which each has other label values. */
+export interface MetricFamily<Series> {
+  /**
+   * The series of these label values, in the order of the names; made unless it is there, and kept
+   * for the life of the process. Throws a plain Error for another number of values.
+   */
+  series(...values: readonly string[]): Series;
+}
+
+/**
+ * Makes metrics, empty.
+ *
+ * @example
+ * ```ts
+ * import { createMetrics } from "@svc/resource-api/observability";
+ *
+ * const metrics = createMetrics();
+ * const mails = metrics.counter("mails_sent_total", { help: "Mails sent.", labels: ["kind"] });
+ * const invitations = mails.series("invitation");
+ * invitations.add();
+ * console.log(await metrics.text()); // … mails_sent_total{kind="invitation"} 1
+ * ```
+ */
+export function createMetrics(): Metrics {
+  const families = new Map<string, Family>();
+  const updates = new Set<() => void | Promise<void>>();
+
+  function family<Series extends AnySeries>(
+    type: MetricReading["type"],
+    name: string,
+    options: MetricOptions,
+    make: () => Series,
+  ): MetricFamily<Series> {
+    const { help, labels = [] } = options;
+    const known = families.get(name);
+    if (known === undefined) {
+      const made = newFamily({ type, name, help, labels }, make);
+      families.set(name, made);
+      return made;
+    }
+    if (known.type !== type || known.labels.join() !== labels.join()) {
+      throw new Error(
+        `Cannot make the ${type} ${name}: it is a ${known.type} with the labels ` +
+          `[${known.labels.join(", ")}]`,
+      );
+    }
+    // The type says what its series are.
+    return known as Family & MetricFamily<Series>;
+  }
+
+  async function snapshot(): Promise<readonly MetricReading[]> {
+    await Promise.all([...updates].map((update) => update()));
+    return [...families.values()].map((one) => one.read());
+  }
+
+  return {
+    counter: (name, options) => family("counter", name, options, () => new Counter()),
+    gauge: (name, options) => family("gauge", name, options, () => new Gauge()),
+    histogram(name, options) {
+      const { buckets = durationBuckets } = options;
+      if (!isAscending(buckets)) {
+        throw new Error(`Cannot make the histogram ${name}: its buckets must be finite and ascend`);
+      }
+      return family("histogram", name, options, () => new Histogram(buckets));
+    },
+    onRead(update) {
+      // A function of its own, so that one can be added twice.
+      const entry = () => update();
+      updates.add(entry);
+      return () => void updates.delete(entry);
+    },
+    snapshot,
+    text: async () => textFormat(await snapshot()),
+  };
+}
+
+/** In seconds, as OpenTelemetry advises for requests, and two below for what is quicker. */
+export const durationBuckets: readonly number[] = Object.freeze(
+  [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
+);
+
+type AnySeries = Counter | Gauge | Histogram;
+
+interface FamilyFacts {
+  readonly type: MetricReading["type"];
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
+interface Family extends FamilyFacts {
+  read(): MetricReading;
+}
+
+function newFamily<Series extends AnySeries>(
+  facts: FamilyFacts,
+  make: () => Series,
+): Family & MetricFamily<Series> {
+  const { type, name, help, labels } = facts;
+  requireNames(facts);
+  const made = new Map<string, { readonly values: readonly string[]; readonly series: Series }>();
+  return {
+    ...facts,
+    series(...values) {
+      if (values.length !== labels.length) {
+        throw new Error(
+          `Cannot give a series of ${name}: it has ${labels.length} labels, not ${values.length}`,
+        );
+      }
+      const key = values.join("\0");
+      const known = made.get(key)?.series;
+      if (known !== undefined) return known;
+      const series = make();
+      made.set(key, { values, series });
+      return series;
+    },
+    read: () => ({
+      ...{ name, type, help },
+      series: [...made.values()].map(({ values, series }) => ({
+        labels: Object.fromEntries(labels.map((label, index) => [label, values[index] ?? ""])),
+        value: series instanceof Histogram ? series.read() : series.value,
+      })),
+    }),
+  };
+}
+
+function requireNames({ type, name, labels }: FamilyFacts): void {
+  if (!/^[a-zA-Z_:][\w:]*$/.test(name)) {
+    throw new Error(
+      `Cannot make the ${type} ${JSON.stringify(name)}: Prometheus takes no such name`,
+    );
+  }
+  const wrong = labels.find((label) => !/^(?!__|le$|quantile$)[a-zA-Z_]\w*$/.test(label));
+  if (wrong !== undefined || new Set(labels).size < labels.length) {
+    throw new Error(
+      `Cannot make the ${type} ${name}: Prometheus does not take the labels [${labels.join(", ")}]`,
+    );
+  }
+}
+
+function isAscending(bounds: readonly number[]): boolean {
+  return bounds.every((bound, index) =>
+    Number.isFinite(bound) && bound > (bounds[index - 1] ?? -Infinity)
+  );
+}

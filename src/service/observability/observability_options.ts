@@ -1,0 +1,66 @@
+import type { User } from "../../auth/user.ts";
+import { createMetrics, type Metrics } from "../../metrics/metrics.ts";
+import { type Described, either, group, type ReadGroup } from "../../options/option.ts";
+import { callback, flag, having } from "../../options/option_kinds.ts";
+
+/** The options of what a service shows of its own work. */
+export interface ObservabilityOptions {
+  /** Collects metrics, and serves them at `/__service/metrics`. On unless false. */
+  readonly metrics?: boolean | MetricsOptions | undefined;
+}
+
+/** The options of metrics. */
+export interface MetricsOptions {
+  /**
+   * Decides who may read `/__service/metrics`. Unless set, only this machine may, and in production
+   * there is no such page.
+   */
+  readonly authorize?: AuthorizeMetrics | undefined;
+  /** Where the app registers its metrics, for own ones beside them; new unless set. */
+  readonly registry?: Metrics | undefined;
+}
+
+/**
+ * Whether a request may read the metrics: only `true` allows it. A caller whose credential the
+ * authentication refuses is anonymous here, so that a token of its own can be compared.
+ */
+export type AuthorizeMetrics = (
+  request: Request,
+  user: User | null,
+) => boolean | PromiseLike<boolean>;
+
+const metricsMembers = {
+  authorize: callback<AuthorizeMetrics>(),
+  registry: having<Metrics>("made by createMetrics()", "counter", "onRead", "text"),
+} satisfies Described<MetricsOptions>;
+
+const members = {
+  metrics: either(flag(), group(metricsMembers)).unlessSet(true),
+} satisfies Described<ObservabilityOptions>;
+
+/** The option `observability`, described. */
+export const observabilityOption = either(flag(), group(members)).unlessSet(false);
+
+/** What a service shows of its own work, every default resolved. */
+export interface ResolvedObservability {
+  /** Null where none are collected. */
+  readonly metrics: ResolvedMetrics | null;
+}
+
+/** The options of metrics, every default resolved. */
+export interface ResolvedMetrics {
+  readonly registry: Metrics;
+  /** Null where nothing but the default decides. */
+  readonly authorize: AuthorizeMetrics | null;
+}
+
+/** Resolves the option `observability`. */
+export function resolveObservability(
+  option: boolean | ReadGroup<typeof members>,
+): ResolvedObservability {
+  if (option === false) return { metrics: null };
+  const { metrics } = option === true ? { metrics: true } : option;
+  if (metrics === false) return { metrics: null };
+  const { registry, authorize } = metrics === true ? {} : metrics;
+  return { metrics: { registry: registry ?? createMetrics(), authorize: authorize ?? null } };
+}

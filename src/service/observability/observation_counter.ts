@@ -1,0 +1,43 @@
+import type { Metrics } from "../../metrics/metrics.ts";
+import type { Counter } from "../../metrics/series.ts";
+import type { Observation, Observer } from "../../runtime/observation.ts";
+
+/** Makes the observer that counts observations by their kind, and passes them on. */
+export function createObservationCounter(metrics: Metrics, next: Observer): Observer {
+  const family = metrics.counter("resource_api_observations_total", {
+    help:
+      "Observations, as the observer receives them, by kind and by what some kinds distinguish.",
+    labels: ["kind", "detail"],
+  });
+  const known = new Map<string, Map<string, Counter>>();
+  return (observation) => {
+    const { kind } = observation;
+    const detail = detailOf(observation);
+    let ofKind = known.get(kind);
+    if (ofKind === undefined) known.set(kind, ofKind = new Map());
+    let series = ofKind.get(detail);
+    if (series === undefined) ofKind.set(detail, series = family.series(kind, detail));
+    series.add();
+    next(observation);
+  };
+}
+
+/** What distinguishes observations of one kind: a word of this project or of the configuration. */
+function detailOf(observation: Observation): string {
+  switch (observation.kind) {
+    case "proof_of_work_refused":
+      return observation.reason;
+    case "captcha_refused":
+    case "captcha_verifier_failed":
+    case "webhook_refused":
+    case "webhook_claim_kept":
+    case "unattributed_money":
+      return observation.provider;
+    case "account_event":
+      return observation.event;
+    case "mcp_call":
+      return observation.tool;
+    default:
+      return "";
+  }
+}

@@ -1,0 +1,27 @@
+import type { Clock } from "../../runtime/runtime.ts";
+import type { HonoApp } from "../hono_app.ts";
+import type { RequestMetrics } from "./request_metrics.ts";
+import type { FindRoute } from "./route_finder.ts";
+
+/** What requests are observed with. */
+export interface RequestObservers {
+  readonly findRoute: FindRoute;
+  readonly metrics: RequestMetrics;
+  readonly clock: Clock;
+}
+
+/** Makes the fetch of an app that observes its requests, each until the head of its answer. */
+export function observeRequests(
+  { fetch }: Pick<HonoApp, "fetch">,
+  { findRoute, metrics, clock }: RequestObservers,
+): HonoApp["fetch"] {
+  return async function observedFetch(request, info) {
+    const beganAt = clock.elapsedMs();
+    const method = metrics.begin(request.method);
+    // It never rejects.
+    const response = await fetch(request, info);
+    const durationMs = clock.elapsedMs() - beganAt;
+    metrics.end(method, { route: findRoute(request), status: response.status, durationMs });
+    return response;
+  };
+}

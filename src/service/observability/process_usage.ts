@@ -1,0 +1,30 @@
+import process from "node:process";
+
+/** What a process uses, and what it is. */
+export interface ProcessUsage {
+  readonly residentBytes: number;
+  readonly heapBytes: number;
+  /** Of all processors, since it began. */
+  readonly cpuSeconds: number;
+  /** How long it has run. */
+  readonly uptimeSeconds: number;
+  /** `deno`, `node` or `bun`. */
+  readonly host: string;
+  readonly hostVersion: string;
+}
+
+/** What this process uses now. */
+export function processUsage(): ProcessUsage {
+  const { rss, heapUsed } = process.memoryUsage();
+  const { user, system } = process.cpuUsage();
+  // Each host has an entry of its own; all have that of Node.
+  const versions: Readonly<Record<string, string | undefined>> = process.versions;
+  const host = ["deno", "bun"].find((name) => versions[name] !== undefined) ?? "node";
+  return {
+    residentBytes: rss,
+    heapBytes: heapUsed,
+    cpuSeconds: (user + system) / 1e6,
+    uptimeSeconds: process.uptime(),
+    ...{ host, hostVersion: versions[host] ?? "" },
+  };
+}

@@ -1,0 +1,78 @@
+import type { Metrics } from "../../metrics/metrics.ts";
+import type { Counter, Gauge, Histogram } from "../../metrics/series.ts";
+
+/** What is counted of requests with one method to one route and with one status. */
+interface AnswerSeries {
+  readonly count: Counter;
+  readonly duration: Histogram;
+}
+
+/** The metrics of requests: how many there were, how long their answers took, how many are open. */
+export class RequestMetrics {
+  readonly #count;
+  readonly #duration;
+  readonly #active = new Map<string, Gauge>();
+  /** By route, method and status: a request only looks its series up, and makes no text. */
+  readonly #answers = new Map<string, Map<string, (AnswerSeries | undefined)[]>>();
+
+  /** Registers them. */
+  constructor(metrics: Metrics) {
+    const labels = ["http_request_method", "http_route"];
+    this.#count = metrics.counter("resource_api_requests_total", {
+      help: "Answered requests, by method, configured route and status.",
+      labels: [...labels, "http_response_status_code"],
+    });
+    this.#duration = metrics.histogram("http_server_request_duration_seconds", {
+      help: "Time from a request to the head of its answer, by class of the status.",
+      labels: [...labels, "status_class"],
+    });
+    const active = metrics.gauge("http_server_active_requests", {
+      help: "Requests that are not answered yet; an open stream is answered.",
+      labels: ["http_request_method"],
+    });
+    for (const method of methods) this.#active.set(method, active.series(method));
+  }
+
+  /** Counts a request that begins; gives its method, `_OTHER` for an unknown one. */
+  begin(method: string): string {
+    const known = this.#active.has(method) ? method : otherMethod;
+    this.#active.get(known)?.add(1);
+    return known;
+  }
+
+  /** Counts a request that is answered. `method` is what {@link begin} gave. */
+  end(method: string, answer: AnsweredRequest): void {
+    this.#active.get(method)?.add(-1);
+    const { route, status, durationMs } = answer;
+    const { count, duration } = this.#seriesOf(method, route, status);
+    count.add();
+    duration.observe(durationMs / 1_000);
+  }
+
+  #seriesOf(method: string, route: string, status: number): AnswerSeries {
+    let ofRoute = this.#answers.get(route);
+    if (ofRoute === undefined) this.#answers.set(route, ofRoute = new Map());
+    let ofMethod = ofRoute.get(method);
+    if (ofMethod === undefined) ofRoute.set(method, ofMethod = []);
+    return ofMethod[status] ??= {
+      count: this.#count.series(method, route, String(status)),
+      duration: this.#duration.series(method, route, `${Math.floor(status / 100)}xx`),
+    };
+  }
+}
+
+/** What is counted of an answered request. */
+export interface AnsweredRequest {
+  /** Its configured route; empty where it has none. */
+  readonly route: string;
+  readonly status: number;
+  readonly durationMs: number;
+}
+
+/** As OpenTelemetry names all methods that a service does not know: a client chooses them. */
+const otherMethod = "_OTHER";
+
+const methods: readonly string[] = [
+  ...["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
+  otherMethod,
+];

@@ -1,0 +1,39 @@
+import type { Hono } from "@hono/hono";
+import type { RouteTable } from "../../resource/http/route_table.ts";
+import { parseRequestTarget } from "../../resource/http/request_target.ts";
+import { routePath } from "../../resource/http/routes.ts";
+import type { AppEnv } from "../middleware.ts";
+
+/** Finds the configured route that a request is for, as `/api/notes/:id`; empty where it has none. */
+export type FindRoute = (request: Request) => string;
+
+/**
+ * Makes the function that finds the routes of requests. There are only as many results as routes are
+ * configured, whatever clients send.
+ */
+export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRoute {
+  const patterns = new Map(table.routes.map((route) => [route, routePath(route)]));
+
+  return function findRoute(request) {
+    const { method, url } = request;
+    const { path } = parseRequestTarget(url);
+    const found = table.at(table.canonical(path) ?? path);
+    if (found === null) return ofHono(request);
+    // A method that the path does not answer: its routes have the same pattern.
+    const route = found.get(method) ?? [...found.values()][0];
+    return route === undefined ? "" : patterns.get(route) ?? "";
+  };
+
+  function ofHono(request: Request): string {
+    const { method } = request;
+    const asGet = method === "HEAD" ? "GET" : method;
+    const [handlers] = hono.router.match(asGet, hono.getPath(request));
+    // The last one is what answers; `/*` is a middleware, or the answer where there is no route.
+    const [[, route] = []] = handlers.findLast(([[, { path }]]) => !isForAll(path)) ?? [];
+    return route?.path ?? "";
+  }
+}
+
+function isForAll(path: string): boolean {
+  return path === "/*" || path === "*";
+}
