@@ -85,7 +85,7 @@ export class DirectConnection implements LiveConnection {
   /** Opens a stream at a moment, unless that happens earlier already. */
   #openAt(wanted: number): void {
     const { now, after } = this.#transport.environment;
-    const at = Math.max(wanted, this.#pausedUntil);
+    const at = Math.max(wanted, this.#pausedUntil, now());
     if (at >= this.#opensAt) return;
     this.#cancelOpening();
     this.#opensAt = at;
