@@ -202,6 +202,8 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   await hubs.open(resources);
   await searchIndexes.start();
   const databases = driversOf(config);
+  const outbox = searchIndexes.outbox?.outbox ?? null;
+  observability.measure({ hubs, databases, outbox });
   const idempotency = idempotentAnswers(context, guard);
   await idempotency?.prepare(new Set(resources.map(({ driver }) => driver)));
   for (const database of databases) database.observeBy?.(runtime.observe);
@@ -240,7 +242,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
       await closeAll([...databases, store]);
     },
     resources: resources.map(summarizeResource),
-    searchOutbox: searchIndexes.outbox?.outbox ?? null,
+    searchOutbox: outbox,
     ...describing(facts, resolved.mountedAt),
   };
 }

@@ -5,6 +5,7 @@ import type { Runtime } from "./runtime/runtime.ts";
 import type { HonoApp } from "./service/hono_app.ts";
 import { createObservationCounter } from "./service/observability/observation_counter.ts";
 import { observeRequests } from "./service/observability/observe_requests.ts";
+import { type MeasuredParts, registerPartMetrics } from "./service/observability/part_metrics.ts";
 import { registerProcessMetrics } from "./service/observability/process_metrics.ts";
 import { RequestMetrics } from "./service/observability/request_metrics.ts";
 import { createRouteFinder } from "./service/observability/route_finder.ts";
@@ -17,6 +18,8 @@ export interface AppObservability {
   readonly runtime: Runtime;
   /** The fetch that observes the requests of an app; its own where nothing is observed. */
   observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
+  /** Measures the parts of the app from now on. */
+  measure(parts: MeasuredParts): void;
   /** Measures nothing any more. */
   close(): void;
 }
@@ -28,9 +31,9 @@ export function openObservability(
 ): AppObservability {
   const metrics = observability.metrics?.registry ?? null;
   if (metrics === null) {
-    return { metrics, runtime, observed: ({ fetch }) => fetch, close() {} };
+    return { metrics, runtime, observed: ({ fetch }) => fetch, measure() {}, close() {} };
   }
-  const stop = registerProcessMetrics(metrics, runtime.clock);
+  const stops = [registerProcessMetrics(metrics, runtime.clock)];
   const requests = new RequestMetrics(metrics);
   return {
     metrics,
@@ -42,7 +45,10 @@ export function openObservability(
       app.hono.fetch = fetch;
       return fetch;
     },
-    close: stop,
+    measure: (parts) => void stops.push(registerPartMetrics(metrics, parts)),
+    close() {
+      for (const stop of stops) stop();
+    },
   };
 }
 

@@ -79,10 +79,25 @@ export interface Driver extends Connection {
   readonly signals: Signals | null;
   /** Threads that it reads in, where it has some. */
   readonly threads?: DriverThreads;
+  /** What its connections are used for; absent where it has no pool of them. */
+  poolUsage?(): PoolUsage;
   /** From now on reports to this observer what fails in it and fails no request. */
   observeBy?(observe: Observer): void;
   /** Waits for running work, then closes the database. */
   close(): Promise<void>;
+}
+
+/** How a pool of connections is used. */
+export interface PoolUsage {
+  /** How many connections it has. */
+  readonly size: number;
+  /** How many of them are in use. */
+  readonly used: number;
+  /** How many uses wait for one. */
+  readonly waiting: number;
+  /** How many have waited since it was opened, and for how long together. */
+  readonly waits: number;
+  readonly waitedMs: number;
 }
 
 /** The threads that a driver reads in. Unless started they start when a read needs them. */

@@ -13,7 +13,7 @@ import { retryText } from "./dispatch/server_sent_events.ts";
 import { CredentialRecheck } from "./stream/credential_recheck.ts";
 import { ExpiryTimer, requireUnexpired } from "./stream/expiry_timer.ts";
 import { HeartbeatTimer } from "./stream/heartbeat_timer.ts";
-import type { LiveStream } from "./stream/live_stream.ts";
+import { endWhen, type LiveStream } from "./stream/live_stream.ts";
 import { requireRecorded } from "./stream/require_recorded.ts";
 import { ScopeRecheck } from "./stream/scope_recheck.ts";
 import type { StreamQuota } from "./stream/stream_quota.ts";
@@ -25,6 +25,7 @@ import {
   type SubscribeRequest,
 } from "./stream/stream_request.ts";
 import { StreamSession } from "./stream/stream_session.ts";
+import { countOpening, noCounts } from "./stream/stream_counts.ts";
 import { streamStartOf } from "./stream/stream_start.ts";
 import { Subscription } from "./stream/subscription.ts";
 import {
@@ -53,6 +54,8 @@ type Prepare = (context: StreamContext) => MaybePromise<MakeStream>;
 
 /** The hub of all live streams over one database: opens, watches and ends them. */
 export class LiveHub {
+  /** Since it began. */
+  readonly counts = noCounts();
   readonly #options: LiveHubOptions;
   readonly #scopes: ScopeRecheck;
   readonly #credentials: CredentialRecheck;
@@ -102,6 +105,11 @@ export class LiveHub {
     return count;
   }
 
+  /** How many changes it has published to streams; 0 before the first one. */
+  async published(): Promise<number> {
+    return (await this.#context)?.feed.published ?? 0;
+  }
+
   /** Opens the log, so that changes are recorded, and starts to purge old ones. */
   async start(): Promise<void> {
     this.#every(purgeMs, () => this.purge());
@@ -120,17 +128,19 @@ export class LiveHub {
    * opens.
    */
   subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array> | null> {
-    return this.#open(request, async (context) => {
+    const opening = this.#open(request, async (context) => {
       const query = liveQueryOf(request);
       const start = await streamStartOf(request, query, context);
+      if (typeof start === "object" && !("reason" in start)) this.counts.resumed++;
       const options = { query, start, identity: identityOf(request) };
       return (ended) => new Subscription(context, options, ended);
     });
+    return countOpening(this.counts.rows, opening);
   }
 
   /** Opens a stream of groups. Throws as {@link subscribe}. */
   subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array> | null> {
-    return this.#open(request, (context) => {
+    const opening = this.#open(request, (context) => {
       const query = liveQueryOf(request);
       const { groupMemory } = this.#options;
       const aggregates = this.#aggregates ??= new SharedAggregates(context, groupMemory);
@@ -138,6 +148,7 @@ export class LiveHub {
       const options = { aggregates, query, aggregateQuery: request.aggregateQuery, identity };
       return (ended) => new AggregateStream(context, options, ended);
     });
+    return countOpening(this.counts.aggregates, opening);
   }
 
   async #open(
@@ -256,6 +267,7 @@ export class LiveHub {
     const session = this.#sessions.get(stream);
     if (session === undefined) return;
     this.#sessions.delete(stream);
+    this.counts[stream instanceof AggregateStream ? "aggregates" : "rows"].ended++;
     this.#heartbeats.remove(stream, session.slot);
     this.#expiries.remove(stream, session.expiresAt);
     session.unwatch(this.#scopes, this.#credentials);
@@ -303,12 +315,6 @@ const maxLifeMs = 30 * 60_000;
 const shortestRetryMs = 1_000;
 const maxRetryMs = 5_000;
 const drainStepMs = 50;
-
-/** A middleware that drops the response, or wraps it badly, does not cancel its stream. */
-function endWhen(disconnected: Promise<unknown>, stream: LiveStream): void {
-  const end = () => stream.end("");
-  disconnected.then(end, end);
-}
 
 function isFull({ semaphore, aggregateSemaphore }: StreamContext): boolean {
   return semaphore.isFull || aggregateSemaphore.isFull;

@@ -82,3 +82,21 @@ Deno.test("a pool closes after the limit, with an item that is never released", 
   advance(100);
   await closing;
 });
+
+Deno.test("a pool counts what is in use, what waits, and how long was waited", async () => {
+  const { clock, advance } = handClock();
+  const lent = pool(["a", "b"], 100, clock);
+  assertEquals(lent.usage(), { size: 2, used: 0, waiting: 0, waits: 0, waitedMs: 0 });
+  for (let use = 0; use < 2; use++) lent.acquire("statement");
+  const waiting = Promise.resolve(lent.acquire("statement"));
+  const late = Promise.resolve(lent.acquire("statement")).catch(() => {});
+  assertEquals(lent.usage(), { size: 2, used: 2, waiting: 2, waits: 2, waitedMs: 0 });
+  advance(30);
+  lent.release("a");
+  await waiting;
+  assertEquals(lent.usage(), { size: 2, used: 2, waiting: 1, waits: 2, waitedMs: 30 });
+  advance(70);
+  await late;
+  lent.release("a");
+  assertEquals(lent.usage(), { size: 2, used: 1, waiting: 0, waits: 2, waitedMs: 130 });
+});

@@ -1,6 +1,7 @@
 import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { DatabaseError } from "../database_error.ts";
+import type { PoolUsage } from "../driver.ts";
 
 /**
  * A pool of a few connections to Postgres, each for one user at a time. Where several wait, their
@@ -15,6 +16,8 @@ export interface Pool<T> {
   acquire(use: string): T | Promise<T>;
   /** Gives a connection back; the next wait has it. */
   release(item: T): void;
+  /** How it is used now. */
+  usage(): PoolUsage;
   /**
    * Rejects all waits, and later ones; resolves when all connections are back, or after the wait
    * limit.
@@ -33,6 +36,7 @@ export function pool<T>(items: readonly T[], limitMs: number, clock: Clock): Poo
   const idle = items.toReversed();
   const waiting = new FairQueue<Waiter<T>>({ maxWaiting: Infinity });
   let closed: (() => void) | null = null;
+  let [waits, waitedMs] = [0, 0];
 
   return {
     acquire(use) {
@@ -44,6 +48,10 @@ export function pool<T>(items: readonly T[], limitMs: number, clock: Clock): Poo
       if (waiter !== undefined) return waiter.resolve(item);
       idle.push(item);
       if (idle.length === items.length) closed?.();
+    },
+    usage: () => {
+      const size = items.length;
+      return { size, used: size - idle.length, waiting: waiting.size, waits, waitedMs };
     },
     close() {
       while (waiting.size > 0) waiting.take()?.reject(unavailable("it is closed"));
@@ -59,14 +67,18 @@ export function pool<T>(items: readonly T[], limitMs: number, clock: Clock): Poo
   };
 
   function wait(use: string): Promise<T> {
+    const since = clock.elapsedMs();
+    waits++;
     return new Promise((resolve, reject) => {
       const cancel = clock.after(limitMs, () => {
         waiting.remove(use, waiter);
+        waitedMs += clock.elapsedMs() - since;
         reject(unavailable(`no connection was free within ${limitMs} ms`));
       });
       const waiter: Waiter<T> = {
         resolve(item) {
           cancel();
+          waitedMs += clock.elapsedMs() - since;
           resolve(item);
         },
         reject(error) {

@@ -6,7 +6,7 @@ import type { Statement } from "../../sql/fragment.ts";
 import { postgresDialect } from "../../sql/postgres/dialect.ts";
 import { postgresText } from "../../sql/postgres/text_operators.ts";
 import { DatabaseError } from "../database_error.ts";
-import type { Connection, Driver, QueryResult, ReadLimits, Signals } from "../driver.ts";
+import type { Connection, Driver, PoolUsage, QueryResult, ReadLimits, Signals } from "../driver.ts";
 import { maxWaitingReads, ReadTurns } from "../read_turns.ts";
 import { type Pool, pool } from "./connection_pool.ts";
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
@@ -125,6 +125,10 @@ class PostgresDriver implements Driver {
       await unit.abandon();
       throw error;
     }
+  }
+
+  poolUsage(): PoolUsage {
+    return this.#pool.usage();
   }
 
   onCommit(listener: () => void): () => void {

@@ -37,6 +37,8 @@ export class ChangeFeed {
   readonly #stopHints: () => void;
   /** Resolves when the work is done that has the feed to itself. */
   #busy: Promise<void> | null = null;
+  /** How many changes were published. */
+  published = 0;
   #isReading = false;
   #isWanted = false;
   #isClosed = false;
@@ -132,6 +134,7 @@ export class ChangeFeed {
       const part = orderByTransaction(step.changes);
       count += part.length;
       for (const { sizeBytes } of part) bytes += sizeBytes;
+      this.published += part.length;
       if (count > 0) await publish({ changes: part, to: step.to });
       // A step that is too large for memory stays in the log only, and so do all steps before it.
       const isHeld = count <= ringLimits.changes && bytes <= ringLimits.bytes;

@@ -142,5 +142,14 @@ export abstract class LiveStream {
   }
 }
 
+/**
+ * Ends a stream once its client has left: a middleware that drops the response, or wraps it badly,
+ * does not cancel its stream.
+ */
+export function endWhen(disconnected: Promise<unknown>, stream: LiveStream): void {
+  const end = () => stream.end("");
+  disconnected.then(end, end);
+}
+
 const expensiveRetryMs = 60_000;
 const overloadRetryMs = 5_000;

@@ -68,6 +68,11 @@ export class LiveHubs {
     return () => this.#quota.free(slot);
   }
 
+  /** All that are open. */
+  all(): readonly LiveHub[] {
+    return [...this.#hubs.values()];
+  }
+
   /** Deletes the recorded changes of every database that are older than they are kept. */
   async purge(): Promise<void> {
     await Promise.all([...this.#hubs.values()].map((hub) => hub.purge()));

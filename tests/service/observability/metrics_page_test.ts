@@ -111,7 +111,19 @@ Deno.test("docs/observability.md has every metric with its type and labels, and 
     );
     const told = new Map(rows.map(([name = "", ...facts]) => [name, facts]));
     const found = await metrics.snapshot();
-    assertEquals([...told.keys()].sort(), found.map(({ name }) => name).sort());
+    // Those of Postgres and of the outbox are there with these.
+    const elsewhere = /^(?:db_client|resource_api_db_pool|resource_api_search_outbox)_/;
+    const names = [...told.keys()].filter((name) => !elsewhere.test(name));
+    assertEquals(names.sort(), found.map(({ name }) => name).sort());
+    const file = new URL(
+      "../../../src/service/observability/part_metrics.ts",
+      import.meta.url,
+    );
+    const registered = (await Deno.readTextFile(file)).matchAll(/"((?:db|resource_api)_\w+)",/g);
+    const others = [...registered].map(([, name = ""]) => name)
+      .filter((name) => elsewhere.test(name) && !/pool_name|connection_state/.test(name));
+    assertEquals(others.filter((name) => !told.has(name)), []);
+    assertEquals(others.length, told.size - names.length);
     for (const { name, type, series: [one] } of found) {
       if (one === undefined) continue;
       assertEquals(told.get(name), [type, ...Object.keys(one.labels)], name);
