@@ -43,13 +43,14 @@ async function untilToken(
 ): Promise<string> {
   let read = "";
   const decoder = new TextDecoder();
-  for (let found: string | undefined;;) {
+  while (true) {
     const { value, done } = await reader?.read() ?? { done: true, value: undefined };
     if (done) throw new Error(`The stream ended: ${read}`);
     read += decoder.decode(value, { stream: true });
-    found = read.slice(Math.max(0, read.indexOf(text))).includes("\n\n") && read.includes(text)
-      ? read.match(/^id: ?(.+)$/gm)?.at(-1)?.replace(/^id: ?/, "")
-      : undefined;
+    const found =
+      read.slice(Math.max(0, read.indexOf(text))).includes("\n\n") && read.includes(text)
+        ? read.match(/^id: ?(.+)$/gm)?.at(-1)?.replace(/^id: ?/, "")
+        : undefined;
     if (found === undefined) continue;
     assertMatch(found, /^\S+$/);
     return found;
