@@ -7,6 +7,7 @@ export type {
   Connection,
   Driver,
   DriverThreads,
+  PoolUsage,
   QueryResult,
   ReadLimits,
   ResultColumn,
