@@ -95,8 +95,9 @@ export interface PoolUsage {
   readonly used: number;
   /** How many uses wait for one. */
   readonly waiting: number;
-  /** How many have waited since it was opened, and for how long together. */
+  /** How many have waited since it was opened. */
   readonly waits: number;
+  /** How long those have waited together. */
   readonly waitedMs: number;
 }
 
