@@ -35,7 +35,7 @@ function withOutbox(
     [notes],
     () => ({
       ...servedNotes({ search: { outbox: true }, ...options }),
-      ...{ search: adapter(), kv: ":memory:", searchOutbox, runtime },
+      ...{ search: adapter(), kv: ":memory:", searchOutbox },
     }),
     work,
   );
@@ -173,7 +173,7 @@ Deno.test("a store that does not answer: writes succeed, and are indexed once it
   };
   await withService(better, [notes], () => ({
     ...servedNotes({ search: { outbox: true } }),
-    ...{ search: memorySearch(), kv, searchOutbox, runtime },
+    ...{ search: memorySearch(), kv, searchOutbox },
   }), async (service) => {
     await find(service, "q=nothing");
     isDown = true;
