@@ -49,13 +49,8 @@ export async function afterRefusal(
   try {
     const mine = await onConflict({ job, base, mine: body, theirs });
     if (!mine) return refusedJob(job, error);
-    const changes = {
-      body: body && asSent(mine),
-      base: theirs,
-      ifMatch: rowTag(theirs),
-      conflicts: conflicts + 1,
-    };
-    return renewedJob(job, changes, transport.environment);
+    const changed = { body: body && asSent(mine), base: theirs, ifMatch: rowTag(theirs) };
+    return renewedJob(job, { ...changed, conflicts: conflicts + 1 }, transport.environment);
   } catch (cause) {
     return refusedJob(job, { ...error, message: String(cause) });
   }

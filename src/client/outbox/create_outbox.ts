@@ -1,3 +1,4 @@
+import { abortOf } from "../abort_of.ts";
 import { overlaysOf } from "../overlays/overlays.ts";
 import { handle, type HasHandle } from "../request/handle.ts";
 import { ServiceError } from "../request/service_error.ts";
@@ -13,8 +14,7 @@ import { sendJobs } from "./send_jobs.ts";
 
 /** Makes the outbox of a client: one for each client and user. */
 export function createOutbox(api: HasHandle, options: OutboxOptions = {}): Outbox {
-  const { transport } = api[handle];
-  const { environment } = transport;
+  const { transport, transport: { environment } } = api[handle];
   const { indexedDB, locks } = environment;
   const { identity = "", maxAgeMs = 82_800_000, onConflict, onDead } = options;
   const name = `outbox ${transport.baseUrl}${transport.basePath} ${identity}`;
@@ -22,25 +22,25 @@ export function createOutbox(api: HasHandle, options: OutboxOptions = {}): Outbo
   const channel = options.storage?.isShared ?? indexedDB ? environment.channel(name) : null;
   const overlays = overlaysOf(transport);
   const jobs = new Map<string, Job>();
-  const known: KnownJobs = { jobs, paths: new Map(), tags: new Map(), overlays, onDead };
+  const known: KnownJobs = { jobs, created: new Map(), sent: new Map(), overlays, onDead };
   const view = createJobView(known);
   const ending = new AbortController();
   const { signal } = ending;
   const book = createJobBook({ ...known, view, opening, channel, environment, signal });
   let wake = () => {};
 
-  async function drain(): Promise<void> {
-    await book.sync();
-    if (signal.aborted) return;
-    wake = sendJobs({ ...known, transport, signal, book, maxAgeMs, onConflict });
-    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  // A storage that does not answer does not delay the end.
+  function drain(): Promise<void> {
+    void book.sync().then(() => {
+      wake = sendJobs({ ...known, transport, signal, book, maxAgeMs, onConflict });
+    });
+    return abortOf(signal);
   }
 
   function write(resource: HasHandle, wanted: NewWrite): Write<JobRow> {
     const job = newJob(wanted, resource[handle], known);
-    const done = view.wait(job.id);
     book.add(job);
-    return { id: job.id, done };
+    return { id: job.id, done: view.wait(job.id) };
   }
 
   const stopWaking = environment.onWake(() => {
@@ -56,25 +56,24 @@ export function createOutbox(api: HasHandle, options: OutboxOptions = {}): Outbo
 
   const change = (kind: NewWrite["kind"]): UntypedChange => (resource, target, body, base) =>
     write(resource, { kind, target, body, ...base });
-  const remove = change("delete");
   const outbox: Untyped = {
     get: book.get,
     subscribe: book.subscribe,
     create: (resource, body) => write(resource, { kind: "create", target: null, body }),
     update: change("update"),
     replace: change("replace"),
-    delete: (resource, target, base) => remove(resource, target, null, base),
+    delete: (resource, target, base) => change("delete")(resource, target, null, base),
     async revive(id, body) {
       const job = jobs.get(id);
       if (job?.state !== "dead") return;
-      const seen = seenRow(job, overlays);
-      await book.change(job, revivedJob(job, seen, body ?? job.body, environment));
+      const revived = revivedJob(job, seenRow(job, overlays), body ?? job.body, environment);
+      await book.change(job, revived);
     },
     async discard(id) {
       for (const job of [...jobs.values()]) {
         if (job.id !== id && job.of !== id) continue;
-        const dead = refusedJob(job, new ServiceError("discarded", "Discarded"));
-        await book.end({ ...dead, state: "discarded" });
+        const discarded = refusedJob(job, new ServiceError("discarded", "Discarded"));
+        await book.end({ ...discarded, state: "discarded" });
       }
     },
     close() {
@@ -89,13 +88,13 @@ export function createOutbox(api: HasHandle, options: OutboxOptions = {}): Outbo
 }
 
 /** A browser may refuse its database, as in some private windows. */
-function openStorage(
+async function openStorage(
   given: JobStorage | undefined,
   indexedDB: WebDatabases | null,
   name: string,
 ): Promise<JobStorage> {
-  if (given !== undefined || indexedDB === null) return Promise.resolve(given ?? memoryStorage());
-  return indexedDbStorage(indexedDB, name).catch(memoryStorage);
+  if (given !== undefined || indexedDB === null) return given ?? memoryStorage();
+  return await indexedDbStorage(indexedDB, name).catch(memoryStorage);
 }
 
 type Target = NonNullable<NewWrite["target"]>;

@@ -18,9 +18,8 @@ export async function indexedDbStorage(databases: WebDatabases, name: string): P
         opening.result.createObjectStore(name, { keyPath: "order", autoIncrement: true });
       opening.onsuccess = () => {
         const opened = opening.result;
-        opened.onclose = () => database = null;
         // An open database would block its own removal.
-        opened.onversionchange = () => {
+        opened.onclose = opened.onversionchange = () => {
           database = null;
           opened.close();
         };

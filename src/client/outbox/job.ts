@@ -29,8 +29,11 @@ export interface Job {
   readonly base: JobRow | null;
   /** When its key was made: milliseconds since 1970. */
   readonly createdAt: number;
-  /** The ids of the jobs to its row that waited when it was added: the user saw what they set. */
-  readonly seen: readonly string[];
+  /**
+   * The idempotency key of the request that waited for its row when it was added, whose effect the
+   * user saw: the tag that it leads to replaces its own. Null without one, and once that is done.
+   */
+  readonly after: string | null;
   /** How often its row had changed since the user saw it. */
   readonly conflicts: number;
   /**
@@ -94,6 +97,7 @@ export function renewedJob(
   return {
     ...job,
     ...changes,
+    after: null,
     idempotencyKey: uuid(),
     createdAt: now(),
     state: "waiting",
@@ -108,14 +112,17 @@ export function revivedJob(
   body: JobRow | null,
   environment: ClientEnvironment,
 ): Job {
-  const current = seen ?? { _etag: job.problem?.problem?.details?.currentETag };
-  const ifMatch = rowTag(current) ?? job.ifMatch;
+  const current = rowTag(seen ?? { _etag: job.problem?.problem?.details?.currentETag });
+  const ifMatch = current ?? job.ifMatch;
   return renewedJob(job, { body, base: seen ?? job.base, ifMatch, conflicts: 0 }, environment);
 }
 
 /** The jobs of a lane are sent one after the other: a row's path, or the job that creates the row. */
-export function laneOf({ of, path }: Job, paths: ReadonlyMap<string | null, string>): string {
-  return paths.get(of) ?? of ?? path;
+export function laneOf(
+  { of, path }: Job,
+  created: ReadonlyMap<string | null, { readonly path: string }>,
+): string {
+  return created.get(of)?.path ?? of ?? path;
 }
 
 /** The tag of a row that was read with one. */

@@ -3,7 +3,6 @@ import type { ClientEnvironment } from "../environment.ts";
 import { ServiceError } from "../request/service_error.ts";
 import { type Job, type JobRow, type JobStorage, refusedJob } from "./job.ts";
 import type { JobView, KnownJobs } from "./job_view.ts";
-import { lastTag } from "./new_job.ts";
 
 /** What waits and what was refused, as an outbox shows it. */
 export interface OutboxState {
@@ -45,7 +44,7 @@ export interface JobBookOptions extends KnownJobs {
 
 /** Begins without jobs: `sync` reads them. */
 export function createJobBook(
-  { jobs, paths, tags, view, opening, channel, environment, signal }: JobBookOptions,
+  { jobs, created, sent, view, opening, channel, environment, signal }: JobBookOptions,
 ): JobBook {
   const [store, set] = createStore(stateOf(jobs), () => () => {});
   /** What is read and written, one after the other; never rejects. */
@@ -56,6 +55,11 @@ export function createJobBook(
     const result = storing.then(async () => work(await opening));
     storing = result.catch(() => {});
     return result;
+  }
+
+  /** A closed channel would throw. */
+  function announce(message: readonly [Job, JobRow | null] | null): void {
+    if (!signal.aborted) channel?.postMessage(message);
   }
 
   function show(job: Job, row: JobRow | null = null): void {
@@ -86,8 +90,10 @@ export function createJobBook(
     }).catch(() => {});
   }
 
-  function change(job: Job, changes: Partial<Job>): Promise<Job | undefined> {
+  async function change(job: Job, changes: Partial<Job>): Promise<Job | undefined> {
     const { id, state, idempotencyKey } = job;
+    // Refused, or replaced by another request.
+    if (changes.idempotencyKey) await release(job);
     return queue(async (storage) => {
       const changed = await storage.update(
         // It may have been stored in between.
@@ -99,33 +105,46 @@ export function createJobBook(
       );
       if (changed === undefined) void sync();
       else {
-        channel?.postMessage(null);
+        announce(null);
         show(changed);
       }
       return changed;
     });
   }
 
-  /** What the jobs that were sent change in a job. */
-  function led(job: Job): Pick<Job, "path" | "of" | "ifMatch"> {
-    const path = paths.get(job.of) ?? job.path;
-    const of = path === job.path ? job.of : null;
-    return { path, of, ifMatch: lastTag({ ...job, path }, tags, job.seen) };
+  /**
+   * Changes what waits for a request that is done, or is not sent any more: what was seen over that
+   * was then seen over what it had seen.
+   */
+  async function release(job: Job): Promise<void> {
+    const { id, idempotencyKey, state, after, ifMatch } = job;
+    for (const other of [...jobs.values()]) {
+      const isSent = state === "sent";
+      const isNext = other.after === idempotencyKey ||
+        (isSent && other.of === id && other.id !== id);
+      if (isNext) await change(other, isSent ? led(other) : { after, ifMatch });
+    }
+  }
+
+  /** What the requests that were sent change in a job. */
+  function led(job: Job): Pick<Job, "path" | "of" | "ifMatch" | "after"> {
+    const row = created.get(job.of);
+    const tag = sent.get(job.after)?.tag;
+    return {
+      path: row?.path ?? job.path,
+      of: row === undefined ? job.of : null,
+      ifMatch: tag ?? job.ifMatch ?? row?.tag ?? null,
+      after: tag === undefined ? job.after : null,
+    };
   }
 
   async function end(job: Job, row: JobRow | null = null): Promise<void> {
-    if (job.state === "sent") {
-      view.learn(job, row);
-      // Before its removal: a page that is closed in between sends it again, and learns it again.
-      for (const other of jobs.values()) {
-        const { path, ifMatch } = led(other);
-        const isLed = path !== other.path || ifMatch !== other.ifMatch;
-        if (other.id !== job.id && isLed) await change(other, led(other));
-      }
-    }
+    if (job.state === "sent") view.learn(job, row);
+    // Before its removal: a page that is closed in between sends it again, and learns it again.
+    await release(job);
     await queue(async (storage) => {
       await storage.remove(jobs.get(job.id)?.order ?? job.order);
-      channel?.postMessage([job, row]);
+      announce([job, row]);
       show(job, row);
     });
   }
@@ -148,7 +167,7 @@ export function createJobBook(
       // Not in the queue: the user may leave the page.
       const adding = opening.then((storage) => {
         const place = storage.add(added);
-        channel?.postMessage(null);
+        announce(null);
         return place;
       }).then((order): Job => ({ ...job, order }), (cause): Job => {
         const error = new ServiceError("storage", String(cause));

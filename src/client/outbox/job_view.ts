@@ -5,17 +5,29 @@ import { type Job, type JobRow, rowKey, rowTag } from "./job.ts";
 /** What an outbox needs of the overlays of its client. */
 export type JobOverlays = Pick<Overlays, "add" | "acknowledge" | "reject" | "rowOf">;
 
+/** A row as it was created. */
+export interface CreatedRow {
+  readonly path: string;
+  /** Null where its resource has no tags. */
+  readonly tag: string | null;
+}
+
+/** What a request has done to a row. */
+export interface SentRequest {
+  readonly path: string;
+  /** Null for a new row, and where none was known. */
+  readonly before: string | null;
+  readonly tag: string;
+}
+
 /** What a tab knows of the jobs of an outbox. */
 export interface KnownJobs {
-  /** By their ids. */
+  /** By their ids, in the order in which they are shown. */
   readonly jobs: Map<string, Job>;
-  /** The paths of rows, by the ids of the jobs that have created them. */
-  readonly paths: Map<string | null, string>;
-  /**
-   * Until lists show what a job has done: the path and the tag of its row before → the tag after,
-   * and its id.
-   */
-  readonly tags: Map<string, readonly [tag: string, by: string]>;
+  /** The rows that were created, by the ids of the jobs that have done it. */
+  readonly created: Map<string | null, CreatedRow>;
+  /** What requests have changed, by their idempotency keys, until lists show it. */
+  readonly sent: Map<string | null, SentRequest>;
   readonly overlays: JobOverlays;
   readonly onDead: ((job: Job, error: ServiceError) => void) | undefined;
 }
@@ -36,16 +48,13 @@ interface Waiter {
 }
 
 /** Begins without jobs. */
-export function createJobView({ jobs, paths, tags, overlays, onDead }: KnownJobs): JobView {
+export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJobs): JobView {
   const waiters = new Map<string, Waiter>();
 
-  function learn({ id, of, path, ifMatch }: Job, row: JobRow | null): void {
+  function learn({ id, of, path, ifMatch, idempotencyKey }: Job, row: JobRow | null): void {
     const tag = rowTag(row);
-    if (of === id) paths.set(id, path);
-    if (tag === null) return;
-    tags.set(path + ifMatch, [tag, id]);
-    // A hash may come back: this is the present tag, whatever has followed it before.
-    tags.delete(path + tag);
+    if (of === id) created.set(id, { path, tag });
+    if (tag !== null) sent.set(idempotencyKey, { path, before: ifMatch, tag });
   }
 
   return {
@@ -54,11 +63,12 @@ export function createJobView({ jobs, paths, tags, overlays, onDead }: KnownJobs
       const { id, resource, path, of, kind, body, state, problem } = job;
       const before = jobs.get(id);
       const waiter = waiters.get(id);
-      if (state === "sent" || state === "discarded") jobs.delete(id);
-      else jobs.set(id, job);
+      const isKnown = before?.state === state && before.idempotencyKey === job.idempotencyKey;
+      // In the order in which they are shown: another request is shown above all that are here.
+      if (!isKnown) jobs.delete(id);
+      if (state === "waiting" || state === "dead") jobs.set(id, job);
       if (state === "waiting") {
-        // With another key it is another request.
-        if (before?.state === state && before.idempotencyKey === job.idempotencyKey) return;
+        if (isKnown) return;
         const key = path === resource ? null : rowKey(path);
         const fields = body ?? {};
         overlays.add({
@@ -72,7 +82,7 @@ export function createJobView({ jobs, paths, tags, overlays, onDead }: KnownJobs
       } else if (state === "sent") {
         learn(job, row);
         void overlays.acknowledge(id, row).then(() => {
-          tags.delete(path + job.ifMatch);
+          sent.delete(job.idempotencyKey);
           waiter?.resolve(row);
         });
       } else if (problem !== null) {

@@ -18,12 +18,12 @@ export interface NewWrite {
 export function newJob(
   { kind, target, body, base }: NewWrite,
   { transport: { environment }, path: resource }: Handle,
-  { jobs, paths, tags, overlays }: KnownJobs,
+  { jobs, created, sent, overlays }: KnownJobs,
 ): Job {
   const id = environment.uuid();
   const creation = target === null ? id : isWrite(target) ? target.id : null;
   const path = isWrite(target) || target === null
-    ? paths.get(creation) ?? resource
+    ? created.get(creation)?.path ?? resource
     : `${resource}/${keyPath(target)}`;
   const row = base ?? seenRow({ resource, path }, overlays);
   const job: Job = {
@@ -32,21 +32,33 @@ export function newJob(
     idempotencyKey: environment.uuid(),
     createdAt: environment.now(),
     ...asSent({ body, base: row }),
-    ifMatch: rowTag(row),
-    seen: [],
+    ifMatch: presentTag(path, rowTag(row), sent),
+    after: null,
   };
-  const lane = laneOf(job, paths);
-  const seen = [...jobs.values()].filter((other) =>
-    other.state === "waiting" && laneOf(other, paths) === lane
+  const lane = laneOf(job, created);
+  const before = [...jobs.values()].findLast((other) =>
+    other.state === "waiting" && laneOf(other, created) === lane
   );
-  // The user sees what these jobs set, and not what others have set since.
-  const before = base === undefined ? seen.at(-1) ?? job : job;
-  return {
-    ...job,
-    seen: seen.map((other) => other.id),
-    base: before.base,
-    ifMatch: lastTag({ path, ifMatch: before.ifMatch }, tags),
-  };
+  if (before === undefined) return job;
+  const after = before.idempotencyKey;
+  // The user sees what that job sets, and not what others have set since.
+  return base === undefined
+    ? { ...job, after, base: before.base, ifMatch: before.ifMatch }
+    : { ...job, after };
+}
+
+/**
+ * The tag of a row after what was sent, and is still shown over the row of the lists. Where lists have
+ * another row below that, the user sees parts of both: a tag that was replaced makes it a conflict.
+ */
+function presentTag(path: string, listed: string | null, sent: KnownJobs["sent"]): string | null {
+  let present = listed;
+  // In the order in which they were sent.
+  for (const { path: changed, before, tag } of sent.values()) {
+    if (changed !== path) continue;
+    present = before === present || tag === listed ? tag : before ?? present;
+  }
+  return present;
 }
 
 /**
@@ -56,17 +68,6 @@ export function newJob(
 export function asSent<T>(value: T): T {
   // JSON gives what it was given, apart from what the service cannot receive.
   return JSON.parse(JSON.stringify(value)) as T;
-}
-
-/** The tag of a row after the jobs that were sent; after those that its user saw, where given. */
-export function lastTag(
-  { path, ifMatch }: Pick<Job, "path" | "ifMatch">,
-  tags: KnownJobs["tags"],
-  seen?: readonly string[],
-): string | null {
-  const [tag, by] = tags.get(path + ifMatch) ?? [];
-  if (tag === undefined || by === undefined || seen?.includes(by) === false) return ifMatch;
-  return lastTag({ path, ifMatch: tag }, tags, seen);
 }
 
 /** The row of a job as the service has sent it to live lists; null where none has it. */

@@ -25,7 +25,7 @@ interface Pause {
  * service limits requests.
  */
 export function sendJobs(options: SendJobsOptions): () => void {
-  const { transport, signal, paths, tags, book, maxAgeMs } = options;
+  const { transport, signal, created, book, maxAgeMs } = options;
   const { now, after, isOnline } = transport.environment;
   const busy = new Set<string>();
   const pauses = new Map<string, Pause>();
@@ -40,7 +40,7 @@ export function sendJobs(options: SendJobsOptions): () => void {
     const lanes = new Set(busy);
     let wakeAt = Infinity;
     for (const job of book.get().jobs) {
-      const lane = laneOf(job, paths);
+      const lane = laneOf(job, created);
       if (!lanes.has(lane) && job.state === "waiting" && job.order < Infinity) {
         const until = Math.max(endOf(lane), endOf(job.resource), endOf(""));
         if (until > now()) wakeAt = Math.min(wakeAt, until);
@@ -83,8 +83,6 @@ export function sendJobs(options: SendJobsOptions): () => void {
     try {
       if (!isRefusal(error)) throw error;
       const changed = await afterRefusal(job, error, options);
-      // A hash may come back, and is the present tag then.
-      tags.delete(job.path + changed.ifMatch);
       if (!signal.aborted) await book.change(job, changed);
     } catch (cause) {
       pauseAfter(cause, { job, lane, pauses }, transport.environment);
@@ -99,13 +97,19 @@ export function sendJobs(options: SendJobsOptions): () => void {
   };
 }
 
-/** Full jitter over a doubling time, above what the service asks for. */
+/**
+ * Pauses what a failure concerns, of what is no answer, as a storage that fails, the jobs of the row:
+ * full jitter over a doubling time, above what the service asks for.
+ */
 function pauseAfter(
   cause: unknown,
   { job, lane, pauses }: { job: Job; lane: string; pauses: Map<string, Pause> },
   { now, random }: ClientEnvironment,
 ): void {
-  const { retryAfterMs, isLimit, scope } = failureOf(cause, job, lane);
+  const facts: Partial<ServiceError> = cause instanceof ServiceError ? cause : {};
+  const { status, slug, retryAfterMs } = facts;
+  const isLimit = status === 429;
+  const scope = isLimit ? job.resource : slug === "network" || status === 401 ? "" : lane;
   const pause = pauses.get(scope) ?? { isLimit, failures: 0, until: 0 };
   pauses.set(scope, pause);
   // Requests that fail together count once.
@@ -113,13 +117,3 @@ function pauseAfter(
   const ms = Math.max(retryAfterMs ?? 0, random() * Math.min(30_000, 500 * 2 ** pause.failures));
   pause.until = Math.max(pause.until, now() + ms);
 }
-
-/** What a failure pauses: of what is no answer, as a storage that fails, the jobs of the row. */
-function failureOf(cause: unknown, { resource }: Job, lane: string) {
-  const { status, slug, retryAfterMs } = cause instanceof ServiceError ? cause : noFacts;
-  const isLimit = status === 429;
-  const scope = isLimit ? resource : slug === "network" || status === 401 ? "" : lane;
-  return { isLimit, scope, retryAfterMs };
-}
-
-const noFacts = { status: 0, slug: null, retryAfterMs: null };

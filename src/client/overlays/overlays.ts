@@ -44,8 +44,9 @@ export class Overlays implements ShownOverlays {
     this.#lists.overlays = this;
   }
 
-  /** Shows a write in all live lists of its resource; one with the same id is replaced. */
+  /** Shows a write in all live lists of its resource, over all others; replaces one of its id. */
   add(overlay: Overlay): void {
+    this.#writes.delete(overlay.id);
     this.#writes.set(overlay.id, {
       ...{ overlay, has: new Set(), echoes: new Set(), askedBefore: Infinity, tag: undefined },
       confirm() {},

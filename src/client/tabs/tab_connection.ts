@@ -1,3 +1,4 @@
+import { abortOf } from "../abort_of.ts";
 import { DirectConnection } from "../live/direct_connection.ts";
 import type { LiveConnection, Subscriber } from "../live/live_messages.ts";
 import { openListsOf } from "../live/open_lists.ts";
@@ -46,7 +47,7 @@ export class TabConnection implements LiveConnection {
       this.#isAlive = true;
       this.#followAll();
       void this.#stand();
-      return new Promise<void>((end) => this.#ending.signal.addEventListener("abort", () => end()));
+      return abortOf(this.#ending.signal);
       // A page that may not have locks has streams of its own.
     }).catch(() => this.#lead());
   }
@@ -111,7 +112,9 @@ export class TabConnection implements LiveConnection {
     const { name, locks } = this.#shared;
     const { signal } = this.#ending;
     try {
-      while (!signal.aborted) await locks.request(name, { signal }, () => this.#lead());
+      // The lock may come after the end.
+      const lead = () => signal.aborted ? undefined : this.#lead();
+      while (!signal.aborted) await locks.request(name, { signal }, lead);
     } catch (error) {
       if (!signal.aborted) throw error;
     }

@@ -47,6 +47,30 @@ Deno.test("a handler resolves a conflict by another patch, sent over the present
     outbox.close();
   }));
 
+Deno.test("a write over another one that is still shown over a newer row is a conflict", () =>
+  withService(async (service) => {
+    const seen: unknown[] = [];
+    const onConflict = ({ mine, theirs }: JobConflict) => {
+      seen.push([mine, theirs?.title]);
+      return null;
+    };
+    const page = openPage(service, createDevice(), { onConflict });
+    const { api, outbox, lists } = page;
+    const base = await outbox.create(api.posts, { id: 1, title: "a" }).done;
+    lists.echoesAtOnce = false;
+    outbox.update(api.posts, 1, { title: "ab" }, base === null ? {} : { base });
+    await calm(service);
+    const other = openPage(service, createDevice());
+    const theirs = await other.outbox.update(other.api.posts, 1, { title: "theirs" }).done;
+    other.outbox.close();
+    lists.rows.set("/api/posts/1", { ...theirs });
+    assertEquals([...lists.shown.values()].map(({ fields }) => fields), [{ title: "ab" }]);
+    const { done } = outbox.update(api.posts, 1, { title: "abc" });
+    await assertRejects(() => done, ServiceError);
+    assertEquals(seen, [[{ title: "abc" }, "theirs"]]);
+    outbox.close();
+  }));
+
 for (
   const [name, handler] of [
     ["without a handler", undefined],

@@ -158,27 +158,22 @@ export class OutboxModel {
     const page = this.#pick(user?.pages ?? []);
     if (user === undefined || page === undefined) return;
     const at = this.#chance();
-    if (at < 0.02) {
-      this.#reload(user, page);
-      await this.#letTabsLearn(user);
-    } else if (at < 0.05) {
+    if (at < 0.02) this.#reload(user, page);
+    else if (at < 0.05) {
       user.device.isOnline = !user.device.isOnline;
       user.device.wake();
     } else if (at < 0.3) await this.#refresh(page);
     else if (at < 0.5) user.device.advance(this.#chance() * 5_000);
     else if (at < 0.55) await this.#writeElsewhere();
-    else if (at < 0.7) await new Promise((resolve) => setTimeout(resolve));
-    else if (page.outbox.get().jobs.length < 12) {
-      await this.#letTabsLearn(user);
-      this.#write(page);
-    }
+    else if (at < 0.7) await this.#wait(user);
+    else if (page.outbox.get().jobs.length < 12) this.#write(page);
   }
 
-  /** A user does not write in two tabs at once, and a tab that comes to the front is woken. */
-  async #letTabsLearn({ device, pages }: User): Promise<void> {
-    if (pages.length === 1) return;
-    device.wake();
-    for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setTimeout(resolve));
+  /** Lets the event loop turn: databases and channels of tabs take more turns than answers. */
+  async #wait({ pages }: User): Promise<void> {
+    for (let turns = pages.length > 1 ? 30 : 1; turns > 0; turns--) {
+      await new Promise((resolve) => setTimeout(resolve));
+    }
   }
 
   #reload(user: User, page: MortalPage): void {
@@ -267,10 +262,9 @@ export class OutboxModel {
             left++;
             if (state !== "dead") continue;
             const row = page.lists.rows.get(path);
-            // Users revive what they have looked at, without other writes over it.
-            const isPlain = row !== undefined && row.log === seenLog(page, row);
-            if (!isPlain || body === null || this.#chance() < 0.5) await page.outbox.discard(id);
-            else await page.outbox.revive(id, { log: `${row.log}${tokenOf(body.log)}` });
+            if (row === undefined || body === null || this.#chance() < 0.5) {
+              await page.outbox.discard(id);
+            } else await page.outbox.revive(id, { log: `${row.log}${tokenOf(body.log)}` });
           }
           await this.#refresh(page);
           left += page.lists.shown.size;
@@ -304,7 +298,9 @@ export class OutboxModel {
 /** What a user reads: the row with the writes that are shown over it. */
 function seenLog({ lists }: Page, row: Readonly<Record<string, unknown>>): string {
   let { log } = row;
-  for (const { key, of, fields } of lists.shown.values()) {
+  for (const { kind, key, of, fields } of lists.shown.values()) {
+    // Lists do not show a creation over the row that it has led to.
+    if (kind === "create") continue;
     if ((key ?? String(lists.created.get(of ?? ""))) === String(row.id)) log = fields.log ?? log;
   }
   return String(log);

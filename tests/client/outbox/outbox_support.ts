@@ -222,7 +222,10 @@ export function recordingLists(): Lists {
   const waiting = new Map<string, () => void>();
   return {
     ...{ shown, rows: new Map(), created: new Map(), echoesAtOnce: true },
-    add: (overlay) => void shown.set(overlay.id, overlay),
+    add(overlay) {
+      shown.delete(overlay.id);
+      shown.set(overlay.id, overlay);
+    },
     acknowledge(id, row) {
       if (shown.get(id)?.kind === "create") this.created.set(id, row?.id);
       return new Promise((resolve) => {

@@ -2,6 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { ServiceError } from "../../../src/client/request/service_error.ts";
 import type { OutboxOptions } from "../../../src/client/outbox/outbox.ts";
 import { indexedDbStorage } from "../../../src/client/outbox/indexed_db_storage.ts";
+import type { WebLocks } from "../../../src/client/web_platform.ts";
 import { createBrowser, createIndexedDb } from "./browser.ts";
 import {
   calm,
@@ -48,7 +49,7 @@ Deno.test("jobs in IndexedDB keep their order, and one that was removed does not
   const job = {
     ...{ id: "a", idempotencyKey: "k", kind: "update", resource: "/api/posts" } as const,
     ...{ path: "/api/posts/1", of: null, body: { title: "x" }, ifMatch: null, base: null },
-    ...{ createdAt: 1, seen: [], conflicts: 0, state: "waiting", problem: null } as const,
+    ...{ createdAt: 1, after: null, conflicts: 0, state: "waiting", problem: null } as const,
   };
   const first = await storage.add(job);
   const second = await storage.add({ ...job, id: "b" });
@@ -224,4 +225,98 @@ Deno.test("tabs of different users share nothing", () =>
     ada.outbox.close();
     bob.outbox.close();
     await quiet(service);
+  }));
+
+Deno.test("an outbox that is closed right after a write has stored it, and another one sends it", () =>
+  withService(async (service) => {
+    const device = createDevice(createBrowser());
+    const options = { identity: crypto.randomUUID() };
+    const first = openPage(service, device, options);
+    await quiet(service);
+    device.isOnline = false;
+    const { done } = first.outbox.create(first.api.posts, { id: 1, title: "Tea" });
+    first.outbox.close();
+    const ended = await Promise.race([done.catch(String), quiet(service).then(() => "waits")]);
+    assertEquals(ended, "waits");
+    device.isOnline = true;
+    const second = openPage(service, device, options);
+    await quiet(service);
+    assertEquals((await service.posts()).map(({ title }) => title), ["Tea"]);
+    second.outbox.close();
+    await quiet(service);
+  }));
+
+Deno.test("an outbox whose storage does not answer gives its lock back when it is closed", () =>
+  withService(async (service) => {
+    const device = createDevice(createBrowser());
+    const options = { identity: crypto.randomUUID() };
+    const { indexedDB } = device.environment;
+    const storage = await indexedDbStorage(indexedDB ?? createIndexedDb(), "jobs");
+    const silent = { ...storage, all: () => new Promise<never>(() => {}) };
+    const first = openPage(service, device, { ...options, storage: silent });
+    await quiet(service);
+    const second = openPage(service, device, { ...options, storage });
+    const { done } = second.outbox.create(second.api.posts, { id: 1, title: "Tea" });
+    await quiet(service);
+    assertEquals(service.sent.length, 0);
+    first.outbox.close();
+    assertEquals((await done)?.title, "Tea");
+    second.outbox.close();
+    await quiet(service);
+  }));
+
+Deno.test("a lock that comes after an outbox was closed is given back", () =>
+  withService(async (service) => {
+    const closing = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    const locks: WebLocks = {
+      // As where the lock was on its way when the outbox was closed.
+      async request(_name, _options, work) {
+        await closing.promise;
+        const result = await work({});
+        ended.resolve();
+        return result;
+      },
+    };
+    const device = createDevice({ ...createBrowser(), locks });
+    const { outbox } = openPage(service, device, { identity: crypto.randomUUID() });
+    await quiet(service);
+    outbox.close();
+    closing.resolve();
+    let isEnded = false;
+    void ended.promise.then(() => isEnded = true);
+    await quiet(service);
+    assertEquals(isEnded, true);
+  }));
+
+Deno.test("what the user sees last is what the next write is over, also after a conflict", () =>
+  withTabs(async ({ service, first, second, device }) => {
+    await first.outbox.create(first.api.posts, { id: 1, log: "a" }).done;
+    await quiet(service);
+    for (const { lists } of [first, second]) {
+      lists.rows.set("/api/posts/1", { id: 1, log: "a", version: 1, _etag: `W/"1"` });
+      lists.echoesAtOnce = false;
+    }
+    device.isOnline = false;
+    // Each tab shows its own write first, and over it that of the other tab.
+    const one = first.outbox.update(first.api.posts, 1, { log: "ab" });
+    const other = second.outbox.update(second.api.posts, 1, { log: "ac" });
+    await quiet(service);
+    service.fate = (request) => request.headers.get("if-match") === `W/"2"` ? "lost" : "arrives";
+    device.isOnline = true;
+    device.wake();
+    await quiet(service);
+    const seen = [...second.lists.shown.values()].at(-1);
+    assertEquals([seen?.id, seen?.fields], [other.id, { log: "abc" }]);
+    second.outbox.update(second.api.posts, 1, { log: "abcd" });
+    service.fate = () => "arrives";
+    device.advanceToNext();
+    await quiet(service);
+    device.advanceToNext();
+    await quiet(service);
+    assertEquals((await service.posts()).map(({ log }) => log), ["abcd"]);
+    for (const { lists } of [first, second]) for (const id of lists.shown.keys()) lists.confirm(id);
+    await one.done;
+  }, {
+    onConflict: ({ mine, theirs }) => ({ log: `${theirs?.log}${String(mine?.log).at(-1)}` }),
   }));
