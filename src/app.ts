@@ -37,6 +37,7 @@ import { routersOf } from "./service/auth_routes.ts";
 import type { AppEnv } from "./service/middleware.ts";
 import { pagesOf } from "./app_pages.ts";
 import { createAppRoutes } from "./app_routes.ts";
+import { serveDashboard } from "./serve_dashboard.ts";
 import { serveMcp } from "./serve_mcp.ts";
 import { resolveResources } from "./resolve_resources.ts";
 
@@ -218,6 +219,10 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     middleware: config.auth?.middleware,
     authRoutes,
     parseUser,
+  });
+  serveDashboard({
+    ...{ table, guard, idempotency, hubs, resolved, runtime, parseUser, hono: routes.hono },
+    resources,
   });
   await serveMcp({ facts, resolved, runtime, parseUser, ofTools, ...routes });
   return {

@@ -18,6 +18,7 @@ import type { LiveHubs } from "./resource/stream/live_hubs.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { serveLive } from "./serve_live.ts";
 import { createAuthentication, identifying } from "./service/authentication.ts";
+import { dashboardPath } from "./service/dashboard/mount_dashboard.ts";
 import { createFail } from "./service/failures.ts";
 import { createHonoApp, type HonoApp } from "./service/hono_app.ts";
 import type { Middleware } from "./service/middleware.ts";
@@ -68,6 +69,7 @@ export function createAppRoutes(parts: RouteParts): Pick<HonoApp, "hono" | "fetc
     middleware: resolved.middleware,
     authRoutes,
     authPath: `${resolved.basePath}/auth`,
+    tolerantPaths: resolved.dashboard === null ? [] : [`${dashboardPath}/*`],
     mountedAt: resolved.mountedAt,
     parseUser: parts.parseUser,
     responder,

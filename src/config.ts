@@ -11,6 +11,7 @@ import type { Runtime } from "./runtime/runtime.ts";
 import type { SearchOutboxOptions } from "./search/outbox/search_outbox_options.ts";
 import type { SearchAdapter } from "./search/search_adapter.ts";
 import type { CorsOptions } from "./service/cors.ts";
+import type { DashboardOptions } from "./service/dashboard/dashboard_options.ts";
 import type { Middleware } from "./service/middleware.ts";
 import type { ObservabilityOptions } from "./service/observability/observability_options.ts";
 import type { SecurityHeaders } from "./service/responder.ts";
@@ -69,6 +70,12 @@ export interface AppConfig {
    * What the service shows of its own work: metrics at `/__service/metrics`. Off unless set.
    */
   readonly observability?: boolean | ObservabilityOptions | undefined;
+  /**
+   * The dashboard at `/__service/ui`, for the person who runs the service: it sees and changes every
+   * row. Off unless set. Only this machine may use it unless `authorize` decides, which production
+   * requires.
+   */
+  readonly adminUI?: boolean | DashboardOptions | undefined;
   /** `X-Content-Type-Options`, `X-Frame-Options`, `Referrer-Policy`; on unless false. */
   readonly securityHeaders?: SecurityHeaders | undefined;
   /** The largest body in bytes; 1 MiB unless set. */

@@ -19,6 +19,7 @@ import { searchOutboxOptions } from "./search/outbox/search_outbox_options.ts";
 import type { SearchAdapter } from "./search/search_adapter.ts";
 import { corsOption } from "./service/cors.ts";
 import type { Middleware } from "./service/middleware.ts";
+import { dashboardOption } from "./service/dashboard/dashboard_options.ts";
 import { observabilityOption } from "./service/observability/observability_options.ts";
 import { securityHeadersOption } from "./service/responder.ts";
 
@@ -57,6 +58,7 @@ export const serviceOptions = group(
     openapi: openapiOption,
     mcp: mcpOption,
     observability: observabilityOption,
+    adminUI: dashboardOption,
     securityHeaders: securityHeadersOption,
     bodyLimit: whole({ from: 1 }).unlessSet(1024 * 1024),
     bodyTimeoutMs: timerMs().unlessSet(10_000),

@@ -16,6 +16,7 @@ import type { Runtime } from "./runtime/runtime.ts";
 import type { ResolvedSearchOutboxOptions } from "./search/outbox/search_outbox_options.ts";
 import type { SearchAdapter } from "./search/search_adapter.ts";
 import { corsMiddleware } from "./service/cors.ts";
+import { resolveDashboard, type ResolvedDashboard } from "./service/dashboard/dashboard_options.ts";
 import type { Middleware } from "./service/middleware.ts";
 import {
   type ResolvedObservability,
@@ -36,6 +37,8 @@ export interface ResolvedConfig {
   /** Null where it is off. */
   readonly mcp: ResolvedMcp | null;
   readonly observability: ResolvedObservability;
+  /** Null where there is none. */
+  readonly dashboard: ResolvedDashboard | null;
   readonly securityHeaders: SecurityHeaders;
   readonly bodyLimit: number;
   readonly bodyTimeoutMs: number;
@@ -84,6 +87,7 @@ export function resolveConfig(config: AppConfig, runtime: Runtime): ResolvedConf
     openapi: resolveOpenapi(read.openapi),
     mcp: resolveMcp(read.mcp),
     observability: resolveObservability(read.observability),
+    dashboard: resolveDashboard(read.adminUI, isProduction),
     securityHeaders: read.securityHeaders,
     bodyLimit: read.bodyLimit,
     bodyTimeoutMs: read.bodyTimeoutMs,

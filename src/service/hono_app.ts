@@ -45,6 +45,8 @@ interface ChainOptions {
   readonly middleware: readonly Middleware[];
   readonly authRoutes: readonly Router[];
   readonly authPath: string;
+  /** Where a caller whose credential is refused is anonymous, as at pages that say so. */
+  readonly tolerantPaths: readonly string[];
   readonly fail: Fail;
   readonly limits: BodyLimits;
   readonly clock: Clock;
@@ -149,8 +151,9 @@ function assemble(options: ChainOptions, handlers: RouteHandlers): Hono<AppEnv> 
     for (const path of pages.flatMap(({ path, isOpen }) => isOpen ? spellings(path) : [])) {
       hono.use(path, authentication.skip);
     }
-    for (const { path, toleratesStrangers } of pages) {
-      if (toleratesStrangers === true) hono.use(path, authentication.tolerate);
+    const tolerant = pages.flatMap((page) => page.toleratesStrangers === true ? [page.path] : []);
+    for (const path of [...tolerant, ...options.tolerantPaths]) {
+      hono.use(path, authentication.tolerate);
     }
     if (authRoutes.length > 0) hono.use(`${authPath}/*`, authentication.tolerate);
   }

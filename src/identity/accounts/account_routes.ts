@@ -12,7 +12,7 @@ import { parseBody, requireJson } from "../../resource/http/request_body.ts";
 import { refuseMethod } from "../../resource/http/route_table.ts";
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import { isFromOwnPage } from "../sessions/origin_check.ts";
+import { isFromOwnPage } from "../../protocol/own_page.ts";
 import { shownUser } from "./account.ts";
 import { type AccountCall, AccountFields, type AccountReply } from "./account_call.ts";
 import {

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import type { Reply } from "../../protocol/reply.ts";
 import type { ServicePage } from "../service_pages.ts";
+import { acceptsGzip } from "./accepts_gzip.ts";
 
 /** The files of the client, by their paths below `/__service/`. */
 const files = { "client.js": "Client", "client/find_nonce.js": "ClientSolver" } as const;
@@ -59,11 +60,4 @@ function replyOf(headers: Headers, { gzip, tag }: ClientFile): Reply {
       body: new Blob([gzip]).stream(),
     }
     : { status: 200, headers: typed, body: gunzipSync(gzip).toString() };
-}
-
-/** RFC 9110, 12.5.3; a weight of 0 refuses it. */
-function acceptsGzip(accepted: string): boolean {
-  return accepted.split(",").some((one) =>
-    /^\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(one)
-  );
 }

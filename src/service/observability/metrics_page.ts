@@ -1,7 +1,7 @@
 import { textFormatType } from "../../metrics/text_format.ts";
 import { Problem } from "../../problem/problem.ts";
-import { isLoopback } from "../../protocol/loopback.ts";
 import type { RouteDescription } from "../../protocol/route_description.ts";
+import { requireOwnMachine } from "../own_machine.ts";
 import type { PageRequest, ServicePage } from "../service_pages.ts";
 import type { ResolvedMetrics } from "./observability_options.ts";
 
@@ -25,7 +25,7 @@ export function createMetricsPages(
 }
 
 async function answer(request: PageRequest, { registry, authorize }: ResolvedMetrics) {
-  if (authorize === null) requireOwnMachine(request);
+  if (authorize === null) requireOwnMachine(request, cannot);
   else {
     const user = request.user();
     // A function that gives anything else was not meant to allow it.
@@ -35,30 +35,13 @@ async function answer(request: PageRequest, { registry, authorize }: ResolvedMet
   return { status: 200, headers, body: await registry.text() };
 }
 
+const cannot = "Cannot read the metrics from here: only this machine may, until " +
+  "observability.metrics.authorize decides";
+
 function refusal(isKnown: boolean): Problem {
   return isKnown
     ? new Problem("forbidden", "Cannot read the metrics: observability.metrics.authorize refuses")
     : new Problem("unauthorized", "Cannot read the metrics without a credential that may");
-}
-
-/**
- * Requires that a program of this machine asks, or a page of its own: not a proxy for others, and
- * not a page on the web that has pointed its own name to this machine (DNS rebinding).
- */
-function requireOwnMachine({ raw: { headers, url }, address }: PageRequest): void {
-  const peer = (address() ?? "").replace(/^::ffff:/, "");
-  const host = (headers.get("host") ?? URL.parse(url)?.host ?? "")
-    .toLowerCase().replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");
-  const isForwarded = ["forwarded", "x-forwarded-for", "x-real-ip", "via"]
-    .some((name) => headers.has(name));
-  const site = headers.get("sec-fetch-site") ?? "none";
-  const isOwnSite = site === "none" || site === "same-origin";
-  if (isLoopback(peer) && isLoopback(host) && !isForwarded && isOwnSite) return;
-  throw new Problem(
-    "forbidden",
-    "Cannot read the metrics from here: only this machine may, until " +
-      "observability.metrics.authorize decides",
-  );
 }
 
 const description: RouteDescription = {

@@ -1,0 +1,89 @@
+import type { Hono } from "@hono/hono";
+import type { User } from "./auth/user.ts";
+import { createAppRoutes, type RouteParts } from "./app_routes.ts";
+import { createRouteTable, type RouteTable } from "./resource/http/route_table.ts";
+import { ReceivingBodies } from "./resource/http/receiving_bodies.ts";
+import type { Resource } from "./resource/define/resource.ts";
+import { createSealer } from "./runtime/sealer.ts";
+import { operatorResources } from "./service/dashboard/operator_resources.ts";
+import {
+  dashboardPath,
+  type InnerApp,
+  mountDashboard,
+} from "./service/dashboard/mount_dashboard.ts";
+import type { Report } from "./service/dashboard/report.ts";
+import { createViewAsAction, viewedUser } from "./service/dashboard/view_token.ts";
+import type { AppEnv } from "./service/middleware.ts";
+import { createResponder } from "./service/responder.ts";
+
+/** What the dashboard of an app is served with. */
+export interface ServedDashboard extends
+  Pick<
+    RouteParts,
+    "table" | "guard" | "idempotency" | "hubs" | "parseUser" | "resolved" | "runtime"
+  > {
+  readonly resources: readonly Resource[];
+  readonly hono: Hono<AppEnv>;
+}
+
+/** Serves the dashboard in an app, where it is configured. */
+export function serveDashboard(served: ServedDashboard): void {
+  const { resolved, runtime, resources, table, parseUser, hono } = served;
+  const { dashboard, secrets } = resolved;
+  if (dashboard === null) return;
+  const { clock, observe } = runtime;
+  const views = { sealer: createSealer(secrets, runtime.random), clock, parseUser };
+  const users = new WeakMap<Request, User | null>();
+  const { basePath } = resolved;
+  const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
+  const viewed = innerApp(served, table, `${dashboardPath}/as`, users);
+  mountDashboard(hono, {
+    options: dashboard,
+    reports: reportsOf(views),
+    operator: innerApp(served, createRouteTable(own), dashboardPath, users),
+    viewed: {
+      fetch: async (request, _operator, info) =>
+        await viewed.fetch(request, viewedUser(request, views), info),
+    },
+    parseUser,
+    audit: () => {},
+    responder: createResponder(resolved.securityHeaders, observe),
+    limits: { ...resolved, receiving: new ReceivingBodies(clock) },
+    clock,
+  });
+}
+
+function reportsOf(views: Parameters<typeof createViewAsAction>[0]): readonly Report[] {
+  return [createViewAsAction(views)];
+}
+
+/** An app over some resources, for which the dashboard has identified the user. */
+function innerApp(
+  served: ServedDashboard,
+  table: RouteTable,
+  path: string,
+  users: WeakMap<Request, User | null>,
+): InnerApp {
+  const { resolved } = served;
+  const { fetch } = createAppRoutes({
+    ...served,
+    table,
+    pages: [],
+    identify: (request) => users.get(request) ?? null,
+    middleware: undefined,
+    authRoutes: [],
+    resolved: {
+      ...resolved,
+      cors: null,
+      middleware: [],
+      mountedAt: resolved.mountedAt + path,
+      dashboard: null,
+    },
+  });
+  return {
+    fetch(request, user, info) {
+      users.set(request, user);
+      return fetch(request, info);
+    },
+  };
+}

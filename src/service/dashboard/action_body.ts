@@ -1,0 +1,21 @@
+import { Problem } from "../../problem/problem.ts";
+
+/** The object at a member of the body of an action. Throws a 400. */
+export function objectAt(body: unknown, name: string): Readonly<Record<string, unknown>> {
+  const value = memberOf(body, name);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
+  throw new Problem("invalid-body", `Cannot do this: "${name}" must be an object`);
+}
+
+/** The text at a member of the body of an action. Throws a 400. */
+export function textAt(body: unknown, name: string): string {
+  const value = memberOf(body, name);
+  if (typeof value === "string" && value !== "") return value;
+  throw new Problem("invalid-body", `Cannot do this: "${name}" must be a text`);
+}
+
+function memberOf(body: unknown, name: string): unknown {
+  return typeof body === "object" && body !== null && Object.hasOwn(body, name)
+    ? Reflect.get(body, name)
+    : undefined;
+}

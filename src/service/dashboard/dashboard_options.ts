@@ -1,0 +1,54 @@
+import type { User } from "../../auth/user.ts";
+import { type Described, either, group, type ReadGroup } from "../../options/option.ts";
+import { callback, flag } from "../../options/option_kinds.ts";
+
+/** The options of the dashboard. */
+export interface DashboardOptions {
+  /**
+   * Decides who may use the dashboard, which sees every row. Unless set, only this machine may, and
+   * in production the start fails.
+   */
+  readonly authorize?: AuthorizeDashboard | undefined;
+  /** Refuses every write of the dashboard. Off unless set. */
+  readonly readOnly?: boolean | undefined;
+}
+
+/**
+ * Whether a request may use the dashboard: only `true` allows it. A caller whose credential the
+ * authentication refuses is anonymous here, so that a credential of its own can be compared.
+ */
+export type AuthorizeDashboard = (
+  request: Request,
+  user: User | null,
+) => boolean | PromiseLike<boolean>;
+
+const members = {
+  authorize: callback<AuthorizeDashboard>(),
+  readOnly: flag().unlessSet(false),
+} satisfies Described<DashboardOptions>;
+
+/** The option `adminUI`, described. */
+export const dashboardOption = either(flag(), group(members)).unlessSet(false);
+
+/** The options of the dashboard, every default resolved. */
+export interface ResolvedDashboard {
+  /** Null where only this machine may use it. */
+  readonly authorize: AuthorizeDashboard | null;
+  readonly readOnly: boolean;
+}
+
+/** Resolves the option `adminUI`; null where it is off. Throws a plain Error in production. */
+export function resolveDashboard(
+  option: boolean | ReadGroup<typeof members>,
+  isProduction: boolean,
+): ResolvedDashboard | null {
+  if (option === false) return null;
+  const { authorize = null, readOnly } = option === true ? { readOnly: false } : option;
+  if (authorize === null && isProduction) {
+    throw new Error(
+      "Cannot start: adminUI.authorize must be set in production: a function (request, user) that " +
+        "gives true to who runs the service",
+    );
+  }
+  return { authorize, readOnly };
+}

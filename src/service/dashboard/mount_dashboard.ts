@@ -1,0 +1,141 @@
+import type { Context, Hono } from "@hono/hono";
+import type { User } from "../../auth/user.ts";
+import { Problem } from "../../problem/problem.ts";
+import { jsonType, type Reply } from "../../protocol/reply.ts";
+import { type BodyLimits, parseBody, readBody } from "../../resource/http/request_body.ts";
+import { parseRequestTarget } from "../../resource/http/request_target.ts";
+import { refuseMethod } from "../../resource/http/route_table.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import { HonoCaller } from "../hono_caller.ts";
+import type { AppEnv } from "../middleware.ts";
+import type { Responder } from "../responder.ts";
+import { dashboardFile } from "./dashboard_files.ts";
+import type { ResolvedDashboard } from "./dashboard_options.ts";
+import { requireOperator } from "./operator_door.ts";
+import type { Report } from "./report.ts";
+
+/** Where the dashboard is. */
+export const dashboardPath = "/__service/ui";
+
+/** What the dashboard is mounted with. */
+export interface MountedDashboard {
+  readonly options: ResolvedDashboard;
+  readonly reports: readonly Report[];
+  /** The resources with the rights of the operator. */
+  readonly operator: InnerApp;
+  /** The resources as the service has them, with the rights of the user whom a request views. */
+  readonly viewed: InnerApp;
+  readonly parseUser: (value: unknown) => User | null;
+  /** Called with each write that the operator has sent, once it is answered. */
+  readonly audit: (write: OperatorWrite) => void;
+  readonly responder: Responder;
+  readonly limits: BodyLimits;
+  readonly clock: Clock;
+}
+
+/** An app for requests below a path of the dashboard. */
+export interface InnerApp {
+  /** Answers a request as a user; its path is that of the app itself. */
+  fetch(request: Request, user: User | null, info: unknown): Promise<Response>;
+}
+
+/** A write of the operator. */
+export interface OperatorWrite {
+  readonly method: string;
+  /** Below the path of the dashboard: `/api/notes/7`. */
+  readonly path: string;
+  readonly status: number;
+  /** Null where the service knows none. */
+  readonly user: User | null;
+}
+
+/** Mounts the dashboard in the Hono app of a service, after its other routes. */
+export function mountDashboard(hono: Hono<AppEnv>, mounted: MountedDashboard): void {
+  const reports = new Map(mounted.reports.map((one) => [pathOf(one), one]));
+  hono.all(`${dashboardPath}/*`, (context) => answer(context, { ...mounted, reports }));
+}
+
+type Mounted = Omit<MountedDashboard, "reports"> & { readonly reports: Map<string, Report> };
+
+function pathOf({ name, method }: Report): string {
+  return method === "GET" ? `/report/${name}` : `/action/${name}`;
+}
+
+async function answer(context: Context<AppEnv>, mounted: Mounted): Promise<Response> {
+  const { options, parseUser, responder, operator, viewed, reports } = mounted;
+  const { raw } = context.req;
+  const { path: whole } = parseRequestTarget(raw.url);
+  const start = whole.indexOf(dashboardPath) + dashboardPath.length;
+  const path = whole.slice(start);
+  const caller = new HonoCaller(context, parseUser);
+  const isPage = isRead(raw) && (path === "" || path === "/");
+  const request = { raw, user: () => caller.user(), address: () => caller.address(), isPage };
+  await requireOperator(request, options);
+  const report = reports.get(path);
+  if (report !== undefined) return await answerReport(report, { context, caller, mounted });
+  const file = await dashboardFile(path, raw);
+  if (file !== null) {
+    if (!isRead(raw)) throw refuseMethod(raw.method, ["GET"]);
+    return responder.respond(file, raw.method);
+  }
+  if (path.startsWith("/as/")) {
+    if (!isRead(raw) && path !== `/as${livePath}`) throw readOnly("as another user");
+    return await viewed.fetch(below(raw, `${whole.slice(0, start)}/as`), null, context.env);
+  }
+  if (!path.startsWith("/api/") && path !== livePath) throw refuseMethod(raw.method, []);
+  const writes = !isRead(raw) && path !== livePath;
+  if (writes && options.readOnly) throw readOnly("with a read-only dashboard");
+  const user = caller.user();
+  const response = await operator.fetch(below(raw, whole.slice(0, start)), user, context.env);
+  if (writes) mounted.audit({ method: raw.method, path, status: response.status, user });
+  return response;
+}
+
+const livePath = "/__service/live";
+
+function isRead({ method }: Request): boolean {
+  return method === "GET" || method === "HEAD";
+}
+
+function readOnly(how: string): Problem {
+  return new Problem("forbidden", `Cannot write ${how}`);
+}
+
+/** The request as it is below a path: what an app is asked that is mounted there. */
+function below(request: Request, path: string): Request {
+  const url = new URL(request.url);
+  url.pathname = url.pathname.slice(path.length);
+  return new Request(url, request);
+}
+
+async function answerReport(
+  report: Report,
+  { context, caller, mounted }: {
+    readonly context: Context<AppEnv>;
+    readonly caller: HonoCaller;
+    readonly mounted: Mounted;
+  },
+): Promise<Response> {
+  const { raw } = context.req;
+  const isAction = report.method === "POST";
+  const isAsked = isAction ? raw.method === "POST" : isRead(raw);
+  if (!isAsked) throw refuseMethod(raw.method, [report.method]);
+  const { options, responder, limits, clock, audit } = mounted;
+  if (report.writes && options.readOnly) throw readOnly("with a read-only dashboard");
+  const query = new URL(raw.url).searchParams;
+  const body = isAction ? parseBody(await readBody(raw, caller, limits, clock), maxNames) : null;
+  const user = caller.user();
+  const reply = json(await report.answer({ query, body, user }));
+  if (report.writes) {
+    audit({ method: raw.method, path: pathOf(report), status: reply.status, user });
+  }
+  return responder.respond(reply, raw.method);
+}
+
+/** Of the members of the body of an action. */
+const maxNames = 1_000;
+
+function json(body: unknown): Reply {
+  const headers = { "content-type": jsonType, "cache-control": "no-store" };
+  return { status: 200, headers, body: JSON.stringify(body) };
+}

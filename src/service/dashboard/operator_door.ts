@@ -1,0 +1,42 @@
+import { Problem } from "../../problem/problem.ts";
+import { isFromOwnPage } from "../../protocol/own_page.ts";
+import { requireOwnMachine } from "../own_machine.ts";
+import type { PageRequest } from "../service_pages.ts";
+import type { ResolvedDashboard } from "./dashboard_options.ts";
+
+/** A request for something of the dashboard. */
+export interface OperatorRequest extends PageRequest {
+  /** Whether a link of another site may lead here: the page itself, which does nothing. */
+  readonly isPage: boolean;
+}
+
+/**
+ * Lets the operator pass, and no request that the page of another site has made a browser send with
+ * the credentials of the operator. Throws a 401 or a 403.
+ */
+export async function requireOperator(
+  request: OperatorRequest,
+  { authorize }: Pick<ResolvedDashboard, "authorize">,
+): Promise<void> {
+  if (authorize === null) return requireOwnMachine(request, cannotFromHere);
+  const { raw, isPage } = request;
+  // A program sends neither header, and has no credentials that it does not know.
+  if (!isPage && isFromOwnPage(raw, noOrigins) === false) {
+    throw new Problem("forbidden", "Cannot use the dashboard from a page of another origin");
+  }
+  const user = request.user();
+  // A function that gives anything else was not meant to allow it.
+  if (await authorize(raw, user) === true) return;
+  if (user !== null) {
+    throw new Problem("forbidden", "Cannot use the dashboard: adminUI.authorize refuses");
+  }
+  throw new Problem("unauthorized", "Cannot use the dashboard without a credential that may", {
+    // A browser asks its user, and sends what it is given with every request from here.
+    headers: { "www-authenticate": 'Basic realm="dashboard", charset="UTF-8"' },
+  });
+}
+
+const noOrigins: ReadonlySet<string> = new Set();
+
+const cannotFromHere = "Cannot use the dashboard from here: only this machine may, until " +
+  "adminUI.authorize decides";

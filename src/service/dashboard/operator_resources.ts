@@ -1,0 +1,57 @@
+import type { Access } from "../../auth/scope.ts";
+import type { Resource } from "../../resource/define/resource.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+
+/** Where the resources of the operator are, in the app that serves them. */
+export const operatorBasePath = "/api";
+
+/**
+ * The same resources with the rights of the operator: every row, and every field that some caller
+ * may read, to write as well. Hidden columns stay hidden, hooks run, and indexes follow.
+ */
+export function operatorResources(
+  resources: readonly Resource[],
+  { basePath, isReadOnly }: { readonly basePath: string; readonly isReadOnly: boolean },
+): readonly Resource[] {
+  const byTable = new Map<TableInfo, Resource>();
+  const own = resources.map((resource): Resource => {
+    const { fields, softDelete, capabilities } = resource;
+    const writes = !isReadOnly;
+    const written = fields.readable.filter((one) => one !== softDelete?.field && !one.generated);
+    return {
+      ...resource,
+      url: operatorBasePath + resource.url.slice(basePath.length),
+      policy: { ...resource.policy, public: allAccesses },
+      fields: {
+        ...fields,
+        writable: new Set(written),
+        immutable: new Set(),
+        filterable: new Set(fields.readable),
+        sortable: new Set(fields.readable),
+      },
+      capabilities: {
+        ...capabilities,
+        enableCreate: writes,
+        enableUpdate: writes,
+        enableDelete: writes,
+        enableBatch: writes,
+        enableRestore: writes && softDelete !== null,
+        enableExport: true,
+        enableAggregations: true,
+      },
+      page: { defaultLimit: 50, maxLimit: 500 },
+      strictInput: true,
+      strictQuery: true,
+      procedures: new Map(),
+      protections: new Map(),
+      procedureProtections: new Map(),
+      resourceOf: (table) => byTable.get(table),
+    };
+  });
+  for (const one of own) if (!byTable.has(one.table)) byTable.set(one.table, one);
+  return own;
+}
+
+const allAccesses: ReadonlySet<Access> = new Set([
+  ...["read", "create", "update", "delete", "subscribe"] as const,
+]);

@@ -1,0 +1,56 @@
+import type { User } from "../../auth/user.ts";
+import { Problem } from "../../problem/problem.ts";
+import { objectAt, textAt } from "./action_body.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import type { Sealer } from "../../runtime/sealer.ts";
+import type { Report } from "./report.ts";
+
+/** The header of a request that is answered with the rights of a user whom the operator views. */
+export const viewAsHeader = "service-view-as";
+
+/** How long a token of a viewed user is good for. */
+const tokenMs = 600_000;
+
+/** What tokens of viewed users are made and read with. */
+export interface ViewTokenParts {
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly parseUser: (value: unknown) => User | null;
+}
+
+/**
+ * The action by which the operator views the service as a user: gives a token for that user, which is
+ * good for reads, and for ten minutes. It is of no use outside of the dashboard.
+ */
+export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenParts): Report {
+  return {
+    name: "view-as",
+    method: "POST",
+    answer({ body }) {
+      const given = objectAt(body, "user");
+      textAt(given, "id");
+      const user = parseUser(given);
+      const expiresAt = clock.now() + tokenMs;
+      return { token: sealer.seal(JSON.stringify({ user, expiresAt }), context), expiresAt };
+    },
+  };
+}
+
+/** The user whom a request views, by its header. Throws a 401 for a token that is not good any more. */
+export function viewedUser(
+  { headers }: Request,
+  { sealer, clock, parseUser }: ViewTokenParts,
+): User | null {
+  const sealed = sealer.open(headers.get(viewAsHeader) ?? "", context);
+  // Only this file seals for this context.
+  const token = sealed === null ? null : JSON.parse(sealed) as { user: unknown; expiresAt: number };
+  if (token === null || token.expiresAt < clock.now()) {
+    throw new Problem(
+      "unauthorized",
+      "Cannot view as a user: the token has ended, ask for another",
+    );
+  }
+  return parseUser(token.user);
+}
+
+const context = "view-as";
