@@ -213,22 +213,18 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   const facts = openapiFacts({ config, resolved, resources, authenticators, hono });
   const isDraining = () => draining;
   const pages = pagesOf({ table, databases, facts, isDraining, searchIndexes, ...context });
+  const parts = { table, guard, idempotency, hubs, parseUser, resolved, runtime };
   const routes = createAppRoutes({
-    ...{ table, pages, guard, idempotency, hubs, resolved, runtime },
+    ...{ ...parts, pages, authRoutes, middleware: config.auth?.middleware },
     identify: authenticators.length === 0 ? null : credentials.identify,
-    middleware: config.auth?.middleware,
-    authRoutes,
-    parseUser,
   });
-  serveDashboard({
-    ...{ table, guard, idempotency, hubs, resolved, runtime, parseUser, hono: routes.hono },
-    resources,
-  });
+  const { metrics } = observability;
+  serveDashboard({ ...parts, resources, metrics, hono: routes.hono });
   await serveMcp({ facts, resolved, runtime, parseUser, ofTools, ...routes });
   return {
     ...routes,
     fetch: observability.observed(routes, table),
-    metrics: observability.metrics,
+    metrics,
     announceStop: () => void (draining = true),
     drain() {
       draining = true;

@@ -1,6 +1,7 @@
 import type { Hono } from "@hono/hono";
 import type { User } from "./auth/user.ts";
 import { createAppRoutes, type RouteParts } from "./app_routes.ts";
+import type { Metrics } from "./metrics/metrics.ts";
 import { createRouteTable, type RouteTable } from "./resource/http/route_table.ts";
 import { ReceivingBodies } from "./resource/http/receiving_bodies.ts";
 import type { Resource } from "./resource/define/resource.ts";
@@ -11,7 +12,7 @@ import {
   type InnerApp,
   mountDashboard,
 } from "./service/dashboard/mount_dashboard.ts";
-import type { Report } from "./service/dashboard/report.ts";
+import { createMetricsReport } from "./service/dashboard/reports/metrics_report.ts";
 import { createViewAsAction, viewedUser } from "./service/dashboard/view_token.ts";
 import type { AppEnv } from "./service/middleware.ts";
 import { createResponder } from "./service/responder.ts";
@@ -23,12 +24,14 @@ export interface ServedDashboard extends
     "table" | "guard" | "idempotency" | "hubs" | "parseUser" | "resolved" | "runtime"
   > {
   readonly resources: readonly Resource[];
+  /** Null where none are collected. */
+  readonly metrics: Metrics | null;
   readonly hono: Hono<AppEnv>;
 }
 
 /** Serves the dashboard in an app, where it is configured. */
 export function serveDashboard(served: ServedDashboard): void {
-  const { resolved, runtime, resources, table, parseUser, hono } = served;
+  const { resolved, runtime, resources, metrics, table, parseUser, hono } = served;
   const { dashboard, secrets } = resolved;
   if (dashboard === null) return;
   const { clock, observe } = runtime;
@@ -39,7 +42,10 @@ export function serveDashboard(served: ServedDashboard): void {
   const viewed = innerApp(served, table, `${dashboardPath}/as`, users);
   mountDashboard(hono, {
     options: dashboard,
-    reports: reportsOf(views),
+    reports: [
+      createViewAsAction(views),
+      ...(metrics === null ? [] : [createMetricsReport(metrics, clock)]),
+    ],
     operator: innerApp(served, createRouteTable(own), dashboardPath, users),
     viewed: {
       fetch: async (request, _operator, info) =>
@@ -51,10 +57,6 @@ export function serveDashboard(served: ServedDashboard): void {
     limits: { ...resolved, receiving: new ReceivingBodies(clock) },
     clock,
   });
-}
-
-function reportsOf(views: Parameters<typeof createViewAsAction>[0]): readonly Report[] {
-  return [createViewAsAction(views)];
 }
 
 /** An app over some resources, for which the dashboard has identified the user. */

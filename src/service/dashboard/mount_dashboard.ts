@@ -23,7 +23,7 @@ export interface MountedDashboard {
   readonly reports: readonly Report[];
   /** The resources with the rights of the operator. */
   readonly operator: InnerApp;
-  /** The resources as the service has them, with the rights of the user whom a request views. */
+  /** The resources as the service has them, with the rights of the user that a request views. */
   readonly viewed: InnerApp;
   readonly parseUser: (value: unknown) => User | null;
   /** Called with each write that the operator has sent, once it is answered. */

@@ -5,7 +5,7 @@ import type { Clock } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
 import type { Report } from "./report.ts";
 
-/** The header of a request that is answered with the rights of a user whom the operator views. */
+/** The header of a request that is answered with the rights of a user, for the operator. */
 export const viewAsHeader = "service-view-as";
 
 /** How long a token of a viewed user is good for. */
@@ -36,7 +36,7 @@ export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenParts)
   };
 }
 
-/** The user whom a request views, by its header. Throws a 401 for a token that is not good any more. */
+/** The user that a request views, by its header. Throws a 401 for a token that is not good any more. */
 export function viewedUser(
   { headers }: Request,
   { sealer, clock, parseUser }: ViewTokenParts,

@@ -1,0 +1,12 @@
+import type { Metrics } from "../../../metrics/metrics.ts";
+import type { Clock } from "../../../runtime/runtime.ts";
+import type { Report } from "../report.ts";
+
+/** The report of the metrics as they are now: `{ at, families }`, `at` in milliseconds since 1970. */
+export function createMetricsReport(metrics: Metrics, clock: Clock): Report {
+  return {
+    name: "metrics",
+    method: "GET",
+    answer: async () => ({ at: clock.now(), families: await metrics.snapshot() }),
+  };
+}
