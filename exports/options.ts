@@ -29,6 +29,10 @@ export type {
   SchemaResult,
   StandardSchema,
 } from "../src/resource/define/standard_schema.ts";
+export type {
+  AuthorizeDashboard,
+  DashboardOptions,
+} from "../src/service/dashboard/dashboard_options.ts";
 export type { McpOptions } from "../src/mcp/mcp_options.ts";
 export type { OpenapiInfo, OpenapiOptions } from "../src/openapi/openapi_options.ts";
 export type { DocumentInfo, DocumentServer } from "../src/openapi/service_facts.ts";

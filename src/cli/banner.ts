@@ -1,4 +1,5 @@
 import { urlOf } from "../listener.ts";
+import { dashboardPath } from "../service/dashboard/mount_dashboard.ts";
 import type { CliRights } from "./cli_rights.ts";
 
 /** The facts that the banner shows at the start of the command line. */
@@ -14,6 +15,8 @@ export interface BannerFacts {
   readonly rights: CliRights | null;
   /** The file of the accounts; undefined without accounts. */
   readonly accountsIn?: string | undefined;
+  /** Whether there is a dashboard. */
+  readonly hasDashboard?: boolean | undefined;
   /** The path and query of the example. */
   readonly example: string;
 }
@@ -32,6 +35,7 @@ export function banner(facts: BannerFacts): string {
     "",
     ...shown,
     `  ${url}/healthz`,
+    ...(facts.hasDashboard ? ["", `Dashboard: ${url}${dashboardPath}`] : []),
     ...tokenLines(rights),
     ...accountLines(facts.accountsIn, url),
     "",

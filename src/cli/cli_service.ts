@@ -8,6 +8,7 @@ import { Problem } from "../problem/problem.ts";
 import type { AuthOptions } from "../config.ts";
 import type { ResourceOptions } from "../resource/define/resource_options.ts";
 import type { ServeConfig } from "../serve.ts";
+import { dashboardPath } from "../service/dashboard/mount_dashboard.ts";
 import type { AppEnv, Middleware } from "../service/middleware.ts";
 import { checkToken, type CliRights } from "./cli_rights.ts";
 
@@ -69,6 +70,8 @@ export async function refuseWrites(
   next: () => Promise<void>,
 ): Promise<void> {
   const { method, path } = context.req;
+  // It is read-only by itself, and its filter tester takes a POST.
+  if (path.startsWith(`${dashboardPath}/`)) return await next();
   if (writingMethods.has(method)) {
     throw new Problem(
       "method-not-allowed",

@@ -32,6 +32,9 @@ export async function prepareService(
     if (command.public) {
       throw new Error(`Cannot serve ${path} with --public: a configuration has its own auth`);
     }
+    if (command.ui) {
+      throw new Error(`Cannot serve ${path} with --ui: a configuration has its own adminUI`);
+    }
     const config = await loadConfiguration(path);
     return {
       config: { runtime, ...config },
@@ -48,14 +51,23 @@ export async function prepareService(
   }, token);
   if (database === null) {
     const { serveDemonstration } = await import("./serve_demonstration.ts");
-    return await serveDemonstration(rights, runtime);
+    return withDashboard(await serveDemonstration(rights, runtime), command);
   }
   const { serveDatabase } = await import("./serve_database.ts");
   const accountsIn = command.users ? command.kv ?? defaultStore : undefined;
-  return await serveDatabase(database, {
+  const service = await serveDatabase(database, {
     ...{ rights, runtime, kv, accountsIn },
     isSearched: command.search,
   });
+  return withDashboard(service, command);
+}
+
+/** A dashboard over what is served, where the command asks for one. */
+function withDashboard(service: CliService, { ui }: ServeCommand): CliService {
+  if (!ui) return service;
+  const readOnly = service.rights?.writable !== true;
+  const config = { ...service.config, adminUI: { readOnly }, observability: true };
+  return { ...service, config };
 }
 
 /** Where the service listens: the options of the command come before those of a configuration. */

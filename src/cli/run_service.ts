@@ -24,7 +24,8 @@ export function bannerOf(
   const { subject, rights, accountsIn, exampleQuery } = service;
   const paths = app.resources.map((resource) => resource.url);
   const example = paths[0] === undefined ? "/healthz" : paths[0] + exampleQuery;
-  return banner({ ...start, subject, paths, rights, accountsIn, example });
+  const hasDashboard = Boolean(service.config.adminUI);
+  return banner({ ...start, subject, paths, rights, accountsIn, hasDashboard, example });
 }
 
 /**

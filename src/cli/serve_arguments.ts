@@ -20,6 +20,8 @@ export interface ServeCommand {
   readonly write: boolean;
   /** Whether every table with texts has a search. */
   readonly search: boolean;
+  /** Whether there is a dashboard. */
+  readonly ui: boolean;
   /** Whether accounts can log in. */
   readonly users: boolean;
   /** The file or URL of the key-value store of the accounts, or null. */
@@ -64,6 +66,7 @@ export function parseServeArguments(args: readonly string[]): ServeArguments {
     public: values.public === true,
     write: values.write === true,
     search: values.search === true,
+    ui: values.ui === true,
     users: values.users === true,
     kv: textOf(values.kv),
     workers: textOf(values.workers),
@@ -100,6 +103,10 @@ const options = {
   search: {
     type: "boolean",
     says: ["/search on every table with texts; with DATABASE"],
+  },
+  ui: {
+    type: "boolean",
+    says: ["the dashboard at /__service/ui, for this machine alone; edits with --write"],
   },
   users: {
     type: "boolean",
@@ -184,6 +191,7 @@ interface Given {
   readonly public: boolean;
   readonly write: boolean;
   readonly search: boolean;
+  readonly ui: boolean;
   readonly users: boolean;
   readonly kv: string | null;
   readonly workers: string | null;
@@ -237,6 +245,7 @@ function serveCommand(given: Given): ServeArguments {
     public: given.public,
     write: given.write,
     search: given.search,
+    ui: given.ui,
     users: given.users,
     kv: given.kv,
     workers,
