@@ -1,0 +1,182 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { type AppConfig, createApp, openDatabase } from "../../../mod.ts";
+import { type Dashboard, type SendOptions, withDashboard } from "./dashboard_support.ts";
+
+/** Every kind of path that the dashboard has, and spellings that might lead past its door. */
+const paths: readonly (readonly [method: string, path: string])[] = [
+  ...["", "/", "/app.js", "/app.css", "/api/notes", "/api/notes/1", "/api/notes/subscribe"]
+    .map((path) => ["GET", path] as const),
+  ...["/api/notes/count", "/api/notes/export", "/as/api/notes", "/report/metrics", "/nothing"]
+    .map((path) => ["GET", path] as const),
+  ...["/%61pi/notes", "//api/notes", "/api//notes", "/as/../api/notes", "/API/notes"]
+    .map((path) => ["GET", path] as const),
+  ...["HEAD", "OPTIONS", "PUT", "PATCH", "DELETE"].map((method) =>
+    [method, "/api/notes/1"] as const
+  ),
+  ...["/api/notes", "/__service/live", "/as/__service/live", "/action/view-as", "/action/nothing"]
+    .map((path) => ["POST", path] as const),
+];
+
+const strangers: readonly SendOptions[] = [
+  { address: "10.0.0.1" },
+  { address: "" },
+  { headers: { host: "rebound.example" } },
+  { headers: { "x-forwarded-for": "10.0.0.1" } },
+  { headers: { "sec-fetch-site": "cross-site" } },
+];
+
+Deno.test("without authorize this machine alone may use the dashboard, in development", () =>
+  withDashboard(async ({ send }) => {
+    for (const stranger of strangers) {
+      for (const [method, path] of paths) {
+        const { status } = await send(method, path, stranger);
+        assert([401, 403, 404].includes(status), `${method} ${path} ${status}`);
+      }
+    }
+    assertEquals((await send("GET", "")).status, 200);
+    assertEquals((await send("GET", "/api/notes")).status, 200);
+  }));
+
+Deno.test("authorize decides about everyone, only by true, and not for pages of other origins", () =>
+  withDashboard(async ({ send }) => {
+    const statusOf = async (headers: Record<string, string>, path = "/api/notes") =>
+      (await send("GET", path, { headers, address: "10.0.0.1" })).status;
+    const basic = { authorization: "Basic b3A6cHc=" };
+    assertEquals(await statusOf(basic), 200);
+    assertEquals(await statusOf({ "x-user": "root" }), 200);
+    for (const [method, path] of paths) {
+      for (const headers of [{}, { "x-user": "ada" }, { authorization: "Basic text" }]) {
+        const { status } = await send(method, path, { headers });
+        assert([401, 403, 404].includes(status), `${method} ${path} ${status}`);
+      }
+    }
+    const refused = await send("GET", "");
+    assertStringIncludes(refused.headers.get("www-authenticate") ?? "", "Basic");
+    await refused.body?.cancel();
+    const elsewhere = { ...basic, "sec-fetch-site": "cross-site" };
+    assertEquals(await statusOf(elsewhere), 403);
+    assertEquals(await statusOf(elsewhere, ""), 200, "a link may lead to the page");
+    const origin = { ...basic, host: "localhost", origin: "https://evil.example" };
+    assertEquals((await send("POST", "/api/notes", { headers: origin, body: {} })).status, 403);
+  }, {
+    env: "production",
+    adminUI: {
+      authorize: ({ headers }, user) => {
+        const given = headers.get("authorization");
+        // A text is not true: it was not meant to allow anything.
+        if (given === "Basic text") return "yes" as unknown as boolean;
+        return given === "Basic b3A6cHc=" || user?.id === "root";
+      },
+    },
+  }));
+
+Deno.test("in production the start fails without authorize", async () => {
+  const db = await openDatabase("sqlite::memory:");
+  const config: AppConfig = { db, resources: [], adminUI: true, env: "production" };
+  const secret = "a secret for the tests only";
+  await assertRejects(() => createApp({ ...config, secret }), Error, "adminUI.authorize");
+  await db.close();
+});
+
+Deno.test("the page allows its own files alone, and no markup from a text", () =>
+  withDashboard(async ({ send }) => {
+    for (const path of ["", "/"]) {
+      const page = await send("GET", path);
+      const policy = page.headers.get("content-security-policy") ?? "";
+      for (const part of ["default-src 'none'", "script-src 'self'", "trusted-types 'none'"]) {
+        assertStringIncludes(policy, part);
+      }
+      assert(!policy.includes("unsafe"));
+      assertStringIncludes(await page.text(), path === "" ? 'src="ui/app.js"' : 'src="app.js"');
+    }
+  }));
+
+Deno.test("the operator reads and changes every row, by the ordinary routes, but no hidden column", () =>
+  withDashboard(async ({ ask, db }) => {
+    const list = await ask("GET", "/api/notes");
+    assertEquals(list.body.items, [
+      { id: 1, title: "of ada", owner: "ada", version: 1 },
+      { id: 2, title: "of bob", owner: "bob", version: 1 },
+    ]);
+    assertEquals((await ask("GET", "/api/notes?filter=hash==h1")).status, 400);
+    const selected = await ask("GET", "/api/notes?select=id,hash");
+    assertEquals(selected.body.items, [{ id: 1 }, { id: 2 }]);
+    const headers = { "if-match": 'W/"1"' };
+    const body = { owner: "eve" };
+    const changed = await ask("PATCH", "/api/notes/1", { headers, body });
+    assertEquals([changed.status, changed.body.owner], [200, "eve"]);
+    assertEquals((await ask("PATCH", "/api/notes/1", { headers, body })).status, 412);
+    await ask("PATCH", "/api/notes/1", { body: { hash: "x" } });
+    assertEquals((await db.sql`SELECT hash FROM notes WHERE id = 1`).rows[0], { hash: "h1" });
+    const created = await ask("POST", "/api/notes", { body: { title: "new", owner: "ada" } });
+    assertEquals(created.headers.get("location"), `/__service/ui/api/notes/${created.body.id}`);
+    assertEquals((await ask("DELETE", `/api/notes/${created.body.id}`)).status, 204);
+    // The service itself is as it was.
+    const outside = { below: "", headers: { "x-user": "ada" } };
+    assertEquals((await ask("POST", "/api/notes", { ...outside, body: {} })).status, 403);
+    assertEquals((await ask("GET", "/api/notes", outside)).body.items, []);
+  }));
+
+Deno.test("a read-only dashboard refuses every write, and gives views all the same", () =>
+  withDashboard(async ({ ask }) => {
+    for (const [method, path] of [["POST", "/api/notes"], ["PATCH", "/api/notes/1"]] as const) {
+      assertEquals((await ask(method, path, { body: { title: "x" } })).status, 403);
+    }
+    assertEquals((await ask("DELETE", "/api/notes/1")).status, 403);
+    assertEquals((await ask("GET", "/api/notes")).body.items.length, 2);
+    assertEquals(
+      (await ask("POST", "/action/view-as", { body: { user: { id: "a" } } })).status,
+      200,
+    );
+  }, { adminUI: { readOnly: true } }));
+
+Deno.test("a viewed user sees what that user sees, and nothing is written as them", () =>
+  withDashboard(async ({ ask, send }) => {
+    const view = async (id: string) =>
+      (await ask("POST", "/action/view-as", { body: { user: { id } } })).body.token;
+    const headers = { "service-view-as": await view("ada") };
+    const { body } = await ask("GET", "/as/api/notes", { headers });
+    assertEquals(body.items.map(({ title }: { title: string }) => title), ["of ada"]);
+    assertEquals((await ask("GET", "/as/api/notes/2", { headers })).status, 404);
+    assertEquals((await ask("GET", "/as/api/notes?filter=owner==bob", { headers })).body.items, []);
+    assertEquals((await ask("GET", "/as/api/notes/count", { headers })).body.count, 1);
+    // The credentials of the operator change nothing.
+    const both = { ...headers, "x-user": "bob", authorization: "Bearer x" };
+    assertEquals((await ask("GET", "/as/api/notes", { headers: both })).body, body);
+    for (const method of ["POST", "PATCH", "PUT", "DELETE"]) {
+      const path = method === "POST" ? "/as/api/notes" : "/as/api/notes/1";
+      assertEquals((await ask(method, path, { headers, body: { title: "x" } })).status, 403);
+    }
+    for (const wrong of ["", "x", headers["service-view-as"].slice(0, -2)]) {
+      const { status } = await ask("GET", "/as/api/notes", {
+        headers: { "service-view-as": wrong },
+      });
+      assertEquals(status, 401);
+    }
+    assertEquals(await firstRows(send, "/as/__service/live", headers), ["of ada"]);
+    assertEquals(await firstRows(send, "/__service/live", {}), ["of ada", "of bob"]);
+    // The token is nothing outside.
+    assertEquals((await ask("GET", "/api/notes", { below: "", headers })).status, 401);
+    for (const body of [null, {}, { user: "ada" }, { user: {} }, { user: { id: 7 } }]) {
+      assertEquals((await ask("POST", "/action/view-as", { body })).status, 400);
+    }
+  }));
+
+/** The titles of the first event of a stream of all notes. */
+async function firstRows(
+  send: Dashboard["send"],
+  path: string,
+  headers: Record<string, string>,
+): Promise<readonly string[]> {
+  const body = { subscriptions: [{ key: "a", path: "/api/notes/subscribe" }] };
+  const response = await send("POST", path, { headers, body });
+  assert(response.body !== null);
+  let received = "";
+  for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
+    received += text;
+    const found = /event: existing\ndata: (.*)\n/.exec(received);
+    if (found === null) continue;
+    return JSON.parse(found[1] ?? "").items.map(({ title }: { title: string }) => title);
+  }
+  throw new Error(`No rows in ${received}`);
+}
