@@ -219,7 +219,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     identify: authenticators.length === 0 ? null : credentials.identify,
   });
   const { metrics } = observability;
-  serveDashboard({ ...parts, resources, metrics, hono: routes.hono });
+  serveDashboard({ ...parts, resources, metrics, credentials, hono: routes.hono });
   await serveMcp({ facts, resolved, runtime, parseUser, ofTools, ...routes });
   return {
     ...routes,

@@ -1,4 +1,5 @@
 import type { Hono } from "@hono/hono";
+import type { Credentials } from "./auth/credentials.ts";
 import type { User } from "./auth/user.ts";
 import { createAppRoutes, type RouteParts } from "./app_routes.ts";
 import type { Metrics } from "./metrics/metrics.ts";
@@ -13,7 +14,7 @@ import {
   mountDashboard,
 } from "./service/dashboard/mount_dashboard.ts";
 import { createMetricsReport } from "./service/dashboard/reports/metrics_report.ts";
-import { createViewAsAction, viewedUser } from "./service/dashboard/view_token.ts";
+import { createViewAsAction, readViewToken } from "./service/dashboard/view_token.ts";
 import type { AppEnv } from "./service/middleware.ts";
 import { createResponder } from "./service/responder.ts";
 
@@ -23,6 +24,7 @@ export interface ServedDashboard extends
     RouteParts,
     "table" | "guard" | "idempotency" | "hubs" | "parseUser" | "resolved" | "runtime"
   > {
+  readonly credentials: Pick<Credentials, "accept">;
   readonly resources: readonly Resource[];
   /** Null where none are collected. */
   readonly metrics: Metrics | null;
@@ -31,7 +33,7 @@ export interface ServedDashboard extends
 
 /** Serves the dashboard in an app, where it is configured. */
 export function serveDashboard(served: ServedDashboard): void {
-  const { resolved, runtime, resources, metrics, table, parseUser, hono } = served;
+  const { resolved, runtime, resources, metrics, credentials, table, parseUser, hono } = served;
   const { dashboard, secrets } = resolved;
   if (dashboard === null) return;
   const { clock, observe } = runtime;
@@ -49,7 +51,7 @@ export function serveDashboard(served: ServedDashboard): void {
     operator: innerApp(served, createRouteTable(own), dashboardPath, users),
     viewed: {
       fetch: async (request, _operator, info) =>
-        await viewed.fetch(request, viewedUser(request, views), info),
+        await viewed.fetch(request, credentials.accept(readViewToken(request, views)), info),
     },
     parseUser,
     audit: () => {},

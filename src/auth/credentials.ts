@@ -9,6 +9,8 @@ export interface Credentials {
    * for none. Throws or rejects with a 401 for a credential that is wrong.
    */
   identify(request: Request): MaybePromise<User | null>;
+  /** The user of a credential that was recognized elsewhere; open streams end with it, too. */
+  accept(identification: Identification): User | null;
   /** The credential by which a user was identified; null where it cannot end by itself. */
   of(user: User): Identification | null;
 }
@@ -20,7 +22,7 @@ export function createCredentials(
 ): Credentials {
   const ending = new WeakMap<User, Identification>();
 
-  function accepted(identification: Identification): User | null {
+  function accept(identification: Identification): User | null {
     const user = parseUser(identification.user);
     const ends = identification.expiresAt !== undefined || identification.renew !== undefined;
     if (user !== null && ends) ending.set(user, identification);
@@ -33,16 +35,17 @@ export function createCredentials(
       if (found instanceof Promise) {
         return then(
           found,
-          (one) => one === null ? identifyFrom(index + 1, request) : accepted(one),
+          (one) => one === null ? identifyFrom(index + 1, request) : accept(one),
         );
       }
-      if (found !== null) return accepted(found);
+      if (found !== null) return accept(found);
     }
     return null;
   }
 
   return {
     identify: (request) => identifyFrom(0, request),
+    accept,
     of: (user) => ending.get(user) ?? null,
   };
 }

@@ -1,3 +1,4 @@
+import type { Identification } from "../../auth/authenticator.ts";
 import type { User } from "../../auth/user.ts";
 import { Problem } from "../../problem/problem.ts";
 import { objectAt, textAt } from "./action_body.ts";
@@ -10,6 +11,11 @@ export const viewAsHeader = "service-view-as";
 
 /** How long a token of a viewed user is good for. */
 const tokenMs = 600_000;
+
+/** The user of a token, until it ends. */
+interface ViewToken extends Identification {
+  readonly expiresAt: number;
+}
 
 /** What tokens of viewed users are made and read with. */
 export interface ViewTokenParts {
@@ -37,20 +43,20 @@ export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenParts)
 }
 
 /** The user that a request views, by its header. Throws a 401 for a token that is not good any more. */
-export function viewedUser(
+export function readViewToken(
   { headers }: Request,
-  { sealer, clock, parseUser }: ViewTokenParts,
-): User | null {
+  { sealer, clock }: ViewTokenParts,
+): Identification {
   const sealed = sealer.open(headers.get(viewAsHeader) ?? "", context);
   // Only this file seals for this context.
-  const token = sealed === null ? null : JSON.parse(sealed) as { user: unknown; expiresAt: number };
+  const token = sealed === null ? null : JSON.parse(sealed) as ViewToken;
   if (token === null || token.expiresAt < clock.now()) {
     throw new Problem(
       "unauthorized",
       "Cannot view as a user: the token has ended, ask for another",
     );
   }
-  return parseUser(token.user);
+  return token;
 }
 
 const context = "view-as";

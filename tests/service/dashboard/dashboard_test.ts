@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { systemRuntime } from "../../../src/runtime/system_runtime.ts";
 import { type AppConfig, createApp, openDatabase } from "../../../mod.ts";
 import { type Dashboard, type SendOptions, withDashboard } from "./dashboard_support.ts";
 
@@ -161,6 +162,25 @@ Deno.test("a viewed user sees what that user sees, and nothing is written as the
       assertEquals((await ask("POST", "/action/view-as", { body })).status, 400);
     }
   }));
+
+Deno.test("a view ends with its token, and so do its live streams", () => {
+  const real = systemRuntime(() => {});
+  let ahead = 0;
+  const clock = { ...real.clock, now: () => real.clock.now() + ahead };
+  return withDashboard(async ({ ask, send }) => {
+    ahead = -599_000;
+    const { body } = await ask("POST", "/action/view-as", { body: { user: { id: "ada" } } });
+    ahead = 0;
+    const headers = { "service-view-as": body.token };
+    const subscriptions = [{ key: "a", path: "/api/notes/subscribe" }];
+    const stream = await send("POST", "/as/__service/live", { headers, body: { subscriptions } });
+    // The timer of the stream does not keep a process alive.
+    const alive = setInterval(() => {}, 1_000);
+    assertStringIncludes(await stream.text(), '{"type":"ended","key":"a"}');
+    clearInterval(alive);
+    assertEquals((await ask("GET", "/as/api/notes", { headers })).status, 401);
+  }, { runtime: { ...real, environment: (name) => real.environment(name), clock } });
+});
 
 /** The titles of the first event of a stream of all notes. */
 async function firstRows(
