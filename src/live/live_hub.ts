@@ -10,6 +10,8 @@ import type { GroupMemory } from "./aggregate/group_memory.ts";
 import { SharedAggregates } from "./aggregate/shared_aggregates.ts";
 import { heartbeatTrailers } from "./dispatch/heartbeat_trailers.ts";
 import { retryText } from "./dispatch/server_sent_events.ts";
+import type { ChangeFeed } from "./feed/change_feed.ts";
+import { repeatUpkeep } from "./repeat_upkeep.ts";
 import { CredentialRecheck } from "./stream/credential_recheck.ts";
 import { ExpiryTimer, requireUnexpired } from "./stream/expiry_timer.ts";
 import { HeartbeatTimer } from "./stream/heartbeat_timer.ts";
@@ -65,6 +67,8 @@ export class LiveHub {
   readonly #strategy: ByteLengthQueuingStrategy;
   #log: Promise<ChangeLog> | null = null;
   #context: Promise<StreamContext> | null = null;
+  /** That of the context, once it is open. */
+  #feed: ChangeFeed | null = null;
   #aggregates: SharedAggregates | null = null;
   /** One function for all streams, because there are many of them. */
   readonly #ended = (stream: LiveStream) => this.#forget(stream);
@@ -106,15 +110,18 @@ export class LiveHub {
   }
 
   /** How many changes it has published to streams; 0 before the first one. */
-  async published(): Promise<number> {
-    return (await this.#context)?.feed.published ?? 0;
+  get published(): number {
+    return this.#feed?.published ?? 0;
   }
 
   /** Opens the log, so that changes are recorded, and starts to purge old ones. */
   async start(): Promise<void> {
-    this.#every(purgeMs, () => this.purge());
-    this.#every(scopeRecheckMs, () => this.#scopes.recheck());
-    this.#every(this.#options.recheckMs, () => this.#credentials.recheck());
+    const { runtime, recheckMs } = this.#options;
+    this.#cancelTimers.push(
+      repeatUpkeep(runtime, purgeMs, () => this.purge()),
+      repeatUpkeep(runtime, scopeRecheckMs, () => this.#scopes.recheck()),
+      repeatUpkeep(runtime, recheckMs, () => this.#credentials.recheck()),
+    );
     await this.#openLog();
   }
 
@@ -283,28 +290,13 @@ export class LiveHub {
 
   #openContext(): Promise<StreamContext> {
     return this.#context ??= this.#openLog().then((log) => openStreamContext(log, this.#options))
-      .catch((error) => {
+      .then((context) => {
+        this.#feed = context.feed;
+        return context;
+      }, (error) => {
         this.#context = null;
         throw error;
       });
-  }
-
-  /** Runs `work` repeatedly; an error is observed, and the next run tries again. */
-  #every(intervalMs: number, work: () => Promise<void>): void {
-    const { runtime } = this.#options;
-    const index = this.#cancelTimers.length;
-    const wait = () => {
-      this.#cancelTimers[index] = runtime.clock.after(
-        jitteredBetween(runtime, 0.6 * intervalMs, intervalMs),
-        async () => {
-          await work().catch((error) => {
-            if (!this.#isClosing) runtime.observe({ kind: "live_upkeep_failed", error });
-          });
-          if (!this.#isClosing) wait();
-        },
-      );
-    };
-    wait();
   }
 }
 

@@ -15,19 +15,34 @@ export class Counter {
     this.#value += count;
   }
 
-  /** Takes the total of something that counts by itself; a smaller one changes nothing. */
+  /** Takes the total of what counts by itself, and alone; a smaller one changes nothing. */
   raiseTo(total: number): void {
     if (total > this.#value) this.#value = total;
+  }
+
+  /**
+   * Gives a function that takes the total of one of several that count by themselves, and adds what
+   * it has grown by.
+   */
+  follow(): (total: number) => void {
+    let last = 0;
+    return (total) => {
+      if (total > last) this.add(total - last);
+      last = total;
+    };
   }
 }
 
 /** A gauge at one set of label values: it goes up and down. */
 export class Gauge {
   #value = 0;
+  readonly #shares = new Set<GaugeShare>();
 
-  /** What it shows now. */
+  /** What it shows now, with all shares. */
   get value(): number {
-    return this.#value;
+    let sum = this.#value;
+    for (const share of this.#shares) sum += share.value;
+    return sum;
   }
 
   /** Shows another number from now on. */
@@ -39,6 +54,21 @@ export class Gauge {
   add(change: number): void {
     this.#value += change;
   }
+
+  /** Adds the share of one of several that this gauge shows together. */
+  share(): GaugeShare {
+    const share: GaugeShare = { value: 0, end: () => void this.#shares.delete(share) };
+    this.#shares.add(share);
+    return share;
+  }
+}
+
+/** What one of several adds to a gauge. */
+export interface GaugeShare {
+  /** 0 at first. The gauge shows NaN while it is NaN, for what cannot be measured. */
+  value: number;
+  /** Takes it away. */
+  end(): void;
 }
 
 /** A histogram at one set of label values. */

@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { createMetrics, type Metrics } from "../../exports/observability.ts";
+import { MetricsShare } from "../../src/metrics/metrics_share.ts";
 
 Deno.test("counters, gauges and histograms are written as Prometheus reads them", async () => {
   const metrics = createMetrics();
@@ -77,4 +78,32 @@ Deno.test("what is measured only at a reading is measured before each, until it 
   assertEquals((await metrics.snapshot())[0]?.series, [{ labels: {}, value: 2 }]);
   metrics.onRead(() => Promise.reject(new Error("gone")));
   await assertRejects(() => metrics.text(), Error, "gone");
+});
+
+Deno.test("what several count is added up, and their shares of a gauge end with them", async () => {
+  const metrics = createMetrics();
+  const hits = metrics.counter("hits_total", { help: "Hits." });
+  const open = metrics.gauge("open", { help: "Open." });
+  open.series().set(1);
+  const [one, other] = [new MetricsShare(metrics), new MetricsShare(metrics)];
+  const [ofOne, ofOther] = [one.counter(hits), other.counter(hits)];
+  const [openOne, openOther] = [one.gauge(open), other.gauge(open)];
+  ofOne(5);
+  ofOther(2);
+  ofOne(7);
+  // What begins again at 0 is counted from there on.
+  ofOther(0);
+  ofOther(3);
+  assertEquals(hits.series().value, 12);
+  openOne.value = 4;
+  openOther.value = 2;
+  assertEquals(open.series().value, 7);
+  openOther.value = NaN;
+  assertEquals(open.series().value, NaN);
+  let readings = 0;
+  other.onRead(() => void readings++);
+  await metrics.text();
+  other.end();
+  await metrics.text();
+  assertEquals([open.series().value, readings], [5, 1]);
 });

@@ -17,6 +17,7 @@ import type {
   ReserveResult,
   ReverseOptions,
 } from "./credits_ledger.ts";
+import { GrantKeys } from "./grant_keys.ts";
 import type { LedgerEntry } from "./ledger_entry.ts";
 import {
   parseAccount,
@@ -26,14 +27,13 @@ import {
   parseReason,
 } from "./ledger_input.ts";
 import { ledgerKeys } from "./ledger_keys.ts";
+import { asOperation, asReservation, setting } from "./ledger_records.ts";
 import {
   type EndedReservation,
   endReservation,
   expire,
   type LedgerResult,
-  type OperationRecord,
   type ReservationEnd,
-  type ReservationRecord,
   reserve,
   reverse,
   type Transfer,
@@ -53,6 +53,7 @@ export class KvLedger implements CreditsLedger {
   readonly #store: KeyValue;
   readonly #runtime: Pick<Runtime, "clock" | "random">;
   readonly #hot: HotKeys;
+  readonly #grants: GrantKeys;
   readonly #closeStore: () => Promise<void>;
 
   /** Makes no call yet. `closeStore` is called at the end; unless it is given the store stays open. */
@@ -65,13 +66,15 @@ export class KvLedger implements CreditsLedger {
     this.#closeStore = closeStore;
     this.#runtime = runtime;
     this.#hot = new HotKeys(store, { ...runtime, maxChanges });
+    this.#grants = new GrantKeys(store);
   }
 
   async grant(account: string, amount: number, options: LedgerNote = {}): Promise<LedgerResult> {
     const given = { ...transferOf("grant", amount, options), allowNegative: false };
     const name = parseAccount(account);
     if (options.key !== undefined) {
-      await this.#bind(parseLedgerKey(options.key), name, given.amount);
+      const key = parseLedgerKey(options.key);
+      await this.#grants.bind(key, { account: name, amount: given.amount });
     }
     return await this.#transfer(name, given, options.key);
   }
@@ -184,9 +187,7 @@ export class KvLedger implements CreditsLedger {
   }
 
   async findGrant(grantKey: string): Promise<FoundGrant | null> {
-    const { value } = await this.#store.get(ledgerKeys.grant(parseLedgerKey(grantKey, "grantKey")));
-    // No other code writes this key.
-    return value === undefined ? null : value as FoundGrant;
+    return await this.#grants.find(parseLedgerKey(grantKey, "grantKey"));
   }
 
   async audit(account?: string): Promise<readonly AccountAudit[]> {
@@ -203,29 +204,6 @@ export class KvLedger implements CreditsLedger {
 
   async close(): Promise<void> {
     await this.#closeStore();
-  }
-
-  /**
-   * Binds the key of a grant to its account, once for the whole ledger: a payment that is reported
-   * twice, for two accounts, is granted to one of them.
-   */
-  async #bind(key: string, account: string, amount: number): Promise<void> {
-    const found = await this.findGrant(key) ?? await this.#bindNow(key, { account, amount });
-    if (found.account === account && found.amount === amount) return;
-    throw new Problem(
-      "idempotency-key-reused",
-      "This key of the ledger was used for a grant to another account, or of another amount",
-    );
-  }
-
-  async #bindNow(key: string, grant: FoundGrant): Promise<FoundGrant> {
-    const at = ledgerKeys.grant(key);
-    const { ok } = await this.#store.commit({
-      checks: [{ key: at, versionstamp: null }],
-      mutations: [{ kind: "set", key: at, value: grant }],
-      claim: at,
-    });
-    return ok ? grant : await this.findGrant(key) ?? grant;
   }
 
   async #transfer(
@@ -306,22 +284,4 @@ function transferOf(
   { reason }: LedgerNote,
 ): Omit<Transfer, "allowNegative"> {
   return { kind, amount: parseAmount(amount), reason: parseReason(reason) };
-}
-
-function setting(
-  key: KeyValueKey,
-  value: unknown,
-  expireInMs?: number,
-): readonly KeyValueMutation[] {
-  return value === null ? [] : [{ kind: "set", key, value, expireInMs }];
-}
-
-function asOperation(value: unknown): OperationRecord | undefined {
-  // No other code writes these keys.
-  return value as OperationRecord | undefined;
-}
-
-function asReservation(value: unknown): ReservationRecord | undefined {
-  // No other code writes these keys.
-  return value as ReservationRecord | undefined;
 }

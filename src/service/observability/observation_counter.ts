@@ -1,5 +1,4 @@
 import type { Metrics } from "../../metrics/metrics.ts";
-import type { Counter } from "../../metrics/series.ts";
 import type { Observation, Observer } from "../../runtime/observation.ts";
 
 /** Makes the observer that counts observations by their kind, and passes them on. */
@@ -9,15 +8,8 @@ export function createObservationCounter(metrics: Metrics, next: Observer): Obse
       "Observations, as the observer receives them, by kind and by what some kinds distinguish.",
     labels: ["kind", "detail"],
   });
-  const known = new Map<string, Map<string, Counter>>();
   return (observation) => {
-    const { kind } = observation;
-    const detail = detailOf(observation);
-    let ofKind = known.get(kind);
-    if (ofKind === undefined) known.set(kind, ofKind = new Map());
-    let series = ofKind.get(detail);
-    if (series === undefined) ofKind.set(detail, series = family.series(kind, detail));
-    series.add();
+    family.series(observation.kind, detailOf(observation)).add();
     next(observation);
   };
 }

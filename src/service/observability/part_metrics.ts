@@ -1,13 +1,14 @@
-import type { Driver } from "../../db/driver.ts";
+import type { Driver, PoolUsage } from "../../db/driver.ts";
 import type { HubCounts } from "../../live/stream/stream_counts.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
+import { MetricsShare } from "../../metrics/metrics_share.ts";
 import type { OutboxStats } from "../../search/outbox/search_outbox.ts";
 
 /** A hub of live streams, as far as it is measured. */
 export interface MeasuredHub {
   readonly counts: HubCounts;
   /** How many changes it has published. */
-  published(): Promise<number>;
+  readonly published: number;
 }
 
 /** The parts of an app that count by themselves. */
@@ -18,25 +19,30 @@ export interface MeasuredParts {
   readonly outbox: { stats(): Promise<OutboxStats> } | null;
 }
 
-/** Registers the metrics of the parts of an app, which are read when the metrics are. */
+/**
+ * Registers the metrics of the parts of an app, which are read when the metrics are. Other apps may
+ * have the same metrics: each shows the sum.
+ */
 export function registerPartMetrics(metrics: Metrics, parts: MeasuredParts): () => void {
-  const updates = [
-    streamMetrics(metrics, parts.hubs),
-    ...[...parts.databases].flatMap((driver) =>
-      driver.poolUsage === undefined ? [] : [poolMetrics(metrics, driver)]
-    ),
-    ...parts.outbox === null ? [] : [outboxMetrics(metrics, parts.outbox)],
-  ];
-  const ends = updates.map((update) => metrics.onRead(update));
-  return () => {
-    for (const end of ends) end();
-  };
+  const share = new MetricsShare(metrics);
+  const add = { metrics, share };
+  addStreamMetrics(add, parts.hubs);
+  for (const driver of parts.databases) {
+    const { label, poolUsage } = driver;
+    if (poolUsage !== undefined) addPoolMetrics(add, label, () => poolUsage.call(driver));
+  }
+  if (parts.outbox !== null) addOutboxMetrics(add, parts.outbox);
+  return () => share.end();
 }
 
 type MeasuredDriver = Pick<Driver, "label" | "poolUsage">;
-type Update = () => void | Promise<void>;
 
-function streamMetrics(metrics: Metrics, hubs: MeasuredParts["hubs"]): Update {
+interface Adding {
+  readonly metrics: Metrics;
+  readonly share: MetricsShare;
+}
+
+function addStreamMetrics({ metrics, share }: Adding, hubs: MeasuredParts["hubs"]): void {
   const labels = ["kind"];
   const help = (what: string) => ({ help: `Live streams ${what}, by kind.`, labels });
   const open = metrics.gauge("resource_api_streams_open", help("that are open"));
@@ -46,73 +52,95 @@ function streamMetrics(metrics: Metrics, hubs: MeasuredParts["hubs"]): Update {
     "resource_api_streams_refused_total",
     help("that could not be opened: too many are, or the service is busy"),
   );
-  const resumed = metrics.counter("resource_api_streams_resumed_total", {
+  const kinds = (["rows", "aggregates"] as const).map((kind) => ({
+    kind,
+    open: share.gauge(open, kind),
+    opened: share.counter(opened, kind),
+    ended: share.counter(ended, kind),
+    refused: share.counter(refused, kind),
+  }));
+  const resumed = share.counter(metrics.counter("resource_api_streams_resumed_total", {
     help: "Live streams of rows that began at a resume token.",
-  }).series();
-  const changes = metrics.counter("resource_api_changes_published_total", {
+  }));
+  const changes = share.counter(metrics.counter("resource_api_changes_published_total", {
     help: "Changes that were read from the change log and published to live streams.",
-  }).series();
-  return async () => {
+  }));
+  share.onRead(() => {
     const all = hubs.all();
-    for (const kind of ["rows", "aggregates"] as const) {
-      const sum = (name: "opened" | "ended" | "refused") =>
-        all.reduce((total, { counts }) => total + counts[kind][name], 0);
-      open.series(kind).set(sum("opened") - sum("ended"));
-      opened.series(kind).raiseTo(sum("opened"));
-      ended.series(kind).raiseTo(sum("ended"));
-      refused.series(kind).raiseTo(sum("refused"));
+    const sum = (of: (hub: MeasuredHub) => number) =>
+      all.reduce((total, hub) => total + of(hub), 0);
+    for (const { kind, open, opened, ended, refused } of kinds) {
+      const [openedNow, endedNow] = [
+        sum(({ counts }) => counts[kind].opened),
+        sum(({ counts }) => counts[kind].ended),
+      ];
+      open.value = openedNow - endedNow;
+      opened(openedNow);
+      ended(endedNow);
+      refused(sum(({ counts }) => counts[kind].refused));
     }
-    resumed.raiseTo(all.reduce((total, { counts }) => total + counts.resumed, 0));
-    const published = await Promise.all(all.map((hub) => hub.published()));
-    changes.raiseTo(published.reduce((total, count) => total + count, 0));
-  };
+    resumed(sum(({ counts }) => counts.resumed));
+    changes(sum(({ published }) => published));
+  });
 }
 
-function poolMetrics(metrics: Metrics, driver: MeasuredDriver): Update {
-  const { label: name } = driver;
-  const pool = ["db_client_connection_pool_name"];
+function addPoolMetrics({ metrics, share }: Adding, name: string, usage: () => PoolUsage): void {
+  const labels = ["db_client_connection_pool_name"];
   const count = metrics.gauge("db_client_connection_count", {
     help: "Connections of the pool, by state.",
-    labels: [...pool, "db_client_connection_state"],
+    labels: [...labels, "db_client_connection_state"],
   });
-  const pending = metrics.gauge("db_client_connection_pending_requests", {
-    help: "Uses that wait for a connection of the pool.",
-    labels: pool,
-  }).series(name);
-  const waits = metrics.counter("resource_api_db_pool_waits_total", {
-    help: "Uses that had to wait for a connection of the pool.",
-    labels: pool,
-  }).series(name);
-  const waited = metrics.counter("resource_api_db_pool_wait_seconds_total", {
-    help: "Time that uses have waited for a connection of the pool.",
-    labels: pool,
-  }).series(name);
-  return () => {
-    const now = driver.poolUsage?.();
-    if (now === undefined) return;
-    count.series(name, "used").set(now.used);
-    count.series(name, "idle").set(now.size - now.used);
-    pending.set(now.waiting);
-    waits.raiseTo(now.waits);
-    waited.raiseTo(now.waitedMs / 1_000);
-  };
+  const [used, idle] = [share.gauge(count, name, "used"), share.gauge(count, name, "idle")];
+  const pending = share.gauge(
+    metrics.gauge("db_client_connection_pending_requests", {
+      help: "Uses that wait for a connection of the pool.",
+      labels,
+    }),
+    name,
+  );
+  const waits = share.counter(
+    metrics.counter("resource_api_db_pool_waits_total", {
+      help: "Uses that had to wait for a connection of the pool.",
+      labels,
+    }),
+    name,
+  );
+  const waited = share.counter(
+    metrics.counter("resource_api_db_pool_wait_seconds_total", {
+      help: "Time that uses have waited for a connection of the pool.",
+      labels,
+    }),
+    name,
+  );
+  share.onRead(() => {
+    const now = usage();
+    used.value = now.used;
+    idle.value = now.size - now.used;
+    pending.value = now.waiting;
+    waits(now.waits);
+    waited(now.waitedMs / 1_000);
+  });
 }
 
-function outboxMetrics(
-  metrics: Metrics,
+function addOutboxMetrics(
+  { metrics, share }: Adding,
   outbox: NonNullable<MeasuredParts["outbox"]>,
-): Update {
+): void {
   const entries = metrics.gauge("resource_api_search_outbox_entries", {
-    help: "Entries of the search outbox, by state.",
+    help: "Entries of the search outbox, by state; NaN while its store does not answer.",
     labels: ["state"],
   });
-  const age = metrics.gauge("resource_api_search_outbox_oldest_age_seconds", {
-    help: "How long the oldest pending entry of the search outbox has waited.",
-  }).series();
-  return async () => {
-    const { pending, dead, oldestAgeMs } = await outbox.stats();
-    entries.series("pending").set(pending);
-    entries.series("dead").set(dead);
-    age.set((oldestAgeMs ?? 0) / 1_000);
-  };
+  const [pending, dead] = [share.gauge(entries, "pending"), share.gauge(entries, "dead")];
+  const age = share.gauge(metrics.gauge("resource_api_search_outbox_oldest_age_seconds", {
+    help:
+      "How long the oldest pending entry of the search outbox has waited; NaN while its store " +
+      "does not answer.",
+  }));
+  share.onRead(async () => {
+    // The other metrics can be read all the same; each drain observes the failure of its store.
+    const now = await outbox.stats().catch(() => null);
+    pending.value = now?.pending ?? NaN;
+    dead.value = now?.dead ?? NaN;
+    age.value = now === null ? NaN : (now.oldestAgeMs ?? 0) / 1_000;
+  });
 }

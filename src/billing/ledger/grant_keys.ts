@@ -1,0 +1,44 @@
+import type { KeyValue } from "../../kv/key_value.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { FoundGrant } from "./credits_ledger.ts";
+import { ledgerKeys } from "./ledger_keys.ts";
+
+/** The keys of grants, each bound to its account, once for the whole ledger. */
+export class GrantKeys {
+  readonly #store: Pick<KeyValue, "get" | "commit">;
+
+  /** Makes no call yet. */
+  constructor(store: Pick<KeyValue, "get" | "commit">) {
+    this.#store = store;
+  }
+
+  /** The grant that a key is bound to; null for none. */
+  async find(key: string): Promise<FoundGrant | null> {
+    const { value } = await this.#store.get(ledgerKeys.grant(key));
+    // No other code writes this key.
+    return value === undefined ? null : value as FoundGrant;
+  }
+
+  /**
+   * Binds a key to a grant: a payment that is reported twice, for two accounts, is granted to one of
+   * them. Throws a 422 for a key that is bound to another grant.
+   */
+  async bind(key: string, grant: FoundGrant): Promise<void> {
+    const found = await this.find(key) ?? await this.#bindNow(key, grant);
+    if (found.account === grant.account && found.amount === grant.amount) return;
+    throw new Problem(
+      "idempotency-key-reused",
+      "This key of the ledger was used for a grant to another account, or of another amount",
+    );
+  }
+
+  async #bindNow(key: string, grant: FoundGrant): Promise<FoundGrant> {
+    const at = ledgerKeys.grant(key);
+    const { ok } = await this.#store.commit({
+      checks: [{ key: at, versionstamp: null }],
+      mutations: [{ kind: "set", key: at, value: grant }],
+      claim: at,
+    });
+    return ok ? grant : await this.find(key) ?? grant;
+  }
+}

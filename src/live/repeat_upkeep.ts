@@ -1,0 +1,31 @@
+import { jitteredBetween } from "../runtime/jitter.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+
+/**
+ * Runs the upkeep of live streams repeatedly, until the function that is returned is called; an
+ * error is observed, and the next run tries again.
+ */
+export function repeatUpkeep(
+  runtime: Runtime,
+  intervalMs: number,
+  work: () => Promise<void>,
+): () => void {
+  let isStopped = false;
+  let cancel = () => {};
+  const wait = () => {
+    cancel = runtime.clock.after(
+      jitteredBetween(runtime, 0.6 * intervalMs, intervalMs),
+      async () => {
+        await work().catch((error) => {
+          if (!isStopped) runtime.observe({ kind: "live_upkeep_failed", error });
+        });
+        if (!isStopped) wait();
+      },
+    );
+  };
+  wait();
+  return () => {
+    isStopped = true;
+    cancel();
+  };
+}
