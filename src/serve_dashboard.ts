@@ -22,7 +22,7 @@ import { createResponder } from "./service/responder.ts";
 export interface ServedDashboard extends
   Pick<
     RouteParts,
-    "table" | "guard" | "idempotency" | "hubs" | "parseUser" | "resolved" | "runtime"
+    "guard" | "idempotency" | "hubs" | "parseUser" | "resolved" | "runtime"
   > {
   readonly credentials: Pick<Credentials, "accept">;
   readonly resources: readonly Resource[];
@@ -33,7 +33,7 @@ export interface ServedDashboard extends
 
 /** Serves the dashboard in an app, where it is configured. */
 export function serveDashboard(served: ServedDashboard): void {
-  const { resolved, runtime, resources, metrics, credentials, table, parseUser, hono } = served;
+  const { resolved, runtime, resources, metrics, credentials, parseUser, hono } = served;
   const { dashboard, secrets } = resolved;
   if (dashboard === null) return;
   const { clock, observe } = runtime;
@@ -41,7 +41,9 @@ export function serveDashboard(served: ServedDashboard): void {
   const users = new WeakMap<Request, User | null>();
   const { basePath } = resolved;
   const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
-  const viewed = innerApp(served, table, `${dashboardPath}/as`, users);
+  // A view must not use up what the user may do.
+  const unlimited = resources.map((one) => ({ ...one, protections: new Map() }));
+  const viewed = innerApp(served, createRouteTable(unlimited), `${dashboardPath}/as`, users);
   mountDashboard(hono, {
     options: dashboard,
     reports: [
@@ -50,8 +52,11 @@ export function serveDashboard(served: ServedDashboard): void {
     ],
     operator: innerApp(served, createRouteTable(own), dashboardPath, users),
     viewed: {
-      fetch: async (request, _operator, info) =>
-        await viewed.fetch(request, credentials.accept(readViewToken(request, views)), info),
+      async fetch(request, _operator, info) {
+        const { user, expiresAt } = readViewToken(request, views);
+        const caller = user === null ? null : credentials.accept({ user, expiresAt });
+        return await viewed.fetch(request, caller, info);
+      },
     },
     parseUser,
     audit: () => {},

@@ -14,7 +14,8 @@ export function textAt(body: unknown, name: string): string {
   throw new Problem("invalid-body", `Cannot do this: "${name}" must be a text`);
 }
 
-function memberOf(body: unknown, name: string): unknown {
+/** A member of the body of an action; undefined without one. */
+export function memberOf(body: unknown, name: string): unknown {
   return typeof body === "object" && body !== null && Object.hasOwn(body, name)
     ? Reflect.get(body, name)
     : undefined;

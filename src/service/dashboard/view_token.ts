@@ -1,7 +1,6 @@
-import type { Identification } from "../../auth/authenticator.ts";
 import type { User } from "../../auth/user.ts";
 import { Problem } from "../../problem/problem.ts";
-import { objectAt, textAt } from "./action_body.ts";
+import { memberOf, objectAt, textAt } from "./action_body.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
 import type { Report } from "./report.ts";
@@ -12,8 +11,11 @@ export const viewAsHeader = "service-view-as";
 /** How long a token of a viewed user is good for. */
 const tokenMs = 600_000;
 
-/** The user of a token, until it ends. */
-interface ViewToken extends Identification {
+/** What a token stands for. */
+export interface ViewToken {
+  /** Null for a caller without a credential. */
+  readonly user: User | null;
+  /** In milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
@@ -25,16 +27,17 @@ export interface ViewTokenParts {
 }
 
 /**
- * The action by which the operator views the service as a user: gives a token for that user, which is
- * good for reads, and for ten minutes. It is of no use outside of the dashboard.
+ * The action by which the operator views the service as a user, or with `"user": null` as a caller
+ * without one: gives a token for that, which is good for reads, and for ten minutes. It is of no use
+ * outside of the dashboard.
  */
 export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenParts): Report {
   return {
     name: "view-as",
     method: "POST",
     answer({ body }) {
-      const given = objectAt(body, "user");
-      textAt(given, "id");
+      const given = memberOf(body, "user") === null ? null : objectAt(body, "user");
+      if (given !== null) textAt(given, "id");
       const user = parseUser(given);
       const expiresAt = clock.now() + tokenMs;
       return { token: sealer.seal(JSON.stringify({ user, expiresAt }), context), expiresAt };
@@ -45,8 +48,8 @@ export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenParts)
 /** The user that a request views, by its header. Throws a 401 for a token that is not good any more. */
 export function readViewToken(
   { headers }: Request,
-  { sealer, clock }: ViewTokenParts,
-): Identification {
+  { sealer, clock }: Pick<ViewTokenParts, "sealer" | "clock">,
+): ViewToken {
   const sealed = sealer.open(headers.get(viewAsHeader) ?? "", context);
   // Only this file seals for this context.
   const token = sealed === null ? null : JSON.parse(sealed) as ViewToken;

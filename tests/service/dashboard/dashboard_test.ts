@@ -156,6 +156,9 @@ Deno.test("a viewed user sees what that user sees, and nothing is written as the
     }
     assertEquals(await firstRows(send, "/as/__service/live", headers), ["of ada"]);
     assertEquals(await firstRows(send, "/__service/live", {}), ["of ada", "of bob"]);
+    const anyone = (await ask("POST", "/action/view-as", { body: { user: null } })).body.token;
+    const asAnyone = { headers: { "service-view-as": anyone } };
+    assertEquals((await ask("GET", "/as/api/notes", asAnyone)).status, 401);
     // The token is nothing outside.
     assertEquals((await ask("GET", "/api/notes", { below: "", headers })).status, 401);
     for (const body of [null, {}, { user: "ada" }, { user: {} }, { user: { id: 7 } }]) {
