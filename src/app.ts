@@ -219,7 +219,8 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     identify: authenticators.length === 0 ? null : credentials.identify,
   });
   const { metrics } = observability;
-  serveDashboard({ ...parts, resources, metrics, credentials, hono: routes.hono });
+  const shown = { config, resources, outbox, metrics, credentials };
+  serveDashboard({ ...parts, ...shown, hono: routes.hono });
   await serveMcp({ facts, resolved, runtime, parseUser, ofTools, ...routes });
   return {
     ...routes,

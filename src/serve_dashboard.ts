@@ -3,9 +3,9 @@ import type { Credentials } from "./auth/credentials.ts";
 import type { User } from "./auth/user.ts";
 import { createAppRoutes, type RouteParts } from "./app_routes.ts";
 import type { Metrics } from "./metrics/metrics.ts";
+import { type DashboardReportParts, dashboardReports } from "./dashboard_reports.ts";
 import { createRouteTable, type RouteTable } from "./resource/http/route_table.ts";
 import { ReceivingBodies } from "./resource/http/receiving_bodies.ts";
-import type { Resource } from "./resource/define/resource.ts";
 import { createSealer } from "./runtime/sealer.ts";
 import { operatorResources } from "./service/dashboard/operator_resources.ts";
 import {
@@ -23,9 +23,9 @@ export interface ServedDashboard extends
   Pick<
     RouteParts,
     "guard" | "idempotency" | "hubs" | "parseUser" | "resolved" | "runtime"
-  > {
+  >,
+  DashboardReportParts {
   readonly credentials: Pick<Credentials, "accept">;
-  readonly resources: readonly Resource[];
   /** Null where none are collected. */
   readonly metrics: Metrics | null;
   readonly hono: Hono<AppEnv>;
@@ -49,6 +49,7 @@ export function serveDashboard(served: ServedDashboard): void {
     reports: [
       createViewAsAction(views),
       ...(metrics === null ? [] : [createMetricsReport(metrics, clock)]),
+      ...dashboardReports(served),
     ],
     operator: innerApp(served, createRouteTable(own), dashboardPath, users),
     viewed: {

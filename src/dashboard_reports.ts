@@ -1,0 +1,49 @@
+import type { AppConfig } from "./config.ts";
+import { serviceOptions } from "./config_options.ts";
+import type { Resource } from "./resource/define/resource.ts";
+import type { ResolvedConfig } from "./resolve_config.ts";
+import type { LiveHubs } from "./resource/stream/live_hubs.ts";
+import type { SearchOutbox } from "./search/outbox/search_outbox.ts";
+import { maskedConfiguration } from "./service/dashboard/masked_configuration.ts";
+import type { Report } from "./service/dashboard/report.ts";
+import { createServiceReport } from "./service/dashboard/reports/service_report.ts";
+
+/** What the reports of an app's dashboard are made of. */
+export interface DashboardReportParts {
+  /** As it was given. */
+  readonly config: AppConfig;
+  readonly resolved: ResolvedConfig;
+  readonly resources: readonly Resource[];
+  readonly hubs: LiveHubs;
+  readonly outbox: SearchOutbox | null;
+}
+
+/** Makes the reports of an app's dashboard, and its actions. */
+export function dashboardReports(parts: DashboardReportParts): readonly Report[] {
+  return [serviceReport(parts)];
+}
+
+function serviceReport(
+  { config, resolved, resources, hubs, outbox }: DashboardReportParts,
+): Report {
+  const { title, version } = resolved.openapi.info;
+  const { resources: _definitions, runtime: _runtime, ...options } = config;
+  return createServiceReport({
+    name: title,
+    version,
+    environment: resolved.isProduction ? "production" : "development",
+    isReadOnly: resolved.dashboard?.readOnly ?? false,
+    features: {
+      search: resolved.search !== null,
+      outbox: outbox !== null,
+      credits: false,
+      budgets: resolved.abuse.budget !== null,
+      metrics: resolved.observability.metrics !== null,
+      changes: hubs.all().length > 0,
+    },
+    resources,
+    basePath: resolved.basePath,
+    prefix: resolved.mountedAt,
+    configuration: maskedConfiguration(serviceOptions, options),
+  });
+}

@@ -1,0 +1,40 @@
+import type { Report } from "../report.ts";
+import { factsOfResources, type ResourceFacts, type ServedResources } from "../resource_facts.ts";
+
+/** What the report of the service is made from. */
+export interface ServiceReportParts extends Omit<ServiceReport, "resources">, ServedResources {}
+
+/** What the report says of the service. */
+export interface ServiceReport {
+  readonly name: string;
+  readonly version: string;
+  readonly environment: "development" | "production";
+  /** Whether the dashboard refuses every write. */
+  readonly isReadOnly: boolean;
+  readonly features: DashboardFeatures;
+  readonly resources: readonly ResourceFacts[];
+  /** Without any secret. */
+  readonly configuration: unknown;
+}
+
+/** Which parts the service has, for the pages of the dashboard. */
+export interface DashboardFeatures {
+  readonly search: boolean;
+  readonly outbox: boolean;
+  readonly credits: boolean;
+  readonly budgets: boolean;
+  readonly metrics: boolean;
+  /** Whether the changes of some rows are recorded. */
+  readonly changes: boolean;
+}
+
+/** The report of the service as a whole: its resources with their rights, and its configuration. */
+export function createServiceReport(
+  { resources, basePath, prefix, ...facts }: ServiceReportParts,
+): Report {
+  const described: Report["answer"] = (): ServiceReport => ({
+    ...facts,
+    resources: factsOfResources({ resources, basePath, prefix }),
+  });
+  return { name: "service", method: "GET", answer: described };
+}

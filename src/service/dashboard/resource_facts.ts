@@ -1,0 +1,249 @@
+import type { Access, AccessPolicy } from "../../auth/scope.ts";
+import type { OperationProtection } from "../../guard/operation_protection.ts";
+import type { ResolvedCapabilities, Resource } from "../../resource/define/resource.ts";
+import { mayWrite } from "../../resource/write/parse_fields.ts";
+import type { ColumnKind } from "../../schema/kind.ts";
+import type { Relation } from "../../schema/relation.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+
+/** What the dashboard shows of a resource: its fields, and who may do what with its rows. */
+export interface ResourceFacts {
+  /** The name of its table. */
+  readonly name: string;
+  /** Its last segment, by which the operator reaches it: `notes` in `/api/notes`. */
+  readonly path: string;
+  /** Where the service has it. */
+  readonly url: string;
+  readonly key: readonly string[];
+  /** The field by which a person recognizes a row. */
+  readonly label: string;
+  /** In the order of the table, hidden ones too, then the computed ones. */
+  readonly fields: readonly FieldFacts[];
+  readonly relations: readonly Pick<RelationFacts, "name" | "type" | "resource">[];
+  readonly capabilities: ResolvedCapabilities;
+  readonly rights: Readonly<Record<Access, Right>>;
+  /** By access; absent ones are not protected. */
+  readonly protections: Readonly<Record<string, ProtectionFacts>>;
+  readonly procedures: readonly ProcedureFacts[];
+  readonly etag: boolean;
+  /** The field that marks a row deleted. */
+  readonly softDelete: string | null;
+  readonly searchable: boolean;
+  /** Whether it has live streams. */
+  readonly live: boolean;
+}
+
+/** Who has an access to the rows of a resource. An operation that does not exist is for no caller. */
+export type Right =
+  | "everyone"
+  | "some rows of everyone"
+  | "some rows of everyone, more by scope"
+  | "users by scope"
+  | "nobody";
+
+interface FieldFacts {
+  readonly name: string;
+  readonly type: ColumnKind | "computed";
+  readonly nullable: boolean;
+  /** No answer holds it. */
+  readonly hidden: boolean;
+  /** By some caller of the service; the operator may write more. */
+  readonly writable: boolean;
+  /** It is set once, when the row is created. */
+  readonly immutable: boolean;
+  readonly filterable: boolean;
+  readonly sortable: boolean;
+  readonly enum?: readonly string[];
+  /** The resource whose rows it names, and their field. */
+  readonly references?: { readonly resource: string; readonly field: string };
+}
+
+interface RelationFacts {
+  readonly name: string;
+  readonly type: Relation["type"];
+  readonly resource: string;
+}
+
+interface ProtectionFacts {
+  /** Tokens of the budget for each item; 0 for none. */
+  readonly cost: number;
+  /** As in the header `RateLimit-Policy`. */
+  readonly rateLimit: string | null;
+  /** The difficulty of the proof of work that is always demanded. */
+  readonly pow: number | null;
+  readonly captcha: boolean;
+}
+
+interface ProcedureFacts {
+  readonly name: string;
+  readonly right: "everyone" | "every user";
+  readonly protection: ProtectionFacts | null;
+}
+
+/** The resources of a service. */
+export interface ServedResources {
+  readonly resources: readonly Resource[];
+  readonly basePath: string;
+  /** The path at which the app is mounted. */
+  readonly prefix: string;
+}
+
+/** The facts of each resource of a service, as its callers have it. */
+export function factsOfResources(served: ServedResources): readonly ResourceFacts[] {
+  return served.resources.map((one) => factsOf(one, served));
+}
+
+function factsOf(
+  resource: Resource,
+  { resources, basePath, prefix }: ServedResources,
+): ResourceFacts {
+  const { name, url, table, capabilities, policy, protections, relations } = resource;
+  return {
+    name,
+    path: url.slice(basePath.length + 1),
+    url: prefix + url,
+    key: table.primaryKey.map((column) => column.name),
+    label: labelOf(resource),
+    fields: fieldFacts(resource, resources),
+    relations: [...relations.values()].flatMap(({ name, type, target }) => {
+      const other = resource.resourceOf(target);
+      return other === undefined ? [] : [{ name, type, resource: other.name }];
+    }),
+    capabilities,
+    rights: rightsOf(policy, capabilities),
+    protections: Object.fromEntries(
+      [...protections].map(([access, one]) => [access, protectionFacts(one)]),
+    ),
+    procedures: proceduresOf(resource),
+    etag: resource.etag !== null,
+    softDelete: resource.softDelete?.field.name ?? null,
+    searchable: resource.search !== null,
+    live: resource.isSubscribable && resource.hub() !== null,
+  };
+}
+
+/** Readable texts, the most telling names first; else the key. */
+function labelOf({ fields: { readable }, table: { primaryKey } }: Resource): string {
+  const texts = readable.filter(({ kind, primaryKey }) => kind === "text" && !primaryKey);
+  for (const name of labelNames) {
+    const found = texts.find((column) => column.name.toLowerCase() === name);
+    if (found !== undefined) return found.name;
+  }
+  const near = texts.find(({ name }) => /(?:name|title|label)$/i.test(name));
+  return near?.name ?? primaryKey[0]?.name ?? "";
+}
+
+const labelNames = [
+  ...["name", "title", "label", "subject", "headline", "display_name", "displayname"],
+  ...["full_name", "fullname", "username", "email", "slug"],
+];
+
+function fieldFacts(resource: Resource, served: readonly Resource[]): readonly FieldFacts[] {
+  const { table, computed } = resource;
+  return [
+    ...table.columns.map((column) => columnFacts(column, resource, served)),
+    ...computed.fields.map(([name]): FieldFacts => ({
+      ...{ name, type: "computed", nullable: true, hidden: false },
+      ...{ writable: false, immutable: false, filterable: false, sortable: false },
+    })),
+  ];
+}
+
+function columnFacts(
+  column: ColumnInfo,
+  resource: Resource,
+  served: readonly Resource[],
+): FieldFacts {
+  const { fields } = resource;
+  const references = referenceOf(column, resource, served);
+  return {
+    name: column.name,
+    type: column.kind,
+    nullable: !column.notNull,
+    hidden: !fields.readable.includes(column),
+    writable: mayWrite(column, resource),
+    immutable: fields.immutable.has(column),
+    filterable: fields.filterable.has(column),
+    sortable: fields.sortable.has(column),
+    ...(column.enumValues === null ? {} : { enum: column.enumValues }),
+    ...(references === null ? {} : { references }),
+  };
+}
+
+/** By its foreign key, or by a declared relation. A hidden field is none that can be shown. */
+function referenceOf(
+  column: ColumnInfo,
+  resource: Resource,
+  served: readonly Resource[],
+): NonNullable<FieldFacts["references"]> | null {
+  for (const { type, target, steps: [{ own, other }] } of resource.relations.values()) {
+    const related = type === "belongsTo" && own === column
+      ? resource.resourceOf(target)
+      : undefined;
+    if (related?.fields.readable.includes(other)) {
+      return { resource: related.name, field: other.name };
+    }
+  }
+  const { table, driver } = resource;
+  const key = table.foreignKeys.find(({ columns }) =>
+    columns.length === 1 && columns[0] === column.dbName
+  );
+  const referenced = served.find((one) =>
+    one.driver === driver && one.table.name === key?.table && one.table.schema === table.schema
+  );
+  const field = referenced?.fields.readable.find(({ dbName }) => dbName === key?.references[0]);
+  return referenced === undefined || field === undefined
+    ? null
+    : { resource: referenced.name, field: field.name };
+}
+
+function rightsOf(
+  { public: open, publicScopes, scopes }: AccessPolicy,
+  capabilities: ResolvedCapabilities,
+): ResourceFacts["rights"] {
+  const rightOf = (access: Access): Right => {
+    const capability = capabilityOf[access];
+    if (capability !== null && !capabilities[capability]) return "nobody";
+    if (open.has(access)) return "everyone";
+    if (!publicScopes.has(access)) return scopes.has(access) ? "users by scope" : "nobody";
+    return scopes.has(access) ? "some rows of everyone, more by scope" : "some rows of everyone";
+  };
+  return {
+    read: rightOf("read"),
+    create: rightOf("create"),
+    update: rightOf("update"),
+    delete: rightOf("delete"),
+    subscribe: rightOf("subscribe"),
+  };
+}
+
+/** The capability without which an access has no operation; null where there always is one. */
+const capabilityOf: Readonly<Record<Access, keyof ResolvedCapabilities | null>> = {
+  read: null,
+  create: "enableCreate",
+  update: "enableUpdate",
+  delete: "enableDelete",
+  subscribe: "enableSubscribe",
+};
+
+function protectionFacts(
+  { cost, rateLimit, pow, captcha }: OperationProtection,
+): ProtectionFacts {
+  return {
+    cost,
+    rateLimit: rateLimit?.limit.header ?? null,
+    pow: pow?.difficulty ?? null,
+    captcha: captcha !== null,
+  };
+}
+
+function proceduresOf({ procedures, procedureProtections }: Resource): readonly ProcedureFacts[] {
+  return [...procedures].map(([name, procedure]) => {
+    const protection = procedureProtections.get(name);
+    return {
+      name,
+      right: procedure.public === true ? "everyone" : "every user",
+      protection: protection === undefined ? null : protectionFacts(protection),
+    };
+  });
+}

@@ -1,0 +1,157 @@
+import { assertEquals } from "@std/assert";
+import { jwtAuth } from "../../../../exports/auth.ts";
+import { turnstile } from "../../../../exports/captcha.ts";
+import { all, integer, resource, table, text } from "../../../../mod.ts";
+import { serviceOptions } from "../../../../src/config_options.ts";
+import type { Option, OptionShape } from "../../../../src/options/option.ts";
+import { openSearch } from "../../../../src/search/opensearch/open_search.ts";
+import { maskedConfiguration } from "../../../../src/service/dashboard/masked_configuration.ts";
+import { anyEngine, withDashboard } from "./dashboard_service.ts";
+
+const people = table("people", {
+  id: integer().primaryKey(),
+  email: text().notNull(),
+  fullName: text(),
+  password: text(),
+});
+const notes = table("notes", {
+  id: integer().primaryKey(),
+  authorId: integer().references(() => people.id),
+  state: text({ enum: ["draft", "done"] }),
+  body: text(),
+  deletedAt: text(),
+});
+
+Deno.test("the report of the service says who may do what, and with which fields", () =>
+  withDashboard(anyEngine, [people, notes], () => ({
+    basePath: "/v1",
+    openapi: { info: { title: "Shop", version: "3.2.1" } },
+    abuseProtection: { budget: { classes: { anonymous: { capacity: 9, refillPerMinute: 1 } } } },
+    kv: ":memory:",
+    resources: [
+      resource(people, {
+        id: people.id,
+        auth: { public: { read: () => all() }, read: () => all(), subscribe: () => all() },
+        fields: { readable: [people.id, people.email, people.fullName] },
+      }),
+      resource(notes, {
+        id: notes.id,
+        path: "own-notes",
+        auth: { public: { read: true }, create: () => all(), delete: () => all() },
+        capabilities: { enableDelete: false },
+        fields: { immutable: [notes.authorId], filterable: [notes.id] },
+        softDelete: { field: notes.deletedAt },
+        cost: { read: 3 },
+        rateLimit: { windowMs: 60_000, maxRequests: 7 },
+        computed: { size: ({ body }) => body?.length ?? 0 },
+      }),
+    ],
+  }), async ({ report }) => {
+    const found = await report("service");
+    const { resources: [first, second], configuration, ...facts } = found;
+    assertEquals(facts, {
+      name: "Shop",
+      version: "3.2.1",
+      environment: "development",
+      isReadOnly: false,
+      features: {
+        ...{ search: false, outbox: false, credits: false, budgets: true, metrics: false },
+        changes: true,
+      },
+    });
+    assertEquals(first.rights, {
+      read: "some rows of everyone, more by scope",
+      ...{ create: "nobody", update: "nobody", delete: "nobody" },
+      subscribe: "users by scope",
+    });
+    assertEquals([first.label, first.live, first.path, first.url], [
+      ...["fullName", true, "people", "/v1/people"],
+    ]);
+    assertEquals(first.fields.map(({ name, hidden }: Fields) => [name, hidden]), [
+      ...[["id", false], ["email", false], ["fullName", false], ["password", true]],
+    ]);
+    assertEquals(second.rights, {
+      ...{ read: "everyone", create: "users by scope", update: "nobody" },
+      // The scope is there, and the operation is not.
+      ...{ delete: "nobody", subscribe: "nobody" },
+    });
+    assertEquals([second.label, second.live, second.path, second.softDelete], [
+      ...["id", false, "own-notes", "deletedAt"],
+    ]);
+    assertEquals(second.protections.read, {
+      ...{ cost: 3, rateLimit: '"requests";q=7;w=60', pow: null, captcha: false },
+    });
+    assertEquals(second.fields.find(({ name }: Fields) => name === "authorId"), {
+      ...{ name: "authorId", type: "integer", nullable: true, hidden: false, writable: true },
+      ...{ immutable: true, filterable: false, sortable: true },
+      references: { resource: "people", field: "id" },
+    });
+    assertEquals(second.fields.find(({ name }: Fields) => name === "state").enum, [
+      ...["draft", "done"],
+    ]);
+    assertEquals(second.fields.at(-1).type, "computed");
+    assertEquals(second.relations, []);
+    assertEquals(configuration.basePath, "/v1");
+    assertEquals(configuration.abuseProtection.budget.classes.anonymous.capacity, 9);
+    assertEquals(configuration.adminUI, { authorize: "a function" });
+  }));
+
+interface Fields {
+  readonly name: string;
+  readonly hidden: boolean;
+}
+
+Deno.test("no secret of the configuration is in the report of the service", () => {
+  const secret = "xyzzy-as-long-as-secrets-are";
+  return withDashboard(anyEngine, [notes], () => ({
+    secret: [secret, `${secret}-before`],
+    abuseProtection: {
+      pow: { secret },
+      captcha: { verifier: turnstile({ siteKey: "the-key-of-the-site", secret }) },
+    },
+    auth: { use: [jwtAuth({ secret: `${secret}-of-32-bytes-or-more`, algorithms: ["HS256"] })] },
+    openapi: { servers: [{ url: `https://user:${secret}@host.example/v1?key=${secret}` }] },
+    search: openSearch({ node: `http://user:${secret}@127.0.0.1:9` }),
+    resources: [resource(notes, { id: notes.id, auth: { public: { read: true } } })],
+  }), async ({ report }) => {
+    // Reading it fails where a text begins as the secret does.
+    const { configuration } = await report("service");
+    assertEquals(configuration.secret, ["•••", "•••"]);
+    assertEquals(configuration.abuseProtection.captcha.verifier, "turnstile");
+    assertEquals(configuration.auth.use, ["jwtAuth"]);
+    assertEquals(configuration.search, "opensearch");
+    assertEquals(configuration.openapi.servers, [{ url: "https://host.example/v1" }]);
+  });
+});
+
+Deno.test("of an option whose texts may be secrets none is shown, whichever it is", () => {
+  const mark = "a text of the option";
+  const opaque: string[] = [];
+  const given = (option: Option<unknown>, path: string): unknown => {
+    const { shape } = option.rules;
+    if (shape.kind === "other" || shape.kind === "function") opaque.push(path);
+    return valueOf(shape, path);
+  };
+  const valueOf = (shape: OptionShape, path: string): unknown => {
+    switch (shape.kind) {
+      case "group":
+        return Object.fromEntries(
+          Object.entries(shape.members).map(([name, one]) => [name, given(one, `${path}.${name}`)]),
+        );
+      case "either":
+        return given(shape.options[1] as Option<unknown>, path);
+      case "list":
+        return [given(shape.each, path)];
+      case "named":
+        return { any: given(shape.each, path) };
+      case "text":
+        return "shown";
+      default:
+        return mark;
+    }
+  };
+  const shown = JSON.stringify(maskedConfiguration(serviceOptions, given(serviceOptions, "")));
+  assertEquals(shown.includes(mark), false, shown);
+  assertEquals(shown.includes('"basePath":"shown"'), true);
+  assertEquals(opaque.includes(".abuseProtection.pow.secret"), true);
+});
