@@ -37,7 +37,6 @@ import { routersOf } from "./service/auth_routes.ts";
 import type { AppEnv } from "./service/middleware.ts";
 import { pagesOf } from "./app_pages.ts";
 import { createAppRoutes } from "./app_routes.ts";
-import { serveDashboard } from "./serve_dashboard.ts";
 import { serveMcp } from "./serve_mcp.ts";
 import { resolveResources } from "./resolve_resources.ts";
 
@@ -183,13 +182,9 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   const guard = createGuard({ abuse: resolved.abuse, store, runtime, ofTools });
   const authenticators = await openAuthenticators(config, { resolved, guard, store, runtime });
   const credentials = createCredentials(authenticators, parseUser);
+  const { recheckMs, subscribe: limits, reads: { queryTimeoutMs } } = resolved;
   const hubs = new LiveHubs({
-    credentials,
-    recheckMs: resolved.recheckMs,
-    recordings,
-    limits: resolved.subscribe,
-    queryTimeoutMs: resolved.reads.queryTimeoutMs,
-    runtime,
+    ...{ credentials, recheckMs, recordings, limits, queryTimeoutMs, runtime },
   });
   const searchIndexes = new SearchIndexes(resolved.search, openAppOutbox(context), runtime);
   const indexed = new Set<ColumnInfo>();
@@ -219,8 +214,11 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
     identify: authenticators.length === 0 ? null : credentials.identify,
   });
   const { metrics } = observability;
-  const shown = { config, resources, outbox, metrics, credentials };
-  serveDashboard({ ...parts, ...shown, hono: routes.hono });
+  if (resolved.dashboard !== null) {
+    const { serveDashboard } = await import("./serve_dashboard.ts");
+    const shown = { config, resources, outbox, metrics, credentials, hono: routes.hono };
+    serveDashboard({ ...parts, ...shown }, resolved.dashboard);
+  }
   await serveMcp({ facts, resolved, runtime, parseUser, ofTools, ...routes });
   return {
     ...routes,

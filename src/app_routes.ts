@@ -18,7 +18,7 @@ import type { LiveHubs } from "./resource/stream/live_hubs.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { serveLive } from "./serve_live.ts";
 import { createAuthentication, identifying } from "./service/authentication.ts";
-import { dashboardPath } from "./service/dashboard/mount_dashboard.ts";
+import { dashboardPath } from "./service/dashboard/dashboard_path.ts";
 import { createFail } from "./service/failures.ts";
 import { createHonoApp, type HonoApp } from "./service/hono_app.ts";
 import type { Middleware } from "./service/middleware.ts";

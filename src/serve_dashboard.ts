@@ -7,12 +7,10 @@ import { type DashboardReportParts, dashboardReports } from "./dashboard_reports
 import { createRouteTable, type RouteTable } from "./resource/http/route_table.ts";
 import { ReceivingBodies } from "./resource/http/receiving_bodies.ts";
 import { createSealer } from "./runtime/sealer.ts";
+import type { ResolvedDashboard } from "./service/dashboard/dashboard_options.ts";
 import { operatorResources } from "./service/dashboard/operator_resources.ts";
-import {
-  dashboardPath,
-  type InnerApp,
-  mountDashboard,
-} from "./service/dashboard/mount_dashboard.ts";
+import { dashboardPath } from "./service/dashboard/dashboard_path.ts";
+import { type InnerApp, mountDashboard } from "./service/dashboard/mount_dashboard.ts";
 import { createMetricsReport } from "./service/dashboard/reports/metrics_report.ts";
 import { createViewAsAction, readViewToken } from "./service/dashboard/view_token.ts";
 import type { AppEnv } from "./service/middleware.ts";
@@ -31,15 +29,13 @@ export interface ServedDashboard extends
   readonly hono: Hono<AppEnv>;
 }
 
-/** Serves the dashboard in an app, where it is configured. */
-export function serveDashboard(served: ServedDashboard): void {
+/** Serves the dashboard in an app that has one. */
+export function serveDashboard(served: ServedDashboard, dashboard: ResolvedDashboard): void {
   const { resolved, runtime, resources, metrics, credentials, parseUser, hono } = served;
-  const { dashboard, secrets } = resolved;
-  if (dashboard === null) return;
+  const { basePath, secrets } = resolved;
   const { clock, observe } = runtime;
   const views = { sealer: createSealer(secrets, runtime.random), clock, parseUser };
   const users = new WeakMap<Request, User | null>();
-  const { basePath } = resolved;
   const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
   // A view must not use up what the user may do.
   const unlimited = resources.map((one) => ({ ...one, protections: new Map() }));

@@ -1,5 +1,5 @@
 import { urlOf } from "../listener.ts";
-import { dashboardPath } from "../service/dashboard/mount_dashboard.ts";
+import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { CliRights } from "./cli_rights.ts";
 
 /** The facts that the banner shows at the start of the command line. */

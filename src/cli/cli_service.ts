@@ -8,7 +8,7 @@ import { Problem } from "../problem/problem.ts";
 import type { AuthOptions } from "../config.ts";
 import type { ResourceOptions } from "../resource/define/resource_options.ts";
 import type { ServeConfig } from "../serve.ts";
-import { dashboardPath } from "../service/dashboard/mount_dashboard.ts";
+import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { AppEnv, Middleware } from "../service/middleware.ts";
 import { checkToken, type CliRights } from "./cli_rights.ts";
 

@@ -10,12 +10,10 @@ import { HonoCaller } from "../hono_caller.ts";
 import type { AppEnv } from "../middleware.ts";
 import type { Responder } from "../responder.ts";
 import { dashboardFile } from "./dashboard_files.ts";
+import { dashboardPath } from "./dashboard_path.ts";
 import type { ResolvedDashboard } from "./dashboard_options.ts";
 import { requireOperator } from "./operator_door.ts";
 import type { Report } from "./report.ts";
-
-/** Where the dashboard is. */
-export const dashboardPath = "/__service/ui";
 
 /** What the dashboard is mounted with. */
 export interface MountedDashboard {
