@@ -14,6 +14,7 @@ export type {
   ImageDialect,
   ListNames,
   MetricDialect,
+  PreviewDialect,
   QuickMetrics,
   RowEstimate,
   RowImages,

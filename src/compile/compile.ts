@@ -26,6 +26,7 @@ import {
 } from "../sql/fragment.ts";
 import { compileAggregate } from "./aggregate.ts";
 import { compileOrder, compileSeek } from "./order.ts";
+import { previewList } from "./preview_list.ts";
 import { compileRelatedRows } from "./related_rows.ts";
 import { checkedFirst, isByKey, mayScan, tableCheck } from "./scan_check.ts";
 import { compileFoundRows } from "./found_rows.ts";
@@ -144,8 +145,11 @@ function compileRead(plan: ReadPlan, context: Context): Fragment {
   const order = plan.order.length === 0
     ? rawSql("")
     : sql` ORDER BY ${compileOrder(plan.order, dialect)}`;
-  const columns = context.selectList(plan.columns);
-  return sql`SELECT ${columns} FROM ${tableName(plan.table)}${where}${order}${limitTo(plan.limit)}${
+  const rows = sql`FROM ${tableName(plan.table)}${where}${order}`;
+  const columns = plan.preview === undefined
+    ? context.selectList(plan.columns)
+    : previewList(plan, { preview: plan.preview, rows, dialect });
+  return sql`SELECT ${columns} ${rows}${limitTo(plan.limit)}${
     plan.lock === true ? dialect.rowLock : rawSql("")
   }`;
 }

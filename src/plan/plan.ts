@@ -22,6 +22,21 @@ export interface ReadPlan {
   readonly limit: number | null;
   /** Locks the rows until the transaction ends. */
   readonly lock?: true;
+  /** Cuts long values; absent where all are read whole. */
+  readonly preview?: Preview;
+}
+
+/** How a plan that reads rows cuts their long values in the database. */
+export interface Preview {
+  /** The most characters of a text and of the text of a document, and the most bytes. */
+  readonly length: number;
+  /** The columns whose values are cut, none of them a key. */
+  readonly cut: ReadonlySet<ColumnInfo>;
+  /**
+   * Those of the order among them: of the last row but one, after which the next page begins, their
+   * whole values follow the columns. In all other rows these cells are NULL.
+   */
+  readonly whole: readonly ColumnInfo[];
 }
 
 /** A plan that reads the rows related to given ones, in one statement for all of them. */

@@ -101,8 +101,8 @@ export interface Operation<Intent, Plan, Outcome> {
   /** A second access that it needs: an upsert also updates rows. */
   readonly alsoAccess?: Access;
   readonly takesBody: boolean;
-  /** The query parameters that no other operation takes. */
-  readonly ownParameters?: ReadonlySet<string>;
+  /** The query parameters that no other operation takes; undefined for none. */
+  ownParameters?(resource: Resource): ReadonlySet<string> | undefined;
   /** Parses the texts of the request, once. Fails with 400, 413, 415 or 422. */
   parse(request: ResourceRequest, resource: Resource): Intent;
   /** How many rows the body holds, of operations that take several: each is debited. */

@@ -10,6 +10,14 @@ export function countCodePoints(text: string): number {
   return text.length - pairs;
 }
 
+/** The first `count` code points of a text; null where it has no more than these. */
+export function firstCodePoints(text: string, count: number): string | null {
+  if (text.length <= count) return null;
+  let end = 0;
+  for (let left = count; left > 0; left--) end += (text.codePointAt(end) ?? 0) > 0xffff ? 2 : 1;
+  return end < text.length ? text.slice(0, end) : null;
+}
+
 /**
  * The least text, by code points, above every text that begins with `prefix`; null when there is
  * none. With it a prefix is a range, which an index serves.

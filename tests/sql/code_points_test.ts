@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { compareText } from "../../src/schema/text_kind.ts";
-import { afterPrefix, countCodePoints } from "../../src/sql/code_points.ts";
+import { afterPrefix, countCodePoints, firstCodePoints } from "../../src/sql/code_points.ts";
 
 Deno.test("a surrogate pair is one character, a combining mark is another", () => {
   assertEquals(["", "abc", "👍👍", "e\u0301", "a👍b"].map(countCodePoints), [0, 3, 2, 2, 3]);
@@ -18,4 +18,12 @@ Deno.test("the end of a prefix is above all texts that begin with it, and below 
     assert(compareText(`${prefix}\u{10ffff}`, end) < 0);
     assert(compareText(prefix, end) < 0);
   }
+});
+
+Deno.test("the first code points do not split a surrogate pair", () => {
+  const first = (text: string) => [1, 2, 3].map((count) => firstCodePoints(text, count));
+  assertEquals(first(""), [null, null, null]);
+  assertEquals(first("abc"), ["a", "ab", null]);
+  assertEquals(first("👍a👍"), ["👍", "👍a", null]);
+  assertEquals(first("👍👍👍👍"), ["👍", "👍👍", "👍👍👍"]);
 });

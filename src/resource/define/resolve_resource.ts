@@ -122,6 +122,7 @@ export function resolveResource(
     groups: aggregateSchema(table, fields.readable),
     strictInput: options.strictInput,
     strictQuery: options.strictQuery,
+    allowsPreview: false,
     generated,
     computed: resolveComputed(options, table, runtime),
     capabilities: {

@@ -106,6 +106,11 @@ export interface Resource {
   readonly groups: AggregateSchema;
   readonly strictInput: boolean;
   readonly strictQuery: boolean;
+  /**
+   * Whether lists may cut long values by the parameter `preview`: only those of the dashboard, whose
+   * reader knows what a cut value is.
+   */
+  readonly allowsPreview: boolean;
   /** The columns that the server fills in. */
   readonly generated: ReadonlySet<ColumnInfo>;
   readonly computed: Computed;

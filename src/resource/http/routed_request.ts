@@ -201,13 +201,10 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
 
   #resourceRequest(body: unknown, debit: Debit, record: RecordReply | null): ResourceRequest {
     const { request, target } = this;
+    const { endpoint, resource } = this.#route;
     return {
       segment: this.#segment(),
-      query: parseQuery(
-        target.query,
-        this.#route.resource.strictQuery,
-        this.#route.endpoint.ownParameters,
-      ),
+      query: parseQuery(target.query, resource.strictQuery, endpoint.ownParameters(resource)),
       body,
       header: (name) => request.headers.get(name),
       address: () => this.address(),

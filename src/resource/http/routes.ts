@@ -37,7 +37,7 @@ export interface Endpoint {
   readonly name: OperationName;
   readonly takesBody: boolean;
   /** The query parameters that no other endpoint takes; undefined for none. */
-  readonly ownParameters: ReadonlySet<string> | undefined;
+  ownParameters(resource: Resource): ReadonlySet<string> | undefined;
   /** The accesses that it needs, all of them; empty for procedures, which decide by themselves. */
   readonly accesses: readonly Access[];
   /** What the guard requires of requests; undefined where nothing is. */
@@ -119,7 +119,7 @@ function procedureEndpoint(name: string, procedure: Procedure): Endpoint {
   return {
     name: "procedure",
     takesBody: true,
-    ownParameters: undefined,
+    ownParameters: () => undefined,
     accesses: [],
     capabilities: [],
     protection: ({ procedureProtections }) => procedureProtections.get(name),
@@ -155,7 +155,7 @@ function endpointOf<Intent, Plan, Outcome>(
   return {
     name: operation.name,
     takesBody: operation.takesBody,
-    ownParameters: operation.ownParameters,
+    ownParameters: operation.ownParameters ?? (() => undefined),
     accesses: [operation.access, operation.alsoAccess ?? []].flat(),
     capabilities,
     protection: ({ protections }) => protections.get(operation.access),

@@ -10,6 +10,7 @@ import { continueRead } from "../read/continue_read.ts";
 import { limitedReads } from "../read/limited_reads.ts";
 import { exportPages, firstPageRows } from "../read/export_pages.ts";
 import type { Operation } from "../operation.ts";
+import { parsePreview } from "../read/preview.ts";
 import type { RowFormat } from "../read/row_format.ts";
 import {
   type ListQuery,
@@ -45,6 +46,9 @@ export function exportRows(
     parse({ query }, resource) {
       if ((query.get("include") ?? "") !== "") {
         throw new Problem("invalid-parameter", `Cannot use "include" in an export: ask for JSON`);
+      }
+      if (parsePreview(query) !== null) {
+        throw new Problem("invalid-parameter", `Cannot use "preview" in an export: ask for JSON`);
       }
       return {
         selection: parseListQuery(query, resource),

@@ -18,6 +18,14 @@ import {
 import { continueRead } from "../read/continue_read.ts";
 import { readsToAnswer } from "../read/limited_reads.ts";
 import { loadIncluded } from "../read/load_included.ts";
+import {
+  type CutColumns,
+  markCut,
+  parsePreview,
+  planPreview,
+  previewView,
+} from "../read/preview.ts";
+import { fetchPreview } from "../read/fetch_preview.ts";
 import type { Operation, RelatedGrants } from "../operation.ts";
 import { type Included, noneIncluded, presentRows, type View } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
@@ -41,6 +49,8 @@ interface ListIntent {
   readonly selection: ListQuery;
   readonly limit: number;
   readonly total: TotalCountMode;
+  /** The length to which values are cut; null where they are whole. */
+  readonly preview: number | null;
 }
 
 interface ListPlan extends ListRead {
@@ -56,6 +66,8 @@ interface ListOutcome {
   readonly total: TotalCount | null;
   readonly included: readonly Included[];
   readonly bytes: AnswerBytes;
+  /** What was cut of each row of a preview. */
+  readonly cut: CutColumns | null;
 }
 
 /** `GET /`: lists a page of rows, in order, with a cursor to the next one. */
@@ -64,9 +76,14 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
   access: "read",
   takesBody: false,
 
+  ownParameters: ({ allowsPreview }) => allowsPreview ? previewParameter : undefined,
+
   parse({ query }, resource) {
+    const preview = parsePreview(query);
+    const selection = parseListQuery(query, resource);
     return {
-      selection: parseListQuery(query, resource),
+      preview,
+      selection: preview === null ? selection : { ...selection, view: previewView(selection.view) },
       limit: parseLimit(query.get("limit") ?? null, resource.page),
       total: parseTotalCount(query),
     };
@@ -76,11 +93,11 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     return reachedByList(selection);
   },
 
-  plan({ selection, limit, total }, grant, resource, { related }) {
+  plan({ selection, limit, total, preview }, grant, resource, { related }) {
     // One more than requested shows whether there is another page.
     const { read, from } = planList(selection, { grant, related }, resource, limit + 1);
     return {
-      read,
+      read: preview === null ? read : { ...read, preview: planPreview(read, preview, resource) },
       from,
       total: total === "none" ? null : planTotalCount(read.where, total, grant, resource),
       view: selection.view,
@@ -93,8 +110,8 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     const bytes: AnswerBytes = { limit, left: limit };
     const connection = readsToAnswer(call);
     const readPage = (read: ReadPlan): MaybePromise<ListOutcome> =>
-      then(fetchPage({ read, view, bytes }, connection, reader), ({ rows, stored }) => {
-        const alone = { rows, stored, columns: read.columns, bytes };
+      then(fetchPage({ read, view, bytes }, connection, reader), ({ rows, stored, cut = null }) => {
+        const alone = { rows, stored, cut, columns: read.columns, bytes };
         return total === null && view.include.length === 0
           ? { ...alone, total: null, included: noneIncluded }
           : withRelated(alone, { read, total, view, related }, { connection, reader });
@@ -105,14 +122,16 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
   },
 
   shape(outcome, intent, resource) {
-    const { rows, columns, included, total, bytes: { limit, left } } = outcome;
+    const { rows, columns, included, total, cut, bytes: { limit, left } } = outcome;
+    const { view } = intent.selection;
     const hasMore = rows.length > intent.limit;
     const page = hasMore ? rows.slice(0, intent.limit) : rows;
+    const items = presentRows(page, columns, view, included);
     const size = { limit, counted: limit - left, part: pageRows };
     return limitedReply(
       200,
       {
-        items: presentRows(page, columns, intent.selection.view, included),
+        items: cut === null ? items : markCut(items, cut, view),
         nextCursor: hasMore ? nextCursor(outcome, intent, resource) : null,
         hasMore,
         ...total,
@@ -122,6 +141,8 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     );
   },
 };
+
+const previewParameter: ReadonlySet<string> = new Set(["preview"]);
 
 interface PageRead {
   readonly read: ReadPlan;
@@ -133,12 +154,20 @@ function fetchPage(
   { read, view, bytes }: PageRead,
   connection: Connection,
   reader: RowReader,
-): MaybePromise<FetchedRows> {
+): MaybePromise<FetchedPage> {
   const count = (stored: FetchedRows["stored"]) =>
     countRows(bytes, stored, shownBytes(read.columns, view.visible), pageRows);
-  return recovered(() => fetchRows(connection, read, reader, count), (error) => {
+  const fetch: () => MaybePromise<FetchedPage> = read.preview === undefined
+    ? () => fetchRows(connection, read, reader, count)
+    : () => fetchPreview(connection, read, reader, count);
+  return recovered(fetch, (error) => {
     throw namingPart(error, bytes.limit, pageRows);
   });
+}
+
+/** The rows of a page, and what was cut of each row of a preview. */
+interface FetchedPage extends FetchedRows {
+  readonly cut?: CutColumns;
 }
 
 /** Adds what further statements read: the total count, and the rows of relations. */

@@ -40,13 +40,15 @@ interface SearchOutcome extends FoundRows {
   readonly highlights: Highlights | null;
 }
 
+const offsetParameter: ReadonlySet<string> = new Set(["offset"]);
+
 /** `GET /search`: the rows whose texts hold the words of a query, the best first. */
 export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
   name: "search",
   access: "read",
   takesBody: false,
   // A list continues by its cursor.
-  ownParameters: new Set(["offset"]),
+  ownParameters: () => offsetParameter,
 
   parse({ query }, resource) {
     const limit = parseLimit(query.get("limit") ?? null, limits);

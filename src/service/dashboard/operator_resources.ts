@@ -42,6 +42,7 @@ export function operatorResources(
       page: { defaultLimit: 50, maxLimit: 500 },
       strictInput: true,
       strictQuery: true,
+      allowsPreview: true,
       procedures: new Map(),
       protections: new Map(),
       procedureProtections: new Map(),

@@ -22,6 +22,7 @@ import {
 } from "../fragment.ts";
 import { postgresImages } from "./row_images.ts";
 import { postgresMetrics } from "./metrics.ts";
+import { postgresPreview } from "./preview.ts";
 import { decodePlain } from "./plain_values.ts";
 import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
 
@@ -64,6 +65,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     images: postgresImages,
     text: options.text,
     metrics: postgresMetrics({ operand, ordered }),
+    preview: postgresPreview,
   };
 }
 

@@ -23,6 +23,7 @@ import {
 import { affinityOf, sqliteColumnType } from "./column_type.ts";
 import { sqliteImages } from "./row_images.ts";
 import { sqliteMetrics } from "./metrics.ts";
+import { sqlitePreview } from "./preview.ts";
 import { groupCheck, scanCheck } from "./time_check.ts";
 import { decodeTimestamp, encodeTimestamp } from "./timestamps.ts";
 
@@ -67,6 +68,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     images: sqliteImages,
     text: options.text,
     metrics: sqliteMetrics,
+    preview: sqlitePreview,
   };
 }
 

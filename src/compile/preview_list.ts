@@ -1,0 +1,32 @@
+import type { Preview, ReadPlan } from "../plan/plan.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import { type Fragment, join, rawSql, sql } from "../sql/fragment.ts";
+
+/** What the select list of a preview is compiled with. */
+export interface PreviewListOptions {
+  readonly preview: Preview;
+  /** The statement from FROM to its order. */
+  readonly rows: Fragment;
+  readonly dialect: Dialect;
+}
+
+/**
+ * Compiles the select list of a read that cuts long values: the columns, then the whole values of
+ * the row after which the next page begins. They are in the same statement, because the row may be
+ * changed before another one.
+ */
+export function previewList(
+  { columns, table: { primaryKey }, limit }: ReadPlan,
+  { preview: { length, cut, whole }, rows, dialect }: PreviewListOptions,
+): Fragment {
+  const cells = columns.map((column) =>
+    cut.has(column) ? dialect.preview.selected(column, length) : dialect.selected(column)
+  );
+  if (whole.length === 0 || limit === null || limit < 2) return join(cells, ", ");
+  const key = join(primaryKey.map((column) => dialect.operand(column)), ", ");
+  const last = sql`SELECT ${key} ${rows} LIMIT 1 OFFSET ${rawSql(String(limit - 2))}`;
+  const positions = whole.map((column) =>
+    sql`CASE WHEN (${key}) = (${last}) THEN ${dialect.selected(column)} END`
+  );
+  return join([...cells, ...positions], ", ");
+}

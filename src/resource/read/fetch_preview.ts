@@ -1,0 +1,71 @@
+import type { Connection } from "../../db/driver.ts";
+import type { FetchedRows, RowReader } from "../../db/rows.ts";
+import type { ReadPlan } from "../../plan/plan.ts";
+import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+import type { SqlValue } from "../../sql/fragment.ts";
+import type { CutColumns } from "./preview.ts";
+
+/**
+ * The rows of a preview: their values are cut, and so are the stored ones, but for those that the
+ * next page begins after.
+ */
+export interface PreviewRows extends FetchedRows {
+  readonly cut: CutColumns;
+}
+
+type Stored = readonly SqlValue[];
+
+/** Fetches the rows of a plan that cuts long values. `check` is as for `fetchRows`. */
+export function fetchPreview(
+  connection: Connection,
+  plan: ReadPlan,
+  reader: RowReader,
+  check: (stored: readonly Stored[]) => void,
+): MaybePromise<PreviewRows> {
+  return then(connection.query(reader.compile(plan)), ({ rows: selected }) => {
+    check(selected);
+    const read = selected.map((cells) => cutRow(cells, plan, reader));
+    return {
+      rows: read.map(({ row }) => row),
+      stored: selected.map((cells) => withWhole(cells, plan)),
+      cut: read.map(({ cut }) => cut),
+    };
+  });
+}
+
+interface CutRow {
+  readonly row: Row;
+  readonly cut: readonly ColumnInfo[];
+}
+
+function cutRow(selected: Stored, { columns, preview }: ReadPlan, reader: RowReader): CutRow {
+  const cells = selected.slice(0, columns.length);
+  const texts: Record<string, SqlValue> = {};
+  const cut: ColumnInfo[] = [];
+  columns.forEach((column, index) => {
+    const cell = cells[index] ?? null;
+    if (cell === null || preview?.cut.has(column) !== true) return;
+    const beginning = reader.dialect.preview.cut(cell, column, preview.length);
+    if (beginning === null) return;
+    cut.push(column);
+    const isDocument = column.kind === "json" && typeof beginning === "string";
+    // The beginning of a document is no document.
+    cells[index] = isDocument ? null : beginning;
+    if (isDocument) texts[column.name] = beginning;
+  });
+  const [row = {}] = reader.toRows([cells], columns);
+  return { row: cut.length === 0 ? row : { ...row, ...texts }, cut };
+}
+
+/** Puts the whole values that follow the columns in their place, in the one row that has them. */
+function withWhole(selected: Stored, { columns, preview }: ReadPlan): Stored {
+  const { whole } = preview ?? { whole: [] };
+  if (whole.length === 0) return selected;
+  const cells = selected.slice(0, columns.length);
+  whole.forEach((column, index) => {
+    const value = selected[columns.length + index] ?? null;
+    if (value !== null) cells[columns.indexOf(column)] = value;
+  });
+  return cells;
+}

@@ -1,0 +1,71 @@
+import type { Preview, ReadPlan } from "../../plan/plan.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { ColumnKind } from "../../schema/kind.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+import type { Resource } from "../define/resource.ts";
+import type { Query } from "../http/query_parameters.ts";
+import type { View } from "../output.ts";
+
+/** The columns that were cut of each row of a preview. */
+export type CutColumns = readonly (readonly ColumnInfo[])[];
+
+const maxLength = 1_000;
+
+/**
+ * Parses the query parameter `preview` of a list: to how many characters its texts and documents are
+ * cut, and to how many bytes its bytes. Null where there is none. Throws a 400 unless it is a whole
+ * number from 1 to 1,000.
+ *
+ * A row of which something was cut has the names of those fields as `_cut`. A document that was cut
+ * is a text, the beginning of what the database has as its text; one that fits is the document. Keys
+ * are never cut: neither the columns of the primary key, nor those of foreign keys and relations.
+ * Included rows are whole.
+ */
+export function parsePreview(query: Query): number | null {
+  const text = query.get("preview");
+  if (text === undefined) return null;
+  const length = /^[0-9]{1,4}$/.test(text) ? Number(text) : 0;
+  if (length >= 1 && length <= maxLength) return length;
+  throw new Problem(
+    "invalid-parameter",
+    `Cannot use this preview: it must be a whole number from 1 to ${maxLength}`,
+  );
+}
+
+/** The view of a preview: without computed fields, which are functions of whole rows. */
+export function previewView(view: View): View {
+  return { ...view, computed: { ...view.computed, fields: [] } };
+}
+
+/** Plans what a read cuts to `length`. */
+export function planPreview(
+  { columns, order, table }: ReadPlan,
+  length: number,
+  { relations }: Pick<Resource, "relations">,
+): Preview {
+  const foreign = new Set(table.foreignKeys.flatMap((key) => key.columns));
+  const related = new Set([...relations.values()].map(({ steps }) => steps[0].own));
+  const isCut = (column: ColumnInfo) =>
+    cutKinds.has(column.kind) && !column.primaryKey && !foreign.has(column.dbName) &&
+    column.references === null && !related.has(column);
+  const cut = columns.filter(isCut);
+  const whole = order.map(({ column }) => column).filter((column) => cut.includes(column));
+  if (table.primaryKey.every(({ notNull }) => notNull)) return { length, cut: new Set(cut), whole };
+  // No key finds the row again whose position in the order is needed.
+  return { length, cut: new Set(cut.filter((column) => !whole.includes(column))), whole: [] };
+}
+
+const cutKinds: ReadonlySet<ColumnKind> = new Set(["text", "json", "bytes"]);
+
+/** Adds to the rows of a preview, as they are shown, the names of their fields that were cut. */
+export function markCut(
+  rows: readonly Row[],
+  cut: CutColumns,
+  { visible }: View,
+): readonly Row[] {
+  const shown = new Set(visible);
+  return rows.map((row, index) => {
+    const names = (cut[index] ?? []).flatMap((column) => shown.has(column) ? column.name : []);
+    return names.length === 0 ? row : { ...row, _cut: names };
+  });
+}

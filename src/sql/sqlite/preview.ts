@@ -1,0 +1,22 @@
+import { firstCodePoints } from "../code_points.ts";
+import type { PreviewDialect } from "../dialect.ts";
+import { identifier, sql } from "../fragment.ts";
+
+/**
+ * The beginnings of values in SQLite. Those of texts are taken as bytes, four for each character:
+ * `substr` of a text ends at U+0000. A cell of an existing table may have any type, whatever its
+ * column is declared as.
+ */
+export const sqlitePreview: PreviewDialect = {
+  selected({ dbName }, length) {
+    const name = identifier(dbName);
+    const text = sql`CAST(substr(CAST(${name} AS BLOB), 1, ${4 * (length + 1)}) AS TEXT)`;
+    const bytes = sql`substr(${name}, 1, ${length + 1})`;
+    return sql`CASE typeof(${name}) WHEN 'text' THEN ${text} WHEN 'blob' THEN ${bytes} ELSE ${name} END`;
+  },
+  cut(cell, _column, length) {
+    if (typeof cell === "string") return firstCodePoints(cell, length);
+    const isLonger = cell instanceof Uint8Array && cell.length > length;
+    return isLonger ? cell.subarray(0, length) : null;
+  },
+};
