@@ -3,10 +3,12 @@ import { serviceOptions } from "./config_options.ts";
 import type { Resource } from "./resource/define/resource.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { LiveHubs } from "./resource/stream/live_hubs.ts";
+import type { Runtime } from "./runtime/runtime.ts";
 import type { SearchOutbox } from "./search/outbox/search_outbox.ts";
 import { maskedConfiguration } from "./service/dashboard/masked_configuration.ts";
 import type { Report } from "./service/dashboard/report.ts";
 import { createServiceReport } from "./service/dashboard/reports/service_report.ts";
+import { createStreamsReport } from "./service/dashboard/reports/streams_report.ts";
 
 /** What the reports of an app's dashboard are made of. */
 export interface DashboardReportParts {
@@ -16,11 +18,13 @@ export interface DashboardReportParts {
   readonly resources: readonly Resource[];
   readonly hubs: LiveHubs;
   readonly outbox: SearchOutbox | null;
+  readonly runtime: Runtime;
 }
 
 /** Makes the reports of an app's dashboard, and its actions. */
 export function dashboardReports(parts: DashboardReportParts): readonly Report[] {
-  return [serviceReport(parts)];
+  const { resources, hubs, runtime: { clock } } = parts;
+  return [serviceReport(parts), createStreamsReport({ hubs, resources, clock })];
 }
 
 function serviceReport(

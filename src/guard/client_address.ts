@@ -26,7 +26,8 @@ export function addressGroup(address: string | null): string {
   return mapped ?? `${groups.slice(0, 4).map((group) => group.toString(16)).join(":")}::/64`;
 }
 
-const unknownGroup = "unknown";
+/** The group of clients whose address is not known. */
+export const unknownGroup = "unknown";
 
 function forwardedFor(headers: Headers, trustedProxies: number): string | null {
   const entries = headers.get("x-forwarded-for")?.split(",") ?? [];

@@ -109,6 +109,11 @@ export class LiveHub {
     return count;
   }
 
+  /** The sessions of the open streams, in the order in which they were opened. */
+  sessions(): IteratorObject<StreamSession> {
+    return this.#sessions.values();
+  }
+
   /** How many changes it has published to streams; 0 before the first one. */
   get published(): number {
     return this.#feed?.published ?? 0;
@@ -185,6 +190,7 @@ export class LiveHub {
       const endsAt = now + jitteredBetween(runtime, minLifeMs, maxLifeMs);
       const session = new StreamSession(request, stream, {
         slot: this.#heartbeats.add(stream),
+        openedAt: now,
         endsAt: part?.endsAt(endsAt) ?? endsAt,
         expiresAt: now + expiresInMs,
         quotaSlot,

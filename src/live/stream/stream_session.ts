@@ -11,9 +11,11 @@ import { requireRecorded } from "./require_recorded.ts";
 import { hasFixedScope, type ScopeHolder, type ScopeRecheck } from "./scope_recheck.ts";
 import { liveQueryOf, type StreamRequest } from "./stream_request.ts";
 
-/** When the session of a stream ends, and the slots that it takes until then. */
+/** When the session of a stream began and ends, and the slots that it takes until then. */
 export interface StreamSessionOptions {
   readonly slot: number;
+  /** By the monotonic clock, as the others. */
+  readonly openedAt: number;
   readonly endsAt: number;
   readonly expiresAt: number;
   readonly quotaSlot: StreamSlot;
@@ -32,10 +34,13 @@ type GrantedRequest = Omit<StreamRequest, "address" | "disconnected" | "part">;
  */
 export class StreamSession implements ScopeHolder {
   readonly slot: number;
+  readonly openedAt: number;
   readonly endsAt: number;
   readonly expiresAt: number;
   readonly quotaSlot: StreamSlot;
   readonly part: StreamPart | null;
+  /** As the request had it. */
+  readonly user: User | null;
   readonly stream: LiveStream;
   readonly #excluded: ReadonlySet<ColumnInfo>;
   /** Null where the rights cannot change. */
@@ -43,14 +48,13 @@ export class StreamSession implements ScopeHolder {
   /** The rows and the view by the present grants. */
   #grantedView: Pick<GrantedRequest, "scope" | "view"> | null;
   readonly #related: readonly RelatedScopeHolder[];
-  /** As the request had it. */
-  readonly #user: User | null;
 
   constructor(request: StreamRequest, stream: LiveStream, options: StreamSessionOptions) {
     const { view: { rights } } = request;
     this.stream = stream;
-    this.#user = request.user;
+    this.user = request.user;
     this.slot = options.slot;
+    this.openedAt = options.openedAt;
     this.endsAt = options.endsAt;
     this.expiresAt = options.expiresAt;
     this.quotaSlot = options.quotaSlot;
@@ -67,7 +71,7 @@ export class StreamSession implements ScopeHolder {
 
   /** Has its credential and all its grants checked from time to time. */
   watch(scopes: ScopeRecheck, credentials: CredentialRecheck): void {
-    credentials.add(this.#user, this);
+    credentials.add(this.user, this);
     const granted = this.#request;
     if (granted === null) return;
     scopes.add(granted, granted.scope, this);
@@ -79,7 +83,7 @@ export class StreamSession implements ScopeHolder {
 
   /** The opposite of {@link watch}. */
   unwatch(scopes: ScopeRecheck, credentials: CredentialRecheck): void {
-    credentials.remove(this.#user, this);
+    credentials.remove(this.user, this);
     const granted = this.#request;
     if (granted === null) return;
     scopes.remove(granted, this);

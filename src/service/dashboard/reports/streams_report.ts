@@ -1,0 +1,100 @@
+import { unknownGroup } from "../../../guard/client_address.ts";
+import { AggregateStream } from "../../../live/aggregate/aggregate_stream.ts";
+import type { LiveHub } from "../../../live/live_hub.ts";
+import type { StreamSession } from "../../../live/stream/stream_session.ts";
+import type { Resource } from "../../../resource/define/resource.ts";
+import type { Clock } from "../../../runtime/runtime.ts";
+import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
+import type { Report } from "../report.ts";
+import { shownFilter } from "../shown_filter.ts";
+
+/** What the report of streams is made from. */
+export interface StreamsReportParts {
+  readonly hubs: { all(): readonly LiveHub[] };
+  readonly resources: readonly Resource[];
+  readonly clock: Clock;
+}
+
+/** The open live streams of this process. */
+export interface StreamsReport {
+  /** The ones that were opened first. */
+  readonly streams: readonly OpenStream[];
+  readonly total: number;
+  /** Whether all of them are shown. */
+  readonly isComplete: boolean;
+}
+
+interface OpenStream {
+  /** The same in each report of this process. */
+  readonly id: number;
+  readonly kind: "rows" | "aggregates";
+  /** The name of the table. */
+  readonly resource: string;
+  /** Null for a caller without one. */
+  readonly user: string | null;
+  /** As streams are counted by it; null where it is not known. */
+  readonly address: string | null;
+  /** In milliseconds since 1970. */
+  readonly since: number;
+  /** Scope and filter together: the rows that it follows. */
+  readonly filter: string;
+  /** Whether it was sent all changes by now; null for aggregates, which are sent the last state. */
+  readonly isLive: boolean | null;
+  /** Whether it is one of several in a multiplexed stream. */
+  readonly isPart: boolean;
+}
+
+/** The report of the open live streams, the 500 oldest of each database. */
+export function createStreamsReport({ hubs, resources, clock }: StreamsReportParts): Report {
+  const ids = new WeakMap<StreamSession, number>();
+  let lastId = 0;
+
+  function idOf(session: StreamSession): number {
+    const id = ids.get(session) ?? ++lastId;
+    ids.set(session, id);
+    return id;
+  }
+
+  function isShown(column: ColumnInfo, table: TableInfo): boolean {
+    return resources.some((one) => one.table === table && one.fields.readable.includes(column));
+  }
+
+  function describe(session: StreamSession): OpenStream {
+    const { stream, user, openedAt, part } = session;
+    const { filter, table } = stream.query;
+    const isAggregate = stream instanceof AggregateStream;
+    return {
+      id: idOf(session),
+      kind: isAggregate ? "aggregates" : "rows",
+      resource: table.name,
+      user: user?.id ?? null,
+      address: addressOf(session),
+      since: Math.round(clock.now() - (clock.elapsedMs() - openedAt)),
+      filter: shownFilter(filter, table, isShown),
+      isLive: isAggregate ? null : stream.isLive,
+      isPart: part !== null,
+    };
+  }
+
+  return {
+    name: "streams",
+    method: "GET",
+    answer(): StreamsReport {
+      const open = hubs.all();
+      const shown = open.flatMap((hub) => hub.sessions().take(maxStreams).toArray())
+        .sort((left, right) => left.openedAt - right.openedAt).slice(0, maxStreams);
+      const total = open.reduce((sum, { size }) => sum + size, 0);
+      return { streams: shown.map(describe), total, isComplete: shown.length === total };
+    },
+  };
+}
+
+const maxStreams = 500;
+
+/** The quota of streams counts by it, and sessions keep nothing twice. */
+function addressOf({ quotaSlot: { counts } }: StreamSession): string | null {
+  const prefix = "address ";
+  const key = counts.map(({ key }) => key).find((key) => key.startsWith(prefix));
+  const address = key?.slice(prefix.length) ?? unknownGroup;
+  return address === unknownGroup || address === "" ? null : address;
+}
