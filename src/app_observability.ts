@@ -29,23 +29,27 @@ export function openObservability(
   { observability }: ResolvedConfig,
   runtime: Runtime,
 ): AppObservability {
-  const metrics = observability.metrics?.registry ?? null;
-  if (metrics === null) {
-    return { metrics, runtime, observed: ({ fetch }) => fetch, measure() {}, close() {} };
-  }
-  const stops = [registerProcessMetrics(metrics, runtime.clock)];
-  const requests = new RequestMetrics(metrics);
+  const { clock } = runtime;
+  const registry = observability.metrics?.registry ?? null;
+  const requests = registry === null ? null : new RequestMetrics(registry);
+  // Requests are counted by themselves, so that they are not counted among the observations.
+  const observe = observability.requests ? runtime.observe : null;
+  const stops = registry === null ? [] : [registerProcessMetrics(registry, clock)];
   return {
-    metrics,
-    runtime: withObserver(runtime, createObservationCounter(metrics, runtime.observe)),
+    metrics: registry,
+    runtime: registry === null
+      ? runtime
+      : withObserver(runtime, createObservationCounter(registry, runtime.observe)),
     observed(app, table) {
-      const { clock } = runtime;
+      if (requests === null && observe === null) return app.fetch;
       const findRoute = createRouteFinder(table, app.hono);
-      const fetch = observeRequests(app, { findRoute, metrics: requests, clock });
+      const fetch = observeRequests(app, { findRoute, metrics: requests, observe, clock });
       app.hono.fetch = fetch;
       return fetch;
     },
-    measure: (parts) => void stops.push(registerPartMetrics(metrics, parts)),
+    measure(parts) {
+      if (registry !== null) stops.push(registerPartMetrics(registry, parts));
+    },
     close() {
       for (const stop of stops) stop();
     },

@@ -18,6 +18,7 @@ import {
   isAboutOutbox,
   type OutboxObservation,
 } from "./observations/outbox_observation.ts";
+import { describeRequest } from "./observations/request_observation.ts";
 import {
   describeSearch,
   isAboutSearch,
@@ -96,6 +97,7 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   limits_unshared: "error",
   store_in_memory: "warning",
   draining: "info",
+  request: "info",
   changes_unread: "error",
   live_upkeep_failed: "error",
   webhook_refused: "warning",
@@ -186,6 +188,7 @@ const sentences: Sentences = {
     `${one.purpose} are kept in the memory of this process, end with it and are ` +
     `shared with no other: ${one.reason}`,
   draining: () => "stopping: requests in flight are finished first",
+  request: describeRequest,
   changes_unread: (one) =>
     `the log of changes could not be read, and is read again in ${one.retryInMs} ms`,
   live_upkeep_failed: () => "old changes could not be forgotten, or open streams not be looked at",

@@ -7,6 +7,8 @@ import { callback, flag, having } from "../../options/option_kinds.ts";
 export interface ObservabilityOptions {
   /** Collects metrics, and serves them at `/__service/metrics`. On unless false. */
   readonly metrics?: boolean | MetricsOptions | undefined;
+  /** Observes each answered request, which the console observer writes as a line. Off unless set. */
+  readonly requests?: boolean | undefined;
 }
 
 /** The options of metrics. */
@@ -36,6 +38,7 @@ const metricsMembers = {
 
 const members = {
   metrics: either(flag(), group(metricsMembers)).unlessSet(true),
+  requests: flag().unlessSet(false),
 } satisfies Described<ObservabilityOptions>;
 
 /** The option `observability`, described. */
@@ -45,6 +48,8 @@ export const observabilityOption = either(flag(), group(members)).unlessSet(fals
 export interface ResolvedObservability {
   /** Null where none are collected. */
   readonly metrics: ResolvedMetrics | null;
+  /** Whether each answered request is observed. */
+  readonly requests: boolean;
 }
 
 /** The options of metrics, every default resolved. */
@@ -58,9 +63,15 @@ export interface ResolvedMetrics {
 export function resolveObservability(
   option: boolean | ReadGroup<typeof members>,
 ): ResolvedObservability {
-  if (option === false) return { metrics: null };
-  const { metrics } = option === true ? { metrics: true } : option;
-  if (metrics === false) return { metrics: null };
-  const { registry, authorize } = metrics === true ? {} : metrics;
-  return { metrics: { registry: registry ?? createMetrics(), authorize: authorize ?? null } };
+  if (option === false) return { metrics: null, requests: false };
+  const { metrics, requests } = option === true ? { metrics: true, requests: false } : option;
+  return { metrics: resolveMetrics(metrics), requests };
+}
+
+function resolveMetrics(
+  option: boolean | ReadGroup<typeof metricsMembers>,
+): ResolvedMetrics | null {
+  if (option === false) return null;
+  const { registry, authorize } = option === true ? {} : option;
+  return { registry: registry ?? createMetrics(), authorize: authorize ?? null };
 }

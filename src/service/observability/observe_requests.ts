@@ -1,3 +1,6 @@
+import { parseRequestTarget } from "../../resource/http/request_target.ts";
+import { recovered } from "../../runtime/maybe_promise.ts";
+import type { Observer } from "../../runtime/observation.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { HonoApp } from "../hono_app.ts";
 import type { RequestMetrics } from "./request_metrics.ts";
@@ -6,28 +9,55 @@ import type { FindRoute } from "./route_finder.ts";
 /** What requests are observed with. */
 export interface RequestObservers {
   readonly findRoute: FindRoute;
-  readonly metrics: RequestMetrics;
+  /** Null where they are not counted. */
+  readonly metrics: RequestMetrics | null;
+  /** Takes an observation of each; null where nothing does. */
+  readonly observe: Observer | null;
   readonly clock: Clock;
 }
 
 /** Makes the fetch of an app that observes its requests, each until the head of its answer. */
 export function observeRequests(
   { fetch }: Pick<HonoApp, "fetch">,
-  { findRoute, metrics, clock }: RequestObservers,
+  { findRoute, metrics, observe, clock }: RequestObservers,
 ): HonoApp["fetch"] {
   return function observedFetch(request, info) {
     const beganAt = clock.elapsedMs();
-    const method = metrics.begin(request.method);
+    const method = metrics?.begin(request.method) ?? "";
     // Asked before the answer, so that nothing keeps the request until then.
     const route = findRoute(request);
+    const told = observe === null ? null : factsOf(request);
     // It never rejects.
     return fetch(request, info).then((response) => {
-      metrics.end(method, {
-        route,
-        status: response.status,
-        durationMs: clock.elapsedMs() - beganAt,
-      });
+      const { status } = response;
+      const durationMs = clock.elapsedMs() - beganAt;
+      metrics?.end(method, { route, status, durationMs });
+      if (observe !== null && told !== null) {
+        tell(observe, {
+          kind: "request",
+          ...told,
+          route,
+          status,
+          durationMs: Math.round(durationMs * 1_000) / 1_000,
+          requestId: idIn(response.headers) ?? told.requestId,
+        });
+      }
       return response;
     });
   };
+}
+
+function factsOf({ method, url, headers }: Request) {
+  return { method, path: parseRequestTarget(url).path, requestId: idIn(headers) };
+}
+
+/** A client chooses it, so that only what is short and has no blanks is one. */
+function idIn(headers: Headers): string | null {
+  const id = headers.get("x-request-id");
+  return id !== null && /^[\x21-\x7e]{1,128}$/.test(id) ? id : null;
+}
+
+function tell(observe: Observer, observation: Parameters<Observer>[0]): void {
+  // An observer must not throw. Where it does, the answer is there all the same.
+  void recovered(() => observe(observation), () => {});
 }
