@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { changeQuery } from "../shell/route.ts";
-import { type FieldFacts, isNumeric } from "../service/facts.ts";
+import { type FieldFacts, isNumeric, isStored } from "../service/facts.ts";
 import {
   type ColumnFilter,
   operators,
@@ -26,7 +26,7 @@ export function GridHead({ fields, query }: {
       <tr class="filters">
         {fields.map((field) => (
           <td key={field.name}>
-            {field.filterable && <FilterCell field={field} filters={filters} />}
+            {isStored(field) && <FilterCell field={field} filters={filters} />}
           </td>
         ))}
       </tr>
@@ -41,7 +41,7 @@ function NameCell({ field, query }: { readonly field: FieldFacts; readonly query
   const direction = key === undefined ? "none" : key.isDescending ? "descending" : "ascending";
   return (
     <th scope="col" aria-sort={direction} class={isNumeric(field) ? "number" : ""}>
-      {field.sortable
+      {isStored(field)
         ? (
           <button
             type="button"

@@ -40,10 +40,8 @@ export interface FieldFacts {
   readonly name: string;
   readonly type: string;
   readonly nullable: boolean;
+  /** No answer has it. */
   readonly hidden: boolean;
-  readonly writable: boolean;
-  readonly filterable: boolean;
-  readonly sortable: boolean;
   readonly enum?: readonly string[] | null;
   /** What it is the key of. */
   readonly references?: { readonly resource: string; readonly field: string } | null;
@@ -75,6 +73,11 @@ export function resourceNamed(facts: ServiceFacts, name: string): ResourceFacts 
 /** The fields that the dashboard may show. */
 export function shownFields({ fields }: ResourceFacts): readonly FieldFacts[] {
   return fields.filter(({ hidden }) => !hidden);
+}
+
+/** Whether the operator may filter and sort by a field, and write it: by all that are stored. */
+export function isStored({ type }: FieldFacts): boolean {
+  return type !== "computed";
 }
 
 /** Whether the values of a field are numbers, and stand on the right. */
