@@ -14,7 +14,7 @@ export interface StreamListener {
  * once the signal ends it, whatever has been received by then.
  */
 export async function readEvents(
-  body: ReadableStream<Uint8Array>,
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
   signal: AbortSignal,
   { take, arrived }: StreamListener,
 ): Promise<void> {

@@ -44,7 +44,7 @@ async function ask(
   transport: Transport,
   subscriptions: readonly AskedSubscription[],
   signal: AbortSignal,
-): Promise<ReadableStream<Uint8Array>> {
+): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
   const response = await transport.send({
     ...{ method: "POST", path: "/__service/live", body: { subscriptions } },
     ...{ headers: { accept: "text/event-stream" }, signal, timeoutMs: 0 },

@@ -1,0 +1,110 @@
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { type ResourceFacts, shownFields } from "../service/facts.ts";
+import { useRows } from "../service/use_rows.ts";
+import { href } from "../shell/route.ts";
+import { messageOf, Problem } from "../parts/problem.tsx";
+import { FilterBox } from "./filter_box.tsx";
+import { Grid } from "./grid.tsx";
+import { fieldsOf, type ListQuery, readListQuery } from "./list_query.ts";
+import { ListTools } from "./list_tools.tsx";
+import { Peek } from "./peek.tsx";
+import { PeekContext, type Peeked } from "./reference_cell.tsx";
+import { useCount } from "./use_count.ts";
+import { type LiveRows, useLiveRows } from "./use_live_rows.ts";
+import { usePages } from "./use_pages.ts";
+import type { RowPages } from "./row_pages.ts";
+
+/** A live list has all its rows in memory. */
+const maxLiveRows = 5_000;
+
+/** The rows of a resource. */
+export function DataPage({ resource, query }: {
+  readonly resource: ResourceFacts;
+  readonly query: URLSearchParams;
+}) {
+  const { mayWrite } = useRows();
+  const text = query.toString();
+  const list = useMemo(() => readListQuery(resource, query), [resource, text]);
+  const fields = useMemo(() => fieldsOf(resource, list), [resource, list]);
+  const [wantsLive, setWantsLive] = useState(false);
+  const [peeked, setPeeked] = useState<Peeked | null>(null);
+  const count = useCount(resource, list);
+  const isLive = wantsLive && count !== null && count <= maxLiveRows;
+  const live = useLiveRows(resource, list, isLive);
+  const pages = usePages(resource, list, fields);
+  useEffect(() => setPeeked(null), [text]);
+  const error = live?.error ?? pages.error;
+  return (
+    <div class="data">
+      <div class="heading">
+        <h1>{resource.path}</h1>
+        {mayWrite && <a class="button" href={href(`data/${resource.path}/+new`)}>New row</a>}
+        <ListTools
+          {...{ resource, fields, list, wantsLive }}
+          onLive={resource.live ? setWantsLive : null}
+        />
+      </div>
+      <FilterBox list={list} error={error} />
+      {error && !isFilterError(error) && <Problem error={error} what="Cannot read the rows" />}
+      {wantsLive && count !== null && count > maxLiveRows && (
+        <p class="problem" role="status">
+          A live list has at most {maxLiveRows.toLocaleString("en")} rows: filter first.
+        </p>
+      )}
+      <PeekContext.Provider value={setPeeked}>
+        <Grid
+          {...{ resource, fields, query: list }}
+          rows={isLive && live !== null ? ofList(live) : pages}
+          changed={live?.changed}
+        />
+      </PeekContext.Provider>
+      <datalist id="booleans">
+        <option value="true" />
+        <option value="false" />
+      </datalist>
+      {peeked && <Peek peeked={peeked} onClose={() => setPeeked(null)} />}
+      <Status {...{ resource, list, pages, live, count }} />
+    </div>
+  );
+}
+
+function isFilterError(error: Error): boolean {
+  return "slug" in error && error.slug === "filter-parse-error";
+}
+
+function ofList({ items }: LiveRows) {
+  return { length: items.length, rowAt: (index: number) => items[index] ?? null };
+}
+
+function Status({ resource, list, pages, live, count }: {
+  readonly resource: ResourceFacts;
+  readonly list: ListQuery;
+  readonly pages: RowPages;
+  readonly live: LiveRows | null;
+  readonly count: number | null;
+}) {
+  const all = count === null ? "" : ` of ${count.toLocaleString("en")}`;
+  const hidden = shownFields(resource).length - fieldsOf(resource, list).length;
+  if (pages.error) {
+    return (
+      <p class="status" role="status">
+        {messageOf(pages.error)}
+        <button type="button" onClick={() => pages.retry()}>Try again</button>
+      </p>
+    );
+  }
+  return (
+    <p class="status" role="status">
+      {live !== null
+        ? `${live.items.length.toLocaleString("en")} rows, ${live.status}`
+        : pages.isEmptyYet
+        ? "Loading …"
+        : pages.length === 0
+        ? "No rows"
+        : `${pages.length.toLocaleString("en")}${all} rows reached${
+          pages.hasMore ? "; scroll for more, or reverse the order to see the end" : ""
+        }`}
+      {hidden > 0 && `; ${hidden} columns hidden`}
+    </p>
+  );
+}

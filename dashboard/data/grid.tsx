@@ -1,0 +1,105 @@
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { type FieldFacts, isNumeric, type ResourceFacts } from "../service/facts.ts";
+import { keyOfRow, type Row } from "../service/resources.ts";
+import { gridWindow, rowHeight } from "./grid_window.ts";
+import { GridHead } from "./grid_head.tsx";
+import { GridRow } from "./grid_row.tsx";
+import type { ListQuery } from "./list_query.ts";
+
+/** What a grid shows: rows that are in memory, or not yet. */
+export interface GridRows {
+  readonly length: number;
+  rowAt(index: number): Row | null;
+  /** Called with the rows that are in view. */
+  show?(first: number, last: number): void;
+}
+
+/** A table of rows, of which only those in view are in the document. */
+export function Grid({ resource, fields, rows, query, changed }: {
+  readonly resource: ResourceFacts;
+  readonly fields: readonly FieldFacts[];
+  readonly rows: GridRows;
+  readonly query: ListQuery;
+  /** The keys of rows that have just changed. */
+  readonly changed?: ReadonlySet<string> | undefined;
+}) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [place, setPlace] = useState({ scrollTop: 0, height: 600 });
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    const measure = () =>
+      setPlace({ scrollTop: element.scrollTop, height: element.clientHeight || 600 });
+    const watch = new ResizeObserver(measure);
+    watch.observe(element);
+    element.addEventListener("scroll", measure, { passive: true });
+    return () => {
+      watch.disconnect();
+      element.removeEventListener("scroll", measure);
+    };
+  }, []);
+  useEffect(() => scroller.current?.scrollTo(0, 0), [query.filter, query.orderBy]);
+  const { first, end, above, below } = gridWindow({ rows: rows.length, ...place });
+  useEffect(() => rows.show?.(first, end), [rows, first, end]);
+  const shown = Array.from({ length: end - first }, (_, offset) => first + offset);
+  return (
+    <div
+      class="grid"
+      ref={scroller}
+      tabIndex={0}
+      role="region"
+      aria-label={`Rows of ${resource.path}`}
+      onKeyDown={moveFocus}
+    >
+      <table aria-rowcount={rows.length + 1}>
+        <colgroup>
+          {fields.map((field) => <col key={field.name} class={columnClass(field)} />)}
+        </colgroup>
+        <GridHead fields={fields} query={query} />
+        <tbody>
+          <Spacer height={above} />
+          {shown.map((index) => {
+            const row = rows.rowAt(index);
+            const key = row && keyOfRow(resource, row).join();
+            return (
+              <GridRow
+                key={key ?? index}
+                {...{ resource, fields, row, index }}
+                isChanged={key !== null && changed?.has(key) === true}
+              />
+            );
+          })}
+          <Spacer height={below} />
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Spacer({ height }: { readonly height: number }) {
+  return height > 0 ? <tr aria-hidden="true" style={{ height: `${height}px` }} /> : null;
+}
+
+function columnClass(field: FieldFacts): string {
+  if (isNumeric(field) || field.type === "boolean") return "narrow";
+  return field.type === "text" || field.type === "json" ? "wide" : "";
+}
+
+/** The arrow keys go from the link of one row to that of the next. */
+function moveFocus(event: KeyboardEvent): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const { target, currentTarget } = event;
+  if (step === undefined || !(target instanceof HTMLElement)) return;
+  const row = target.closest("tbody tr");
+  if (row === null || !(currentTarget instanceof HTMLElement)) return;
+  const next = step > 0 ? row.nextElementSibling : row.previousElementSibling;
+  const link = next?.querySelector<HTMLElement>("a");
+  if (!link) return;
+  event.preventDefault();
+  link.focus({ preventScroll: true });
+  const { top, bottom } = link.getBoundingClientRect();
+  const view = currentTarget.getBoundingClientRect();
+  if (bottom > view.bottom || top < view.top + 3 * rowHeight) {
+    currentTarget.scrollBy(0, step * rowHeight);
+  }
+}

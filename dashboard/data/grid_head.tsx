@@ -1,0 +1,122 @@
+import { useEffect, useState } from "preact/hooks";
+import { changeQuery } from "../shell/route.ts";
+import { type FieldFacts, isNumeric, isStored } from "../service/facts.ts";
+import {
+  type ColumnFilter,
+  operators,
+  operatorsOf,
+  parseFilters,
+  printFilters,
+  takesValue,
+} from "./column_filters.ts";
+import type { ListQuery } from "./list_query.ts";
+import { parseOrder, printOrder, toggleOrder } from "./query_order.ts";
+
+/** The names of the columns, which sort, and a row of conditions. */
+export function GridHead({ fields, query }: {
+  readonly fields: readonly FieldFacts[];
+  readonly query: ListQuery;
+}) {
+  const filters = parseFilters(query.filter);
+  return (
+    <thead>
+      <tr>
+        {fields.map((field) => <NameCell key={field.name} field={field} query={query} />)}
+      </tr>
+      <tr class="filters">
+        {fields.map((field) => (
+          <td key={field.name}>
+            {isStored(field) && <FilterCell field={field} filters={filters} />}
+          </td>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
+function NameCell({ field, query }: { readonly field: FieldFacts; readonly query: ListQuery }) {
+  const keys = parseOrder(query.orderBy);
+  const at = keys.findIndex((key) => key.field === field.name);
+  const key = keys[at];
+  const direction = key === undefined ? "none" : key.isDescending ? "descending" : "ascending";
+  return (
+    <th scope="col" aria-sort={direction} class={isNumeric(field) ? "number" : ""}>
+      {isStored(field)
+        ? (
+          <button
+            type="button"
+            title={`${field.type}. Click sorts, shift-click sorts by this as well`}
+            onClick={({ shiftKey }) => {
+              const next = toggleOrder(keys, field.name, shiftKey);
+              changeQuery({ orderBy: printOrder(next) || null });
+            }}
+          >
+            {field.name}
+            {key && (
+              <span class="direction" aria-hidden="true">
+                {key.isDescending ? "↓" : "↑"}
+                {keys.length > 1 && at + 1}
+              </span>
+            )}
+          </button>
+        )
+        : <span title={field.type}>{field.name}</span>}
+    </th>
+  );
+}
+
+function FilterCell({ field, filters }: {
+  readonly field: FieldFacts;
+  /** Null where the filter was written as text, and does not fit into columns. */
+  readonly filters: readonly ColumnFilter[] | null;
+}) {
+  const possible = operatorsOf(field);
+  const current = filters?.find((one) => one.field === field.name);
+  const [operator, setOperator] = useState(current?.operator ?? possible[0] ?? "==");
+  const [value, setValue] = useState(current?.value ?? "");
+  useEffect(() => {
+    setValue(current?.value ?? "");
+    if (current) setOperator(current.operator);
+  }, [current?.value, current?.operator]);
+  const write = (operator: string, value: string) => {
+    const next = takesValue(operator) && value === ""
+      ? null
+      : { field: field.name, operator, value };
+    const others = filters?.filter((one) => one.field !== field.name) ?? [];
+    const text = printFilters(next === null ? others : [...others, next]);
+    changeQuery({ filter: text || null });
+  };
+  const isDisabled = filters === null;
+  const why = isDisabled ? "The filter is written as text above" : undefined;
+  return (
+    <div class="condition">
+      <select
+        aria-label={`Condition on ${field.name}`}
+        title={why ?? operators[operator]?.[1]}
+        disabled={isDisabled}
+        value={operator}
+        onChange={({ currentTarget }) => {
+          const next = currentTarget.value;
+          setOperator(next);
+          if (!takesValue(next) || value !== "" || current) write(next, value);
+        }}
+      >
+        {possible.map((one) => (
+          <option value={one}>{`${operators[one]?.[0]}  ${operators[one]?.[1]}`}</option>
+        ))}
+      </select>
+      {takesValue(operator) && (
+        <input
+          aria-label={`Value for ${field.name}`}
+          title={why}
+          disabled={isDisabled}
+          value={value}
+          autocomplete="off"
+          list={field.type === "boolean" ? "booleans" : undefined}
+          onInput={({ currentTarget }) => setValue(currentTarget.value)}
+          onChange={({ currentTarget }) => write(operator, currentTarget.value)}
+        />
+      )}
+    </div>
+  );
+}

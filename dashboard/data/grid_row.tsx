@@ -1,0 +1,54 @@
+import { type FieldFacts, isNumeric, type ResourceFacts } from "../service/facts.ts";
+import { keyOfRow, keyText, type Row } from "../service/resources.ts";
+import { href } from "../shell/route.ts";
+import { CellValue } from "./cell.tsx";
+import { ReferenceCell } from "./reference_cell.tsx";
+
+/** A row of the grid; one that is not in memory shows a gap. */
+export function GridRow({ resource, fields, row, index, isChanged }: {
+  readonly resource: ResourceFacts;
+  readonly fields: readonly FieldFacts[];
+  readonly row: Row | null;
+  readonly index: number;
+  readonly isChanged: boolean;
+}) {
+  const isDeleted = row !== null && resource.softDelete !== null &&
+    row[resource.softDelete] !== null && row[resource.softDelete] !== undefined;
+  const look = [isChanged && "changed", isDeleted && "deleted"].filter(Boolean).join(" ");
+  return (
+    <tr aria-rowindex={index + 2} class={look}>
+      {fields.map((field, column) => (
+        <td key={field.name} class={isNumeric(field) ? "number" : ""}>
+          {row !== null && <Cell {...{ resource, field, row, isFirst: column === 0 }} />}
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+function Cell({ resource, field, row, isFirst }: {
+  readonly resource: ResourceFacts;
+  readonly field: FieldFacts;
+  readonly row: Row;
+  readonly isFirst: boolean;
+}) {
+  const value = row[field.name];
+  const { references } = field;
+  if (isFirst || resource.key.length === 1 && resource.key[0] === field.name) {
+    const key = keyOfRow(resource, row);
+    return (
+      <a href={href(`data/${resource.path}/${keyText(key)}`)}>
+        <CellValue value={value} />
+      </a>
+    );
+  }
+  if (references && value !== null && value !== undefined) {
+    return <ReferenceCell reference={references} value={value} />;
+  }
+  return <CellValue value={value} isCut={isCut(row, field.name)} />;
+}
+
+/** Whether the service has sent the beginning of a text alone. */
+function isCut({ _cut: cut }: Row, name: string): boolean {
+  return Array.isArray(cut) && cut.includes(name);
+}

@@ -1,0 +1,54 @@
+import { changeQuery } from "../shell/route.ts";
+import { type FieldFacts, type ResourceFacts, shownFields } from "../service/facts.ts";
+
+/** Which rows a list has, in which order, and which fields: all of it is in the URL. */
+export interface ListQuery {
+  readonly filter: string;
+  /** As requests have it: `-rating,title`. */
+  readonly orderBy: string;
+  /** Names of the fields that are shown; null for all. */
+  readonly columns: readonly string[] | null;
+  readonly withDeleted: boolean;
+}
+
+/** Reads the query of a list from the URL, its columns otherwise from what the browser remembers. */
+export function readListQuery({ path }: ResourceFacts, query: URLSearchParams): ListQuery {
+  const columns = query.get("columns") ?? remembered(path);
+  return {
+    filter: query.get("filter") ?? "",
+    orderBy: query.get("orderBy") ?? "",
+    columns: columns === null || columns === "" ? null : columns.split(","),
+    withDeleted: query.get("deleted") === "1",
+  };
+}
+
+/** The fields that a query shows: all, where it names none of them. */
+export function fieldsOf(resource: ResourceFacts, { columns }: ListQuery): readonly FieldFacts[] {
+  const all = shownFields(resource);
+  const chosen = columns === null ? all : all.filter(({ name }) => columns.includes(name));
+  return chosen.length === 0 ? all : chosen;
+}
+
+/** Shows these columns of a resource alone, from now on; null shows all. */
+export function chooseColumns({ path }: ResourceFacts, columns: readonly string[] | null): void {
+  const text = columns?.join() ?? null;
+  try {
+    if (text === null) localStorage.removeItem(storageKey(path));
+    else localStorage.setItem(storageKey(path), text);
+  } catch {
+    // Where nothing can be stored the URL alone remembers them.
+  }
+  changeQuery({ columns: text }, "replace");
+}
+
+function remembered(path: string): string | null {
+  try {
+    return localStorage.getItem(storageKey(path));
+  } catch {
+    return null;
+  }
+}
+
+function storageKey(path: string): string {
+  return `dashboard columns ${path}`;
+}

@@ -1,0 +1,44 @@
+import { type ResourceFacts, useFacts } from "../service/facts.ts";
+import { href } from "../shell/route.ts";
+import { formatValue } from "../parts/format.ts";
+import { type RecordColumn, RecordTable } from "../parts/record_table.tsx";
+import { Page } from "../parts/report_view.tsx";
+
+/** Who may do what with each resource. */
+export function RightsPage() {
+  const { resources } = useFacts();
+  const accesses = [...new Set(resources.flatMap(({ rights }) => Object.keys(rights ?? {})))];
+  const columns: readonly RecordColumn<ResourceFacts>[] = [
+    {
+      name: "path",
+      title: "resource",
+      show: ({ path }) => <a href={href(`data/${path}`)}>{path}</a>,
+    },
+    ...accesses.map((access) => ({
+      name: access,
+      show: ({ rights }: ResourceFacts) => <Right value={rights?.[access]} />,
+    })),
+    { name: "hidden", title: "hidden fields", show: hiddenFields },
+  ];
+  return (
+    <Page title="Rights">
+      <p class="quiet">Who may do what, by the configuration. The dashboard has its own rights.</p>
+      <RecordTable
+        label="Rights by resource"
+        columns={columns}
+        records={resources}
+        empty="This service has no resources."
+      />
+    </Page>
+  );
+}
+
+function Right({ value }: { readonly value: unknown }) {
+  const text = formatValue(value ?? "nobody");
+  const look = text === "nobody" ? "quiet" : text.includes("everyone") ? "tag warn" : "tag";
+  return <span class={look}>{text}</span>;
+}
+
+function hiddenFields({ fields }: ResourceFacts): string {
+  return fields.filter(({ hidden }) => hidden).map(({ name }) => name).join(", ") || "–";
+}

@@ -1,0 +1,79 @@
+import type { FieldFacts } from "../service/facts.ts";
+import type { Row } from "../service/resources.ts";
+
+/** What the operator has written into a field. */
+export interface Draft {
+  readonly text: string;
+  readonly isNull: boolean;
+}
+
+/** What was written into the fields of a row, by their names; other fields are as they were. */
+export type Drafts = Readonly<Record<string, Draft>>;
+
+/** A value as it is edited. */
+export function draftOf(value: unknown, { type }: FieldFacts): Draft {
+  if (value === null || value === undefined) return { text: "", isNull: true };
+  const isText = typeof value === "string" && type !== "json";
+  return { text: isText ? value : JSON.stringify(value, null, 2), isNull: false };
+}
+
+/** A value that was written, or what is wrong with it. */
+export type ReadDraft = { readonly value: unknown } | { readonly problem: string };
+
+/** Reads what was written as a value of the field. Numbers keep all their digits, or are refused. */
+export function readDraft({ text, isNull }: Draft, { type }: FieldFacts): ReadDraft {
+  if (isNull) return { value: null };
+  switch (type) {
+    case "integer": {
+      const value = Number(text);
+      return /^\s*-?\d+\s*$/.test(text) && Number.isSafeInteger(value)
+        ? { value }
+        : { problem: "must be a whole number that a browser can hold" };
+    }
+    case "real": {
+      const value = Number(text);
+      return text.trim() !== "" && Number.isFinite(value) ? { value } : {
+        problem: "must be a number",
+      };
+    }
+    case "boolean":
+      return { value: text === "true" };
+    case "json":
+      try {
+        return { value: JSON.parse(text) };
+      } catch (error) {
+        return { problem: `is not JSON: ${error instanceof Error ? error.message : error}` };
+      }
+    case "bigint":
+    case "decimal":
+      return { value: text.trim() };
+    default:
+      return { value: text };
+  }
+}
+
+/** What a save would send, and what is wrong with what was written. */
+export interface Patch {
+  readonly patch: Row;
+  /** By the names of the fields. */
+  readonly problems: Readonly<Record<string, string>>;
+}
+
+/** Reads what was written into the fields. */
+export function patchOf(fields: readonly FieldFacts[], drafts: Drafts): Patch {
+  const patch: Record<string, unknown> = {};
+  const problems: Record<string, string> = {};
+  for (const field of fields) {
+    const draft = drafts[field.name];
+    if (draft === undefined) continue;
+    const read = readDraft(draft, field);
+    if ("problem" in read) problems[field.name] = read.problem;
+    else patch[field.name] = read.value;
+  }
+  return { patch, problems };
+}
+
+/** Whether two values of a field are the same. */
+export function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
+}

@@ -1,0 +1,134 @@
+import { useEffect, useState } from "preact/hooks";
+import { type FieldFacts, isStored, type ResourceFacts, shownFields } from "../service/facts.ts";
+import { keyOfRow, keyText, type Row } from "../service/resources.ts";
+import { useRows } from "../service/use_rows.ts";
+import { href } from "../shell/route.ts";
+import { Problem } from "../parts/problem.tsx";
+import { ConflictView } from "./conflict_view.tsx";
+import { DeleteButton } from "./delete_button.tsx";
+import { type Drafts, patchOf } from "./draft.ts";
+import { FieldInput } from "./field_input.tsx";
+import { createRow, type Saved, saveRow, type TaggedRow } from "./save_row.ts";
+
+/** The fields of a row as they are edited; a save sends those that were changed. */
+export function RowForm({ resource, rowKey, base, onReload }: {
+  readonly resource: ResourceFacts;
+  /** Null for a new row. */
+  readonly rowKey: readonly string[] | null;
+  readonly base: TaggedRow | null;
+  readonly onReload: () => void;
+}) {
+  const { rows, mayWrite } = useRows();
+  const [drafts, setDrafts] = useState<Drafts>({});
+  const [outcome, setOutcome] = useState<Saved | null>(null);
+  const [read, setRead] = useState(base);
+  const [isSaving, setIsSaving] = useState(false);
+  useEffect(() => setRead(base), [base]);
+  const fields = shownFields(resource).filter((field) =>
+    base !== null || isWritten(field, resource)
+  );
+  const { patch, problems } = patchOf(fields, drafts);
+  const wrong = outcome?.kind === "invalid" ? { ...outcome.problems, ...problems } : problems;
+  const isChanged = Object.keys(drafts).length > 0;
+
+  const send = async (patch: Row, over: TaggedRow | null) => {
+    setIsSaving(true);
+    const client = rows.of(resource);
+    const saved = rowKey === null || over === null
+      ? await createRow(client, patch)
+      : await saveRow(client, resource, { key: rowKey, base: over, patch });
+    setIsSaving(false);
+    setOutcome(saved);
+    if (saved.kind !== "saved") return;
+    setDrafts({});
+    const key = keyOfRow(resource, saved.row.value);
+    if (key.join() !== rowKey?.join()) {
+      location.hash = href(`data/${resource.path}/${keyText(key)}`);
+    } else onReload();
+  };
+
+  const drop = () => {
+    setDrafts({});
+    setOutcome(null);
+    onReload();
+  };
+
+  const [theirs, isGone] = outcome?.kind === "conflict"
+    ? [outcome.theirs, outcome.theirs === null]
+    : [null, false];
+  return (
+    <>
+      {outcome && <Outcome outcome={outcome} fields={fields} />}
+      {isGone && <p class="problem" role="alert">The row was deleted since you read it.</p>}
+      {theirs !== null && read !== null && (
+        <ConflictView
+          {...{ fields, base: read.value, mine: patch, theirs: theirs.value }}
+          onResolve={(chosen) => {
+            setRead(theirs);
+            if (Object.keys(chosen).length > 0) void send(chosen, theirs);
+            else drop();
+          }}
+          onCancel={drop}
+        />
+      )}
+      <form
+        class="form fields"
+        hidden={theirs !== null}
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (Object.keys(problems).length === 0) void send(patch, read);
+        }}
+      >
+        {fields.map((field) => (
+          <FieldInput
+            key={field.name}
+            {...{ field, draft: drafts[field.name], problem: wrong[field.name] }}
+            value={read === null ? undefined : read.value[field.name] ?? null}
+            isReadOnly={!mayWrite || !isWritten(field, resource)}
+            onDraft={(draft) => {
+              const { [field.name]: _old, ...others } = drafts;
+              setDrafts(draft === undefined ? others : { ...others, [field.name]: draft });
+              setOutcome(null);
+            }}
+          />
+        ))}
+        {mayWrite && (
+          <div class="actions sticky">
+            <button
+              type="submit"
+              class="main"
+              disabled={isSaving || rowKey !== null && !isChanged}
+            >
+              {rowKey === null ? "Create" : "Save"}
+            </button>
+            {isChanged && <button type="button" onClick={() => setDrafts({})}>Undo all</button>}
+            {rowKey !== null && (
+              <DeleteButton {...{ resource, rowKey, etag: read?.etag ?? null, onReload }} />
+            )}
+          </div>
+        )}
+      </form>
+    </>
+  );
+}
+
+/** The operator may write every field that is stored, but for the mark of deleted rows. */
+function isWritten(field: FieldFacts, { softDelete }: ResourceFacts): boolean {
+  return isStored(field) && field.name !== softDelete;
+}
+
+function Outcome({ outcome, fields }: {
+  readonly outcome: Saved;
+  readonly fields: readonly FieldFacts[];
+}) {
+  if (outcome.kind === "saved") return <p role="status" class="saved">Saved.</p>;
+  if (outcome.kind === "failed") return <Problem error={outcome.error} what="Cannot save" />;
+  if (outcome.kind !== "invalid") return null;
+  const elsewhere = Object.entries(outcome.problems)
+    .filter(([name]) => !fields.some((field) => field.name === name));
+  return (
+    <p class="problem" role="alert">
+      The service refuses these values. {elsewhere.map(([name, text]) => `${name} ${text}. `)}
+    </p>
+  );
+}

@@ -1,0 +1,93 @@
+import { useEffect, useState } from "preact/hooks";
+import type { ResourceFacts } from "../service/facts.ts";
+import type { Row } from "../service/resources.ts";
+import { toError } from "../service/use_report.ts";
+import { useRows } from "../service/use_rows.ts";
+import { href } from "../shell/route.ts";
+import { formatValue } from "../parts/format.ts";
+import { Problem } from "../parts/problem.tsx";
+import { quoted } from "../data/column_filters.ts";
+import { ChangeLog } from "./change_log.tsx";
+import { DeletedRow } from "./deleted_row.tsx";
+import { RowForm } from "./row_form.tsx";
+import { readRow, type TaggedRow } from "./save_row.ts";
+
+/** What is known of a row. */
+type ReadRow =
+  | { readonly kind: "row"; readonly row: TaggedRow }
+  | { readonly kind: "deleted"; readonly value: Row }
+  | { readonly kind: "missing" }
+  | { readonly kind: "failed"; readonly error: Error };
+
+/** A row with all its fields, to be looked at and changed; without a key a new one. */
+export function RowPage({ resource, rowKey }: {
+  readonly resource: ResourceFacts;
+  readonly rowKey: readonly string[] | null;
+}) {
+  const { rows, mayWrite } = useRows();
+  const [read, setRead] = useState<ReadRow | null>(null);
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    if (rowKey === null) return;
+    const ended = new AbortController();
+    readAny(resource, rowKey, ended.signal)
+      .catch((error): ReadRow => ({ kind: "failed", error: toError(error) }))
+      .then((read) => ended.signal.aborted || setRead(read));
+    return () => ended.abort();
+  }, [rows, rowKey?.join(), turn]);
+
+  async function readAny(
+    resource: ResourceFacts,
+    key: readonly string[],
+    signal: AbortSignal,
+  ): Promise<ReadRow> {
+    const client = rows.of(resource);
+    const row = await readRow(client, key, signal);
+    if (row !== null) return { kind: "row", row };
+    if (resource.softDelete === null) return { kind: "missing" };
+    const filter = resource.key.map((name, at) => `${name}==${quoted(key[at] ?? "")}`).join(";");
+    const { items: [value] } = await client.list({ filter, withDeleted: true, limit: 1, signal });
+    return value === undefined ? { kind: "missing" } : { kind: "deleted", value };
+  }
+
+  const reload = () => setTurn((before) => before + 1);
+  const label = read?.kind === "row" ? formatValue(read.row.value[resource.label] ?? "") : "";
+  return (
+    <>
+      <p class="trail">
+        <a href={href(`data/${resource.path}`)}>{resource.path}</a>
+        {" / "}
+        {rowKey === null ? "new" : rowKey.join(", ")}
+      </p>
+      <div class="heading">
+        <h1>{rowKey === null ? `New row of ${resource.path}` : label || rowKey.join(", ")}</h1>
+      </div>
+      {rowKey === null
+        ? mayWrite
+          ? <RowForm resource={resource} rowKey={null} base={null} onReload={reload} />
+          : <p>Nothing can be written here.</p>
+        : read === null
+        ? <p class="quiet" role="status">Loading …</p>
+        : <Shown {...{ resource, rowKey, read, reload }} />}
+      {rowKey !== null && <ChangeLog resource={resource} rowKey={rowKey} turn={read} />}
+    </>
+  );
+}
+
+function Shown({ resource, rowKey, read, reload }: {
+  readonly resource: ResourceFacts;
+  readonly rowKey: readonly string[];
+  readonly read: ReadRow;
+  readonly reload: () => void;
+}) {
+  switch (read.kind) {
+    case "row":
+      return <RowForm resource={resource} rowKey={rowKey} base={read.row} onReload={reload} />;
+    case "deleted":
+      return <DeletedRow {...{ resource, rowKey, value: read.value, onRestored: reload }} />;
+    case "missing":
+      return <p>There is no row with this key.</p>;
+    case "failed":
+      return <Problem error={read.error} what="Cannot read the row" />;
+  }
+}

@@ -1,0 +1,67 @@
+import { type Client, createClient, type ResourceClient } from "../../exports/client.ts";
+import { root } from "./root.ts";
+import type { ResourceFacts } from "./facts.ts";
+
+/** A row of any resource. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** What the dashboard knows of each resource while it is compiled. */
+export interface AnyResource {
+  readonly path: string;
+  readonly key: string | readonly string[];
+  readonly row: Row;
+  readonly create: Row;
+  readonly update: Row;
+  readonly relations: Readonly<Record<string, Row>>;
+  readonly etag: boolean;
+  readonly procedures: object;
+}
+
+/** The requests to a resource. */
+export type AnyClient = ResourceClient<AnyResource>;
+
+/** How the rows are read: as the operator, or with the rights of a user, by the token for that. */
+export interface Rows {
+  /** The requests to a resource. */
+  of(resource: Pick<ResourceFacts, "path">): AnyClient;
+  /** Where a resource is, for requests that are not the client's. */
+  urlOf(resource: Pick<ResourceFacts, "path">): string;
+  /** The headers of each request. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The rows with the rights of the operator. */
+export const operatorRows: Rows = rowsAt(root, {});
+
+/** The rows with the rights of a user; the token says which one. */
+export function viewedRows(token: string): Rows {
+  return rowsAt(`${root}/as`, { "service-view-as": token });
+}
+
+function rowsAt(baseUrl: string, headers: Readonly<Record<string, string>>): Rows {
+  const client: Client<Record<string, AnyResource>> = createClient({ baseUrl, headers });
+  return {
+    of({ path }) {
+      const resource = client[path];
+      if (resource === undefined) throw new TypeError(`No resource is at ${path}`);
+      return resource;
+    },
+    urlOf: ({ path }) => `${baseUrl}/api/${path}`,
+    headers,
+  };
+}
+
+/** The key of a row in a link, as in a URL of the service: the values of its fields. */
+export function keyOfRow({ key }: Pick<ResourceFacts, "key">, row: Row): readonly string[] {
+  return key.map((field) => String(row[field]));
+}
+
+/** As {@link keyOfRow}, as one part of a path. */
+export function keyText(key: readonly string[]): string {
+  return key.map(encodeURIComponent).join(",");
+}
+
+/** The key that {@link keyText} has written. */
+export function keyOfText(text: string): readonly string[] {
+  return text.split(",").map(decodeURIComponent);
+}

@@ -1,0 +1,93 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { FactsContext, resourceNamed, type ServiceFacts, useFacts } from "../service/facts.ts";
+import { useReport } from "../service/use_report.ts";
+import { ReportView } from "../parts/report_view.tsx";
+import { Navigation } from "./navigation.tsx";
+import { PageAt } from "./page_at.tsx";
+import { type Route, useRoute } from "./route.ts";
+import { useKeys } from "./use_keys.ts";
+import { ViewAs } from "./view_as.tsx";
+import { ViewAsDialog } from "./view_as_dialog.tsx";
+
+/** The dashboard. */
+export function App() {
+  const facts = useReport<ServiceFacts>("service");
+  if (facts.data === null) {
+    return (
+      <main>
+        <h1>Dashboard</h1>
+        <ReportView state={facts}>{() => null}</ReportView>
+      </main>
+    );
+  }
+  return (
+    <FactsContext.Provider value={facts.data}>
+      <Shell />
+    </FactsContext.Provider>
+  );
+}
+
+function Shell() {
+  const { name, version, environment, isReadOnly, resources } = useFacts();
+  const route = useRoute();
+  const [isOpen, setIsOpen] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  const place = route.path.join("/");
+  useKeys(resources[0]?.path);
+  useTitle(route);
+  useEffect(() => {
+    setIsOpen(false);
+    main.current?.scrollTo(0, 0);
+  }, [place]);
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(event) => skipTo(event, main.current)}>
+        Skip to the content
+      </a>
+      <header>
+        <button
+          type="button"
+          class="menu"
+          aria-expanded={isOpen}
+          aria-controls="navigation"
+          onClick={() => setIsOpen(!isOpen)}
+        >
+          Menu
+        </button>
+        <strong>{name || "Service"}</strong>
+        <span class="quiet version">{version}</span>
+        <span class={`tag ${environment === "production" ? "warn" : ""}`}>{environment}</span>
+        {isReadOnly && <span class="tag">read-only</span>}
+        <ViewAsDialog />
+      </header>
+      <div id="navigation" class={isOpen ? "open" : ""}>
+        <Navigation current={navigationPlace(route)} />
+      </div>
+      <main id="main" ref={main} tabIndex={-1}>
+        <ViewAs text={route.query.get("as")}>
+          <PageAt route={route} />
+        </ViewAs>
+      </main>
+    </>
+  );
+}
+
+/** The link of the navigation that leads to a place, or to what it is a part of. */
+function navigationPlace({ path }: Route): string {
+  return path.slice(0, path[0] === "data" ? 2 : 1).join("/");
+}
+
+function useTitle({ path }: Route): void {
+  const facts = useFacts();
+  const [page = "overview", name = ""] = path;
+  const shown = page === "data" ? resourceNamed(facts, name)?.path ?? name : page;
+  useEffect(() => {
+    document.title = `${shown} · ${facts.name || "Dashboard"}`;
+  }, [shown]);
+}
+
+/** The hash of the page is its route: the link moves the focus itself. */
+function skipTo(event: Event, target: HTMLElement | null): void {
+  event.preventDefault();
+  target?.focus();
+}

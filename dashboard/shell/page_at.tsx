@@ -1,0 +1,63 @@
+import { resourceNamed, useFacts } from "../service/facts.ts";
+import { keyOfText } from "../service/resources.ts";
+import { DataPage } from "../data/data_page.tsx";
+import { RowPage } from "../row/row_page.tsx";
+import { OverviewPage } from "../overview/overview_page.tsx";
+import { AuditPage } from "../reports/audit_page.tsx";
+import { BudgetsPage } from "../reports/budgets_page.tsx";
+import { ConfigurationPage } from "../reports/configuration_page.tsx";
+import { CreditsPage } from "../reports/credits_page.tsx";
+import { FilterPage } from "../reports/filter_page.tsx";
+import { OutboxPage } from "../reports/outbox_page.tsx";
+import { ProblemsPage } from "../reports/problems_page.tsx";
+import { RightsPage } from "../reports/rights_page.tsx";
+import { StreamsPage } from "../reports/streams_page.tsx";
+import { Page } from "../parts/report_view.tsx";
+import type { Route } from "./route.ts";
+
+/** The page of a place. */
+export function PageAt({ route }: { readonly route: Route }) {
+  const facts = useFacts();
+  const { path, query } = route;
+  const [page = "", name = "", key] = path;
+  switch (page) {
+    case "":
+      return <OverviewPage />;
+    case "data": {
+      const resource = resourceNamed(facts, decodeURIComponent(name));
+      if (resource === null) return <Missing what={`There is no resource ${name}.`} />;
+      if (key === undefined) return <DataPage key={name} resource={resource} query={query} />;
+      return key === "+new"
+        ? <RowPage key={path.join("/")} resource={resource} rowKey={null} />
+        : <RowPage key={path.join("/")} resource={resource} rowKey={keyOfText(key)} />;
+    }
+    case "rights":
+      return <RightsPage />;
+    case "filter":
+      return <FilterPage query={query} />;
+    case "streams":
+      return <StreamsPage />;
+    case "outbox":
+      return <OutboxPage />;
+    case "credits":
+      return <CreditsPage query={query} />;
+    case "budgets":
+      return <BudgetsPage />;
+    case "problems":
+      return <ProblemsPage />;
+    case "audit":
+      return <AuditPage />;
+    case "configuration":
+      return <ConfigurationPage />;
+    default:
+      return <Missing what="There is no such page." />;
+  }
+}
+
+function Missing({ what }: { readonly what: string }) {
+  return (
+    <Page title="Not found">
+      <p>{what}</p>
+    </Page>
+  );
+}
