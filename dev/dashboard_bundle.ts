@@ -65,7 +65,10 @@ interface NpmPackage {
 const withoutSolver: Plugin = {
   name: "solver",
   setup(build) {
-    build.onResolve({ filter: /\/challenge\.ts$/ }, () => ({ path: "challenge", namespace: "none" }));
+    build.onResolve(
+      { filter: /\/challenge\.ts$/ },
+      () => ({ path: "challenge", namespace: "none" }),
+    );
     build.onLoad({ filter: /.*/, namespace: "none" }, () => ({
       contents: "export const solveChallenge = ({ error }) => { throw error; };",
     }));

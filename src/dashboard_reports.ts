@@ -7,6 +7,7 @@ import type { Runtime } from "./runtime/runtime.ts";
 import type { SearchOutbox } from "./search/outbox/search_outbox.ts";
 import { maskedConfiguration } from "./service/dashboard/masked_configuration.ts";
 import type { Report } from "./service/dashboard/report.ts";
+import { createChangesReport } from "./service/dashboard/reports/changes_report.ts";
 import { createServiceReport } from "./service/dashboard/reports/service_report.ts";
 import { createStreamsReport } from "./service/dashboard/reports/streams_report.ts";
 
@@ -23,8 +24,15 @@ export interface DashboardReportParts {
 
 /** Makes the reports of an app's dashboard, and its actions. */
 export function dashboardReports(parts: DashboardReportParts): readonly Report[] {
-  const { resources, hubs, runtime: { clock } } = parts;
-  return [serviceReport(parts), createStreamsReport({ hubs, resources, clock })];
+  const { resources, hubs, resolved: { basePath }, runtime: { clock } } = parts;
+  return [
+    serviceReport(parts),
+    createStreamsReport({ hubs, resources, clock }),
+    createChangesReport({
+      ...{ resources, basePath },
+      recordingOf: (table) => hubs.recordingOf(table),
+    }),
+  ];
 }
 
 function serviceReport(

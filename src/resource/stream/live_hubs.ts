@@ -1,6 +1,7 @@
 import type { User } from "../../auth/user.ts";
 import type { Credentials } from "../../auth/credentials.ts";
 import { DatabaseError } from "../../db/database_error.ts";
+import type { ResolvedChangesOptions } from "../../db/changes/changes_options.ts";
 import type { Driver } from "../../db/driver.ts";
 import { openChangeLog } from "../../db/changes/open_change_log.ts";
 import { createMatcher } from "../../live/match/matcher.ts";
@@ -33,6 +34,7 @@ export class LiveHubs {
   readonly #quota: StreamQuota;
   readonly #groupMemory = new GroupMemory(liveLimits.groupMemory);
   readonly #hubs = new Map<Driver, LiveHub>();
+  readonly #recorded = new Map<TableInfo, ResolvedChangesOptions>();
 
   /** None is open yet. */
   constructor(options: LiveHubsOptions) {
@@ -57,6 +59,11 @@ export class LiveHubs {
         return this.#openHub(recording, recordedTables(some));
       }),
     );
+  }
+
+  /** How the changes of a table are recorded; null where they are not. */
+  recordingOf(table: TableInfo): ResolvedChangesOptions | null {
+    return this.#recorded.get(table) ?? null;
   }
 
   /**
@@ -106,6 +113,7 @@ export class LiveHubs {
     });
     try {
       this.#hubs.set(driver, hub);
+      for (const table of tables) this.#recorded.set(table, changes);
       await hub.start();
     } catch (error) {
       if (!(error instanceof DatabaseError)) throw error;
@@ -113,6 +121,7 @@ export class LiveHubs {
       runtime.observe({ kind: "notice", message });
       if (error.kind !== "read-only") return;
       this.#hubs.delete(driver);
+      for (const table of tables) this.#recorded.delete(table);
       await hub.close();
     }
   }

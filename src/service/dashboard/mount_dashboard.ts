@@ -5,6 +5,7 @@ import { jsonType, type Reply } from "../../protocol/reply.ts";
 import { type BodyLimits, parseBody, readBody } from "../../resource/http/request_body.ts";
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import { refuseMethod } from "../../resource/http/route_table.ts";
+import { writeJson } from "../../schema/exact_json.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { HonoCaller } from "../hono_caller.ts";
 import type { AppEnv } from "../middleware.ts";
@@ -135,5 +136,5 @@ const maxNames = 1_000;
 
 function json(body: unknown): Reply {
   const headers = { "content-type": jsonType, "cache-control": "no-store" };
-  return { status: 200, headers, body: JSON.stringify(body) };
+  return { status: 200, headers, body: writeJson(body) };
 }

@@ -1,0 +1,143 @@
+import { type Key, keyId, keyOf } from "../../plan/key.ts";
+import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
+import type { SqlValue } from "../../sql/fragment.ts";
+import { logName, sqlName } from "../../sql/postgres/change_log_schema.ts";
+import type { Engine } from "../../sql/dialect.ts";
+import type { Driver, ReadLimits } from "../driver.ts";
+import { namedColumns, selectNamed, textOrNull } from "../named_columns.ts";
+import type { RowReader } from "../rows.ts";
+import type { Change } from "./change_log.ts";
+import { imageDecoder } from "./image_decoder.ts";
+import { changeKind } from "./logged_change.ts";
+
+/** Which changes of the log to look at for the history of a row. */
+export interface RowHistoryRequest {
+  readonly table: TableInfo;
+  readonly key: Key;
+  /** The columns that are never recorded. */
+  readonly exclude: ReadonlySet<ColumnInfo>;
+  /** Only changes with a smaller number; null for the newest. */
+  readonly before: number | null;
+  readonly limit: number;
+}
+
+/** Changes of one row, the newest first. */
+export interface RowHistory {
+  readonly changes: readonly PastChange[];
+  /** The number below which older ones may be; null where the log has none. */
+  readonly next: number | null;
+}
+
+/** A change of a row that is still in the log, or one of its whole table, which has no rows. */
+export interface PastChange extends Pick<Change, "seq" | "kind" | "before" | "after"> {
+  /** In milliseconds since 1970. */
+  readonly at: number;
+}
+
+/**
+ * Reads the history of one row backwards from the change log, which has no index for it: of 20,000
+ * changes at a time. Rejects beyond `limits`, as a read of the driver does.
+ */
+export async function readRowHistory(
+  request: RowHistoryRequest,
+  { driver, reader }: { readonly driver: Driver; readonly reader: RowReader },
+  limits: ReadLimits,
+): Promise<RowHistory> {
+  const { table, key, exclude, limit, before: end } = request;
+  const connection = driver.reads(limits);
+  const isPostgres = driver.dialect.engine === "postgres";
+  const bind = createBinder(driver);
+  const below = end === null ? "" : `WHERE seq < ${bind.place(end)}`;
+  const window = `"_service_changes" ${below} ORDER BY seq DESC LIMIT ${windowSize}`;
+  const [size] = await selectNamed(
+    connection,
+    { first: "min(seq)", count: "count(*)" },
+    `FROM (SELECT seq FROM ${window}) AS w`,
+    ...bind.values,
+  );
+  const isTable = isPostgres
+    ? `"table" = ${logName(bind.place(sqlName(table)))}`
+    : `lower("table") = lower(${bind.place(table.name)})`;
+  const isRow = rowMatch(driver.dialect.engine, table, key, bind.place);
+  const columns = namedColumns({
+    ...{ seq: "seq", op: "op" },
+    at: isPostgres ? "(extract(epoch FROM at) * 1000)::bigint" : "at * 1000",
+    ...(isPostgres ? postgresImages : { before: "before", after: "after" }),
+  });
+  const { rows } = await connection.query({
+    text: `SELECT ${columns.selectList} FROM (SELECT * FROM ${window}) AS w
+      WHERE ${isTable} AND (op NOT IN ('insert', 'update', 'delete') OR ${isRow})
+      ORDER BY seq DESC LIMIT ${limit}`,
+    values: bind.values,
+  });
+  const decode = imageDecoder(reader, exclude);
+  const rowOf = (image: SqlValue): Row | null => {
+    const text = textOrNull(image);
+    return text === null ? null : decode(text, table);
+  };
+  const id = keyId(key, table);
+  const isThis = (row: Row | null) => row !== null && keyId(keyOf(row, table), table) === id;
+  const changes = rows.map(columns.decode).map((row): PastChange => ({
+    seq: Number(row.seq),
+    at: Number(row.at),
+    kind: changeKind(String(row.op)),
+    before: rowOf(row.before),
+    after: rowOf(row.after),
+  })).filter(({ before, after }) =>
+    before === null && after === null || isThis(before) || isThis(after)
+  );
+  const lastSeq = Number(columns.decode(rows.at(-1) ?? []).seq);
+  const isWindowFull = Number(size?.count) === windowSize;
+  const next = rows.length === limit ? lastSeq : isWindowFull ? Number(size?.first) : null;
+  return { changes, next };
+}
+
+const windowSize = 20_000;
+
+const postgresImages = { before: "before::text", after: "after::text" };
+
+/** Binds values in their order; each has a place of its own. */
+function createBinder({ dialect }: Driver) {
+  const values: SqlValue[] = [];
+  const place = (value: SqlValue) => {
+    values.push(value);
+    return dialect.placeholder(values.length);
+  };
+  return { values, place };
+}
+
+type Place = (value: SqlValue) => string;
+
+/**
+ * Whether an image may be of the row, as SQL, with a place for each value in the order of the text.
+ * Which row it is of is decided by its values as they are read: some kinds are written in several
+ * ways, and are not compared here.
+ */
+function rowMatch(engine: Engine, { primaryKey }: TableInfo, key: Key, place: Place): string {
+  const match = engine === "postgres" ? postgresMatch : sqliteMatch;
+  const images = ["before", "after"].map((image) => {
+    const terms = primaryKey.map((column, index) =>
+      match(column, String(key[index]), image, place)
+    );
+    return `(${terms.join(" AND ")})`;
+  });
+  return `(${images.join(" OR ")})`;
+}
+
+function postgresMatch(column: ColumnInfo, value: string, image: string, place: Place): string {
+  // The blanks that pad such a text are in the image.
+  const isPadded = column.existingType !== null && /char/i.test(column.existingType);
+  if (!plainKinds.has(column.kind) || isPadded) return "true";
+  return `(${image} ->> ${place(column.dbName)}::text) = ${place(value)}::text`;
+}
+
+/** LIKE ignores the case of ASCII, as SQLite does in names. JSON may escape other characters. */
+function sqliteMatch(column: ColumnInfo, value: string, image: string, place: Place): string {
+  if (!plainKinds.has(column.kind) || !/^[ !#-[\]-~]{0,1000}$/.test(value)) return "true";
+  const isText = column.kind === "text" || column.kind === "uuid";
+  const member = `"${column.dbName}":${isText ? `"${value}"` : value}`.replace(/[%_~]/g, "~$&");
+  const ends = [",", "}"].map((end) => `${image} LIKE ${place(`%${member}${end}%`)} ESCAPE '~'`);
+  return `(${ends.join(" OR ")})`;
+}
+
+const plainKinds: ReadonlySet<string> = new Set(["integer", "bigint", "text", "uuid"]);

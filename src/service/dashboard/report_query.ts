@@ -1,0 +1,40 @@
+import { Problem } from "../../problem/problem.ts";
+import type { Resource } from "../../resource/define/resource.ts";
+
+/** A parameter of a report that must be there. Throws a 400. */
+export function requireText(query: URLSearchParams, name: string): string {
+  const text = query.get(name);
+  if (text !== null && text !== "") return text;
+  throw new Problem(
+    "invalid-parameter",
+    `Cannot read the report: the parameter ${name} is missing`,
+  );
+}
+
+/** A whole number of a report's parameters; null without one. Throws a 400. */
+export function wholeOf(
+  query: URLSearchParams,
+  name: string,
+  { from, to }: { readonly from: number; readonly to: number },
+): number | null {
+  const text = query.get(name);
+  if (text === null || text === "") return null;
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
+  if (value >= from && value <= to) return value;
+  throw new Problem(
+    "invalid-parameter",
+    `Cannot read the report: ${name} must be a whole number from ${from} to ${to}`,
+  );
+}
+
+/** The resource of a name: of a path below the base path, or else of a table. Throws a 400. */
+export function resourceNamed(
+  name: string,
+  resources: readonly Resource[],
+  basePath: string,
+): Resource {
+  const found = resources.find(({ url }) => url === `${basePath}/${name}`) ??
+    resources.find((one) => one.name === name);
+  if (found !== undefined) return found;
+  throw new Problem("invalid-parameter", `Cannot read the report: there is no resource "${name}"`);
+}

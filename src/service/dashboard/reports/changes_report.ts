@@ -1,0 +1,122 @@
+import type { ResolvedChangesOptions } from "../../../db/changes/changes_options.ts";
+import { databaseProblem } from "../../../db/database_problem.ts";
+import {
+  type PastChange,
+  readRowHistory,
+  type RowHistory,
+} from "../../../db/changes/row_history.ts";
+import { parseKey } from "../../../plan/key.ts";
+import { Problem } from "../../../problem/problem.ts";
+import type { Resource } from "../../../resource/define/resource.ts";
+import type { ColumnInfo, Row, TableInfo } from "../../../schema/table_info.ts";
+import type { Report } from "../report.ts";
+import { requireText, resourceNamed, wholeOf } from "../report_query.ts";
+
+/** What the report of changes is made from. */
+export interface ChangesReportParts {
+  readonly resources: readonly Resource[];
+  readonly basePath: string;
+  /** How the changes of a table are recorded; null where they are not. */
+  recordingOf(table: TableInfo): ResolvedChangesOptions | null;
+}
+
+/** The recorded changes of one row. */
+export interface ChangesReport {
+  /** The newest first. */
+  readonly changes: readonly ChangeOfRow[];
+  /** Whose writes are recorded: of every program, of this service alone, of no program. */
+  readonly recorded: "triggers" | "service" | "no";
+  /** How long changes are kept at least; null where none are recorded. */
+  readonly keptMs: number | null;
+  /** Given as `before`, what older changes are asked for by; null where there are none. */
+  readonly next: number | null;
+}
+
+interface ChangeOfRow {
+  readonly sequence: number;
+  /** In milliseconds since 1970. */
+  readonly at: number;
+  /** `truncate` removed all rows of the table; `touch` changed some, and it is not known which. */
+  readonly operation: PastChange["kind"];
+  /** Without hidden columns; null where there was no row. */
+  readonly before: Row | null;
+  readonly after: Row | null;
+}
+
+/**
+ * The report of the changes of one row, by `resource` (its path or its table), `id` (as in the path
+ * of the row), `limit` and `before`.
+ */
+export function createChangesReport(
+  { resources, basePath, recordingOf }: ChangesReportParts,
+): Report {
+  return {
+    name: "changes",
+    method: "GET",
+    async answer({ query }): Promise<ChangesReport> {
+      const resource = resourceNamed(requireText(query, "resource"), resources, basePath);
+      const id = requireText(query, "id");
+      const limit = wholeOf(query, "limit", { from: 1, to: maxLimit }) ?? 50;
+      const before = wholeOf(query, "before", { from: 1, to: Number.MAX_SAFE_INTEGER });
+      const key = parseKey(id, resource.table);
+      if (key === null) {
+        throw new Problem("invalid-parameter", `Cannot read changes: no row has the id ${id}`);
+      }
+      const { table } = resource;
+      const recording = recordingOf(table);
+      if (recording === null) return notRecorded;
+      const { mode, retentionMs, exclude } = recording;
+      const { changes, next } = await read(resource, { table, key, exclude, before, limit });
+      return {
+        changes: changes.map((one) => shown(one, resource)),
+        ...{ recorded: mode, keptMs: retentionMs, next },
+      };
+    },
+  };
+}
+
+const maxLimit = 200;
+
+const notRecorded: ChangesReport = { changes: [], recorded: "no", keptMs: null, next: null };
+
+async function read(
+  resource: Resource,
+  request: Parameters<typeof readRowHistory>[0],
+): Promise<RowHistory> {
+  const { maxAnswerBytes: maxBytes, queryTimeoutMs: timeoutMs } = resource.readCosts;
+  const { signal } = new AbortController();
+  try {
+    return await readRowHistory(
+      request,
+      resource,
+      { identity: "dashboard", signal, maxBytes, timeoutMs },
+    );
+  } catch (error) {
+    throw databaseProblem(error, "read");
+  }
+}
+
+function shown({ seq, at, kind, before, after }: PastChange, resource: Resource): ChangeOfRow {
+  const { readable } = resource.fields;
+  return {
+    sequence: seq,
+    at,
+    operation: kind,
+    before: masked(before, readable),
+    after: masked(after, readable),
+  };
+}
+
+/** Long texts are cut: the row itself has them whole. */
+function masked(row: Row | null, readable: readonly ColumnInfo[]): Row | null {
+  if (row === null) return null;
+  return Object.fromEntries(
+    readable.filter(({ name }) => Object.hasOwn(row, name)).map(({ name }) => {
+      const value = row[name];
+      const isLong = typeof value === "string" && value.length > maxText;
+      return [name, isLong ? `${value.slice(0, maxText)}…` : value];
+    }),
+  );
+}
+
+const maxText = 2_000;
