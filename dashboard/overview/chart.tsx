@@ -21,7 +21,10 @@ export function Chart({ title, unit, lines, points }: {
       scheme.removeEventListener("change", draw);
     };
   }, [lines]);
-  const last = lines.map(({ name, values }) => ({ name, value: values[values.length - 1] ?? null }));
+  const last = lines.map(({ name, values }) => ({
+    name,
+    value: values[values.length - 1] ?? null,
+  }));
   const words = last.map(({ name, value }) =>
     `${name} ${value === null ? "–" : `${formatNumber(value)} ${unit}`}`
   );

@@ -44,8 +44,10 @@ export function momentOf(before: MetricsReport, now: MetricsReport): Moment {
     return Math.max(0, total(now) - total(before)) / seconds;
   };
   const requests = (passes: RegExp) =>
-    rate("resource_api_requests_total", (labels) =>
-      isService(labels) && passes.test(labels[status] ?? ""));
+    rate(
+      "resource_api_requests_total",
+      (labels) => isService(labels) && passes.test(labels[status] ?? ""),
+    );
   const durations = bucketsBetween(before, now);
   return {
     requests: requests(/^/),
