@@ -23,16 +23,20 @@ export const operators: Readonly<Record<string, readonly [sign: string, name: st
   "=iendswith=": ["…z", "ends with"],
   "=like=": ["%", "matches the pattern"],
   "=in=": ["∈", "is one of (a,b,c)"],
+  "": ["", "any value"],
   "==null": ["∅", "is NULL"],
   "!=null": ["!∅", "is not NULL"],
 };
+
+/** The operator where none was chosen, of fields whose other operators take no value. */
+export const noCondition = "";
 
 const ordered = ["==", "!=", ">", ">=", "<", "<=", "=between=", "=in="];
 const nulls = ["==null", "!=null"];
 
 /** The operators that fit a field, the usual one first. */
 export function operatorsOf({ type }: FieldFacts): readonly string[] {
-  if (type === "json" || type === "bytes") return nulls;
+  if (type === "json" || type === "bytes") return [noCondition, ...nulls];
   if (type === "boolean") return ["==", "!=", ...nulls];
   if (type !== "text") return [...ordered, ...nulls];
   return ["=icontains=", ...ordered, "=istartswith=", "=iendswith=", "=like=", ...nulls];
@@ -40,7 +44,7 @@ export function operatorsOf({ type }: FieldFacts): readonly string[] {
 
 /** Whether an operator takes a value. */
 export function takesValue(operator: string): boolean {
-  return !nulls.includes(operator);
+  return operator !== noCondition && !nulls.includes(operator);
 }
 
 /** Writes conditions in the filter language: all of them must be true. */

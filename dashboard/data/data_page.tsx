@@ -68,6 +68,10 @@ export function DataPage({ resource, query }: {
   );
 }
 
+function rowsText(count: number): string {
+  return count === 1 ? "1 row" : `${count.toLocaleString("en")} rows`;
+}
+
 function isFilterError(error: Error): boolean {
   return "slug" in error && error.slug === "filter-parse-error";
 }
@@ -96,14 +100,16 @@ function Status({ resource, list, pages, live, count }: {
   return (
     <p class="status" role="status">
       {live !== null
-        ? `${live.items.length.toLocaleString("en")} rows, ${live.status}`
+        ? `${rowsText(live.items.length)}, ${live.status}`
         : pages.isEmptyYet
         ? "Loading …"
         : pages.length === 0
         ? "No rows"
-        : `${pages.length.toLocaleString("en")}${all} rows reached${
-          pages.hasMore ? "; scroll for more, or reverse the order to see the end" : ""
-        }`}
+        : pages.hasMore
+        ? `${
+          rowsText(pages.length)
+        }${all} reached: scroll for more, or reverse the order to see the end`
+        : rowsText(pages.length)}
       {hidden > 0 && `; ${hidden} columns hidden`}
     </p>
   );

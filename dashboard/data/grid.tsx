@@ -41,6 +41,7 @@ export function Grid({ resource, fields, rows, query, changed }: {
   useEffect(() => scroller.current?.scrollTo(0, 0), [query.filter, query.orderBy]);
   const { first, end, above, below } = gridWindow({ rows: rows.length, ...place });
   useEffect(() => rows.show?.(first, end), [rows, first, end]);
+  const width = fields.reduce((sum, field) => sum + columnWidth(field), 0);
   const shown = Array.from({ length: end - first }, (_, offset) => first + offset);
   return (
     <div
@@ -51,9 +52,11 @@ export function Grid({ resource, fields, rows, query, changed }: {
       aria-label={`Rows of ${resource.path}`}
       onKeyDown={moveFocus}
     >
-      <table aria-rowcount={rows.length + 1}>
+      <table aria-rowcount={rows.length + 1} style={{ width: `${width}rem` }}>
         <colgroup>
-          {fields.map((field) => <col key={field.name} class={columnClass(field)} />)}
+          {fields.map((field) => (
+            <col key={field.name} style={{ width: `${columnWidth(field)}rem` }} />
+          ))}
         </colgroup>
         <GridHead fields={fields} query={query} />
         <tbody>
@@ -80,9 +83,11 @@ function Spacer({ height }: { readonly height: number }) {
   return height > 0 ? <tr aria-hidden="true" style={{ height: `${height}px` }} /> : null;
 }
 
-function columnClass(field: FieldFacts): string {
-  if (isNumeric(field) || field.type === "boolean") return "narrow";
-  return field.type === "text" || field.type === "json" ? "wide" : "";
+/** In rem. It does not depend on the rows, because these change while they are scrolled. */
+function columnWidth(field: FieldFacts): number {
+  const name = 3 + field.name.length * 0.6;
+  if (isNumeric(field) || field.type === "boolean") return Math.max(8, name);
+  return Math.max(field.enum ? 10 : field.type === "text" || field.type === "json" ? 18 : 14, name);
 }
 
 /** The arrow keys go from the link of one row to that of the next. */

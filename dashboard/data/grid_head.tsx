@@ -3,6 +3,7 @@ import { changeQuery } from "../shell/route.ts";
 import { type FieldFacts, isNumeric, isStored } from "../service/facts.ts";
 import {
   type ColumnFilter,
+  noCondition,
   operators,
   operatorsOf,
   parseFilters,
@@ -79,9 +80,8 @@ function FilterCell({ field, filters }: {
     if (current) setOperator(current.operator);
   }, [current?.value, current?.operator]);
   const write = (operator: string, value: string) => {
-    const next = takesValue(operator) && value === ""
-      ? null
-      : { field: field.name, operator, value };
+    const isNone = operator === noCondition || takesValue(operator) && value === "";
+    const next = isNone ? null : { field: field.name, operator, value };
     const others = filters?.filter((one) => one.field !== field.name) ?? [];
     const text = printFilters(next === null ? others : [...others, next]);
     changeQuery({ filter: text || null });

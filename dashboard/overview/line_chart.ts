@@ -20,7 +20,11 @@ export function drawChart(
   canvas.height = height * devicePixelRatio;
   pen.scale(devicePixelRatio, devicePixelRatio);
   const style = getComputedStyle(canvas);
-  const color = (name: string) => style.getPropertyValue(`--${name}`);
+  // A property of the style sheet has one color for each scheme: the computed one is the right one.
+  const color = (name: string) => {
+    canvas.style.color = `var(--${name})`;
+    return style.color;
+  };
   const top = niceTop(Math.max(0, ...lines.flatMap(({ values }) => values.map((one) => one ?? 0))));
   const y = (value: number) => height - 1 - value / top * (height - 14);
   pen.font = `11px ${style.fontFamily}`;

@@ -23,7 +23,7 @@ export function ViewAs({ text, children }: {
   useEffect(() => {
     setToken(null);
     setError(null);
-    if (user === null) return;
+    if (text === null) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let hasEnded = false;
     const ask = () =>
@@ -47,31 +47,33 @@ export function ViewAs({ text, children }: {
   const isReady = text === null || token !== null;
   return (
     <>
-      {text !== null && <Banner user={user} text={text} />}
+      {text !== null && <Banner user={user} />}
       {error && <Problem error={error} what="Cannot view as this user" />}
       <RowsContext.Provider value={access}>{isReady && children}</RowsContext.Provider>
     </>
   );
 }
 
-function Banner({ user, text }: { readonly user: ViewedUser | null; readonly text: string }) {
+function Banner({ user }: { readonly user: ViewedUser | null }) {
   return (
     <div class="banner" role="status">
       <span>
         Viewing as{" "}
-        <strong>{user?.id ?? text}</strong>, with the rights of this user. Nothing can be written.
+        <strong>{user?.id ?? "a caller without a credential"}</strong>, with the rights of this
+        user. Nothing can be written.
       </span>
       <a href={href(parseRoute(location.hash).path.join("/"), { as: null })}>Exit</a>
     </div>
   );
 }
 
-/** A user as the URL has one: JSON, or the id alone. */
+/** A user as the URL has one: JSON, or the id alone; null is a caller without a credential. */
 function parseUser(text: string): ViewedUser | null {
   try {
     const value: unknown = JSON.parse(text);
+    if (value === null) return null;
     if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-      const { id } = value as { id?: unknown };
+      const { id } = Object(value);
       return { ...value, id: String(id ?? "") };
     }
   } catch {

@@ -10,9 +10,11 @@ export function ViewAsDialog() {
   const further = parseMore(more);
   const submit = (event: Event) => {
     event.preventDefault();
-    if (id.trim() === "" || further === null) return;
+    if (further === null) return;
     const names = roles.split(/[\s,]+/).filter((role) => role !== "");
-    const user = { id: id.trim(), ...names.length > 0 && { roles: names }, ...further };
+    const user = id.trim() === ""
+      ? null
+      : { id: id.trim(), ...names.length > 0 && { roles: names }, ...further };
     dialog.current?.close();
     const { path } = parseRoute(location.hash);
     location.hash = href(path.join("/"), { as: JSON.stringify(user) });
@@ -28,10 +30,9 @@ export function ViewAsDialog() {
           <p class="quiet">
             The resources are read with the rights of this user. Nothing can be written.
           </p>
-          <label for="view-as-id">Id of the user</label>
+          <label for="view-as-id">Id of the user; empty for a caller without a credential</label>
           <input
             id="view-as-id"
-            required
             autocomplete="off"
             value={id}
             onInput={({ currentTarget }) => setId(currentTarget.value)}
