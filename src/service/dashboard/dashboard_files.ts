@@ -10,6 +10,7 @@ import { acceptsGzip } from "../client/accepts_gzip.ts";
  */
 export async function dashboardFile(path: string, { headers }: Request): Promise<Reply | null> {
   if (path === "" || path === "/") return { status: 200, headers: pageHeaders, body: page(path) };
+  if (path === "/icon.svg") return { status: 200, headers: iconHeaders, body: icon };
   const type = types[path];
   if (type === undefined) return null;
   const { gzip, tag } = await readFile(path);
@@ -54,6 +55,7 @@ function page(path: string): string {
 <meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark">
 <title>Dashboard</title>
+<link rel="icon" href="${base}icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="${base}app.css">
 <script type="module" src="${base}app.js"></script>
 </head>
@@ -64,6 +66,12 @@ function page(path: string): string {
 </html>
 `;
 }
+
+const icon = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="#0b57a4">' +
+  '<rect x="1" y="2" width="14" height="3"/><rect x="1" y="7" width="14" height="3"/>' +
+  '<rect x="1" y="12" width="9" height="3"/></svg>';
+
+const iconHeaders = { "content-type": "image/svg+xml", "cache-control": "private, max-age=86400" };
 
 /**
  * Nothing but the files of the dashboard, no markup from a text, and no frame around it (Content
