@@ -148,6 +148,7 @@ async function walked({ get }: Service, list: string): Promise<unknown[]> {
     const { status, body } = await get(`${ui}/${list}&cursor=${encodeURIComponent(cursor)}`);
     assertEquals(status, 200, body.detail);
     found.push(...body.items.map((item: Record<string, unknown>) => item.id));
+    assert(found.length < 100, "the cursors lead back");
     cursor = body.nextCursor;
   }
   return found;
