@@ -34,6 +34,7 @@ import { type ReindexOptions, SearchIndexes } from "./search/search_indexes.ts";
 import type { RelationStep } from "./schema/relation.ts";
 import type { ColumnInfo } from "./schema/table_info.ts";
 import { routersOf } from "./service/auth_routes.ts";
+import { ProblemLog } from "./service/dashboard/problem_log.ts";
 import type { AppEnv } from "./service/middleware.ts";
 import { pagesOf } from "./app_pages.ts";
 import { createAppRoutes } from "./app_routes.ts";
@@ -208,7 +209,8 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   const facts = openapiFacts({ config, resolved, resources, authenticators, hono });
   const isDraining = () => draining;
   const pages = pagesOf({ table, databases, facts, isDraining, searchIndexes, ...context });
-  const parts = { table, guard, idempotency, hubs, parseUser, resolved, runtime };
+  const problems = resolved.dashboard === null ? null : new ProblemLog(runtime.clock);
+  const parts = { table, guard, idempotency, hubs, parseUser, problems, resolved, runtime };
   const routes = createAppRoutes({
     ...{ ...parts, pages, authRoutes, middleware: config.auth?.middleware },
     identify: authenticators.length === 0 ? null : credentials.identify,

@@ -19,9 +19,11 @@ import type { Runtime } from "./runtime/runtime.ts";
 import { serveLive } from "./serve_live.ts";
 import { createAuthentication, identifying } from "./service/authentication.ts";
 import { dashboardPath } from "./service/dashboard/dashboard_path.ts";
+import type { ProblemLog } from "./service/dashboard/problem_log.ts";
 import { createFail } from "./service/failures.ts";
 import { createHonoApp, type HonoApp } from "./service/hono_app.ts";
 import type { Middleware } from "./service/middleware.ts";
+import { createRouteFinder } from "./service/observability/route_finder.ts";
 import { createResponder } from "./service/responder.ts";
 import type { ServicePage } from "./service/service_pages.ts";
 
@@ -37,6 +39,8 @@ export interface RouteParts {
   readonly middleware: Middleware | undefined;
   readonly authRoutes: readonly Router[];
   readonly parseUser: (value: unknown) => User | null;
+  /** Null where no problems are logged. */
+  readonly problems: ProblemLog | null;
   readonly resolved: ResolvedConfig;
   readonly runtime: Runtime;
 }
@@ -44,6 +48,7 @@ export interface RouteParts {
 /** Makes the routes of an app: its Hono app, with everything that a request passes. */
 export function createAppRoutes(parts: RouteParts): Pick<HonoApp, "hono" | "fetch"> {
   const { table, pages, guard, idempotency, identify, authRoutes, resolved, runtime } = parts;
+  const { problems } = parts;
   const { observe, clock } = runtime;
   const authenticate = identifying(identify, parts.middleware);
   const { trustProxy: trustedProxies } = resolved.abuse;
@@ -54,6 +59,7 @@ export function createAppRoutes(parts: RouteParts): Pick<HonoApp, "hono" | "fetc
   const queues = { turns, largeBodies, dearRoutes };
   const answering = { ...queues, limits, guard, idempotency, trustedProxies, clock };
   const responder = createResponder(resolved.securityHeaders, observe);
+  const fail = createFail(responder, observe);
   const app = createHonoApp({
     table,
     pages,
@@ -73,9 +79,10 @@ export function createAppRoutes(parts: RouteParts): Pick<HonoApp, "hono" | "fetc
     mountedAt: resolved.mountedAt,
     parseUser: parts.parseUser,
     responder,
-    fail: createFail(responder, observe),
+    fail: problems?.logging(fail) ?? fail,
     limits,
     clock,
   });
+  problems?.findRoutesBy(createRouteFinder(table, app.hono));
   return serveLive(app, { ...parts, limits, responder });
 }

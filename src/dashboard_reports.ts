@@ -6,8 +6,10 @@ import type { LiveHubs } from "./resource/stream/live_hubs.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import type { SearchOutbox } from "./search/outbox/search_outbox.ts";
 import { maskedConfiguration } from "./service/dashboard/masked_configuration.ts";
+import type { ProblemLog } from "./service/dashboard/problem_log.ts";
 import type { Report } from "./service/dashboard/report.ts";
 import { createChangesReport } from "./service/dashboard/reports/changes_report.ts";
+import { createProblemsReport } from "./service/dashboard/reports/problems_report.ts";
 import { createServiceReport } from "./service/dashboard/reports/service_report.ts";
 import { createStreamsReport } from "./service/dashboard/reports/streams_report.ts";
 
@@ -19,15 +21,17 @@ export interface DashboardReportParts {
   readonly resources: readonly Resource[];
   readonly hubs: LiveHubs;
   readonly outbox: SearchOutbox | null;
+  readonly problems: ProblemLog | null;
   readonly runtime: Runtime;
 }
 
 /** Makes the reports of an app's dashboard, and its actions. */
 export function dashboardReports(parts: DashboardReportParts): readonly Report[] {
-  const { resources, hubs, resolved: { basePath }, runtime: { clock } } = parts;
+  const { resources, hubs, problems, resolved: { basePath }, runtime: { clock } } = parts;
   return [
     serviceReport(parts),
     createStreamsReport({ hubs, resources, clock }),
+    ...(problems === null ? [] : [createProblemsReport(problems)]),
     createChangesReport({
       ...{ resources, basePath },
       recordingOf: (table) => hubs.recordingOf(table),

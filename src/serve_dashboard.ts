@@ -78,6 +78,7 @@ function innerApp(
     identify: (request) => users.get(request) ?? null,
     middleware: undefined,
     authRoutes: [],
+    problems: null,
     resolved: {
       ...resolved,
       cors: null,
