@@ -63,7 +63,7 @@ function Shell() {
       <div id="navigation" class={isOpen ? "open" : ""}>
         <Navigation current={navigationPlace(route)} />
       </div>
-      <main id="main" ref={main} tabIndex={-1}>
+      <main id="main" ref={main} tabIndex={0}>
         <ViewAs text={route.query.get("as")}>
           <PageAt route={route} />
         </ViewAs>

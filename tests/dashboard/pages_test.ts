@@ -1,0 +1,84 @@
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { assertEquals } from "@std/assert";
+import { createBrowserTests, until } from "../client/browser/in_browser.ts";
+import { startDashboardSite } from "./dashboard_site.ts";
+import { openWatched, visit } from "./watched_page.ts";
+
+const test = createBrowserTests();
+
+/** Every page, and what it shows once it is there. */
+const pages: readonly (readonly [place: string, shows: string])[] = [
+  ["", "Overview"],
+  ["data/books", "books"],
+  ["data/books/1", "The Dispossessed"],
+  ["data/books/+new", "New row of books"],
+  ["rights", "Rights"],
+  ["filter?resource=books&filter=genre==novel", "Filter tester"],
+  ["streams", "Live streams"],
+  ["outbox", "Outbox"],
+  ["credits", "Credits"],
+  ["budgets", "Budgets"],
+  ["problems", "Problems"],
+  ["audit", "Audit"],
+  ["configuration", "Configuration"],
+  ["nowhere", "Not found"],
+];
+
+test("every page opens by its link, and axe finds no fault in it, wide and light or narrow and dark", async ({ browser }) => {
+  await using site = await startDashboardSite();
+  const looks = [
+    { viewport: { width: 1280, height: 800 }, colorScheme: "light" },
+    { viewport: { width: 400, height: 800 }, colorScheme: "dark" },
+  ] as const;
+  for (const look of looks) {
+    // The policy of the page allows no script but its own: this one is a part of the test.
+    const context = await browser.newContext({ ...look, bypassCSP: true });
+    const { page, done } = await openWatched(context, `${site.url}#/`);
+    await page.evaluate(axe.source);
+    for (const [place, shows] of pages) {
+      await visit(page, place);
+      await page.getByRole("heading", { level: 1, name: shows }).waitFor();
+      assertEquals(await faultsOf(page), [], place);
+    }
+    assertEquals(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), true);
+    await done();
+    await context.close();
+  }
+});
+
+/** What axe finds, as a rule and an element. */
+async function faultsOf(page: Page): Promise<unknown> {
+  return await page.evaluate(`axe.run(document).then(({ violations }) => violations.flatMap(
+    ({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ": " + html.slice(0, 200) + failureSummary.slice(0,300))))`);
+}
+
+test("the keyboard reaches what is searched: / and g open pages", async ({ context }) => {
+  await using site = await startDashboardSite();
+  const { page, done } = await openWatched(context, `${site.url}#/`);
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type("numb");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "numbers" }).waitFor();
+  await page.getByRole("link", { name: "Overview" }).focus();
+  await page.keyboard.type("gr");
+  await page.getByRole("heading", { name: "Rights" }).waitFor();
+  await done();
+});
+
+test("the charts follow the requests of the service", async ({ context }) => {
+  await using site = await startDashboardSite();
+  const { page, done } = await openWatched(context, `${site.url}#/`);
+  await page.getByRole("heading", { name: "Requests" }).waitFor();
+  const service = site.url.replace("/__service/ui", "/api/authors");
+  let isOver = false;
+  const asking = (async () => {
+    while (!isOver) await (await fetch(service)).body?.cancel();
+  })();
+  await until(page, "/requests [1-9]/.test(document.querySelector('.chart').innerText)");
+  await page.getByRole("img", { name: /Latency: p50 [\d.]+ ms/ }).waitFor();
+  isOver = true;
+  await asking;
+  await done();
+});

@@ -1,0 +1,72 @@
+import { assertEquals } from "@std/assert";
+import { createBrowserTests } from "../client/browser/in_browser.ts";
+import { startDashboardSite } from "./dashboard_site.ts";
+import { openWatched, visit } from "./watched_page.ts";
+
+const test = createBrowserTests();
+
+test("a row that has changed since it was read is not overwritten: the operator chooses field by field", async ({ context }) => {
+  await using site = await startDashboardSite();
+  const { page, done } = await openWatched(context, `${site.url}#/data/books/1`);
+  await page.getByLabel("title text").fill("Mine");
+  await page.getByLabel("note text").fill("my note");
+  const theirs = { title: "Theirs", price: "10.00" };
+  await (await site.send("PATCH", "/api/books/1", theirs)).body?.cancel();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+
+  await page.getByRole("heading", { name: "The row has changed since you read it" }).waitFor();
+  const save = page.getByRole("button", { name: "Save the choice" });
+  assertEquals(await save.isDisabled(), true);
+  await page.getByRole("radio", { name: "title: mine" }).check();
+  await save.click();
+  await page.getByText("Saved.").waitFor();
+  const row = await (await site.send("GET", "/api/books/1")).json();
+  assertEquals([row.title, row.note, row.price], ["Mine", "my note", "10.00"]);
+  await done();
+});
+
+test("a row is created with an author who is found by name, refused where it is wrong, deleted and restored", async ({ context }) => {
+  await using site = await startDashboardSite();
+  const { page, done } = await openWatched(context, `${site.url}#/data/books/+new`);
+  await page.getByLabel("title text").fill("Hopes");
+  await page.getByRole("button", { name: "Find authors for authorId" }).click();
+  await page.getByLabel("Search authors by name").fill("szym");
+  await page.getByRole("button", { name: "Wisława Szymborska" }).click();
+  await page.getByLabel("price decimal").fill("cheap");
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByRole("alert").getByText(/^price must/).waitFor();
+  await page.getByLabel("price decimal").fill("8.00");
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.waitForURL(/books\/5$/);
+  const row = await (await site.send("GET", "/api/books/5")).json();
+  assertEquals([row.title, row.authorId, row.price, row.genre], ["Hopes", 2, "8.00", "novel"]);
+
+  await page.getByRole("button", { name: "Delete …" }).click();
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByText("This row is marked deleted.").waitFor();
+  await page.getByRole("button", { name: "Restore" }).click();
+  await page.getByRole("button", { name: "Delete …" }).waitFor();
+  await done();
+});
+
+test("a view as a user shows what that user may read, and writes nothing", async ({ context }) => {
+  await using site = await startDashboardSite();
+  const { page, done } = await openWatched(context, `${site.url}#/data/books`);
+  await page.getByText("4 rows").waitFor();
+  await page.getByRole("button", { name: "View as …" }).click();
+  await page.getByLabel("Id of the user").fill("ada");
+  await page.getByRole("button", { name: "View", exact: true }).click();
+  await page.getByText("Viewing as ada").waitFor();
+  await page.getByText("2 rows").waitFor();
+  assertEquals(await page.getByRole("link", { name: "New row" }).count(), 0);
+  await page.getByRole("link", { name: "1", exact: true }).first().click();
+  await page.getByLabel("title text").waitFor();
+  assertEquals(await page.getByLabel("title text").isDisabled(), true);
+  assertEquals(await page.getByRole("button", { name: /Save|Delete/ }).count(), 0);
+  // A row of another user.
+  await visit(page, "data/books/3?as=ada");
+  await page.getByText("There is no row with this key.").waitFor();
+  await page.getByRole("link", { name: "Exit" }).click();
+  await page.getByRole("button", { name: "Save", exact: true }).waitFor();
+  await done();
+});
