@@ -79,11 +79,12 @@ testOnEveryEngine(
           secret: "xyzzy-".repeat(9),
         }),
         letter(7, { topicSlug: "s".repeat(40), data: { b: 1 } }),
+        letter(8, { title: "", body: "", data: "", raw: "" }),
       ]);
       const { status, headers, body } = await get(`${ui}/letters?preview=10&include=topic`);
       assertEquals(status, 200, body.detail);
       assertEquals(headers.get("etag"), null);
-      const [first, second, third, fourth, fifth, sixth, seventh] = body.items;
+      const [first, second, third, fourth, fifth, sixth, seventh, eighth] = body.items;
       const bare = { topic: null, topicSlug: null };
       assertEquals(first, {
         ...bare,
@@ -103,6 +104,8 @@ testOnEveryEngine(
       assertEquals([fifth.body, fifth.data, fifth._cut], [rocket.repeat(10), 1234567, undefined]);
       assertEquals([sixth.body, sixth._cut], [`ab${"語".repeat(8)}`, ["title", "body"]]);
       assertEquals(sixth.title, "é".repeat(10));
+      // Nothing that is empty is NULL.
+      assertEquals(eighth, { ...bare, id: 8, title: "", body: "", data: "", raw: "" });
       // Keys are whole, and what is included.
       assertEquals(seventh, {
         ...{ id: 7, title: "t", body: null, data: { b: 1 }, raw: null },

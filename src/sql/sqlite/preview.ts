@@ -4,14 +4,15 @@ import { identifier, sql } from "../fragment.ts";
 
 /**
  * The beginnings of values in SQLite. Those of texts are taken as bytes, four for each character:
- * `substr` of a text ends at U+0000. A cell of an existing table may have any type, whatever its
+ * `substr` of a text ends at U+0000, and that of no bytes is NULL. A cell of an existing table may have any type, whatever its
  * column is declared as.
  */
 export const sqlitePreview: PreviewDialect = {
   selected({ dbName }, length) {
     const name = identifier(dbName);
-    const text = sql`CAST(substr(CAST(${name} AS BLOB), 1, ${4 * (length + 1)}) AS TEXT)`;
-    const bytes = sql`substr(${name}, 1, ${length + 1})`;
+    const beginning = sql`substr(CAST(${name} AS BLOB), 1, ${4 * (length + 1)})`;
+    const text = sql`coalesce(CAST(${beginning} AS TEXT), '')`;
+    const bytes = sql`coalesce(substr(${name}, 1, ${length + 1}), x'')`;
     return sql`CASE typeof(${name}) WHEN 'text' THEN ${text} WHEN 'blob' THEN ${bytes} ELSE ${name} END`;
   },
   cut(cell, _column, length) {
