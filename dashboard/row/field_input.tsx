@@ -93,11 +93,17 @@ function Control({ field, id, shown, isReadOnly, describedBy, onText }: {
     );
   }
   if (text.length > longText && !isWhole) {
+    const showAll = `Show all ${text.length.toLocaleString("en")} characters`;
     return (
       <div class="long">
         <span>{text.slice(0, 200)}…</span>
-        <button type="button" id={id} onClick={() => setIsWhole(true)}>
-          Show all {text.length.toLocaleString("en")} characters
+        <button
+          type="button"
+          id={id}
+          aria-label={`${showAll} of ${field.name}`}
+          onClick={() => setIsWhole(true)}
+        >
+          {showAll}
         </button>
       </div>
     );
