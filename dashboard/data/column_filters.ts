@@ -35,10 +35,10 @@ const ordered = ["==", "!=", ">", ">=", "<", "<=", "=between=", "=in="];
 const nulls = ["==null", "!=null"];
 
 /** The operators that fit a field, the usual one first. */
-export function operatorsOf({ type }: FieldFacts): readonly string[] {
+export function operatorsOf({ type, enum: values }: FieldFacts): readonly string[] {
   if (type === "json" || type === "bytes") return [noCondition, ...nulls];
   if (type === "boolean") return ["==", "!=", ...nulls];
-  if (type !== "text") return [...ordered, ...nulls];
+  if (type !== "text" || values) return [...ordered, ...nulls];
   return ["=icontains=", ...ordered, "=istartswith=", "=iendswith=", "=like=", ...nulls];
 }
 

@@ -58,10 +58,6 @@ export function DataPage({ resource, query }: {
           changed={live?.changed}
         />
       </PeekContext.Provider>
-      <datalist id="booleans">
-        <option value="true" />
-        <option value="false" />
-      </datalist>
       {peeked && <Peek peeked={peeked} onClose={() => setPeeked(null)} />}
       <Status {...{ resource, list, pages, live, count }} />
     </div>
@@ -110,7 +106,7 @@ function Status({ resource, list, pages, live, count }: {
           rowsText(pages.length)
         }${all} reached: scroll for more, or reverse the order to see the end`
         : rowsText(pages.length)}
-      {hidden > 0 && `; ${hidden} columns hidden`}
+      {hidden > 0 && `; ${hidden === 1 ? "1 column" : `${hidden} columns`} hidden`}
     </p>
   );
 }

@@ -105,6 +105,11 @@ function FilterCell({ field, filters }: {
           <option value={one}>{`${operators[one]?.[0]}  ${operators[one]?.[1]}`}</option>
         ))}
       </select>
+      {takesValue(operator) && valuesOf(field) && (
+        <datalist id={`values-${field.name}`}>
+          {valuesOf(field)?.map((one) => <option key={one} value={one} />)}
+        </datalist>
+      )}
       {takesValue(operator) && (
         <input
           aria-label={`Value for ${field.name}`}
@@ -112,11 +117,16 @@ function FilterCell({ field, filters }: {
           disabled={isDisabled}
           value={value}
           autocomplete="off"
-          list={field.type === "boolean" ? "booleans" : undefined}
+          list={valuesOf(field) && `values-${field.name}`}
           onInput={({ currentTarget }) => setValue(currentTarget.value)}
           onChange={({ currentTarget }) => write(operator, currentTarget.value)}
         />
       )}
     </div>
   );
+}
+
+/** The values that a field can have, where they are few. */
+function valuesOf({ type, enum: values }: FieldFacts): readonly string[] | undefined {
+  return type === "boolean" ? ["true", "false"] : values ?? undefined;
 }

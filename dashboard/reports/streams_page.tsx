@@ -2,15 +2,14 @@ import { useReport } from "../service/use_report.ts";
 import { listAt, type RecordColumn, RecordTable } from "../parts/record_table.tsx";
 import { Page, ReportView } from "../parts/report_view.tsx";
 
-const columns: readonly RecordColumn<object>[] = [
+const columns: readonly RecordColumn<Readonly<Record<string, unknown>>>[] = [
   { name: "resource" },
+  { name: "kind" },
   { name: "user" },
   { name: "address" },
   { name: "since", kind: "time" },
   { name: "filter" },
-  { name: "rows", kind: "number" },
-  { name: "sentEvents", title: "events sent", kind: "number" },
-  { name: "lag", kind: "number" },
+  { name: "state", show: stateOf },
 ];
 
 /** The live streams that are open. */
@@ -22,7 +21,7 @@ export function StreamsPage() {
         {(report) => (
           <>
             {Object(report).isComplete === false && (
-              <p class="quiet">Only some of the streams are shown.</p>
+              <p class="quiet">The oldest of {String(Object(report).total)} are shown.</p>
             )}
             <RecordTable
               label="Open streams"
@@ -35,4 +34,9 @@ export function StreamsPage() {
       </ReportView>
     </Page>
   );
+}
+
+function stateOf({ isLive, isPart }: Readonly<Record<string, unknown>>): string {
+  const state = isLive === false ? "reads the rows" : "live";
+  return isPart === true ? `${state}, shares a connection` : state;
 }

@@ -1,4 +1,4 @@
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { ResourceFacts } from "../service/facts.ts";
 import { keyText } from "../service/resources.ts";
 import { useReport } from "../service/use_report.ts";
@@ -8,6 +8,13 @@ import { ReportView } from "../parts/report_view.tsx";
 import { CellValue } from "../data/cell.tsx";
 import { isSame } from "./draft.ts";
 
+/** What is recorded of a table. */
+const recordings: Readonly<Record<string, string>> = {
+  triggers: "The writes of all programs are recorded",
+  service: "The writes of this service are recorded",
+  no: "The changes of this table are not recorded",
+};
+
 /** The recorded changes of a row, the newest first. */
 export function ChangeLog({ resource, rowKey, turn }: {
   readonly resource: ResourceFacts;
@@ -15,8 +22,9 @@ export function ChangeLog({ resource, rowKey, turn }: {
   /** Reads them again where it has changed. */
   readonly turn: unknown;
 }) {
-  const id = rowKey.length === 1 ? rowKey[0] ?? "" : keyText(rowKey);
-  const state = useReport("changes", { resource: resource.path, id, limit: "50" });
+  const [before, setBefore] = useState<number | null>(null);
+  const query = { resource: resource.path, id: keyText(rowKey), limit: "50" };
+  const state = useReport("changes", { ...query, ...before !== null && { before: `${before}` } });
   useEffect(() => state.reload(), [turn]);
   return (
     <section aria-labelledby="changes-title">
@@ -24,14 +32,23 @@ export function ChangeLog({ resource, rowKey, turn }: {
       <ReportView state={state}>
         {(report) => {
           const changes = listAt(report, "changes");
-          const { recorded } = Object(report);
+          const { recorded, keptMs, next } = Object(report);
           return (
             <>
-              {typeof recorded === "string" && <p class="quiet">{recorded}</p>}
-              {changes.length === 0 && <p class="quiet">No change of this row is recorded.</p>}
+              <p class="quiet">
+                {recordings[recorded] ?? ""}
+                {typeof keptMs === "number" && `, for ${Math.round(keptMs / 60_000)} minutes`}.
+                {changes.length === 0 && recorded !== "no" && " None is there of this row."}
+              </p>
               <ol class="changes">
                 {changes.map((change, index) => <Change key={index} change={change} />)}
               </ol>
+              {typeof next === "number" && (
+                <button type="button" onClick={() => setBefore(next)}>Older changes</button>
+              )}
+              {before !== null && (
+                <button type="button" onClick={() => setBefore(null)}>Newest changes</button>
+              )}
             </>
           );
         }}
@@ -53,17 +70,24 @@ function Change({ change }: { readonly change: Readonly<Record<string, unknown>>
       <ul>
         {names.map((name) => (
           <li key={name}>
-            {`${name}: `}
-            {change.before !== undefined && change.before !== null && (
-              <>
-                <CellValue value={before[name]} />
-                {" → "}
-              </>
-            )}
-            <CellValue value={after[name]} />
+            <span class="quiet">{name}</span> <Values {...{ change, name }} />
           </li>
         ))}
       </ul>
     </li>
+  );
+}
+
+function Values({ change, name }: {
+  readonly change: Readonly<Record<string, unknown>>;
+  readonly name: string;
+}) {
+  const [before, after] = [change.before ?? null, change.after ?? null];
+  return (
+    <>
+      {before !== null && <CellValue value={Reflect.get(Object(before), name)} />}
+      {before !== null && after !== null && " → "}
+      {after !== null && <CellValue value={Reflect.get(Object(after), name)} />}
+    </>
   );
 }

@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { assert, assertEquals } from "@std/assert";
 import { createBrowserTests, until } from "../client/browser/in_browser.ts";
 import { hostile } from "./dashboard_service.ts";
@@ -26,7 +27,7 @@ test("the data browser filters, sorts, hides columns, peeks at a row, and its li
 
   await page.getByText("Columns", { exact: true }).click();
   await page.getByRole("checkbox", { name: "genre" }).uncheck();
-  await page.getByText("1 columns hidden").waitFor();
+  await page.getByText("1 column hidden").waitFor();
   await page.getByRole("button", { name: "Look at authors 1" }).click();
   await page.getByRole("dialog", { name: "authors" }).getByText("Ursula K. Le Guin").first()
     .waitFor();
@@ -34,7 +35,7 @@ test("the data browser filters, sorts, hides columns, peeks at a row, and its li
   const link = page.url();
   await page.goto("about:blank");
   await page.goto(link);
-  await page.getByText("2 rows; 1 columns hidden").waitFor();
+  await page.getByText("2 rows; 1 column hidden").waitFor();
   await page.getByLabel("Filter", { exact: true }).fill("title=");
   await page.getByRole("button", { name: "Apply" }).click();
   await page.getByRole("alert").getByText("(at “=”)").waitFor();
@@ -65,12 +66,12 @@ test("a long table is scrolled with a bounded document, down and up again", asyn
   const grid = page.locator(".grid");
   // Each turn the bar is at the end of what was reached.
   for (let turn = 0; turn < 15; turn++) {
-    await grid.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+    await scrollTo(page, "grid.scrollHeight");
     await page.waitForTimeout(20);
   }
   await until(page, "Number([...document.querySelectorAll('.grid tbody a')].at(-1)?.text) > 1500");
   assert(await grid.locator("tr").count() < 60);
-  await grid.evaluate((element) => element.scrollTo(0, 0));
+  await scrollTo(page, "0");
   await grid.getByRole("link", { name: "1", exact: true }).waitFor();
   await done();
 });
@@ -103,3 +104,10 @@ test("a live list shows what is written elsewhere", async ({ context }) => {
   await page.locator("tr.changed").getByText("Changed elsewhere").waitFor();
   await done();
 });
+
+/** Scrolls the table to a height. */
+async function scrollTo(page: Page, height: string): Promise<void> {
+  await page.evaluate(
+    `{ const grid = document.querySelector(".grid"); grid.scrollTo(0, ${height}) }`,
+  );
+}
