@@ -8,6 +8,7 @@ export type { MaybePromise } from "../src/runtime/maybe_promise.ts";
 export type { Observation, Observer, PowRefusal } from "../src/runtime/observation.ts";
 export type { BillingObservation } from "../src/runtime/observations/billing_observation.ts";
 export type { OutboxObservation } from "../src/runtime/observations/outbox_observation.ts";
+export type { OperatorObservation } from "../src/runtime/observations/operator_observation.ts";
 export type { RequestObservation } from "../src/runtime/observations/request_observation.ts";
 export type { SearchObservation } from "../src/runtime/observations/search_observation.ts";
 export type {

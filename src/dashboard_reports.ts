@@ -9,6 +9,10 @@ import { maskedConfiguration } from "./service/dashboard/masked_configuration.ts
 import type { ProblemLog } from "./service/dashboard/problem_log.ts";
 import type { Report } from "./service/dashboard/report.ts";
 import { createChangesReport } from "./service/dashboard/reports/changes_report.ts";
+import {
+  createOutboxReplayAction,
+  createOutboxReport,
+} from "./service/dashboard/reports/outbox_report.ts";
 import { createProblemsReport } from "./service/dashboard/reports/problems_report.ts";
 import { createServiceReport } from "./service/dashboard/reports/service_report.ts";
 import { createStreamsReport } from "./service/dashboard/reports/streams_report.ts";
@@ -27,11 +31,12 @@ export interface DashboardReportParts {
 
 /** Makes the reports of an app's dashboard, and its actions. */
 export function dashboardReports(parts: DashboardReportParts): readonly Report[] {
-  const { resources, hubs, problems, resolved: { basePath }, runtime: { clock } } = parts;
+  const { resources, hubs, problems, outbox, resolved: { basePath }, runtime: { clock } } = parts;
   return [
     serviceReport(parts),
     createStreamsReport({ hubs, resources, clock }),
     ...(problems === null ? [] : [createProblemsReport(problems)]),
+    ...(outbox === null ? [] : [createOutboxReport(outbox), createOutboxReplayAction(outbox)]),
     createChangesReport({
       ...{ resources, basePath },
       recordingOf: (table) => hubs.recordingOf(table),

@@ -8,9 +8,11 @@ import { createRouteTable, type RouteTable } from "./resource/http/route_table.t
 import { ReceivingBodies } from "./resource/http/receiving_bodies.ts";
 import { createSealer } from "./runtime/sealer.ts";
 import type { ResolvedDashboard } from "./service/dashboard/dashboard_options.ts";
+import { OperatorAudit } from "./service/dashboard/operator_audit.ts";
 import { operatorResources } from "./service/dashboard/operator_resources.ts";
 import { dashboardPath } from "./service/dashboard/dashboard_path.ts";
 import { type InnerApp, mountDashboard } from "./service/dashboard/mount_dashboard.ts";
+import { createAuditReport } from "./service/dashboard/reports/audit_report.ts";
 import { createMetricsReport } from "./service/dashboard/reports/metrics_report.ts";
 import { createViewAsAction, readViewToken } from "./service/dashboard/view_token.ts";
 import type { AppEnv } from "./service/middleware.ts";
@@ -35,6 +37,7 @@ export function serveDashboard(served: ServedDashboard, dashboard: ResolvedDashb
   const { basePath, secrets } = resolved;
   const { clock, observe } = runtime;
   const views = { sealer: createSealer(secrets, runtime.random), clock, parseUser };
+  const audit = new OperatorAudit(clock, observe);
   const users = new WeakMap<Request, User | null>();
   const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
   // A view must not use up what the user may do.
@@ -44,6 +47,7 @@ export function serveDashboard(served: ServedDashboard, dashboard: ResolvedDashb
     options: dashboard,
     reports: [
       createViewAsAction(views),
+      createAuditReport(audit),
       ...(metrics === null ? [] : [createMetricsReport(metrics, clock)]),
       ...dashboardReports(served),
     ],
@@ -56,7 +60,7 @@ export function serveDashboard(served: ServedDashboard, dashboard: ResolvedDashb
       },
     },
     parseUser,
-    audit: () => {},
+    audit,
     responder: createResponder(resolved.securityHeaders, observe),
     limits: { ...resolved, receiving: new ReceivingBodies(clock) },
     clock,

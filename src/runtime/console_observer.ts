@@ -13,6 +13,7 @@ import {
   describeBilling,
   isAboutBilling,
 } from "./observations/billing_observation.ts";
+import { describeOperator } from "./observations/operator_observation.ts";
 import {
   describeOutbox,
   isAboutOutbox,
@@ -98,6 +99,7 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   store_in_memory: "warning",
   draining: "info",
   request: "info",
+  operator_write: "info",
   changes_unread: "error",
   live_upkeep_failed: "error",
   webhook_refused: "warning",
@@ -189,6 +191,7 @@ const sentences: Sentences = {
     `shared with no other: ${one.reason}`,
   draining: () => "stopping: requests in flight are finished first",
   request: describeRequest,
+  operator_write: describeOperator,
   changes_unread: (one) =>
     `the log of changes could not be read, and is read again in ${one.retryInMs} ms`,
   live_upkeep_failed: () => "old changes could not be forgotten, or open streams not be looked at",

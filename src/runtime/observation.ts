@@ -1,6 +1,7 @@
 import type { AccountObservation } from "./observations/account_observation.ts";
 import type { BillingObservation } from "./observations/billing_observation.ts";
 import type { OutboxObservation } from "./observations/outbox_observation.ts";
+import type { OperatorObservation } from "./observations/operator_observation.ts";
 import type { RequestObservation } from "./observations/request_observation.ts";
 import type { SearchObservation } from "./observations/search_observation.ts";
 
@@ -73,6 +74,7 @@ export type Observation =
   | { readonly kind: "store_in_memory"; readonly purpose: string; readonly reason: string }
   | { readonly kind: "draining" }
   | RequestObservation
+  | OperatorObservation
   | { readonly kind: "changes_unread"; readonly error: unknown; readonly retryInMs: number }
   | { readonly kind: "live_upkeep_failed"; readonly error: unknown }
   | BillingObservation

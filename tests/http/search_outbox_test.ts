@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { all, createApp, openDatabase, resource } from "../../mod.ts";
 import { type KeyValue, StoreError } from "../../exports/kv.ts";
-import { memorySearch, type SearchAdapter } from "../../exports/search.ts";
+import { memorySearch } from "../../exports/search.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import type { Observation } from "../../exports/runtime.ts";
 import { afterPendingIo } from "../../src/runtime/event_loop.ts";
@@ -12,6 +12,7 @@ import { insertRows, type Service, withService } from "../support/http.ts";
 import {
   as,
   createNotes,
+  fallibleSearch,
   find,
   notes,
   type SearchEngine,
@@ -102,24 +103,6 @@ testOnSearchEngines("a write that fails leaves nothing in the outbox", async (en
 });
 
 const [better] = everyEngine;
-
-/** The memory adapter, which can be out of service. */
-function fallibleSearch(): { readonly adapter: SearchAdapter; isDown: boolean } {
-  const search = { isDown: false, adapter: memorySearch() };
-  const { openIndex } = search.adapter;
-  return Object.assign(search, {
-    adapter: {
-      ...search.adapter,
-      openIndex: (...args: Parameters<typeof openIndex>) => {
-        const backend = openIndex(...args);
-        const write = backend.write.bind(backend);
-        backend.write = (...changes) =>
-          search.isDown ? Promise.reject(new Error("it is down")) : write(...changes);
-        return backend;
-      },
-    },
-  });
-}
 
 Deno.test("an engine that stays down: writes succeed, the entry dies, onIndexError, a replay", async () => {
   assert(better !== undefined);

@@ -100,3 +100,21 @@ export async function find(
 
 /** A hidden value that holds a word. */
 export const hidden = (word: string) => `${hiddenMark}${word}`;
+
+/** The memory adapter, which can be out of service. */
+export function fallibleSearch(): { readonly adapter: SearchAdapter; isDown: boolean } {
+  const search = { isDown: false, adapter: memorySearch() };
+  const { openIndex } = search.adapter;
+  return Object.assign(search, {
+    adapter: {
+      ...search.adapter,
+      openIndex: (...args: Parameters<typeof openIndex>) => {
+        const backend = openIndex(...args);
+        const write = backend.write.bind(backend);
+        backend.write = (...changes) =>
+          search.isDown ? Promise.reject(new Error("it is down")) : write(...changes);
+        return backend;
+      },
+    },
+  });
+}

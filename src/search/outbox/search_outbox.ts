@@ -28,8 +28,8 @@ export interface SearchOutbox {
   stats(): Promise<OutboxStats>;
   /** The entries that failed too often, the oldest first. */
   dead(limit?: number): Promise<readonly DeadEntry[]>;
-  /** Makes all dead entries pending again, and gives their number. */
-  replayDead(): Promise<number>;
+  /** Makes dead entries pending again, all unless some are named, and gives their number. */
+  replayDead(names?: readonly DocumentName[]): Promise<number>;
 }
 
 /** One operation on a document of a search index. */
@@ -151,15 +151,16 @@ export class KvSearchOutbox implements SearchOutbox {
     }));
   }
 
-  async replayDead(): Promise<number> {
+  async replayDead(names?: readonly DocumentName[]): Promise<number> {
     const { records, runtime: { clock } } = this.#parts;
     let count = 0;
-    for await (const name of records.everyPlace("dead")) {
-      await records.change(
-        name,
-        (entry) => entry === null || entry.deadSince === null ? entry : revive(entry, clock.now()),
-      );
-      count++;
+    for await (const name of names ?? records.everyPlace("dead")) {
+      let isDead = false;
+      await records.change(name, (entry) => {
+        isDead = entry !== null && entry.deadSince !== null;
+        return entry === null || !isDead ? entry : revive(entry, clock.now());
+      });
+      if (isDead) count++;
     }
     return count;
   }

@@ -13,6 +13,7 @@ import type { Responder } from "../responder.ts";
 import { dashboardFile } from "./dashboard_files.ts";
 import { dashboardPath } from "./dashboard_path.ts";
 import type { ResolvedDashboard } from "./dashboard_options.ts";
+import type { OperatorAudit } from "./operator_audit.ts";
 import { requireOperator } from "./operator_door.ts";
 import type { Report } from "./report.ts";
 
@@ -25,8 +26,7 @@ export interface MountedDashboard {
   /** The resources as the service has them, with the rights of the user that a request views. */
   readonly viewed: InnerApp;
   readonly parseUser: (value: unknown) => User | null;
-  /** Called with each write that the operator has sent, once it is answered. */
-  readonly audit: (write: OperatorWrite) => void;
+  readonly audit: OperatorAudit;
   readonly responder: Responder;
   readonly limits: BodyLimits;
   readonly clock: Clock;
@@ -36,16 +36,6 @@ export interface MountedDashboard {
 export interface InnerApp {
   /** Answers a request as a user; its path is that of the app itself. */
   fetch(request: Request, user: User | null, info: unknown): Promise<Response>;
-}
-
-/** A write of the operator. */
-export interface OperatorWrite {
-  readonly method: string;
-  /** Below the path of the dashboard: `/api/notes/7`. */
-  readonly path: string;
-  readonly status: number;
-  /** Null where the service knows none. */
-  readonly user: User | null;
 }
 
 /** Mounts the dashboard in the Hono app of a service, after its other routes. */
@@ -86,7 +76,10 @@ async function answer(context: Context<AppEnv>, mounted: Mounted): Promise<Respo
   if (writes && options.readOnly) throw readOnly("with a read-only dashboard");
   const user = caller.user();
   const response = await operator.fetch(below(raw, whole.slice(0, start)), user, context.env);
-  if (writes) mounted.audit({ method: raw.method, path, status: response.status, user });
+  const { method } = raw;
+  if (writes) {
+    mounted.audit.record({ method, path, status: response.status, user: user?.id ?? null });
+  }
   return response;
 }
 
@@ -128,7 +121,8 @@ async function answerReport(
   const user = caller.user();
   const reply = json(await report.answer({ query, body, user }));
   if (report.writes) {
-    audit({ method: raw.method, path: pathOf(report), status: reply.status, user });
+    const { method } = raw;
+    audit.record({ method, path: pathOf(report), status: reply.status, user: user?.id ?? null });
   }
   return responder.respond(reply, raw.method);
 }

@@ -10,6 +10,8 @@ import {
   text,
 } from "../../../mod.ts";
 
+import { systemRuntime } from "../../../src/runtime/system_runtime.ts";
+
 /** Each user reads and changes own notes; the hash is hidden. */
 export const notes = table("notes", {
   id: integer().primaryKey(),
@@ -58,6 +60,7 @@ export async function withDashboard(
     db,
     secret: "a secret for the tests only",
     adminUI: true,
+    runtime: systemRuntime(() => {}),
     auth: {
       middleware: async (context, next) => {
         const id = context.req.header("x-user");

@@ -112,6 +112,19 @@ Deno.test("the operator reads and changes every row, by the ordinary routes, but
     const created = await ask("POST", "/api/notes", { body: { title: "new", owner: "ada" } });
     assertEquals(created.headers.get("location"), `/__service/ui/api/notes/${created.body.id}`);
     assertEquals((await ask("DELETE", `/api/notes/${created.body.id}`)).status, 204);
+    const { entries } = (await ask("GET", "/report/audit")).body;
+    assertEquals(
+      entries.map(({ method, path, status, user }: Record<string, unknown>) => [
+        ...[method, path, status, user],
+      ]),
+      [
+        ["DELETE", `/api/notes/${created.body.id}`, 204, null],
+        ["POST", "/api/notes", 201, null],
+        ["PATCH", "/api/notes/1", 200, null],
+        ["PATCH", "/api/notes/1", 412, null],
+        ["PATCH", "/api/notes/1", 200, null],
+      ],
+    );
     // The service itself is as it was.
     const outside = { below: "", headers: { "x-user": "ada" } };
     assertEquals((await ask("POST", "/api/notes", { ...outside, body: {} })).status, 403);

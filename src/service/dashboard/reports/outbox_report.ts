@@ -1,0 +1,75 @@
+import { Problem } from "../../../problem/problem.ts";
+import type { DocumentName } from "../../../search/outbox/outbox_entry.ts";
+import type { OutboxStats, SearchOutbox } from "../../../search/outbox/search_outbox.ts";
+import { memberOf } from "../action_body.ts";
+import type { Report } from "../report.ts";
+
+/** The search outbox: what waits, and what has failed too often. */
+export interface OutboxReport {
+  readonly stats: OutboxStats;
+  /** The 200 oldest. */
+  readonly dead: readonly DeadDocument[];
+}
+
+interface DeadDocument {
+  /** What {@link createOutboxReplayAction} takes. */
+  readonly id: string;
+  readonly index: string;
+  /** As the last part of a row's URL. */
+  readonly key: string;
+  readonly attempts: number;
+  /** In the words of the engine. */
+  readonly lastError: string;
+  /** Since when it is dead, in milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** The report of the search outbox. */
+export function createOutboxReport(outbox: SearchOutbox): Report {
+  return {
+    name: "outbox",
+    method: "GET",
+    async answer(): Promise<OutboxReport> {
+      const [stats, dead] = await Promise.all([outbox.stats(), outbox.dead(200)]);
+      return {
+        stats,
+        dead: dead.map(({ index, docId, attempts, reason, deadSince }) => ({
+          ...{ id: `${encodeURIComponent(index)}/${docId}`, index, key: docId },
+          ...{ attempts, lastError: reason, at: deadSince },
+        })),
+      };
+    },
+  };
+}
+
+/** The action that makes dead entries of the search outbox pending again: `{ ids }`, or `"all"`. */
+export function createOutboxReplayAction(outbox: SearchOutbox): Report {
+  return {
+    name: "outbox-replay",
+    method: "POST",
+    writes: true,
+    async answer({ body }) {
+      const ids = memberOf(body, "ids");
+      if (ids === "all") return { replayed: await outbox.replayDead() };
+      if (!Array.isArray(ids) || ids.length > 200) throw wrongIds();
+      return { replayed: await outbox.replayDead(ids.map(nameOf)) };
+    },
+  };
+}
+
+function nameOf(id: unknown): DocumentName {
+  const [, index, docId] = /^([^/]+)\/(.+)$/.exec(typeof id === "string" ? id : "") ?? [];
+  if (index === undefined || docId === undefined) throw wrongIds();
+  try {
+    return { index: decodeURIComponent(index), docId };
+  } catch {
+    throw wrongIds();
+  }
+}
+
+function wrongIds(): Problem {
+  return new Problem(
+    "invalid-body",
+    'Cannot replay: "ids" must be "all", or up to 200 ids of the report',
+  );
+}
