@@ -9,10 +9,11 @@ import { ReceivingBodies } from "./resource/http/receiving_bodies.ts";
 import { createSealer } from "./runtime/sealer.ts";
 import type { ResolvedDashboard } from "./service/dashboard/dashboard_options.ts";
 import { OperatorAudit } from "./service/dashboard/operator_audit.ts";
-import { operatorResources } from "./service/dashboard/operator_resources.ts";
+import { operatorBasePath, operatorResources } from "./service/dashboard/operator_resources.ts";
 import { dashboardPath } from "./service/dashboard/dashboard_path.ts";
 import { type InnerApp, mountDashboard } from "./service/dashboard/mount_dashboard.ts";
 import { createAuditReport } from "./service/dashboard/reports/audit_report.ts";
+import { createExplainAction } from "./service/dashboard/reports/explain_action.ts";
 import { createMetricsReport } from "./service/dashboard/reports/metrics_report.ts";
 import { createViewAsAction, readViewToken } from "./service/dashboard/view_token.ts";
 import type { AppEnv } from "./service/middleware.ts";
@@ -48,6 +49,7 @@ export function serveDashboard(served: ServedDashboard, dashboard: ResolvedDashb
     reports: [
       createViewAsAction(views),
       createAuditReport(audit),
+      createExplainAction({ resources: own, basePath: operatorBasePath }),
       ...(metrics === null ? [] : [createMetricsReport(metrics, clock)]),
       ...dashboardReports(served),
     ],

@@ -14,6 +14,12 @@ export function textAt(body: unknown, name: string): string {
   throw new Problem("invalid-body", `Cannot do this: "${name}" must be a text`);
 }
 
+/** The text at a member of the body of an action; null without one. Throws a 400. */
+export function optionalTextAt(body: unknown, name: string): string | null {
+  const value = memberOf(body, name);
+  return value === undefined || value === null || value === "" ? null : textAt(body, name);
+}
+
 /** A member of the body of an action; undefined without one. */
 export function memberOf(body: unknown, name: string): unknown {
   return typeof body === "object" && body !== null && Object.hasOwn(body, name)

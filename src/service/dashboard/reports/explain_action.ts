@@ -1,0 +1,90 @@
+import { authorize } from "../../../auth/authorize.ts";
+import { databaseProblem } from "../../../db/database_problem.ts";
+import type { Driver } from "../../../db/driver.ts";
+import type { Resource } from "../../../resource/define/resource.ts";
+import { authorizeRelated, noPaths } from "../../../resource/read/related_grants.ts";
+import { parseListQuery, planList, reachedByList } from "../../../resource/read/list_query.ts";
+import type { Statement } from "../../../sql/fragment.ts";
+import { optionalTextAt, textAt } from "../action_body.ts";
+import type { Report } from "../report.ts";
+import { resourceNamed } from "../report_query.ts";
+
+/** What the database would do for a list. */
+export interface ExplainedList {
+  /** The statement, with placeholders. */
+  readonly sql: string;
+  /** How many values are bound. */
+  readonly parameters: number;
+  /** The plan of the database, a line each, indented by what it is a part of. */
+  readonly plan: readonly string[];
+}
+
+/** What the action that explains lists is made from. */
+export interface ExplainActionParts {
+  /** With the rights of the operator. */
+  readonly resources: readonly Resource[];
+  readonly basePath: string;
+}
+
+/**
+ * The action that explains a list of the operator: `{ resource, filter, orderBy, select }`, the last
+ * three as in the query of a list, with the same problems. Nothing is read from the table.
+ */
+export function createExplainAction({ resources, basePath }: ExplainActionParts): Report {
+  return {
+    name: "explain",
+    method: "POST",
+    async answer({ body }): Promise<ExplainedList> {
+      const resource = resourceNamed(textAt(body, "resource"), resources, basePath);
+      const query = new Map<string, string>();
+      for (const name of ["filter", "orderBy", "select"]) {
+        const text = optionalTextAt(body, name);
+        if (text !== null) query.set(name, text);
+      }
+      const statement = await statementOf(query, resource);
+      const { driver, readCosts: { queryTimeoutMs } } = resource;
+      const plan = await planOf(statement, driver, queryTimeoutMs).catch((error) => {
+        throw databaseProblem(error, "read");
+      });
+      return { sql: statement.text, parameters: statement.values.length, plan };
+    },
+  };
+}
+
+/** The statement of the first page of a list. */
+async function statementOf(
+  query: ReadonlyMap<string, string>,
+  resource: Resource,
+): Promise<Statement> {
+  const selection = parseListQuery(query, resource);
+  const grant = await authorize("read", null, resource.policy);
+  const reached = reachedByList(selection);
+  const needed = { alsoAccess: undefined, reached, created: noPaths };
+  const related = await authorizeRelated(needed, null, resource);
+  const rights = { grant, related: related.related };
+  const { read } = planList(selection, rights, resource, resource.page.defaultLimit + 1);
+  return resource.reader.compile(read);
+}
+
+const maxPlanBytes = 1024 * 1024;
+
+/** The plan of a statement, which is not run. */
+async function planOf(
+  { text, values }: Statement,
+  driver: Driver,
+  timeoutMs: number,
+): Promise<readonly string[]> {
+  const isSqlite = driver.dialect.engine === "sqlite";
+  const { signal } = new AbortController();
+  const reads = driver.reads({ identity: "dashboard", signal, maxBytes: maxPlanBytes, timeoutMs });
+  const explain = isSqlite ? "EXPLAIN QUERY PLAN" : "EXPLAIN";
+  const { rows } = await reads.query({ text: `${explain} ${text}`, values });
+  if (!isSqlite) return rows.map(([line]) => String(line));
+  // https://sqlite.org/eqp.html: id, the id of what it is a part of, nothing, what is done.
+  const depths = new Map<unknown, number>();
+  return rows.map(([id, parent, , detail]) => {
+    const depth = (depths.get(parent) ?? -1) + 1;
+    depths.set(id, depth);
+    return "  ".repeat(depth) + String(detail);
+  });
+}
