@@ -10,6 +10,7 @@ export type {
   CertifiedOperators,
   ComparesAsMemory,
   Dialect,
+  ExplainDialect,
   Engine,
   ImageDialect,
   ListNames,

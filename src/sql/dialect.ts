@@ -120,6 +120,16 @@ export interface Dialect {
   readonly metrics: MetricDialect;
   /** The beginnings of long values. */
   readonly preview: PreviewDialect;
+  /** What the database would do for a statement. */
+  readonly explain: ExplainDialect;
+}
+
+/** The part of a dialect that shows the plan of a statement, which is not run. */
+export interface ExplainDialect {
+  /** The text of a statement, to be run in its place with its values. */
+  statement(text: string): string;
+  /** Its rows as lines, indented by what they are a part of. */
+  lines(rows: readonly (readonly SqlValue[])[]): readonly string[];
 }
 
 /**

@@ -22,6 +22,7 @@ import {
 } from "../fragment.ts";
 import { postgresImages } from "./row_images.ts";
 import { postgresMetrics } from "./metrics.ts";
+import { postgresExplain } from "./explain.ts";
 import { postgresPreview } from "./preview.ts";
 import { decodePlain } from "./plain_values.ts";
 import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
@@ -66,6 +67,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     text: options.text,
     metrics: postgresMetrics({ operand, ordered }),
     preview: postgresPreview,
+    explain: postgresExplain,
   };
 }
 

@@ -23,6 +23,7 @@ import {
 import { affinityOf, sqliteColumnType } from "./column_type.ts";
 import { sqliteImages } from "./row_images.ts";
 import { sqliteMetrics } from "./metrics.ts";
+import { sqliteExplain } from "./explain.ts";
 import { sqlitePreview } from "./preview.ts";
 import { groupCheck, scanCheck } from "./time_check.ts";
 import { decodeTimestamp, encodeTimestamp } from "./timestamps.ts";
@@ -69,6 +70,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     text: options.text,
     metrics: sqliteMetrics,
     preview: sqlitePreview,
+    explain: sqliteExplain,
   };
 }
 

@@ -74,17 +74,9 @@ async function planOf(
   driver: Driver,
   timeoutMs: number,
 ): Promise<readonly string[]> {
-  const isSqlite = driver.dialect.engine === "sqlite";
+  const { dialect: { explain } } = driver;
   const { signal } = new AbortController();
   const reads = driver.reads({ identity: "dashboard", signal, maxBytes: maxPlanBytes, timeoutMs });
-  const explain = isSqlite ? "EXPLAIN QUERY PLAN" : "EXPLAIN";
-  const { rows } = await reads.query({ text: `${explain} ${text}`, values });
-  if (!isSqlite) return rows.map(([line]) => String(line));
-  // https://sqlite.org/eqp.html: id, the id of what it is a part of, nothing, what is done.
-  const depths = new Map<unknown, number>();
-  return rows.map(([id, parent, , detail]) => {
-    const depth = (depths.get(parent) ?? -1) + 1;
-    depths.set(id, depth);
-    return "  ".repeat(depth) + String(detail);
-  });
+  const { rows } = await reads.query({ text: explain.statement(text), values });
+  return explain.lines(rows);
 }
