@@ -1,5 +1,6 @@
 import type { AppConfig } from "./config.ts";
 import { serviceOptions } from "./config_options.ts";
+import type { Guard } from "./guard/guard.ts";
 import type { Resource } from "./resource/define/resource.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { LiveHubs } from "./resource/stream/live_hubs.ts";
@@ -8,6 +9,7 @@ import type { SearchOutbox } from "./search/outbox/search_outbox.ts";
 import { maskedConfiguration } from "./service/dashboard/masked_configuration.ts";
 import type { ProblemLog } from "./service/dashboard/problem_log.ts";
 import type { Report } from "./service/dashboard/report.ts";
+import { createBudgetsReport } from "./service/dashboard/reports/budgets_report.ts";
 import { createChangesReport } from "./service/dashboard/reports/changes_report.ts";
 import {
   createOutboxReplayAction,
@@ -26,16 +28,19 @@ export interface DashboardReportParts {
   readonly hubs: LiveHubs;
   readonly outbox: SearchOutbox | null;
   readonly problems: ProblemLog | null;
+  readonly guard: Guard;
   readonly runtime: Runtime;
 }
 
 /** Makes the reports of an app's dashboard, and its actions. */
 export function dashboardReports(parts: DashboardReportParts): readonly Report[] {
-  const { resources, hubs, problems, outbox, resolved: { basePath }, runtime: { clock } } = parts;
+  const { resources, hubs, problems, outbox, guard, resolved: { basePath }, runtime: { clock } } =
+    parts;
   return [
     serviceReport(parts),
     createStreamsReport({ hubs, resources, clock }),
     ...(problems === null ? [] : [createProblemsReport(problems)]),
+    ...(guard.limits().length === 0 ? [] : [createBudgetsReport(guard)]),
     ...(outbox === null ? [] : [createOutboxReport(outbox), createOutboxReplayAction(outbox)]),
     createChangesReport({
       ...{ resources, basePath },

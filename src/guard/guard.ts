@@ -51,6 +51,8 @@ export interface Guard {
   admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
   /** The shares of clients in the room for stored answers, which are kept so long. */
   answerShares(ttlMs: number): AnswerShares;
+  /** The budgets and rate limits of callers that have counted something. */
+  limits(): readonly RateLimiter[];
   /** Returns leased tokens to the store, which must still be open. */
   close(): Promise<void>;
 }
@@ -75,6 +77,12 @@ export function createGuard({ abuse, store, runtime, ofTools }: GuardOptions): G
     return new RateLimiter(id, limit, buckets, runtime.clock);
   }
   const rateLimits = new Map<string, RateLimiter>();
+  const budgets = new Map<string, RateLimiter>();
+  function budgetOf(id: string, limit: BucketPolicy): RateLimiter {
+    const limiter = rateLimiterOf(id, limit);
+    budgets.set(id, limiter);
+    return limiter;
+  }
   const context = {
     abuse,
     rateLimitOf(url: string, options: RateLimitOptions): RateLimiter {
@@ -90,7 +98,7 @@ export function createGuard({ abuse, store, runtime, ofTools }: GuardOptions): G
       ? null
       : createCaptchaChallenge({ ...abuse.captcha, store: store.need("limits"), runtime }),
     runtime,
-    budgetOf: budgetFinder(abuse, rateLimiterOf, runtime, ofTools),
+    budgetOf: budgetFinder(abuse, budgetOf, runtime, ofTools),
     proofOfWork: () =>
       proofOfWork ??= createProofOfWork({ ...abuse.pow(), store: store.need("limits"), runtime }),
   };
@@ -109,6 +117,7 @@ export function createGuard({ abuse, store, runtime, ofTools }: GuardOptions): G
     admission: (protection, guarded) => new Admission(parts, protection, guarded),
     answerShares: (ttlMs) =>
       createAnswerShares(ttlMs, (policy) => rateLimiterOf("answers", policy)),
+    limits: () => [...budgets.values(), ...rateLimits.values()],
     async close() {
       await buckets?.close();
     },

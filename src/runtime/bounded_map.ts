@@ -3,6 +3,8 @@ export interface BoundedMap<K, V> {
   get(key: K): V | undefined;
   set(key: K, value: V): void;
   readonly size: number;
+  /** What it holds. To read it is no use of an entry. */
+  entries(): Iterable<readonly [K, V]>;
 }
 
 /** The bound of a map whose entries are of any size, because a client chooses their texts. */
@@ -64,6 +66,10 @@ export function boundedMap<K, V>(
       let size = young.size;
       for (const key of old.keys()) if (!young.has(key)) size++;
       return size;
+    },
+    *entries() {
+      yield* young;
+      for (const entry of old) if (!young.has(entry[0])) yield entry;
     },
   };
 }

@@ -12,7 +12,8 @@ import type { BucketStore } from "./bucket_store.ts";
  */
 export class RateLimiter {
   readonly limit: BucketPolicy;
-  readonly #id: string;
+  /** Names it, the same in all processes. */
+  readonly id: string;
   readonly #store: BucketStore;
   readonly #clock: Clock;
   readonly #leases: BoundedMap<string, TokenLease> = boundedMap(50_000);
@@ -20,7 +21,7 @@ export class RateLimiter {
   /** `id` names the limit in the store, the same in all processes. */
   constructor(id: string, limit: BucketPolicy, store: BucketStore, clock: Clock) {
     this.limit = limit;
-    this.#id = id;
+    this.id = id;
     this.#store = store;
     this.#clock = clock;
   }
@@ -45,6 +46,14 @@ export class RateLimiter {
     return this.#leaseOf(caller).take({ amount, toFloor: true, taken: 0 });
   }
 
+  /** The callers of this process that have spent something, and what is left for each. */
+  *spenders(): Iterable<{ readonly caller: string; readonly left: number }> {
+    for (const [caller, lease] of this.#leases.entries()) {
+      const { tokens } = lease.left();
+      if (tokens < this.limit.capacity) yield { caller, left: tokens };
+    }
+  }
+
   /** Returns tokens that were not used. Never raises what is left above the capacity. */
   refund(caller: string, amount: number): TakeResult {
     return this.#leaseOf(caller).refund(amount);
@@ -55,7 +64,7 @@ export class RateLimiter {
     if (known !== undefined) return known;
     const lease = new TokenLease({ limit: this.limit, store: this.#store, clock: this.#clock }, [
       "limit",
-      this.#id,
+      this.id,
       shortHash(caller),
     ]);
     this.#leases.set(caller, lease);

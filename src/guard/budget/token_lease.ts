@@ -75,6 +75,12 @@ export class TokenLease implements LeaseHolder {
     return this.#takeFromStore(demand);
   }
 
+  /** What is left now, as far as this process knows. */
+  left(): Bucket {
+    this.#refill();
+    return this.#total;
+  }
+
   /** Counts what has refilled since; tokens that others return are seen a second later. */
   isKnownShort(amount: number): boolean {
     this.#refill();
