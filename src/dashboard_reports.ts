@@ -16,6 +16,7 @@ import {
   createOutboxReport,
 } from "./service/dashboard/reports/outbox_report.ts";
 import { createProblemsReport } from "./service/dashboard/reports/problems_report.ts";
+import { createCreditsReport } from "./service/dashboard/reports/credits_report.ts";
 import { createServiceReport } from "./service/dashboard/reports/service_report.ts";
 import { createStreamsReport } from "./service/dashboard/reports/streams_report.ts";
 
@@ -36,11 +37,13 @@ export interface DashboardReportParts {
 export function dashboardReports(parts: DashboardReportParts): readonly Report[] {
   const { resources, hubs, problems, outbox, guard, resolved: { basePath }, runtime: { clock } } =
     parts;
+  const credits = parts.resolved.dashboard?.credits ?? null;
   return [
     serviceReport(parts),
     createStreamsReport({ hubs, resources, clock }),
     ...(problems === null ? [] : [createProblemsReport(problems)]),
     ...(guard.limits().length === 0 ? [] : [createBudgetsReport(guard)]),
+    ...(credits === null ? [] : [createCreditsReport(credits)]),
     ...(outbox === null ? [] : [createOutboxReport(outbox), createOutboxReplayAction(outbox)]),
     createChangesReport({
       ...{ resources, basePath },
@@ -53,6 +56,7 @@ function serviceReport(
   { config, resolved, resources, hubs, outbox }: DashboardReportParts,
 ): Report {
   const { title, version } = resolved.openapi.info;
+  const credits = resolved.dashboard?.credits ?? null;
   const { resources: _definitions, runtime: _runtime, ...options } = config;
   return createServiceReport({
     name: title,
@@ -62,7 +66,7 @@ function serviceReport(
     features: {
       search: resolved.search !== null,
       outbox: outbox !== null,
-      credits: false,
+      credits: credits !== null,
       budgets: resolved.abuse.budget !== null,
       metrics: resolved.observability.metrics !== null,
       changes: hubs.all().length > 0,

@@ -5,7 +5,7 @@ import { Facts } from "../parts/facts.tsx";
 import { columnsOf, listAt, RecordTable } from "../parts/record_table.tsx";
 import { Page, ReportView } from "../parts/report_view.tsx";
 
-/** The credits of an account, and the last webhooks of providers. */
+/** The credits of an account. */
 export function CreditsPage({ query }: { readonly query: URLSearchParams }) {
   const account = query.get("account") ?? "";
   const [text, setText] = useState(account);
@@ -33,8 +33,6 @@ export function CreditsPage({ query }: { readonly query: URLSearchParams }) {
       {account === ""
         ? <p class="quiet">Name an account to see its balance and its entries.</p>
         : <Account account={account} />}
-      <h2>Webhooks</h2>
-      <Webhooks />
     </Page>
   );
 }
@@ -57,26 +55,6 @@ function Account({ account }: { readonly account: string }) {
               empty="This account has no entries."
             />
           </>
-        );
-      }}
-    </ReportView>
-  );
-}
-
-function Webhooks() {
-  const state = useReport("webhooks");
-  return (
-    <ReportView state={state}>
-      {(report) => {
-        const found = listAt(report, "webhooks");
-        const records = found.length > 0 ? found : listAt(report, "deliveries");
-        return (
-          <RecordTable
-            label="Webhooks"
-            columns={columnsOf(records)}
-            records={records}
-            empty="No webhook was kept."
-          />
         );
       }}
     </ReportView>

@@ -1,6 +1,7 @@
+import type { CreditsLedger } from "../../billing/ledger/credits_ledger.ts";
 import type { User } from "../../auth/user.ts";
 import { type Described, either, group, type ReadGroup } from "../../options/option.ts";
-import { callback, flag } from "../../options/option_kinds.ts";
+import { callback, flag, having } from "../../options/option_kinds.ts";
 
 /** The options of the dashboard. */
 export interface DashboardOptions {
@@ -11,6 +12,8 @@ export interface DashboardOptions {
   readonly authorize?: AuthorizeDashboard | undefined;
   /** Refuses every write of the dashboard. Off unless set. */
   readonly readOnly?: boolean | undefined;
+  /** The ledger whose accounts it shows, from `openCreditsLedger` or `openBilling`; none unless set. */
+  readonly credits?: CreditsLedger | undefined;
 }
 
 /**
@@ -25,6 +28,7 @@ export type AuthorizeDashboard = (
 const members = {
   authorize: callback<AuthorizeDashboard>(),
   readOnly: flag().unlessSet(false),
+  credits: having<CreditsLedger>("a ledger, from openCreditsLedger()", "balance", "history"),
 } satisfies Described<DashboardOptions>;
 
 /** The option `adminUI`, described. */
@@ -35,6 +39,8 @@ export interface ResolvedDashboard {
   /** Null where only this machine may use it. */
   readonly authorize: AuthorizeDashboard | null;
   readonly readOnly: boolean;
+  /** Null without one. */
+  readonly credits: CreditsLedger | null;
 }
 
 /** Resolves the option `adminUI`; null where it is off. Throws a plain Error in production. */
@@ -43,12 +49,13 @@ export function resolveDashboard(
   isProduction: boolean,
 ): ResolvedDashboard | null {
   if (option === false) return null;
-  const { authorize = null, readOnly } = option === true ? { readOnly: false } : option;
+  const given: DashboardOptions = option === true ? {} : option;
+  const { authorize = null, readOnly = false, credits = null } = given;
   if (authorize === null && isProduction) {
     throw new Error(
       "Cannot start: adminUI.authorize must be set in production: a function (request, user) that " +
         "gives true to who runs the service",
     );
   }
-  return { authorize, readOnly };
+  return { authorize, readOnly, credits };
 }

@@ -1,0 +1,28 @@
+import type { CreditsLedger } from "../../../billing/ledger/credits_ledger.ts";
+import type { LedgerEntry } from "../../../billing/ledger/ledger_entry.ts";
+import type { Report } from "../report.ts";
+import { requireText } from "../report_query.ts";
+
+/** An account of the credits ledger. */
+export interface CreditsReport {
+  /** The credits that can be consumed; 0 of an account without entries. */
+  readonly balance: number;
+  /** The newest 100. */
+  readonly entries: readonly LedgerEntry[];
+}
+
+/** The report of an account of the credits ledger, by `account`. */
+export function createCreditsReport(ledger: Pick<CreditsLedger, "balance" | "history">): Report {
+  return {
+    name: "credits",
+    method: "GET",
+    async answer({ query }): Promise<CreditsReport> {
+      const account = requireText(query, "account");
+      const [balance, entries] = await Promise.all([
+        ledger.balance(account),
+        ledger.history(account, 100),
+      ]);
+      return { balance, entries };
+    },
+  };
+}
