@@ -176,7 +176,8 @@ interface AppContext {
 
 async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   const { resolved, runtime, store, observability } = context;
-  const config = { ...given, resources: given.resources.map(readDefinition) };
+  const read = { ...given, resources: given.resources.map(readDefinition) };
+  const config = await observability.watching(read);
   const recordings = await resolveChangeRecordings(config, resolved.changes, runtime.random);
   const parseUser = createUserParser(runtime.observe);
   const ofTools = new WeakSet<Request>();

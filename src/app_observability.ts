@@ -5,10 +5,13 @@ import type { Runtime } from "./runtime/runtime.ts";
 import type { HonoApp } from "./service/hono_app.ts";
 import { createObservationCounter } from "./service/observability/observation_counter.ts";
 import { observeRequests } from "./service/observability/observe_requests.ts";
+import { ServerTiming } from "./service/observability/server_timing.ts";
 import { type MeasuredParts, registerPartMetrics } from "./service/observability/part_metrics.ts";
 import { registerProcessMetrics } from "./service/observability/process_metrics.ts";
 import { RequestMetrics } from "./service/observability/request_metrics.ts";
+import { createTransactionMetrics } from "./service/observability/transaction_metrics.ts";
 import { createRouteFinder } from "./service/observability/route_finder.ts";
+import { type ReadConfig, watchDatabases } from "./watch_databases.ts";
 
 /** What an app shows of its own work. */
 export interface AppObservability {
@@ -16,6 +19,8 @@ export interface AppObservability {
   readonly metrics: Metrics | null;
   /** The runtime of the app, whose observations are counted. */
   readonly runtime: Runtime;
+  /** The configuration whose databases are watched, where something is to be seen there. */
+  watching<Config extends ReadConfig>(config: Config): Promise<Config>;
   /** The fetch that observes the requests of an app; its own where nothing is observed. */
   observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
   /** Measures the parts of the app from now on. */
@@ -34,17 +39,24 @@ export function openObservability(
   const requests = registry === null ? null : new RequestMetrics(registry);
   // Requests are counted by themselves, so that they are not counted among the observations.
   const observe = observability.requests ? runtime.observe : null;
+  const timing = observability.serverTiming ? new ServerTiming(clock) : null;
+  const transactions = registry === null ? null : createTransactionMetrics(registry, clock);
+  const watches = [timing?.watch ?? null, transactions].filter((one) => one !== null);
   const stops = registry === null ? [] : [registerProcessMetrics(registry, clock)];
   return {
     metrics: registry,
     runtime: registry === null
       ? runtime
       : withObserver(runtime, createObservationCounter(registry, runtime.observe)),
+    watching: (config) => watchDatabases(config, watches),
     observed(app, table) {
-      if (requests === null && observe === null) return app.fetch;
-      const findRoute = createRouteFinder(table, app.hono);
-      const fetch = observeRequests(app, { findRoute, metrics: requests, observe, clock });
-      app.hono.fetch = fetch;
+      let { fetch } = app;
+      if (timing !== null) fetch = timing.around(fetch);
+      if (requests !== null || observe !== null) {
+        const findRoute = createRouteFinder(table, app.hono);
+        fetch = observeRequests({ fetch }, { findRoute, metrics: requests, observe, clock });
+      }
+      if (fetch !== app.fetch) app.hono.fetch = fetch;
       return fetch;
     },
     measure(parts) {

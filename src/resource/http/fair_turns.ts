@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { Problem } from "../../problem/problem.ts";
 import { afterPendingIo, sleep } from "../../runtime/event_loop.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
@@ -121,12 +122,14 @@ export class FairTurns {
     work: () => MaybePromise<Result>,
   ): Promise<Result> {
     const since = this.#clock.elapsedMs();
+    // The turn is that of another request: what watches requests must know whose work this is.
+    const inContext = AsyncLocalStorage.snapshot();
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         begin: (now) => {
           const reason = this.#reasonToGiveUp(request, now - since);
           // What is synchronous in the work runs at once; where it throws, the promise rejects.
-          if (reason === null) resolve(new Promise((start) => start(work())));
+          if (reason === null) resolve(new Promise((start) => start(inContext(work))));
           else reject(overloaded(reason));
           return reason === null;
         },

@@ -50,6 +50,8 @@ export interface ResolvedObservability {
   readonly metrics: ResolvedMetrics | null;
   /** Whether each answered request is observed. */
   readonly requests: boolean;
+  /** Whether answers have `Server-Timing`: never in production. */
+  readonly serverTiming: boolean;
 }
 
 /** The options of metrics, every default resolved. */
@@ -62,10 +64,11 @@ export interface ResolvedMetrics {
 /** Resolves the option `observability`. */
 export function resolveObservability(
   option: boolean | ReadGroup<typeof members>,
+  isProduction: boolean,
 ): ResolvedObservability {
-  if (option === false) return { metrics: null, requests: false };
+  if (option === false) return { metrics: null, requests: false, serverTiming: false };
   const { metrics, requests } = option === true ? { metrics: true, requests: false } : option;
-  return { metrics: resolveMetrics(metrics), requests };
+  return { metrics: resolveMetrics(metrics), requests, serverTiming: !isProduction };
 }
 
 function resolveMetrics(

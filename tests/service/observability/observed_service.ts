@@ -48,6 +48,7 @@ export async function withObservedService(
     resources: [
       resource(notes, {
         id: notes.id,
+        capabilities: { enableBatch: true },
         auth: {
           public: { read: true, subscribe: true },
           ...write,

@@ -1,0 +1,74 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Clock } from "../../runtime/runtime.ts";
+import type { HonoApp } from "../hono_app.ts";
+import type { DriverWatch, WatchEnd } from "./watched_driver.ts";
+
+/**
+ * Measures the requests of an app for the header `Server-Timing`: in development only, because what
+ * takes how long says what is there, also to those who may not see it.
+ */
+export class ServerTiming {
+  /** Sees the statements of the requests that are measured. */
+  readonly watch: DriverWatch = { statements: () => this.#watchStatements() };
+  readonly #clock: Clock;
+  readonly #requests = new AsyncLocalStorage<RequestTiming>();
+
+  /** Measures nothing yet. */
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Makes the fetch of an app that answers with the header. */
+  around(fetch: HonoApp["fetch"]): HonoApp["fetch"] {
+    return async (request, info) => {
+      const timing: RequestTiming = { statements: 0, statementsMs: 0 };
+      const beganAt = this.#clock.elapsedMs();
+      const response = await this.#requests.run(timing, () => fetch(request, info));
+      return withHeader(response, headerOf(timing, this.#clock.elapsedMs() - beganAt));
+    };
+  }
+
+  #watchStatements(): () => WatchEnd {
+    const timing = this.#requests.getStore();
+    if (timing === undefined) return ofNoRequest;
+    return () => {
+      const beganAt = this.#clock.elapsedMs();
+      return () => {
+        timing.statements++;
+        timing.statementsMs += this.#clock.elapsedMs() - beganAt;
+      };
+    };
+  }
+}
+
+/** What the header of a request says. */
+interface RequestTiming {
+  statements: number;
+  statementsMs: number;
+}
+
+function ofNoRequest(): WatchEnd {
+  return () => {};
+}
+
+/** As the network view of a browser shows it. */
+function headerOf({ statements, statementsMs }: RequestTiming, durationMs: number): string {
+  const total = `total;dur=${durationMs.toFixed(2)}`;
+  if (statements === 0) return total;
+  const count = statements === 1 ? "1 statement" : `${statements} statements`;
+  return `${total}, db;dur=${statementsMs.toFixed(2)};desc="${count}"`;
+}
+
+function withHeader(response: Response, value: string): Response {
+  // No response with such a status can be made: an error, or a connection that is handed over.
+  if (response.status < 200) return response;
+  try {
+    response.headers.append("server-timing", value);
+    return response;
+  } catch {
+    // The headers of a response of `fetch()` or `Response.redirect()` cannot be changed.
+    const headers = new Headers(response.headers);
+    headers.append("server-timing", value);
+    return new Response(response.body, { status: response.status, headers });
+  }
+}

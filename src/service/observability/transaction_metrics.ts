@@ -1,0 +1,22 @@
+import type { Metrics } from "../../metrics/metrics.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import type { DriverWatch } from "./watched_driver.ts";
+
+/** The metrics of transactions: how long they take, and whether they were committed. */
+export function createTransactionMetrics(metrics: Metrics, clock: Clock): DriverWatch {
+  const durations = metrics.histogram("resource_api_db_transaction_duration_seconds", {
+    help: "Time of transactions, and of writes that are one by themselves, by their outcome.",
+    labels: ["outcome"],
+  });
+  const committed = durations.series("committed");
+  const failed = durations.series("failed");
+  return {
+    transaction() {
+      const beganAt = clock.elapsedMs();
+      return (error) => {
+        const series = error === undefined ? committed : failed;
+        series.observe((clock.elapsedMs() - beganAt) / 1_000);
+      };
+    },
+  };
+}

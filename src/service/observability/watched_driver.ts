@@ -1,0 +1,113 @@
+import type { Connection, Driver, QueryResult } from "../../db/driver.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import type { Statement } from "../../sql/fragment.ts";
+
+/** Receives the end of what it has seen begin: with the error of what failed, else undefined. */
+export type WatchEnd = (error: unknown) => void;
+
+/** Sees a statement begin. */
+type WatchStatement = (statement: Statement) => WatchEnd;
+
+/** Watches what a driver runs. */
+export interface DriverWatch {
+  /**
+   * Called where a statement or a transaction is asked for; what it gives sees the statement begin,
+   * or each one of the transaction. Its work may run in the asynchronous context of another one.
+   */
+  readonly statements?: (() => WatchStatement) | undefined;
+  /** Sees each transaction begin, and each write that is one by itself. */
+  readonly transaction?: (() => WatchEnd) | undefined;
+}
+
+/** A driver that is watched; the driver itself where nothing watches. */
+export function watchedDriver(driver: Driver, watches: readonly DriverWatch[]): Driver {
+  const ofStatements = allStatements(watches.flatMap(({ statements }) => statements ?? []));
+  const ofTransaction = together(watches.flatMap(({ transaction }) => transaction ?? []));
+  if (ofStatements === null && ofTransaction === null) return driver;
+  const watched = (connection: Connection): Connection =>
+    ofStatements === null
+      ? connection
+      : { query: (statement) => watchedQuery(connection, statement, ofStatements()) };
+  const statements = watched(driver);
+  const { threads, poolUsage, observeBy } = driver;
+  return {
+    dialect: driver.dialect,
+    label: driver.label,
+    isShared: driver.isShared,
+    signals: driver.signals,
+    query(statement) {
+      if (ofTransaction === null || !isWrite.test(statement.text)) {
+        return statements.query(statement);
+      }
+      return untilEnd(ofTransaction(), statements.query(statement));
+    },
+    reads: (limits) => watched(driver.reads(limits)),
+    transaction(work) {
+      const watch = ofStatements?.() ?? null;
+      const done = watch === null
+        ? driver.transaction(work)
+        : driver.transaction((inner) =>
+          work({ query: (statement) => watchedQuery(inner, statement, watch) })
+        );
+      return ofTransaction === null ? done : whenSettled(ofTransaction(), done);
+    },
+    onCommit: (listener) => driver.onCommit(listener),
+    ...(threads === undefined ? {} : { threads }),
+    ...(poolUsage === undefined ? {} : { poolUsage: () => poolUsage.call(driver) }),
+    ...(observeBy === undefined
+      ? {}
+      : { observeBy: (observe) => void observeBy.call(driver, observe) }),
+    close: () => driver.close(),
+  };
+}
+
+function watchedQuery(
+  connection: Connection,
+  statement: Statement,
+  watch: WatchStatement,
+): MaybePromise<QueryResult> {
+  return untilEnd(watch(statement), connection.query(statement));
+}
+
+/** Reads of SQLite are over at once, and stay so. */
+function untilEnd(end: WatchEnd, result: MaybePromise<QueryResult>): MaybePromise<QueryResult> {
+  if (result instanceof Promise) return whenSettled(end, result);
+  end(undefined);
+  return result;
+}
+
+function whenSettled<T>(end: WatchEnd, result: Promise<T>): Promise<T> {
+  return result.then((value) => {
+    end(undefined);
+    return value;
+  }, (error) => {
+    end(error);
+    throw error;
+  });
+}
+
+/** As statements of the service begin. */
+const isWrite = /^(?:INSERT|UPDATE|DELETE)\b/;
+
+function allStatements(
+  watches: readonly (() => WatchStatement)[],
+): (() => WatchStatement) | null {
+  const [first, ...others] = watches;
+  if (first === undefined || others.length === 0) return first ?? null;
+  return () => {
+    const all = watches.map((watch) => watch());
+    return (statement) => endAll(all.map((watch) => watch(statement)));
+  };
+}
+
+function together(watches: readonly (() => WatchEnd)[]): (() => WatchEnd) | null {
+  const [first, ...others] = watches;
+  if (first === undefined || others.length === 0) return first ?? null;
+  return () => endAll(watches.map((watch) => watch()));
+}
+
+function endAll(ends: readonly WatchEnd[]): WatchEnd {
+  return (error) => {
+    for (const end of ends) end(error);
+  };
+}

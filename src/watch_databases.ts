@@ -1,0 +1,31 @@
+import type { AppConfig } from "./config.ts";
+import type { Driver } from "./db/driver.ts";
+import { type Database, openDatabase } from "./db/open_database.ts";
+import type { ReadDefinition } from "./resource/define/read_definition.ts";
+import { type DriverWatch, watchedDriver } from "./service/observability/watched_driver.ts";
+
+/** A configuration whose resources are read. */
+export type ReadConfig = AppConfig & { readonly resources: readonly ReadDefinition[] };
+
+/** Gives the configuration whose databases are watched; each of them stays one. */
+export async function watchDatabases<Config extends ReadConfig>(
+  config: Config,
+  watches: readonly DriverWatch[],
+): Promise<Config> {
+  if (watches.length === 0) return config;
+  const known = new Map<Driver, Promise<Database>>();
+  function watched({ driver }: Database): Promise<Database> {
+    const made = known.get(driver) ?? openDatabase(watchedDriver(driver, watches));
+    known.set(driver, made);
+    return made;
+  }
+  return {
+    ...config,
+    db: await watched(config.db),
+    resources: await Promise.all(config.resources.map(async (definition) => {
+      const { options } = definition;
+      if (options.db === undefined) return definition;
+      return { ...definition, options: { ...options, db: await watched(options.db) } };
+    })),
+  };
+}
