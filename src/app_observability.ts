@@ -1,3 +1,4 @@
+import type { Driver } from "./db/driver.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { RouteTable } from "./resource/http/route_table.ts";
@@ -9,6 +10,7 @@ import { ServerTiming } from "./service/observability/server_timing.ts";
 import { type MeasuredParts, registerPartMetrics } from "./service/observability/part_metrics.ts";
 import { registerProcessMetrics } from "./service/observability/process_metrics.ts";
 import { RequestMetrics } from "./service/observability/request_metrics.ts";
+import { openTracing, type Tracing } from "./service/observability/open_telemetry.ts";
 import { createTransactionMetrics } from "./service/observability/transaction_metrics.ts";
 import { createRouteFinder } from "./service/observability/route_finder.ts";
 import { type ReadConfig, watchDatabases } from "./watch_databases.ts";
@@ -42,18 +44,28 @@ export function openObservability(
   const timing = observability.serverTiming ? new ServerTiming(clock) : null;
   const transactions = registry === null ? null : createTransactionMetrics(registry, clock);
   const watches = [timing?.watch ?? null, transactions].filter((one) => one !== null);
+  let tracing: Tracing | null = null;
   const stops = registry === null ? [] : [registerProcessMetrics(registry, clock)];
   return {
     metrics: registry,
     runtime: registry === null
       ? runtime
       : withObserver(runtime, createObservationCounter(registry, runtime.observe)),
-    watching: (config) => watchDatabases(config, watches),
+    async watching(config) {
+      if (observability.openTelemetry) tracing = await openTracing();
+      const spans = tracing;
+      if (spans === null && watches.length === 0) return config;
+      return await watchDatabases(config, (driver) => [
+        ...watches,
+        ...(spans === null ? [] : [spans.watch(driver)]),
+      ]);
+    },
     observed(app, table) {
       let { fetch } = app;
+      const findRoute = createRouteFinder(table, app.hono);
       if (timing !== null) fetch = timing.around(fetch);
+      if (tracing !== null) fetch = tracing.around(fetch, findRoute);
       if (requests !== null || observe !== null) {
-        const findRoute = createRouteFinder(table, app.hono);
         fetch = observeRequests({ fetch }, { findRoute, metrics: requests, observe, clock });
       }
       if (fetch !== app.fetch) app.hono.fetch = fetch;

@@ -10,12 +10,11 @@ export type ReadConfig = AppConfig & { readonly resources: readonly ReadDefiniti
 /** Gives the configuration whose databases are watched; each of them stays one. */
 export async function watchDatabases<Config extends ReadConfig>(
   config: Config,
-  watches: readonly DriverWatch[],
+  watchesOf: (driver: Driver) => readonly DriverWatch[],
 ): Promise<Config> {
-  if (watches.length === 0) return config;
   const known = new Map<Driver, Promise<Database>>();
   function watched({ driver }: Database): Promise<Database> {
-    const made = known.get(driver) ?? openDatabase(watchedDriver(driver, watches));
+    const made = known.get(driver) ?? openDatabase(watchedDriver(driver, watchesOf(driver)));
     known.set(driver, made);
     return made;
   }

@@ -12,6 +12,8 @@ export type Engine = "sqlite" | "postgres";
 export interface Dialect {
   /** The family. */
   readonly engine: Engine;
+  /** As OpenTelemetry names it, in `db.system.name`. */
+  readonly systemName: string;
   /** The most values one statement may bind. */
   readonly maxValues: number;
   /** `?` or `$7`. */

@@ -9,6 +9,11 @@ export interface ObservabilityOptions {
   readonly metrics?: boolean | MetricsOptions | undefined;
   /** Observes each answered request, which the console observer writes as a line. Off unless set. */
   readonly requests?: boolean | undefined;
+  /**
+   * Names the spans of requests by their routes, and makes spans of statements, for the
+   * OpenTelemetry of the runtime: Deno's own with `OTEL_DENO=true`. Off unless set.
+   */
+  readonly openTelemetry?: boolean | undefined;
 }
 
 /** The options of metrics. */
@@ -39,6 +44,7 @@ const metricsMembers = {
 const members = {
   metrics: either(flag(), group(metricsMembers)).unlessSet(true),
   requests: flag().unlessSet(false),
+  openTelemetry: flag().unlessSet(false),
 } satisfies Described<ObservabilityOptions>;
 
 /** The option `observability`, described. */
@@ -50,6 +56,8 @@ export interface ResolvedObservability {
   readonly metrics: ResolvedMetrics | null;
   /** Whether each answered request is observed. */
   readonly requests: boolean;
+  /** Whether spans have routes and statements. */
+  readonly openTelemetry: boolean;
   /** Whether answers have `Server-Timing`: never in production. */
   readonly serverTiming: boolean;
 }
@@ -66,9 +74,13 @@ export function resolveObservability(
   option: boolean | ReadGroup<typeof members>,
   isProduction: boolean,
 ): ResolvedObservability {
-  if (option === false) return { metrics: null, requests: false, serverTiming: false };
-  const { metrics, requests } = option === true ? { metrics: true, requests: false } : option;
-  return { metrics: resolveMetrics(metrics), requests, serverTiming: !isProduction };
+  if (option === false) {
+    return { metrics: null, requests: false, openTelemetry: false, serverTiming: false };
+  }
+  const given: ObservabilityOptions = option === true ? {} : option;
+  const { requests = false, openTelemetry = false } = given;
+  const metrics = resolveMetrics(option === true ? true : option.metrics);
+  return { metrics, requests, openTelemetry, serverTiming: !isProduction };
 }
 
 function resolveMetrics(

@@ -35,6 +35,7 @@ import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
 export function postgresDialect(options: { readonly text: TextDialect }): Dialect {
   return {
     engine: "postgres",
+    systemName: "postgresql",
     maxValues: 65_534,
     placeholder: (position) => `$${position}`,
     columnType,

@@ -32,6 +32,7 @@ import { decodeTimestamp, encodeTimestamp } from "./timestamps.ts";
 export function sqliteDialect(options: { readonly text: TextDialect }): Dialect {
   return {
     engine: "sqlite",
+    systemName: "sqlite",
     maxValues: 32_766,
     placeholder: () => "?",
     columnType: sqliteColumnType,

@@ -1,0 +1,55 @@
+import type { Driver } from "../../db/driver.ts";
+import type { HonoApp } from "../hono_app.ts";
+import type { FindRoute } from "./route_finder.ts";
+import type { DriverWatch } from "./watched_driver.ts";
+
+/** The spans of an app, for the OpenTelemetry of the runtime. */
+export interface Tracing {
+  /** Makes a span of each statement of a database, as a part of what asks for it. */
+  watch(driver: Driver): DriverWatch;
+  /** Makes the fetch of an app that names the span of each request by its route. */
+  around(fetch: HonoApp["fetch"], findRoute: FindRoute): HonoApp["fetch"];
+}
+
+/**
+ * Opens the spans of an app, by the semantic conventions of OpenTelemetry 1.37 for HTTP and
+ * databases. A statement has placeholders: no value is in a span.
+ */
+export async function openTracing(): Promise<Tracing> {
+  const { context, SpanKind, SpanStatusCode, trace } = await import("@opentelemetry/api");
+  const tracer = trace.getTracer("resource-api");
+  return {
+    watch: ({ dialect: { systemName } }) => ({
+      statements() {
+        const parent = context.active();
+        return ({ text }) => {
+          const operation = /^\w+/.exec(text)?.[0] ?? "";
+          const span = tracer.startSpan(operation, {
+            kind: SpanKind.CLIENT,
+            attributes: {
+              "db.system.name": systemName,
+              "db.operation.name": operation,
+              "db.query.text": text,
+            },
+          }, parent);
+          return (error) => {
+            if (error !== undefined) {
+              span.setStatus({ code: SpanStatusCode.ERROR });
+              span.setAttribute("error.type", error instanceof Error ? error.name : "_OTHER");
+            }
+            span.end();
+          };
+        };
+      },
+    }),
+    around: (fetch, findRoute) => (request, info) => {
+      const span = trace.getActiveSpan();
+      const route = span === undefined ? "" : findRoute(request);
+      if (route !== "") {
+        span?.setAttribute("http.route", route);
+        span?.updateName(`${request.method} ${route}`);
+      }
+      return fetch(request, info);
+    },
+  };
+}
