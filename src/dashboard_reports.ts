@@ -19,6 +19,7 @@ import { createProblemsReport } from "./service/dashboard/reports/problems_repor
 import { createCreditsReport } from "./service/dashboard/reports/credits_report.ts";
 import { createServiceReport } from "./service/dashboard/reports/service_report.ts";
 import { createStreamsReport } from "./service/dashboard/reports/streams_report.ts";
+import { createWebhooksReport } from "./service/dashboard/reports/webhooks_report.ts";
 
 /** What the reports of an app's dashboard are made of. */
 export interface DashboardReportParts {
@@ -37,13 +38,14 @@ export interface DashboardReportParts {
 export function dashboardReports(parts: DashboardReportParts): readonly Report[] {
   const { resources, hubs, problems, outbox, guard, resolved: { basePath }, runtime: { clock } } =
     parts;
-  const credits = parts.resolved.dashboard?.credits ?? null;
+  const { credits = null, billing = null } = parts.resolved.dashboard ?? {};
   return [
     serviceReport(parts),
     createStreamsReport({ hubs, resources, clock }),
     ...(problems === null ? [] : [createProblemsReport(problems)]),
     ...(guard.limits().length === 0 ? [] : [createBudgetsReport(guard)]),
     ...(credits === null ? [] : [createCreditsReport(credits)]),
+    ...(billing === null ? [] : [createWebhooksReport(billing)]),
     ...(outbox === null ? [] : [createOutboxReport(outbox), createOutboxReplayAction(outbox)]),
     createChangesReport({
       ...{ resources, basePath },
@@ -56,7 +58,7 @@ function serviceReport(
   { config, resolved, resources, hubs, outbox }: DashboardReportParts,
 ): Report {
   const { title, version } = resolved.openapi.info;
-  const credits = resolved.dashboard?.credits ?? null;
+  const { credits = null, billing = null } = resolved.dashboard ?? {};
   const { resources: _definitions, runtime: _runtime, ...options } = config;
   return createServiceReport({
     name: title,
@@ -67,6 +69,7 @@ function serviceReport(
       search: resolved.search !== null,
       outbox: outbox !== null,
       credits: credits !== null,
+      webhooks: billing !== null,
       budgets: resolved.abuse.budget !== null,
       metrics: resolved.observability.metrics !== null,
       changes: hubs.all().length > 0,

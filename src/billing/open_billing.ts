@@ -29,6 +29,7 @@ import {
 } from "./routes/billing_routes.ts";
 import { AccountLinks } from "./webhook/account_links.ts";
 import { DeliveryClaims } from "./webhook/delivery_claims.ts";
+import { DeliveryLog, type ReceivedDelivery } from "./webhook/delivery_log.ts";
 import { NewestSubscriptions } from "./webhook/newest_subscription.ts";
 import { Webhook, type WebhookCallbacks } from "./webhook/webhook.ts";
 
@@ -135,6 +136,8 @@ export interface Billing {
   ): Promise<BillingSubscription>;
   /** Reports usage. */
   reportUsage(request: UsageRequest): Promise<void>;
+  /** The last deliveries that this process has received, the newest first. */
+  deliveries(): readonly ReceivedDelivery[];
   /** Closes the store, where it was opened by its path or URL. */
   close(): Promise<void>;
 }
@@ -179,6 +182,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
     return await provider.getSubscription(id).catch(() => null);
   });
   const operations = new BillingOperations({ provider, plans, anyPrice, random });
+  const log = new DeliveryLog(clock);
   const webhook = new Webhook({
     provider,
     credits,
@@ -187,6 +191,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
     claims: new DeliveryClaims(provider.name, kept, runtime),
     links,
     subscriptions,
+    log,
     observe,
     onEvent,
     resolveAccount,
@@ -221,6 +226,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
     cancelSubscription: (id, options) => operations.cancelSubscription(id, options),
     updateSubscription: (id, options) => operations.updateSubscription(id, options),
     reportUsage: (request) => operations.reportUsage(request),
+    deliveries: () => log.deliveries,
     close,
   };
 }

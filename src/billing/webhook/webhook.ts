@@ -14,6 +14,7 @@ import type {
 import { refusedDelivery } from "../providers/webhook_signature.ts";
 import type { AccountLinks } from "./account_links.ts";
 import type { DeliveryClaims } from "./delivery_claims.ts";
+import type { DeliveryLog } from "./delivery_log.ts";
 import type { NewestSubscriptions } from "./newest_subscription.ts";
 import { paidCredits, type PaidCreditsOptions } from "./paid_credits.ts";
 
@@ -39,6 +40,7 @@ export interface WebhookOptions extends WebhookCallbacks {
   readonly claims: DeliveryClaims;
   readonly links: AccountLinks;
   readonly subscriptions: NewestSubscriptions;
+  readonly log: DeliveryLog;
   readonly observe: Observer;
 }
 
@@ -68,16 +70,34 @@ export class Webhook {
    * handles it, and a 5xx where the grant or the callback failed: then the provider repeats it.
    */
   async accept(given: WebhookDelivery): Promise<WebhookAnswer> {
-    const { provider, observe } = this.#options;
+    const { provider, observe, log } = this.#options;
     let delivery: VendorDelivery;
     try {
       delivery = await provider.readDelivery(given);
       requireMode(delivery, provider);
     } catch (error) {
       // Without its stack: any client can send thousands of them.
-      observe({ kind: "webhook_refused", provider: provider.name, reason: reasonOf(error) });
+      const reason = reasonOf(error);
+      observe({ kind: "webhook_refused", provider: provider.name, reason });
+      log.add({ id: null, events: [], outcome: "refused", reason });
       throw error;
     }
+    const { id } = delivery;
+    const events = delivery.events.map(({ type }) => type);
+    try {
+      const answer = await this.#acceptOnce(delivery);
+      const outcome = answer.duplicate === true ? "duplicate" : "handled";
+      log.add({ id, events, outcome, reason: null });
+      return answer;
+    } catch (error) {
+      const isInFlight = error instanceof Problem && error.slug === "idempotency-in-flight";
+      const outcome = isInFlight ? "in-flight" : "failed";
+      log.add({ id, events, outcome, reason: isInFlight ? null : nameOf(error) });
+      throw error;
+    }
+  }
+
+  async #acceptOnce(delivery: VendorDelivery): Promise<WebhookAnswer> {
     const running = this.#running.get(delivery.id);
     if (running !== undefined) {
       await running;
@@ -193,6 +213,12 @@ function requireMode({ isLive }: VendorDelivery, provider: BillingProvider): voi
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
   return error.cause instanceof Error ? error.cause.message : error.message;
+}
+
+/** Not the message, which may hold anything: the callback is the deployer's. */
+function nameOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause ?? error : error;
+  return cause instanceof Error ? cause.name : typeof cause;
 }
 
 function paymentOf(

@@ -1,3 +1,4 @@
+import type { Billing } from "../../billing/open_billing.ts";
 import type { CreditsLedger } from "../../billing/ledger/credits_ledger.ts";
 import type { User } from "../../auth/user.ts";
 import { type Described, either, group, type ReadGroup } from "../../options/option.ts";
@@ -14,6 +15,8 @@ export interface DashboardOptions {
   readonly readOnly?: boolean | undefined;
   /** The ledger whose accounts it shows, from `openCreditsLedger` or `openBilling`; none unless set. */
   readonly credits?: CreditsLedger | undefined;
+  /** The billing whose webhook deliveries it shows, and its ledger unless `credits` is set; none unless set. */
+  readonly billing?: Billing | undefined;
 }
 
 /**
@@ -29,6 +32,7 @@ const members = {
   authorize: callback<AuthorizeDashboard>(),
   readOnly: flag().unlessSet(false),
   credits: having<CreditsLedger>("a ledger, from openCreditsLedger()", "balance", "history"),
+  billing: having<Billing>("what openBilling() gives", "credits", "deliveries"),
 } satisfies Described<DashboardOptions>;
 
 /** The option `adminUI`, described. */
@@ -41,6 +45,8 @@ export interface ResolvedDashboard {
   readonly readOnly: boolean;
   /** Null without one. */
   readonly credits: CreditsLedger | null;
+  /** Null without one. */
+  readonly billing: Billing | null;
 }
 
 /** Resolves the option `adminUI`; null where it is off. Throws a plain Error in production. */
@@ -50,12 +56,13 @@ export function resolveDashboard(
 ): ResolvedDashboard | null {
   if (option === false) return null;
   const given: DashboardOptions = option === true ? {} : option;
-  const { authorize = null, readOnly = false, credits = null } = given;
+  const { authorize = null, readOnly = false, billing = null } = given;
+  const credits = given.credits ?? billing?.credits ?? null;
   if (authorize === null && isProduction) {
     throw new Error(
       "Cannot start: adminUI.authorize must be set in production: a function (request, user) that " +
         "gives true to who runs the service",
     );
   }
-  return { authorize, readOnly, credits };
+  return { authorize, readOnly, credits, billing };
 }

@@ -22,6 +22,7 @@ export interface DashboardFeatures {
   readonly search: boolean;
   readonly outbox: boolean;
   readonly credits: boolean;
+  readonly webhooks: boolean;
   readonly budgets: boolean;
   readonly metrics: boolean;
   /** Whether the changes of some rows are recorded. */

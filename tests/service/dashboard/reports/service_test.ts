@@ -55,7 +55,14 @@ Deno.test("the report of the service says who may do what, and with which fields
       environment: "development",
       isReadOnly: false,
       features: {
-        ...{ search: false, outbox: false, credits: false, budgets: true, metrics: false },
+        ...{
+          search: false,
+          outbox: false,
+          credits: false,
+          webhooks: false,
+          budgets: true,
+          metrics: false,
+        },
         changes: true,
       },
     });
