@@ -26,20 +26,20 @@ export function observeRequests(
     const method = metrics?.begin(request.method) ?? "";
     // Asked before the answer, so that nothing keeps the request until then.
     const route = findRoute(request);
-    const told = observe === null ? null : factsOf(request);
+    const facts = observe === null ? null : factsOf(request);
     // It never rejects.
     return fetch(request, info).then((response) => {
       const { status } = response;
       const durationMs = clock.elapsedMs() - beganAt;
       metrics?.end(method, { route, status, durationMs });
-      if (observe !== null && told !== null) {
-        tell(observe, {
+      if (observe !== null && facts !== null) {
+        emit(observe, {
           kind: "request",
-          ...told,
+          ...facts,
           route,
           status,
           durationMs: Math.round(durationMs * 1_000) / 1_000,
-          requestId: idIn(response.headers) ?? told.requestId,
+          requestId: idIn(response.headers) ?? facts.requestId,
         });
       }
       return response;
@@ -57,7 +57,7 @@ function idIn(headers: Headers): string | null {
   return id !== null && /^[\x21-\x7e]{1,128}$/.test(id) ? id : null;
 }
 
-function tell(observe: Observer, observation: Parameters<Observer>[0]): void {
+function emit(observe: Observer, observation: Parameters<Observer>[0]): void {
   // An observer must not throw. Where it does, the answer is there all the same.
   void recovered(() => observe(observation), () => {});
 }

@@ -4,8 +4,8 @@ import type { HonoApp } from "../hono_app.ts";
 import type { DriverWatch, WatchEnd } from "./watched_driver.ts";
 
 /**
- * Measures the requests of an app for the header `Server-Timing`: in development only, because what
- * takes how long says what is there, also to those who may not see it.
+ * Measures the requests of an app for the header `Server-Timing`: in development only, because durations
+ * say what is there, also to clients that may not see it.
  */
 export class ServerTiming {
   /** Sees the statements of the requests that are measured. */

@@ -49,7 +49,7 @@ export function watchedDriver(driver: Driver, watches: readonly DriverWatch[]): 
         : driver.transaction((inner) =>
           work({ query: (statement) => watchedQuery(inner, statement, watch) })
         );
-      return ofTransaction === null ? done : whenSettled(ofTransaction(), done);
+      return ofTransaction === null ? done : whenOver(ofTransaction(), done);
     },
     onCommit: (listener) => driver.onCommit(listener),
     ...(threads === undefined ? {} : { threads }),
@@ -71,12 +71,12 @@ function watchedQuery(
 
 /** Reads of SQLite are over at once, and stay so. */
 function untilEnd(end: WatchEnd, result: MaybePromise<QueryResult>): MaybePromise<QueryResult> {
-  if (result instanceof Promise) return whenSettled(end, result);
+  if (result instanceof Promise) return whenOver(end, result);
   end(undefined);
   return result;
 }
 
-function whenSettled<T>(end: WatchEnd, result: Promise<T>): Promise<T> {
+function whenOver<T>(end: WatchEnd, result: Promise<T>): Promise<T> {
   return result.then((value) => {
     end(undefined);
     return value;
