@@ -1,4 +1,3 @@
-import type { Driver } from "./db/driver.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { RouteTable } from "./resource/http/route_table.ts";

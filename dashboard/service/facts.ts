@@ -9,6 +9,8 @@ export interface ServiceFacts {
   readonly environment: string;
   /** Which parts the service has, by name. */
   readonly features: Readonly<Record<string, boolean>>;
+  /** The path of the resources for its callers, `/api`. */
+  readonly basePath: string;
   readonly resources: readonly ResourceFacts[];
   /** The configuration, its secrets masked. */
   readonly configuration: unknown;

@@ -31,22 +31,25 @@ export interface Rows {
 }
 
 /** The rows with the rights of the operator. */
-export const operatorRows: Rows = rowsAt(root, {});
+export const operatorRows: Rows = rowsAt({ baseUrl: root, basePath: "/api" }, {});
 
-/** The rows with the rights of a user; the token says which one. */
-export function viewedRows(token: string): Rows {
-  return rowsAt(`${root}/as`, { "service-view-as": token });
+/** The rows with the rights of a user; the token says which one. Their path is that of the service. */
+export function viewedRows(token: string, basePath: string): Rows {
+  return rowsAt({ baseUrl: `${root}/as`, basePath }, { "service-view-as": token });
 }
 
-function rowsAt(baseUrl: string, headers: Readonly<Record<string, string>>): Rows {
-  const client: Client<Record<string, AnyResource>> = createClient({ baseUrl, headers });
+function rowsAt(
+  place: { readonly baseUrl: string; readonly basePath: string },
+  headers: Readonly<Record<string, string>>,
+): Rows {
+  const client: Client<Record<string, AnyResource>> = createClient({ ...place, headers });
   return {
     of({ path }) {
       const resource = client[path];
       if (resource === undefined) throw new TypeError(`No resource is at ${path}`);
       return resource;
     },
-    urlOf: ({ path }) => `${baseUrl}/api/${path}`,
+    urlOf: ({ path }) => `${place.baseUrl}${place.basePath}/${path}`,
     headers,
   };
 }

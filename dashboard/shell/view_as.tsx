@@ -16,7 +16,7 @@ export function ViewAs({ text, children }: {
   readonly text: string | null;
   readonly children: ComponentChildren;
 }) {
-  const { isReadOnly } = useFacts();
+  const { isReadOnly, basePath } = useFacts();
   const [token, setToken] = useState<string | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const user = useMemo(() => text === null ? null : parseUser(text), [text]);
@@ -41,7 +41,7 @@ export function ViewAs({ text, children }: {
     };
   }, [text]);
   const access = useMemo(() => ({
-    rows: token === null ? operatorRows : viewedRows(token),
+    rows: token === null ? operatorRows : viewedRows(token, basePath),
     mayWrite: text === null && !isReadOnly,
   }), [token, text === null]);
   const isReady = text === null || token !== null;

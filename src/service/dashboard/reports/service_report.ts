@@ -12,6 +12,8 @@ export interface ServiceReport {
   /** Whether the dashboard refuses every write. */
   readonly isReadOnly: boolean;
   readonly features: DashboardFeatures;
+  /** The path of the resources for its callers, `/api`: a view as a user has the same. */
+  readonly basePath: string;
   readonly resources: readonly ResourceFacts[];
   /** Without any secret. */
   readonly configuration: unknown;
@@ -31,11 +33,11 @@ export interface DashboardFeatures {
 
 /** The report of the service as a whole: its resources with their rights, and its configuration. */
 export function createServiceReport(
-  { resources, basePath, prefix, ...facts }: ServiceReportParts,
+  { resources, prefix, ...facts }: ServiceReportParts,
 ): Report {
   const described: Report["answer"] = (): ServiceReport => ({
     ...facts,
-    resources: factsOfResources({ resources, basePath, prefix }),
+    resources: factsOfResources({ ...facts, resources, prefix }),
   });
   return { name: "service", method: "GET", answer: described };
 }
