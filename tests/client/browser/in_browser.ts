@@ -13,9 +13,13 @@ export interface InBrowser {
   open(url: string): Promise<Page>;
 }
 
-/** Defines tests that share one Chromium. An error that no script of a page has caught fails them. */
+/**
+ * Defines tests that share one Chromium. An error that no script of a page has caught fails them.
+ * They are skipped without a browser, and where something else is `missing`.
+ */
 export function createBrowserTests(
   args: readonly string[] = [],
+  missing: string | null = null,
 ): (name: string, work: (tools: InBrowser) => Promise<void>) => void {
   let running: Promise<Browser> | null = null;
   async function run(work: (tools: InBrowser) => Promise<void>): Promise<void> {
@@ -41,7 +45,10 @@ export function createBrowserTests(
   // The browser is started in the first test, and serves the others.
   const shared = { sanitizeOps: false, sanitizeResources: false };
   return (name, work) =>
-    testUnless("missing" in installed ? installed.missing : null, name, () => run(work), shared);
+    testUnless(
+      "missing" in installed ? installed.missing : missing,
+      ...[name, () => run(work), shared] as const,
+    );
 }
 
 /** Waits until an expression, or what it promises, is true in a page; fails with what that shows. */
