@@ -18,14 +18,17 @@ export class ServerTiming {
     this.#clock = clock;
   }
 
-  /** Makes the fetch of an app that answers with the header. */
+  /** Makes the fetch of an app that answers with the header, where a request asks for it. */
   around(fetch: HonoApp["fetch"]): HonoApp["fetch"] {
-    return async (request, info) => {
-      const timing: RequestTiming = { statements: 0, statementsMs: 0 };
-      const beganAt = this.#clock.elapsedMs();
-      const response = await this.#requests.run(timing, () => fetch(request, info));
-      return withHeader(response, headerOf(timing, this.#clock.elapsedMs() - beganAt));
-    };
+    return (request, info) =>
+      request.headers.has(askingHeader) ? this.#timed(request, info, fetch) : fetch(request, info);
+  }
+
+  async #timed(request: Request, info: unknown, fetch: HonoApp["fetch"]): Promise<Response> {
+    const timing: RequestTiming = { statements: 0, statementsMs: 0 };
+    const beganAt = this.#clock.elapsedMs();
+    const response = await this.#requests.run(timing, () => fetch(request, info));
+    return withHeader(response, headerOf(timing, this.#clock.elapsedMs() - beganAt));
   }
 
   #watchStatements(): () => WatchEnd {
@@ -40,6 +43,9 @@ export class ServerTiming {
     };
   }
 }
+
+/** A request that has it, whatever its value, asks for the times of its answer. */
+const askingHeader = "service-timing";
 
 /** What the header of a request says. */
 interface RequestTiming {

@@ -44,11 +44,8 @@ export function createBrowserTests(
   Deno.test.afterAll(async () => await (await running)?.close());
   // The browser is started in the first test, and serves the others.
   const shared = { sanitizeOps: false, sanitizeResources: false };
-  return (name, work) =>
-    testUnless(
-      "missing" in installed ? installed.missing : missing,
-      ...[name, () => run(work), shared] as const,
-    );
+  const reason = "missing" in installed ? installed.missing : missing;
+  return (name, work) => testUnless(reason, name, () => run(work), shared);
 }
 
 /** Waits until an expression, or what it promises, is true in a page; fails with what that shows. */

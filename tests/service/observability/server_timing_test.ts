@@ -3,7 +3,7 @@ import { testOnDialects } from "../../support/http.ts";
 import { withObservedService } from "./observed_service.ts";
 
 const header = "server-timing";
-const ann = { "x-user": "ann" };
+const asking = { headers: { "service-timing": "1" } };
 
 testOnDialects(
   "in development an answer says how long it took, and its statements",
@@ -11,7 +11,8 @@ testOnDialects(
     const db = await engine.open();
     await withObservedService({ db }, async ({ send }) => {
       const timingOf = async (method: string, path: string, body?: unknown) => {
-        const answer = await send(method, path, { body, headers: ann });
+        const headers = { "x-user": "ann", ...asking.headers };
+        const answer = await send(method, path, { body, headers });
         return answer.headers.get(header) ?? "";
       };
       const statements = (count: string) =>
@@ -42,7 +43,7 @@ Deno.test("requests at the same time have times of their own", () =>
     const answers = await Promise.all(
       Array.from(
         { length: 20 },
-        (_, nth) => send("GET", nth % 2 === 0 ? "/api/notes/1" : "/healthz"),
+        (_, nth) => send("GET", nth % 2 === 0 ? "/api/notes/1" : "/healthz", asking),
       ),
     );
     answers.forEach(({ headers }, nth) =>
@@ -61,21 +62,25 @@ Deno.test("an answer whose headers cannot be changed, or that has the header, ha
       return undefined;
     }],
   }, async ({ send }) => {
-    const redirect = await send("GET", "/redirects");
+    const redirect = await send("GET", "/redirects", asking);
     assertEquals([redirect.status, redirect.headers.get("location")], [
       ...[303, "http://localhost/elsewhere"],
     ]);
     assertMatch(redirect.headers.get(header) ?? "", /^total/);
-    assertMatch((await send("GET", "/healthz")).headers.get(header) ?? "", /^cache;dur=1, total/);
-    assertEquals((await send("GET", "/fails")).status, 500);
+    assertMatch(
+      (await send("GET", "/healthz", asking)).headers.get(header) ?? "",
+      /^cache;dur=1, total/,
+    );
+    assertEquals((await send("GET", "/fails", asking)).status, 500);
   }));
 
-Deno.test("in production, and without observability, no answer says how long it took", async () => {
+Deno.test("in production, and where no request asks, no answer says how long it took", async () => {
   for (const config of [{ env: "production" } as const, { observability: { metrics: true } }]) {
     await withObservedService(config, async ({ send }) => {
       for (const path of ["/api/notes", "/api/notes/9", "/nothing", "/healthz"]) {
-        const answer = await send("GET", path);
+        const answer = await send("GET", path, asking);
         assertEquals(answer.headers.has(header), !("env" in config), path);
+        assertEquals((await send("GET", path)).headers.has(header), false);
       }
     });
   }
