@@ -123,6 +123,7 @@ export function resolveResource(
     strictInput: options.strictInput,
     strictQuery: options.strictQuery,
     allowsPreview: false,
+    escapesFormulas: false,
     generated,
     computed: resolveComputed(options, table, runtime),
     capabilities: {

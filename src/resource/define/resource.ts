@@ -111,6 +111,11 @@ export interface Resource {
    * reader knows what a cut value is.
    */
   readonly allowsPreview: boolean;
+  /**
+   * Whether an export as CSV prefixes texts that a spreadsheet would take for formulas: those of the
+   * dashboard, which are opened in one. All others give the values as they are.
+   */
+  readonly escapesFormulas: boolean;
   /** The columns that the server fills in. */
   readonly generated: ReadonlySet<ColumnInfo>;
   readonly computed: Computed;

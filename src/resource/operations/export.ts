@@ -81,7 +81,7 @@ export function exportRows(
         columns,
         limit,
         view: selection.view,
-        writer: format.writer(selection.view),
+        writer: format.writer(selection.view, resource),
         giveTurn: createYieldTurn(resource.runtime.clock),
         failed(error) {
           if (error instanceof DatabaseError && error.kind === "too-slow" && hasLeft()) return;

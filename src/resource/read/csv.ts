@@ -1,4 +1,5 @@
 import { writeJson } from "../../schema/exact_json.ts";
+import type { ColumnKind } from "../../schema/kind.ts";
 import type { Row } from "../../schema/table_info.ts";
 import type { View } from "../output.ts";
 import type { RowFormat } from "./row_format.ts";
@@ -6,16 +7,18 @@ import type { RowFormat } from "./row_format.ts";
 /**
  * Writes exported rows as CSV (RFC 4180): a header of property names, then a record for each row.
  * NULL is an empty field and the empty text is `""`, so that they differ; JSON is JSON text; every
- * other value is written as in JSON answers, without quotes.
+ * other value is written as in JSON answers, without quotes. Where the resource escapes formulas,
+ * what a spreadsheet would take for one has `'` before it; a number stays a number.
  */
 export const csv: RowFormat = {
   type: "text/csv",
   contentType: "text/csv; charset=utf-8; header=present",
   ending: ".csv",
-  writer(view) {
-    const fields = fieldsOf(view);
+  writer(view, { escapesFormulas }) {
+    const write = escapesFormulas ? escapedField : field;
+    const fields = fieldsOf(view, write);
     return {
-      head: record(fields.map(({ name }) => textField(name))),
+      head: record(fields.map(({ name }) => write(name))),
       write: (rows) => writeRows(rows, fields),
     };
   },
@@ -26,12 +29,27 @@ interface Field {
   write(value: unknown): string;
 }
 
-function fieldsOf({ visible, computed }: View): readonly Field[] {
+function fieldsOf({ visible, computed }: View, write: Field["write"]): readonly Field[] {
   return [
-    ...visible.map(({ name, kind }) => ({ name, write: kind === "json" ? jsonField : field })),
-    ...computed.fields.map(([name]) => ({ name, write: field })),
+    ...visible.map(({ name, kind }) => {
+      if (kind === "json") return { name, write: jsonField };
+      return { name, write: isTextOfNumber(kind) ? numberOr(write) : write };
+    }),
+    ...computed.fields.map(([name]) => ({ name, write })),
   ];
 }
+
+/** The kinds whose values are numbers with more digits than a number of JSON keeps. */
+function isTextOfNumber(kind: ColumnKind): boolean {
+  return kind === "decimal" || kind === "bigint";
+}
+
+/** A value of an existing table may be any text, whatever the kind of its column is. */
+function numberOr(write: Field["write"]): Field["write"] {
+  return (value) => typeof value === "string" && number.test(value) ? value : write(value);
+}
+
+const number = /^-?\d+(?:\.\d+)?$/;
 
 function writeRows(rows: readonly Row[], fields: readonly Field[]): string {
   let text = "";
@@ -58,6 +76,18 @@ function field(value: unknown): string {
       return objectField(value);
   }
 }
+
+/** The written field, where a spreadsheet takes it for a text. */
+function escapedField(value: unknown): string {
+  if (typeof value === "string") return textField(formulaStart.test(value) ? `'${value}` : value);
+  return field(value);
+}
+
+/**
+ * What OWASP names, also in full width, which some spreadsheets take for the same. Documents begin
+ * with none of these, but for negative numbers: a text in them has its quotes.
+ */
+const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
 
 /** A text of a JSON column keeps its quotes: `"1"` is not `1`. */
 function jsonField(value: unknown): string {

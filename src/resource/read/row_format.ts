@@ -1,4 +1,5 @@
 import type { Row } from "../../schema/table_info.ts";
+import type { Resource } from "../define/resource.ts";
 import type { View } from "../output.ts";
 
 /**
@@ -12,7 +13,7 @@ export interface RowFormat {
   /** The extension of its files, with the dot. */
   readonly ending: string;
   /** Creates the writer of one answer. */
-  writer(view: View): RowWriter;
+  writer(view: View, resource: Pick<Resource, "escapesFormulas">): RowWriter;
 }
 
 /** Writes the rows of one answer in a row format. */

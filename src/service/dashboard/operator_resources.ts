@@ -43,6 +43,7 @@ export function operatorResources(
       strictInput: true,
       strictQuery: true,
       allowsPreview: true,
+      escapesFormulas: true,
       procedures: new Map(),
       protections: new Map(),
       procedureProtections: new Map(),
