@@ -2,10 +2,11 @@ import { authorize } from "../../../auth/authorize.ts";
 import { databaseProblem } from "../../../db/database_problem.ts";
 import type { Driver } from "../../../db/driver.ts";
 import type { Resource } from "../../../resource/define/resource.ts";
+import { parseLimit } from "../../../resource/http/query_parameters.ts";
 import { authorizeRelated, noPaths } from "../../../resource/read/related_grants.ts";
 import { parseListQuery, planList, reachedByList } from "../../../resource/read/list_query.ts";
 import type { Statement } from "../../../sql/fragment.ts";
-import { optionalTextAt, textAt } from "../action_body.ts";
+import { memberOf, optionalTextAt, textAt } from "../action_body.ts";
 import type { Report } from "../report.ts";
 import { resourceNamed } from "../report_query.ts";
 
@@ -27,8 +28,8 @@ export interface ExplainActionParts {
 }
 
 /**
- * The action that explains a list of the operator: `{ resource, filter, orderBy, select }`, the last
- * three as in the query of a list, with the same problems. Nothing is read from the table.
+ * The action that explains a list of the operator: `{ resource, filter, orderBy, select, limit }`, the last
+ * four as in the query of a list, with the same problems. Nothing is read from the table.
  */
 export function createExplainAction({ resources, basePath }: ExplainActionParts): Report {
   return {
@@ -41,6 +42,8 @@ export function createExplainAction({ resources, basePath }: ExplainActionParts)
         const text = optionalTextAt(body, name);
         if (text !== null) query.set(name, text);
       }
+      const limit = memberOf(body, "limit");
+      if (limit !== undefined) query.set("limit", String(limit));
       const statement = await statementOf(query, resource);
       const { driver, readCosts: { queryTimeoutMs } } = resource;
       const plan = await planOf(statement, driver, queryTimeoutMs).catch((error) => {
@@ -62,7 +65,9 @@ async function statementOf(
   const needed = { alsoAccess: undefined, reached, created: noPaths };
   const related = await authorizeRelated(needed, null, resource);
   const rights = { grant, related: related.related };
-  const { read } = planList(selection, rights, resource, resource.page.defaultLimit + 1);
+  const limit = parseLimit(query.get("limit") ?? null, resource.page);
+  // One row more shows a list whether another page follows.
+  const { read } = planList(selection, rights, resource, limit + 1);
   return resource.reader.compile(read);
 }
 

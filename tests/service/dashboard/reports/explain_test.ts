@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { all, integer, none, resource, table, text } from "../../../../mod.ts";
+import { rsql } from "../../../../exports/client.ts";
 import { testOnEveryEngine } from "../../../support/http.ts";
 import { withDashboard } from "./dashboard_service.ts";
 
@@ -45,10 +46,22 @@ testOnEveryEngine(
       assertStringIncludes(body.plan.join("\n"), "books");
       assertEquals((await action("explain", { resource: "books" })).status, 200);
 
+      // The planner of Postgres has them as constants.
+      const secret = `it's "Q4711\nFilter: (cost=4711..4711) \\'`;
+      const text = rsql`title==${secret};id>${4711};authorId=in=(4711,-4711)`;
+      const masked = await action("explain", { ...given, filter: String(text), limit: 7 });
+      assertEquals(masked.status, 200, masked.body.detail);
+      assert(!JSON.stringify(masked.body).includes("4711"), JSON.stringify(masked.body));
+      assert(JSON.stringify(masked.body.plan).includes("?"), masked.body.plan.join("\n"));
+      assertStringIncludes(masked.body.sql, "LIMIT 8");
+
       const wrong = await action("explain", { ...given, filter: "title=" });
       assertEquals([wrong.status, wrong.body.code], [400, "FILTER_PARSE_ERROR"]);
       for (
-        const body of [{}, { resource: "none" }, { ...given, filter: 7 }, {
+        const body of [{}, { resource: "none" }, { ...given, filter: 7 }, { ...given, limit: 0 }, {
+          ...given,
+          limit: "a",
+        }, {
           ...given,
           orderBy: "x",
         }]
