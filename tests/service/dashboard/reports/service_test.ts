@@ -52,6 +52,7 @@ Deno.test("the report of the service says who may do what, and with which fields
     assertEquals(facts, {
       name: "Shop",
       version: "3.2.1",
+      basePath: "/v1",
       environment: "development",
       isReadOnly: false,
       features: {
