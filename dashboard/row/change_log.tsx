@@ -38,7 +38,7 @@ export function ChangeLog({ resource, rowKey, turn }: {
               <p class="quiet">
                 {recordings[recorded] ?? ""}
                 {typeof keptMs === "number" && `, for ${Math.round(keptMs / 60_000)} minutes`}.
-                {changes.length === 0 && recorded !== "no" && " None is there of this row."}
+                {changes.length === 0 && recorded !== "no" && " This row has none."}
               </p>
               <ol class="changes">
                 {changes.map((change, index) => <Change key={index} change={change} />)}
