@@ -95,6 +95,24 @@ test("the audit shows what the operator wrote, the problems what was refused", a
   await done();
 });
 
+test("an entry of the outbox that was given up is replayed", async ({ context }) => {
+  await using site = await startDashboardSite();
+  const { app: { searchOutbox }, search } = site;
+  search.isDown = true;
+  await (await site.send("PATCH", "/api/books/1", { title: "Lost" })).body?.cancel();
+  await searchOutbox?.drain();
+  const { page, done } = await openWatched(context, `${site.url}#/outbox`);
+  await page.getByRole("row", { name: /it is down/ }).waitFor();
+  search.isDown = false;
+  await page.getByRole("button", { name: "Replay", exact: true }).click();
+  await page.getByText("1 entry is sent again.").waitFor();
+  await searchOutbox?.drain();
+  await page.getByText("Nothing was given up.").waitFor();
+  const { items } = await (await site.send("GET", "/api/books/search?q=lost")).json();
+  assertEquals(items.map(({ id }: { id: number }) => id), [1]);
+  await done();
+});
+
 test("the charts follow the requests of the service", async ({ context }) => {
   await using site = await startDashboardSite();
   const { page, done } = await openWatched(context, `${site.url}#/`);
