@@ -15,6 +15,12 @@ const recordings: Readonly<Record<string, string>> = {
   no: "The changes of this table are not recorded",
 };
 
+/** What happened where the rows that changed are not known. */
+const operations: Readonly<Record<string, string>> = {
+  touch: "a write of another program, perhaps of this row",
+  truncate: "all rows of the table were removed",
+};
+
 /** The recorded changes of a row, the newest first. */
 export function ChangeLog({ resource, rowKey, turn }: {
   readonly resource: ResourceFacts;
@@ -65,7 +71,8 @@ function Change({ change }: { readonly change: Readonly<Record<string, unknown>>
   return (
     <li>
       <p>
-        <strong>{String(operation)}</strong> <span class="quiet">{formatTime(at)}</span>
+        <strong>{operations[String(operation)] ?? String(operation)}</strong>{" "}
+        <span class="quiet">{formatTime(at)}</span>
       </p>
       <ul>
         {names.map((name) => (
