@@ -77,7 +77,7 @@ export function parseFilters(text: string): readonly ColumnFilter[] | null {
     const read = readValue(operator, value);
     if (read === null || filters.some((one) => one.field === field)) return null;
     filters.push({ field, ...read });
-    if (match[4] === "" && condition.lastIndex < text.length) return null;
+    if (match[4] === ";" && condition.lastIndex === text.length) return null;
   }
   return filters;
 }

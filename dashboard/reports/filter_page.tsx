@@ -96,7 +96,9 @@ function Explanation({ answer }: { readonly answer: Explained }) {
       <pre class="code" tabIndex={0}>{sql}</pre>
       {parameters !== undefined && (
         <p class="quiet">
-          {typeof parameters === "number" ? `${parameters} parameters` : formatValue(parameters)}
+          {typeof parameters === "number"
+            ? parameters === 1 ? "1 parameter" : `${parameters} parameters`
+            : formatValue(parameters)}
         </p>
       )}
       <h2>Plan</h2>

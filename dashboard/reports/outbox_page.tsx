@@ -15,8 +15,9 @@ export function OutboxPage() {
   const replay = async (ids: readonly string[] | "all") => {
     try {
       const answer = Object(await act("outbox-replay", { ids }));
-      const count: unknown = answer.replayed ?? answer.count;
-      setSaid(`${typeof count === "number" ? count : "The"} entries are sent again.`);
+      setSaid(
+        answer.replayed === 1 ? "1 entry is sent again." : `${answer.replayed} are sent again.`,
+      );
     } catch (error) {
       setSaid(toError(error));
     }

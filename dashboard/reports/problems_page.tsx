@@ -6,6 +6,7 @@ const columns: readonly RecordColumn<Readonly<Record<string, unknown>>>[] = [
   { name: "status", kind: "number" },
   { name: "code" },
   { name: "count", kind: "number" },
+  { name: "firstAt", title: "first", kind: "time" },
   { name: "lastAt", title: "last", kind: "time" },
   {
     name: "lastRequest",

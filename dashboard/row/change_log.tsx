@@ -15,6 +15,12 @@ const recordings: Readonly<Record<string, string>> = {
   no: "The changes of this table are not recorded",
 };
 
+/** What happened where the rows that changed are not known. */
+const operations: Readonly<Record<string, string>> = {
+  touch: "a write of another program, perhaps of this row",
+  truncate: "all rows of the table were removed",
+};
+
 /** The recorded changes of a row, the newest first. */
 export function ChangeLog({ resource, rowKey, turn }: {
   readonly resource: ResourceFacts;
@@ -38,7 +44,7 @@ export function ChangeLog({ resource, rowKey, turn }: {
               <p class="quiet">
                 {recordings[recorded] ?? ""}
                 {typeof keptMs === "number" && `, for ${Math.round(keptMs / 60_000)} minutes`}.
-                {changes.length === 0 && recorded !== "no" && " None is there of this row."}
+                {changes.length === 0 && recorded !== "no" && " This row has none."}
               </p>
               <ol class="changes">
                 {changes.map((change, index) => <Change key={index} change={change} />)}
@@ -65,7 +71,8 @@ function Change({ change }: { readonly change: Readonly<Record<string, unknown>>
   return (
     <li>
       <p>
-        <strong>{String(operation)}</strong> <span class="quiet">{formatTime(at)}</span>
+        <strong>{operations[String(operation)] ?? String(operation)}</strong>{" "}
+        <span class="quiet">{formatTime(at)}</span>
       </p>
       <ul>
         {names.map((name) => (

@@ -36,7 +36,10 @@ export function ConflictView({ fields, base, mine, theirs, onResolve, onCancel }
   return (
     <section class="conflict" aria-labelledby="conflict-title">
       <h2 id="conflict-title">The row has changed since you read it</h2>
-      <p>Choose for each field which value it gets. Nothing of yours was saved so far.</p>
+      <p>
+        Choose which values it gets; what only they have changed stays as it is. Nothing of yours
+        was saved so far.
+      </p>
       <div class="table" tabIndex={0} role="region" aria-label="Both versions">
         <table>
           <thead>
@@ -66,11 +69,15 @@ export function ConflictView({ fields, base, mine, theirs, onResolve, onCancel }
                     : <span class="quiet">not changed</span>}
                 </td>
                 <td>
-                  <Version
-                    {...{ field, version: "theirs", value: theirs[field.name] }}
-                    isChosen={choiceOf(field) === "theirs"}
-                    onChoose={() => setChosen({ ...chosen, [field.name]: "theirs" })}
-                  />
+                  {isMine(field)
+                    ? (
+                      <Version
+                        {...{ field, version: "theirs", value: theirs[field.name] }}
+                        isChosen={choiceOf(field) === "theirs"}
+                        onChoose={() => setChosen({ ...chosen, [field.name]: "theirs" })}
+                      />
+                    )
+                    : <CellValue value={theirs[field.name]} />}
                 </td>
               </tr>
             ))}

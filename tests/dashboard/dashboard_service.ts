@@ -14,8 +14,8 @@ import {
   text,
   timestamp,
 } from "../../mod.ts";
-import { sqliteSearch } from "../../exports/search.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { fallibleSearch } from "../http/search_support.ts";
 
 const authors = table("authors", {
   id: integer().primaryKey(),
@@ -43,13 +43,20 @@ const numbers = table("numbers", {
   parity: text().notNull(),
 });
 
-/** The service that the tests look at, over a small database: ada may see her own books. */
-export async function openDashboardApp(
-  numberOfRows: number,
-): Promise<{ readonly app: App; readonly db: Database }> {
+/** The service that the tests look at. */
+export interface DashboardApp {
+  readonly app: App;
+  readonly db: Database;
+  /** Its search, which can be out of service. */
+  readonly search: { isDown: boolean };
+}
+
+/** Opens the service over a small database: ada may see her own books. */
+export async function openDashboardApp(numberOfRows: number): Promise<DashboardApp> {
   const db = await openDatabase("sqlite::memory:");
   await db.createTables([authors, books, numbers]);
   await fill(db, numberOfRows);
+  const search = fallibleSearch();
   const app = await createApp({
     db,
     kv: ":memory:",
@@ -57,7 +64,9 @@ export async function openDashboardApp(
     runtime: systemRuntime(() => {}),
     adminUI: true,
     observability: true,
-    search: sqliteSearch(),
+    search: search.adapter,
+    // A failed write is dead at once, and sent when a test asks for it.
+    searchOutbox: { intervalMs: 3_600_000, maxAttempts: 1 },
     auth: { middleware: async (_context, next) => await next() },
     resources: [
       resource(authors, { id: authors.id, auth: { public: { read: true } } }),
@@ -65,7 +74,7 @@ export async function openDashboardApp(
         id: books.id,
         etag: { versionField: books.version },
         softDelete: { field: books.deletedAt },
-        search: { fields: { title: {} } },
+        search: { fields: { title: {} }, outbox: true },
         auth: {
           read: (user) => eq(books.owner, user.id),
           subscribe: (user) => eq(books.owner, user.id),
@@ -75,7 +84,7 @@ export async function openDashboardApp(
       resource(numbers, { id: numbers.id, auth: { public: { read: true, subscribe: true } } }),
     ],
   });
-  return { app, db };
+  return { app, db, search };
 }
 
 /** Markup that would do something if it were shown as markup. */

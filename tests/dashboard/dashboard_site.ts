@@ -1,25 +1,24 @@
-import type { Database } from "../../mod.ts";
-import { openDashboardApp } from "./dashboard_service.ts";
+import { type DashboardApp, openDashboardApp } from "./dashboard_service.ts";
 
 /** A service with its dashboard, in this process. */
-export interface DashboardSite extends AsyncDisposable {
+export interface DashboardSite extends AsyncDisposable, DashboardApp {
   /** Of the dashboard. */
   readonly url: string;
-  readonly db: Database;
   /** Sends a request of the operator; `path` is below the dashboard. */
   send(method: string, path: string, body?: unknown): Promise<Response>;
 }
 
 /** Starts a service with its dashboard over a database in memory. */
 export async function startDashboardSite(numberOfRows = 1_000): Promise<DashboardSite> {
-  const { app, db } = await openDashboardApp(numberOfRows);
+  const service = await openDashboardApp(numberOfRows);
+  const { app, db } = service;
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     (request, info) => app.fetch(request, info),
   );
   const url = `http://127.0.0.1:${server.addr.port}/__service/ui`;
   return {
-    ...{ url, db },
+    ...{ ...service, url },
     send: (method, path, body) =>
       fetch(url + path, {
         method,

@@ -67,6 +67,52 @@ test("the keyboard reaches what is searched: / and g open pages", async ({ conte
   await done();
 });
 
+test("a filter is explained by its SQL and its plan", async ({ context }) => {
+  await using site = await startDashboardSite();
+  const { page, done } = await openWatched(context, `${site.url}#/filter?resource=books`);
+  await page.getByLabel("Filter").fill("genre==novel;price>5");
+  await page.getByRole("button", { name: "Explain" }).click();
+  await page.getByText(/SELECT[^]*WHERE/).waitFor();
+  await page.getByText(/SCAN|SEARCH/).waitFor();
+  await page.getByLabel("Filter").fill("genre=");
+  await page.getByRole("button", { name: "Explain" }).click();
+  await page.getByRole("alert").waitFor();
+  await done();
+});
+
+test("the audit shows what the operator wrote, the problems what was refused", async ({ context }) => {
+  await using site = await startDashboardSite();
+  for (const [id, status] of [[1, 200], [99, 404]] as const) {
+    const answer = await site.send("PATCH", `/api/books/${id}`, { title: "Changed" });
+    assertEquals(answer.status, status);
+    await answer.body?.cancel();
+  }
+  await (await fetch(site.url.replace("/__service/ui", "/api/nothing"))).body?.cancel();
+  const { page, done } = await openWatched(context, `${site.url}#/audit`);
+  await page.getByRole("row", { name: /PATCH \/api\/books\/1 200/ }).waitFor();
+  await visit(page, "problems");
+  await page.getByRole("row", { name: /404 not-found 1/ }).waitFor();
+  await done();
+});
+
+test("an entry of the outbox that was given up is replayed", async ({ context }) => {
+  await using site = await startDashboardSite();
+  const { app: { searchOutbox }, search } = site;
+  search.isDown = true;
+  await (await site.send("PATCH", "/api/books/1", { title: "Lost" })).body?.cancel();
+  await searchOutbox?.drain();
+  const { page, done } = await openWatched(context, `${site.url}#/outbox`);
+  await page.getByRole("row", { name: /it is down/ }).waitFor();
+  search.isDown = false;
+  await page.getByRole("button", { name: "Replay", exact: true }).click();
+  await page.getByText("1 entry is sent again.").waitFor();
+  await searchOutbox?.drain();
+  await page.getByText("Nothing was given up.").waitFor();
+  const { items } = await (await site.send("GET", "/api/books/search?q=lost")).json();
+  assertEquals(items.map(({ id }: { id: number }) => id), [1]);
+  await done();
+});
+
 test("the charts follow the requests of the service", async ({ context }) => {
   await using site = await startDashboardSite();
   const { page, done } = await openWatched(context, `${site.url}#/`);
