@@ -1,5 +1,6 @@
 import type { Metrics } from "./metrics/metrics.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
+import type { ReadConfig } from "./resolve_resources.ts";
 import type { RouteTable } from "./resource/http/route_table.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import type { HonoApp } from "./service/hono_app.ts";
@@ -12,7 +13,7 @@ import { RequestMetrics } from "./service/observability/request_metrics.ts";
 import { openTracing, type Tracing } from "./service/observability/open_telemetry.ts";
 import { createTransactionMetrics } from "./service/observability/transaction_metrics.ts";
 import { createRouteFinder } from "./service/observability/route_finder.ts";
-import { type ReadConfig, watchDatabases } from "./watch_databases.ts";
+import { watchDatabases } from "./watch_databases.ts";
 
 /** What an app shows of its own work. */
 export interface AppObservability {

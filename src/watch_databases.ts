@@ -1,11 +1,7 @@
-import type { AppConfig } from "./config.ts";
 import type { Driver } from "./db/driver.ts";
 import { type Database, openDatabase } from "./db/open_database.ts";
-import type { ReadDefinition } from "./resource/define/read_definition.ts";
+import type { ReadConfig } from "./resolve_resources.ts";
 import { type DriverWatch, watchedDriver } from "./service/observability/watched_driver.ts";
-
-/** A configuration whose resources are read. */
-export type ReadConfig = AppConfig & { readonly resources: readonly ReadDefinition[] };
 
 /** Gives the configuration whose databases are watched; each of them stays one. */
 export async function watchDatabases<Config extends ReadConfig>(

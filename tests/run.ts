@@ -76,7 +76,7 @@ async function run(args: readonly string[]): Promise<number> {
   Deno.addSignalListener("SIGINT", stop);
   Deno.addSignalListener("SIGTERM", stop);
   const named = await existing(args);
-  const everything = named.length > 0 ? [] : ["tests", ...await existing(examples)];
+  const everything = named.length > 0 ? [] : ["tests", "dashboard", ...await existing(examples)];
   if (!args.includes("--no-check") && !await hasRightTypes([...args, ...everything])) {
     report(sumOf([null]));
     return 1;
@@ -118,7 +118,11 @@ async function partsOfAll(args: readonly string[]): Promise<Part[]> {
       parts.push({ name, args: [...args, ...some] });
     }
   }
-  const left = await testFilesIn("tests", [...alone, ...own]);
+  const left = [
+    ...await testFilesIn("tests", [...alone, ...own]),
+    // With the types of a browser: beside files of `tests` these would be checked with them.
+    ...await testFilesIn("dashboard", []),
+  ];
   parts.push({ name: "the rest", args: [...args, ...left, ...await existing(examples)] });
   return parts;
 }

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import { parseFilters, printFilters } from "../../dashboard/data/column_filters.ts";
-import { withoutFormulas } from "../../dashboard/data/csv_formulas.ts";
-import { gridWindow, rowHeight } from "../../dashboard/data/grid_window.ts";
-import { RowPages } from "../../dashboard/data/row_pages.ts";
+import { parseFilters, printFilters } from "./column_filters.ts";
+import { withoutFormulas } from "./csv_formulas.ts";
+import { gridWindow, rowHeight } from "./grid_window.ts";
+import { RowPages } from "./row_pages.ts";
 import { parseFilter } from "../../src/filter/syntax/parse_filter.ts";
 
 Deno.test("a condition on a column is written so that the service and the filter row read it", () => {
