@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { FieldFacts } from "../service/facts.ts";
 import { type Draft, draftOf } from "./draft.ts";
+import { ReferenceLabel } from "./reference_label.tsx";
 import { ReferencePicker } from "./reference_picker.tsx";
 
 /** Longer texts are shown only when they are asked for. */
@@ -51,6 +52,9 @@ export function FieldInput({ field, value, draft, problem, isReadOnly, onDraft }
         )}
         {field.references && !isReadOnly && (
           <ReferencePicker reference={field.references} name={field.name} onPick={write} />
+        )}
+        {field.references && !shown.isNull && (
+          <ReferenceLabel reference={field.references} value={shown.text} />
         )}
         {draft && (
           <button

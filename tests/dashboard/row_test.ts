@@ -32,6 +32,7 @@ test("a row is created with an author who is found by name, refused where it is 
   await page.getByRole("button", { name: "Find authors for authorId" }).click();
   await page.getByLabel("Search authors by name").fill("szym");
   await page.getByRole("button", { name: "Wisława Szymborska" }).click();
+  await page.getByRole("link", { name: "Wisława Szymborska" }).waitFor();
   await page.getByLabel("price decimal").fill("cheap");
   await page.getByRole("button", { name: "Create" }).click();
   await page.getByRole("alert").getByText(/^price must/).waitFor();
