@@ -25,6 +25,7 @@ const folders: readonly (readonly [folder: string, parts: number])[] = [
   ["tests/live/checker", 1],
   ["tests/client", 2],
   ["tests/client/model", 1],
+  ["tests/dashboard", 1],
   ["tests/types", 1],
   ["tests/invariants", 1],
   ["tests/billing", 1],
