@@ -81,7 +81,8 @@ test("a cancellation hits the next statement on its connection", async (open) =>
   for (let n = 0; n < 60; n++) {
     // Ends about when it is cancelled.
     const ending = read(driver, `SELECT pg_sleep(${n % 12} / 1000.0)`, { timeoutMs: 5 });
-    await ending.catch((error) => assertEquals(error.kind, "too-slow"));
+    // Beside other work the connection itself may come later than that.
+    await ending.catch(({ kind }) => assert(["too-slow", "overloaded"].includes(kind), kind));
     assertEquals((await query(driver, "SELECT 1 FROM pg_sleep(0.01)")).rows, [["1"]]);
   }
 });

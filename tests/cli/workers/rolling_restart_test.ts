@@ -139,7 +139,8 @@ async function requireOthersAfterKill({ child, port, running }: SeveralWorkers):
   await load.answers(50);
   await child.logged(/"worker_started"/, 3);
   const { failures } = await load.stop();
-  assert(failures.length <= 4, `at most one for each connection: ${failures}`);
+  // A client that connects again while the kernel ends the process may reach its socket once more.
+  assert(failures.length <= 8, `at most two for each connection: ${failures}`);
   assertEquals(running().length, 2);
 }
 
