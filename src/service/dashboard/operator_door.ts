@@ -18,12 +18,12 @@ export async function requireOperator(
   request: OperatorRequest,
   { authorize }: Pick<ResolvedDashboard, "authorize">,
 ): Promise<void> {
-  if (authorize === null) return requireOwnMachine(request, cannotFromHere);
   const { raw, isPage } = request;
   // A program sends neither header, and has no credentials that it does not know.
   if (!isPage && isFromOwnPage(raw, noOrigins) === false) {
     throw new Problem("forbidden", "Cannot use the dashboard from a page of another origin");
   }
+  if (authorize === null) return requireOwnMachine(request, cannotFromHere);
   const user = request.user();
   // A function that gives anything else was not meant to allow it.
   if (await authorize(raw, user) === true) return;

@@ -34,6 +34,10 @@ Deno.test("without authorize this machine alone may use the dashboard, in develo
         assert([401, 403, 404].includes(status), `${method} ${path} ${status}`);
       }
     }
+    // A browser without Fetch Metadata, which posts a form of another site.
+    const headers = { host: "localhost", origin: "https://evil.example" };
+    const posted = await send("POST", "/action/view-as", { headers, body: { user: null } });
+    assertEquals(posted.status, 403);
     assertEquals((await send("GET", "")).status, 200);
     assertEquals((await send("GET", "/api/notes")).status, 200);
   }));
