@@ -11,14 +11,14 @@ export type {
   ComparesAsMemory,
   Dialect,
   Engine,
-  ExplainDialect,
   ImageDialect,
   ListNames,
   MetricDialect,
-  PreviewDialect,
   QuickMetrics,
   RowEstimate,
   RowImages,
   RowsOfKeys,
   TextDialect,
 } from "../src/sql/dialect.ts";
+export type { ExplainDialect } from "../src/sql/explain_dialect.ts";
+export type { PreviewDialect } from "../src/sql/preview_dialect.ts";

@@ -61,6 +61,9 @@ export function openObservability(
       ]);
     },
     observed(app, table) {
+      if (timing === null && tracing === null && requests === null && observe === null) {
+        return app.fetch;
+      }
       let { fetch } = app;
       const findRoute = createRouteFinder(table, app.hono);
       if (timing !== null) fetch = timing.around(fetch);
@@ -68,7 +71,7 @@ export function openObservability(
       if (requests !== null || observe !== null) {
         fetch = observeRequests({ fetch }, { findRoute, metrics: requests, observe, clock });
       }
-      if (fetch !== app.fetch) app.hono.fetch = fetch;
+      app.hono.fetch = fetch;
       return fetch;
     },
     measure(parts) {

@@ -17,6 +17,7 @@ import { createExplainAction } from "./service/dashboard/reports/explain_action.
 import { createMetricsReport } from "./service/dashboard/reports/metrics_report.ts";
 import { createViewAsAction, readViewToken } from "./service/dashboard/view_token.ts";
 import type { AppEnv } from "./service/middleware.ts";
+import { createProblemPages } from "./service/service_pages.ts";
 import { createResponder } from "./service/responder.ts";
 
 /** What the dashboard of an app is served with. */
@@ -80,7 +81,8 @@ function innerApp(
   const { fetch } = createAppRoutes({
     ...served,
     table,
-    pages: [],
+    // A problem that it answers names a page below its own path.
+    pages: createProblemPages(),
     identify: (request) => users.get(request) ?? null,
     middleware: undefined,
     authRoutes: [],

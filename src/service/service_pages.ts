@@ -55,7 +55,13 @@ export interface ServicePagesOptions {
 
 /** Makes the service's own pages: health, and the page of every problem type. */
 export function createServicePages(options: ServicePagesOptions): readonly ServicePage[] {
-  const problems: readonly ServicePage[] = [
+  const problems = createProblemPages();
+  return options.health ? [...healthPages(options), ...problems] : problems;
+}
+
+/** Makes the pages to which the types of problems lead. */
+export function createProblemPages(): readonly ServicePage[] {
+  return [
     {
       path: problemTypeBase,
       description: problemsDescription("Problems", "All problem types"),
@@ -80,7 +86,6 @@ export function createServicePages(options: ServicePagesOptions): readonly Servi
       },
     },
   ];
-  return options.health ? [...healthPages(options), ...problems] : problems;
 }
 
 /**

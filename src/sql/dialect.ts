@@ -1,6 +1,8 @@
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { ColumnKind } from "../schema/kind.ts";
+import type { ExplainDialect } from "./explain_dialect.ts";
 import type { Fragment, SqlValue } from "./fragment.ts";
+import type { PreviewDialect } from "./preview_dialect.ts";
 
 /** The engine families of dialects; all other differences are in a {@link Dialect} value. */
 export type Engine = "sqlite" | "postgres";
@@ -124,26 +126,6 @@ export interface Dialect {
   readonly preview: PreviewDialect;
   /** What the database would do for a statement. */
   readonly explain: ExplainDialect;
-}
-
-/** The part of a dialect that shows the plan of a statement, which is not run. */
-export interface ExplainDialect {
-  /** The text of a statement, to be run in its place with its values. */
-  statement(text: string): string;
-  /** Its rows as lines, indented by what they are a part of, without the values that were bound. */
-  lines(rows: readonly (readonly SqlValue[])[]): readonly string[];
-}
-
-/**
- * The part of a dialect that reads the beginnings of texts, documents and bytes. Lengths are
- * characters, which are code points, and bytes of bytes. A document is cut as the text that the
- * database has of it.
- */
-export interface PreviewDialect {
-  /** A column in a select list, short, but still longer than `length` where the value is. */
-  selected(column: ColumnInfo, length: number): Fragment;
-  /** A cell that was so selected, cut to `length`; null where the value is not longer. */
-  cut(cell: Exclude<SqlValue, null>, column: ColumnInfo, length: number): SqlValue;
 }
 
 /**

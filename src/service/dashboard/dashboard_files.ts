@@ -1,49 +1,23 @@
-import { Buffer } from "node:buffer";
-import { createHash } from "node:crypto";
-import { gunzipSync } from "node:zlib";
 import type { Reply } from "../../protocol/reply.ts";
-import { acceptsGzip } from "../client/accepts_gzip.ts";
+import { bundledFileReply, readBundledFile } from "../bundled_file.ts";
 
 /**
- * The answer at a path of the dashboard that has a file of its page; null where there is none. The
- * files are read when they are first asked for.
+ * The answer at a path of the dashboard that has a file of its page; null where there is none.
  */
 export async function dashboardFile(path: string, { headers }: Request): Promise<Reply | null> {
   if (path === "" || path === "/") return { status: 200, headers: pageHeaders, body: page(path) };
   if (path === "/icon.svg") return { status: 200, headers: iconHeaders, body: icon };
   const type = types[path];
   if (type === undefined) return null;
-  const { gzip, tag } = await readFile(path);
-  const cached = { etag: tag, "cache-control": "private, no-cache", vary: "accept-encoding" };
-  if (headers.get("if-none-match")?.includes(tag)) {
-    return { status: 304, headers: cached, body: null };
-  }
-  const typed = { ...cached, "content-type": `${type}; charset=utf-8` };
-  return acceptsGzip(headers.get("accept-encoding") ?? "")
-    ? {
-      status: 200,
-      headers: { ...typed, "content-encoding": "gzip" },
-      body: new Blob([gzip]).stream(),
-    }
-    : { status: 200, headers: typed, body: gunzipSync(gzip).toString() };
+  const { bundledDashboard } = await import("./bundled_dashboard.ts");
+  const file = readBundledFile(bundledDashboard[path.slice(1)] ?? "");
+  return bundledFileReply(headers, file, { type, cache: "private" });
 }
 
 const types: Readonly<Record<string, string>> = {
   "/app.js": "text/javascript",
   "/app.css": "text/css",
 };
-
-interface PageFile {
-  readonly gzip: Uint8Array<ArrayBuffer>;
-  readonly tag: string;
-}
-
-async function readFile(path: string): Promise<PageFile> {
-  const { bundledDashboard } = await import("./bundled_dashboard.ts");
-  const gzip = new Uint8Array(Buffer.from(bundledDashboard[path.slice(1)] ?? "", "base64"));
-  const hash = createHash("sha256").update(gzip).digest("base64url");
-  return { gzip, tag: `W/"${hash.slice(0, 22)}"` };
-}
 
 /** The paths are relative, because a proxy may give the service another beginning. */
 function page(path: string): string {

@@ -1,6 +1,7 @@
 import type { Context, Hono } from "@hono/hono";
 import type { User } from "../../auth/user.ts";
 import { Problem } from "../../problem/problem.ts";
+import { problemTypeBase } from "../../protocol/problem_codes.ts";
 import { jsonType, type Reply } from "../../protocol/reply.ts";
 import { type BodyLimits, parseBody, readBody } from "../../resource/http/request_body.ts";
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
@@ -71,7 +72,8 @@ async function answer(context: Context<AppEnv>, mounted: Mounted): Promise<Respo
     if (!isRead(raw) && path !== `/as${livePath}`) throw readOnly("as another user");
     return await viewed.fetch(below(raw, `${whole.slice(0, start)}/as`), null, context.env);
   }
-  if (!path.startsWith("/api/") && path !== livePath) throw refuseMethod(raw.method, []);
+  const isOperators = ["/api/", problemTypeBase].some((start) => path.startsWith(start));
+  if (!isOperators && path !== livePath) throw refuseMethod(raw.method, []);
   const writes = !isRead(raw) && path !== livePath;
   if (writes && options.readOnly) throw readOnly("with a read-only dashboard");
   const user = caller.user();

@@ -8,6 +8,9 @@ import type { Report } from "./report.ts";
 /** The header of a request that is answered with the rights of a user, for the operator. */
 export const viewAsHeader = "service-view-as";
 
+/** The JSON of a user: its token is a header, and servers and proxies limit these to 8 KiB. */
+const maxUserLength = 4_000;
+
 /** How long a token of a viewed user is good for. */
 const tokenMs = 600_000;
 
@@ -39,6 +42,9 @@ export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenParts)
       const given = memberOf(body, "user") === null ? null : objectAt(body, "user");
       if (given !== null) textAt(given, "id");
       const user = parseUser(given);
+      if (JSON.stringify(user).length > maxUserLength) {
+        throw new Problem("invalid-body", "Cannot view as this user: it is too long for a token");
+      }
       const expiresAt = clock.now() + tokenMs;
       return { token: sealer.seal(JSON.stringify({ user, expiresAt }), context), expiresAt };
     },

@@ -1,4 +1,4 @@
-import type { ExplainDialect } from "../dialect.ts";
+import type { ExplainDialect } from "../explain_dialect.ts";
 
 /**
  * The plans of Postgres, by JSON: a value in lines of text could have line breaks. The planner has

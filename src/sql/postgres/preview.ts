@@ -1,5 +1,5 @@
 import { firstCodePoints } from "../code_points.ts";
-import type { PreviewDialect } from "../dialect.ts";
+import type { PreviewDialect } from "../preview_dialect.ts";
 import { identifier, sql } from "../fragment.ts";
 
 /** The beginnings of values in Postgres, which gives bytes as `\x` and two digits for each. */

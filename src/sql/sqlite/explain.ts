@@ -1,4 +1,4 @@
-import type { ExplainDialect } from "../dialect.ts";
+import type { ExplainDialect } from "../explain_dialect.ts";
 
 /** The plans of SQLite (https://sqlite.org/eqp.html). */
 export const sqliteExplain: ExplainDialect = {

@@ -1,5 +1,5 @@
 import { firstCodePoints } from "../code_points.ts";
-import type { PreviewDialect } from "../dialect.ts";
+import type { PreviewDialect } from "../preview_dialect.ts";
 import { identifier, sql } from "../fragment.ts";
 
 /**

@@ -10,6 +10,7 @@ import {
   text,
 } from "../../../mod.ts";
 
+import type { Answer } from "../../support/http.ts";
 import { systemRuntime } from "../../../src/runtime/system_runtime.ts";
 
 /** Each user reads and changes own notes; the hash is hidden. */
@@ -28,14 +29,6 @@ export interface Dashboard {
   send(method: string, path: string, options?: SendOptions): Promise<Response>;
   /** As a program of the operator: `send` with JSON, its answer read. */
   ask(method: string, path: string, options?: SendOptions): Promise<Answer>;
-}
-
-/** An answer as JSON. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  // deno-lint-ignore no-explicit-any -- any JSON
-  readonly body: any;
 }
 
 /** What is sent beside the path. */

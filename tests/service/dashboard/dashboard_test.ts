@@ -97,7 +97,7 @@ Deno.test("the page allows its own files alone, and no markup from a text", () =
   }));
 
 Deno.test("the operator reads and changes every row, by the ordinary routes, but no hidden column", () =>
-  withDashboard(async ({ ask, db }) => {
+  withDashboard(async ({ ask, send, db }) => {
     const list = await ask("GET", "/api/notes");
     assertEquals(list.body.items, [
       { id: 1, title: "of ada", owner: "ada", version: 1 },
@@ -129,6 +129,8 @@ Deno.test("the operator reads and changes every row, by the ordinary routes, but
         ["PATCH", "/api/notes/1", 200, null],
       ],
     );
+    const { type } = (await ask("GET", "/api/notes/99")).body;
+    assertEquals((await send("GET", type, { below: "" })).status, 200, type);
     // The service itself is as it was.
     const outside = { below: "", headers: { "x-user": "ada" } };
     assertEquals((await ask("POST", "/api/notes", { ...outside, body: {} })).status, 403);
@@ -178,7 +180,11 @@ Deno.test("a viewed user sees what that user sees, and nothing is written as the
     assertEquals((await ask("GET", "/as/api/notes", asAnyone)).status, 401);
     // The token is nothing outside.
     assertEquals((await ask("GET", "/api/notes", { below: "", headers })).status, 401);
-    for (const body of [null, {}, { user: "ada" }, { user: {} }, { user: { id: 7 } }]) {
+    for (
+      const body of [null, {}, { user: "ada" }, { user: {} }, { user: { id: 7 } }, {
+        user: { id: "ada", claims: { note: "x".repeat(20_000) } },
+      }]
+    ) {
       assertEquals((await ask("POST", "/action/view-as", { body })).status, 400);
     }
   }));

@@ -1,0 +1,53 @@
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import { gunzipSync } from "node:zlib";
+import type { Reply } from "../protocol/reply.ts";
+
+/** A file that is bundled in a module of the service, as gzip. */
+export interface BundledFile {
+  readonly gzip: Uint8Array<ArrayBuffer>;
+  /** Its ETag. */
+  readonly tag: string;
+}
+
+/** Reads a bundled file: gzip in base64. */
+export function readBundledFile(base64: string): BundledFile {
+  const gzip = new Uint8Array(Buffer.from(base64, "base64"));
+  const hash = createHash("sha256").update(gzip).digest("base64url");
+  return { gzip, tag: `W/"${hash.slice(0, 22)}"` };
+}
+
+/** How a bundled file is answered. */
+export interface BundledFileHeaders {
+  /** Its media type; the charset is added. */
+  readonly type: string;
+  /** Which caches may keep it. */
+  readonly cache: "public" | "private";
+}
+
+/** The reply with a bundled file, as it is packed where the client takes that. */
+export function bundledFileReply(
+  headers: Headers,
+  { gzip, tag }: BundledFile,
+  { type, cache }: BundledFileHeaders,
+): Reply {
+  const cached = { etag: tag, "cache-control": `${cache}, no-cache`, vary: "accept-encoding" };
+  if (headers.get("if-none-match")?.includes(tag)) {
+    return { status: 304, headers: cached, body: null };
+  }
+  const typed = { ...cached, "content-type": `${type}; charset=utf-8` };
+  return acceptsGzip(headers.get("accept-encoding") ?? "")
+    ? {
+      status: 200,
+      headers: { ...typed, "content-encoding": "gzip" },
+      body: new Blob([gzip]).stream(),
+    }
+    : { status: 200, headers: typed, body: gunzipSync(gzip).toString() };
+}
+
+/** Whether a client takes gzip, by `Accept-Encoding`: a weight of 0 refuses it (RFC 9110, 12.5.3). */
+function acceptsGzip(accepted: string): boolean {
+  return accepted.split(",").some((one) =>
+    /^\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(one)
+  );
+}
