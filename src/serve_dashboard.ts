@@ -44,7 +44,8 @@ export function serveDashboard(served: ServedDashboard, dashboard: ResolvedDashb
   const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
   // A view must not use up what the user may do.
   const unlimited = resources.map((one) => ({ ...one, protections: new Map() }));
-  const viewed = innerApp(served, createRouteTable(unlimited), `${dashboardPath}/as`, users);
+  // It only reads, so that no answer but a problem names a path: those of the service itself.
+  const viewed = innerApp(served, createRouteTable(unlimited), "", users);
   mountDashboard(hono, {
     options: dashboard,
     reports: [

@@ -1,5 +1,4 @@
 import type { Credentials } from "../auth/credentials.ts";
-import type { ChangeLog } from "../db/changes/change_log.ts";
 import { filterWork } from "../filter/filter_work.ts";
 import { Problem } from "../problem/problem.ts";
 import { jitteredBetween } from "../runtime/jitter.ts";
@@ -10,7 +9,7 @@ import type { GroupMemory } from "./aggregate/group_memory.ts";
 import { SharedAggregates } from "./aggregate/shared_aggregates.ts";
 import { heartbeatTrailers } from "./dispatch/heartbeat_trailers.ts";
 import { retryText } from "./dispatch/server_sent_events.ts";
-import type { ChangeFeed } from "./feed/change_feed.ts";
+import { OpenedLog, type OpenedLogOptions } from "./opened_log.ts";
 import { repeatUpkeep } from "./repeat_upkeep.ts";
 import { CredentialRecheck } from "./stream/credential_recheck.ts";
 import { ExpiryTimer, requireUnexpired } from "./stream/expiry_timer.ts";
@@ -30,16 +29,10 @@ import { StreamSession } from "./stream/stream_session.ts";
 import { countOpening, noCounts } from "./stream/stream_counts.ts";
 import { streamStartOf } from "./stream/stream_start.ts";
 import { Subscription } from "./stream/subscription.ts";
-import {
-  openStreamContext,
-  type StreamContext,
-  type StreamContextOptions,
-} from "./stream_context.ts";
+import type { StreamContext } from "./stream_context.ts";
 
 /** What the hub of one database's live streams needs. */
-export interface LiveHubOptions extends StreamContextOptions {
-  /** Opens the log of the database. Called again where it has failed. */
-  openLog(): Promise<ChangeLog>;
+export interface LiveHubOptions extends OpenedLogOptions {
   readonly quota: StreamQuota;
   /** Of the aggregates, shared with the hubs of other databases. */
   readonly groupMemory: GroupMemory;
@@ -65,10 +58,7 @@ export class LiveHub {
   readonly #expiries: ExpiryTimer<LiveStream>;
   readonly #sessions = new Map<LiveStream, StreamSession>();
   readonly #strategy: ByteLengthQueuingStrategy;
-  #log: Promise<ChangeLog> | null = null;
-  #context: Promise<StreamContext> | null = null;
-  /** That of the context, once it is open. */
-  #feed: ChangeFeed | null = null;
+  readonly #opened: OpenedLog;
   #aggregates: SharedAggregates | null = null;
   /** One function for all streams, because there are many of them. */
   readonly #ended = (stream: LiveStream) => this.#forget(stream);
@@ -78,6 +68,7 @@ export class LiveHub {
   /** Begins without streams. */
   constructor(options: LiveHubOptions) {
     this.#options = options;
+    this.#opened = new OpenedLog(options);
     this.#strategy = new ByteLengthQueuingStrategy({
       highWaterMark: options.limits.maxUnreadBytes,
     });
@@ -116,7 +107,7 @@ export class LiveHub {
 
   /** How many changes it has published to streams; 0 before the first one. */
   get published(): number {
-    return this.#feed?.published ?? 0;
+    return this.#opened.published;
   }
 
   /** Opens the log, so that changes are recorded, and starts to purge old ones. */
@@ -127,12 +118,12 @@ export class LiveHub {
       repeatUpkeep(runtime, scopeRecheckMs, () => this.#scopes.recheck()),
       repeatUpkeep(runtime, recheckMs, () => this.#credentials.recheck()),
     );
-    await this.#openLog();
+    await this.#opened.log();
   }
 
   /** Deletes the changes of the log that are older than they are kept. */
   async purge(): Promise<void> {
-    await (await this.#openLog()).purge();
+    await (await this.#opened.log()).purge();
   }
 
   /**
@@ -177,7 +168,7 @@ export class LiveHub {
       ? quota.take(user, address, work)
       : quota.takePart(user, address, work);
     try {
-      const context = await this.#openContext();
+      const context = await this.#opened.context();
       if (isFull(context)) throw overloaded("too many clients begin at once");
       const make = await prepare(context);
       if (this.#isClosing) throw overloaded("the service is stopping");
@@ -234,14 +225,12 @@ export class LiveHub {
     this.#heartbeats.stop();
     this.#expiries.stop();
     await this.#endAll([...this.#sessions.keys()], maxRetryMs);
-    const [context, log] = await Promise.allSettled([this.#context, this.#log]);
-    if (context.status === "fulfilled") context.value?.feed.close();
-    if (log.status === "fulfilled") await log.value?.close();
+    await this.#opened.close();
   }
 
   /** Ends the streams whose lifetime is over, and sends heartbeats on the others. */
   async #checkSessions(streams: ReadonlySet<LiveStream>): Promise<void> {
-    const context = await this.#context;
+    const context = await this.#opened.present();
     if (context === null) return;
     const { clock } = this.#options.runtime;
     const now = clock.elapsedMs();
@@ -257,7 +246,7 @@ export class LiveHub {
 
   async #endAll(streams: readonly LiveStream[], withinMs: number): Promise<void> {
     if (streams.length === 0) return;
-    const context = await this.#context;
+    const context = await this.#opened.present();
     if (context === null) return;
     for (const stream of streams) this.#end(stream, context, withinMs);
   }
@@ -285,24 +274,6 @@ export class LiveHub {
     this.#expiries.remove(stream, session.expiresAt);
     session.unwatch(this.#scopes, this.#credentials);
     this.#options.quota.free(session.quotaSlot);
-  }
-
-  #openLog(): Promise<ChangeLog> {
-    return this.#log ??= this.#options.openLog().catch((error) => {
-      this.#log = null;
-      throw error;
-    });
-  }
-
-  #openContext(): Promise<StreamContext> {
-    return this.#context ??= this.#openLog().then((log) => openStreamContext(log, this.#options))
-      .then((context) => {
-        this.#feed = context.feed;
-        return context;
-      }, (error) => {
-        this.#context = null;
-        throw error;
-      });
   }
 }
 
