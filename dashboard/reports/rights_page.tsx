@@ -1,13 +1,13 @@
 import { type ResourceFacts, useFacts } from "../service/facts.ts";
 import { href } from "../shell/route.ts";
-import { formatValue } from "../parts/format.ts";
 import { type RecordColumn, RecordTable } from "../parts/record_table.tsx";
 import { Page } from "../parts/report_view.tsx";
+
+const accesses = ["read", "create", "update", "delete", "subscribe"] as const;
 
 /** Who may do what with each resource. */
 export function RightsPage() {
   const { resources } = useFacts();
-  const accesses = [...new Set(resources.flatMap(({ rights }) => Object.keys(rights ?? {})))];
   const columns: readonly RecordColumn<ResourceFacts>[] = [
     {
       name: "path",
@@ -16,7 +16,7 @@ export function RightsPage() {
     },
     ...accesses.map((access) => ({
       name: access,
-      show: ({ rights }: ResourceFacts) => <Right value={rights?.[access]} />,
+      show: ({ rights }: ResourceFacts) => <Right value={rights[access]} />,
     })),
     { name: "hidden", title: "hidden fields", show: hiddenFields },
   ];
@@ -33,10 +33,9 @@ export function RightsPage() {
   );
 }
 
-function Right({ value }: { readonly value: unknown }) {
-  const text = formatValue(value ?? "nobody");
-  const look = text === "nobody" ? "quiet" : text.includes("everyone") ? "tag warn" : "tag";
-  return <span class={look}>{text}</span>;
+function Right({ value }: { readonly value: ResourceFacts["rights"]["read"] }) {
+  const look = value === "nobody" ? "quiet" : value.includes("everyone") ? "tag warn" : "tag";
+  return <span class={look}>{value}</span>;
 }
 
 function hiddenFields({ fields }: ResourceFacts): string {

@@ -1,19 +1,20 @@
 import { useState } from "preact/hooks";
-import { type ResourceFacts, useFacts } from "../service/facts.ts";
+import { type ResourceFacts, type ServiceFacts, useFacts } from "../service/facts.ts";
 import { href } from "./route.ts";
 
 /** The pages beside those of the resources, and the part of the service that each needs. */
-export const pages: readonly (readonly [path: string, name: string, feature?: string])[] = [
-  ["rights", "Rights"],
-  ["filter", "Filter tester"],
-  ["streams", "Live streams"],
-  ["outbox", "Outbox", "outbox"],
-  ["credits", "Credits", "credits"],
-  ["budgets", "Budgets", "budgets"],
-  ["problems", "Problems"],
-  ["audit", "Audit"],
-  ["configuration", "Configuration"],
-];
+export const pages:
+  readonly (readonly [path: string, name: string, feature?: keyof ServiceFacts["features"]])[] = [
+    ["rights", "Rights"],
+    ["filter", "Filter tester"],
+    ["streams", "Live streams"],
+    ["outbox", "Outbox", "outbox"],
+    ["credits", "Credits", "credits"],
+    ["budgets", "Budgets", "budgets"],
+    ["problems", "Problems"],
+    ["audit", "Audit"],
+    ["configuration", "Configuration"],
+  ];
 
 /** The links to all pages, with a box that searches the resources. */
 export function Navigation({ current }: { readonly current: string }) {
