@@ -6,6 +6,7 @@ import { kindOf } from "../schema/kind_of.ts";
 import { allRows, and, comparison, type Filter, noRows, or } from "./filter.ts";
 import { nullTest } from "./operators/null_operators.ts";
 import { excerptOf, filterError, filterTooLarge, plusHint } from "./syntax/filter_error.ts";
+import { quotePath } from "./syntax/quoted_name.ts";
 import { countedCharacters, patternFault } from "./operators/like_pattern.ts";
 import {
   type ComparisonSyntax,
@@ -91,32 +92,40 @@ interface FoundColumn {
   readonly operators: OperatorRegistry;
 }
 
-function findColumn({ field, fieldAt }: ComparisonSyntax, context: FilterContext): FoundColumn {
-  const found = ownColumn(field, [], context) ?? walkPath(field, context);
+function findColumn(syntax: ComparisonSyntax, context: FilterContext): FoundColumn {
+  const { field, path = field.split("."), fieldAt } = syntax;
+  const whole = syntax.path === undefined ? ownColumn(field, [], context) : null;
+  const found = whole ?? walkPath(path, context);
   if (found !== null) return found;
   // The same message for unknown and forbidden names, so that it does not reveal which exist.
-  const reason = `there is no field of this name to filter by${suggestion(field, context)}`;
+  const reason = `there is no field of this name to filter by${suggestion(path, context)}`;
+  const shown = excerptOf(path.length === 1 ? path.join() : field);
   throw filterError(
     fieldAt,
     "a field that may be filtered by",
-    `Cannot filter by ${excerptOf(field)} at ${fieldAt}: ${reason}`,
+    `Cannot filter by ${shown} at ${fieldAt}: ${reason}`,
   );
 }
 
 /** Asks for the nearest name, of the part of a dotted name that is the first unknown one. */
-function suggestion(field: string, context: FilterContext): string {
-  const parts = field.split(".");
+function suggestion(parts: readonly string[], context: FilterContext): string {
   let here = context;
   for (const [index, part] of parts.entries()) {
     const isLast = index === parts.length - 1;
     const next = isLast ? null : here.follow?.(part) ?? null;
     if (next === null) {
       const near = nearestField(part, isLast ? fieldNames(here) : here.relationNames?.() ?? []);
-      return near === null ? "" : `. Did you mean "${parts.with(index, near).join(".")}"?`;
+      return near === null ? "" : `. Did you mean ${shownPath(parts.with(index, near))}?`;
     }
     here = next.target;
   }
   return "";
+}
+
+/** Between quotes, which a name that needs them has as part of a selector. */
+function shownPath(names: readonly string[]): string {
+  const selector = quotePath(names);
+  return selector.includes('"') ? selector : `"${selector}"`;
 }
 
 function fieldNames({ mayFilter, readable = [] }: FilterContext): readonly string[] {
@@ -124,19 +133,16 @@ function fieldNames({ mayFilter, readable = [] }: FilterContext): readonly strin
 }
 
 /** `project.owner.name` → the relations `project` and `owner`, and the column `name`. */
-function walkPath(field: string, context: FilterContext): FoundColumn | null {
-  const names = field.split(".");
-  const last = names.pop() ?? "";
-  if (names.length === 0) return null;
+function walkPath(names: readonly string[], context: FilterContext): FoundColumn | null {
   const path: Relation[] = [];
   let here = context;
-  for (const name of names) {
+  for (const name of names.slice(0, -1)) {
     const next = here.follow?.(name) ?? null;
     if (next === null) return null;
     path.push(next.relation);
     here = next.target;
   }
-  return ownColumn(last, path, here);
+  return ownColumn(names.at(-1) ?? "", path, here);
 }
 
 function ownColumn(

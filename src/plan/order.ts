@@ -1,5 +1,6 @@
 import { didYouMean } from "../problem/nearest_name.ts";
 import { Problem } from "../problem/problem.ts";
+import { nameOf, quoteName, readQuotedName, splitNames } from "../filter/syntax/quoted_name.ts";
 import { kindOf } from "../schema/kind_of.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
@@ -22,7 +23,7 @@ export function parseOrder(
   table: TableInfo,
   fields: OrderFields,
 ): readonly OrderKey[] {
-  const items = text === null || text === "" ? [] : text.split(",");
+  const items = text === null || text === "" ? [] : splitNames(text);
   if (items.length > maxKeys) {
     throw new Problem("invalid-parameter", `Cannot order by more than ${maxKeys} fields`);
   }
@@ -39,7 +40,9 @@ export function parseOrder(
 
 /** The canonical text of an order: cursors are bound to it. */
 export function printOrder(order: readonly OrderKey[]): string {
-  return order.map(({ column, descending }) => `${column.name}:${descending ? "desc" : "asc"}`)
+  return order.map(({ column, descending }) =>
+    `${quoteName(column.name)}:${descending ? "desc" : "asc"}`
+  )
     .join(",");
 }
 
@@ -60,12 +63,13 @@ function parseOrderKey(
   table: TableInfo,
   { sortable, readable }: OrderFields,
 ): OrderKey {
-  const trimmed = item.trim();
-  const minus = trimmed.startsWith("-");
-  const colon = trimmed.indexOf(":");
+  const minus = item.startsWith("-");
+  const written = minus ? item.slice(1) : item;
+  const quoted = written.startsWith('"') ? readQuotedName(written, 0) : null;
+  const colon = written.indexOf(":", quoted?.end ?? 0);
   if (minus && colon >= 0) throw badDirection(item);
-  const name = minus ? trimmed.slice(1) : colon >= 0 ? trimmed.slice(0, colon) : trimmed;
-  const direction = colon >= 0 ? trimmed.slice(colon + 1) : minus ? "desc" : "asc";
+  const name = nameOf(colon >= 0 ? written.slice(0, colon) : written);
+  const direction = colon >= 0 ? written.slice(colon + 1) : minus ? "desc" : "asc";
   if (direction !== "asc" && direction !== "desc") throw badDirection(item);
   const column = table.byName.get(name);
   if (column === undefined || !sortable.has(column) || !hasOrder(column)) {

@@ -1,4 +1,5 @@
 import { excerptOf, filterError } from "../filter/syntax/filter_error.ts";
+import { findQuotedNames, readQuotedName } from "../filter/syntax/quoted_name.ts";
 import { Problem } from "../problem/problem.ts";
 
 /**
@@ -115,9 +116,10 @@ function parseOption(
   }
 }
 
-/** Consumes a relation's name; white space inside belongs to it, at its ends it does not. */
+/** Consumes a relation's name, which may be quoted; white space inside belongs to it, at its ends it does not. */
 function scanName(state: State): string {
   const { text, at } = state;
+  if (text.charAt(at) === '"') return scanQuotedName(state);
   let end = at;
   while (end < text.length && !",.;()".includes(text.charAt(end))) end++;
   const name = text.slice(at, end).trim();
@@ -126,10 +128,24 @@ function scanName(state: State): string {
   return name;
 }
 
-/** Consumes text up to the next `;` or `)` outside nested parentheses. */
+function scanQuotedName(state: State): string {
+  const { text, at } = state;
+  const quoted = readQuotedName(text, at);
+  if (quoted === null) throw refusal(`Cannot read include at ${at}: the quote is not closed`);
+  state.at = quoted.end;
+  return quoted.name;
+}
+
+/** Consumes text up to the next `;` or `)` outside nested parentheses and quoted names. */
 function scanPlain(state: State): string {
   const from = state.at;
+  const quoted = findQuotedNames(state.text);
   for (let open = 0; state.at < state.text.length; state.at++) {
+    const end = quoted.after(state.at);
+    if (end > state.at) {
+      state.at = end - 1;
+      continue;
+    }
     const character = state.text.charAt(state.at);
     if (character === "(") open++;
     else if (character === ";" && open === 0) break;

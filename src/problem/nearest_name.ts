@@ -41,7 +41,8 @@ const maxComparedLength = 100;
 /** The end of a message about an unknown field: asks for the {@link nearestField}, if there is one. */
 export function didYouMean(text: string, candidates: readonly string[]): string {
   const near = nearestField(text, candidates);
-  return near === null ? "" : `. Did you mean "${near}"?`;
+  // As a selector quotes it.
+  return near === null ? "" : `. Did you mean ${JSON.stringify(near)}?`;
 }
 
 /**

@@ -69,6 +69,9 @@ export const validFilters: readonly (readonly [text: string, tree: string])[] = 
   ["a==and", '(== a "and")'],
   // The rest.
   ["author.name==Nolan", '(== author.name "Nolan")'],
+  ['"a"==1', '(== "a" #1)'],
+  [String.raw`"a \"b\"\\".c . d==1`.replaceAll(" . ", "."), String.raw`(== "a \"b\"\\".c.d #1)`],
+  ['a."b c".0."d"==1;"e"==2', '(and (== a."b c".0."d" #1) (== "e" #2))'],
   ["  a == 1  ;\n b == 2 ", "(and (== a #1) (== b #2))"],
   [
     'createdAt>="2024-01-01T00:00:00Z";createdAt<"2024-02-01"',
@@ -89,7 +92,11 @@ export const invalidFilters:
     ["a~=b", 1, "an operator"],
     ["==1", 0, "a field"],
     ["!=1", 0, "a field"],
-    ['"a"==1', 0, "a field"],
+    ["'a'==1", 0, "a field"],
+    ['"a==1', 0, "a closing quote"],
+    ['"a"b==1', 3, "an operator"],
+    ['"a".==1', 4, "a field"],
+    ['"a\0"==1', 2, "a quoted text"],
     ["1a==2", 0, "a field"],
     ["a=foo=1", 1, "a known operator"],
     ['a=LIKE="x"', 1, "a known operator"],

@@ -35,6 +35,7 @@ const bytesPerCharacter = 50;
 
 function deepFreeze(syntax: FilterSyntax): FilterSyntax {
   if (syntax.kind === "compare") {
+    if (syntax.path !== undefined) Object.freeze(syntax.path);
     syntax.values.forEach(Object.freeze);
     Object.freeze(syntax.values);
   } else {

@@ -41,7 +41,13 @@ export interface GroupSyntax {
  */
 export interface ComparisonSyntax {
   readonly kind: "compare";
+  /** As written. */
   readonly field: string;
+  /**
+   * The names that the field consists of, where one of them is quoted. Without quotes a dot may be
+   * part of a name.
+   */
+  readonly path?: readonly string[];
   readonly fieldAt: number;
   /** As written: `=gt=` is not yet `>`, and resolving it may find that it is unknown. */
   readonly operator: string;

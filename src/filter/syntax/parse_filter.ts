@@ -85,7 +85,7 @@ function parseComparison(state: State): ComparisonSyntax {
   if (++state.comparisons > filterLimits.comparisons) {
     throw filterTooLarge(fieldAt, `${filterLimits.comparisons} comparisons`);
   }
-  const field = scanField(state);
+  const { field, path } = scanField(state);
   skipSpace(state);
   const operatorAt = state.at;
   const operator = scanOperator(state);
@@ -94,7 +94,11 @@ function parseComparison(state: State): ComparisonSyntax {
   const opened = peek(state);
   const list = opened === openParenthesis || opened === openBracket;
   const values = list ? parseList(state, opened) : [parseValue(state)];
-  return { kind: "compare", field, fieldAt, operator, operatorAt, list, valuesAt, values };
+  const quoted = path === null ? {} : { path };
+  return {
+    ...{ kind: "compare", field, ...quoted, fieldAt, operator, operatorAt },
+    ...{ list, valuesAt, values },
+  };
 }
 
 function parseList(state: State, opened: number): Literal[] {

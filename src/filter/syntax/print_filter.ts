@@ -1,6 +1,7 @@
 import { unreachable } from "../../problem/unreachable.ts";
 import type { Comparison, Filter } from "../filter.ts";
 import type { FilterSyntax } from "./filter_syntax.ts";
+import { quoteName } from "./quoted_name.ts";
 
 /**
  * Prints a resolved filter as text, which parses to the same filter. `all` is the empty text.
@@ -18,7 +19,7 @@ export function printFilter(filter: Filter): string {
       return printTerms(filter, printFilter);
     case "related":
       // The parentheses show that all conditions hold for the same related row.
-      return `${filter.relation.name}.(${printFilter(filter.filter)})`;
+      return `${quoteName(filter.relation.name)}.(${printFilter(filter.filter)})`;
     case "compare":
       return printComparison(filter);
     default:
@@ -55,7 +56,7 @@ function printComparison({ column, operator, values }: Comparison): string {
   const { symbols: [symbol], takes } = operator;
   const texts = values.map((value) => typeof value === "string" ? quote(value) : String(value));
   const isList = takes === "list" || takes === "pair" || takes === "texts";
-  return `${column.name}${symbol}${isList ? `(${texts.join(",")})` : texts.join()}`;
+  return `${quoteName(column.name)}${symbol}${isList ? `(${texts.join(",")})` : texts.join()}`;
 }
 
 function quote(text: string): string {

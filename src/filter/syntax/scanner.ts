@@ -25,21 +25,67 @@ export function isSpace(code: number): boolean {
   return code === 0x20 || (code <= 0x0d && (code === 0x09 || code === 0x0a || code === 0x0d));
 }
 
-/** Scans a field name of a filter. */
-export function scanField(scanner: Scanner): string {
+/** A scanned field: its text, and the names of its path where one of them is quoted. */
+export interface ScannedField {
+  readonly field: string;
+  readonly path: readonly string[] | null;
+}
+
+/** Scans a field of a filter: a bare name, or names between dots of which some are quoted. */
+export function scanField(scanner: Scanner): ScannedField {
   const { text, at } = scanner;
-  let end = at + fieldWidth(text, at, fieldStart);
-  if (end === at) throw unexpected(scanner, "a field");
+  if (peek(scanner) !== doubleQuote) {
+    scanBareField(scanner, fieldStart);
+    const opened = peek(scanner) === doubleQuote && text.charCodeAt(scanner.at - 1) === dot;
+    if (!opened) return { field: text.slice(at, scanner.at), path: null };
+  }
+  const path = text.slice(at, scanner.at).split(".").slice(0, -1);
+  do {
+    if (peek(scanner) === doubleQuote) {
+      path.push(scanQuoted(scanner, doubleQuote).text);
+      continue;
+    }
+    const from = scanner.at;
+    scanBareField(scanner, fieldPart);
+    const names = text.slice(from, scanner.at).split(".");
+    // A dot before a quoted name ends the bare ones.
+    if (peek(scanner) === doubleQuote && names.at(-1) === "") {
+      path.push(...names.slice(0, -1));
+      scanner.at--;
+    } else path.push(...names);
+  } while (takeDot(scanner));
+  return { field: text.slice(at, scanner.at), path };
+}
+
+/** Advances over the characters of a field without quotes, whose first one is of a kind. */
+function scanBareField(scanner: Scanner, first: number): void {
+  const { text, at } = scanner;
+  let end = at + fieldWidth(text, at, first);
+  if (end === at) throw unexpected(scanner, "a field", nameHint(text, at) || undefined);
   for (let width = 1; width > 0; end += width) width = fieldWidth(text, end, fieldPart);
   scanner.at = end;
-  return text.slice(at, end);
+}
+
+function takeDot(scanner: Scanner): boolean {
+  if (peek(scanner) !== dot) return false;
+  scanner.at++;
+  return true;
+}
+
+/** The hint for a name that a filter has to quote. */
+function nameHint(text: string, at: number): string {
+  return /[\p{L}\p{N}]/u.test(text.charAt(at))
+    ? '; quote a field that is no plain word, as in "first name"==Ada'
+    : "";
 }
 
 /** Scans an operator of a filter: a symbol, or a name between two `=`, known or not. */
 export function scanOperator(scanner: Scanner): string {
   const symbol = symbolAt(scanner.text, scanner.at);
   if (symbol === null) {
-    const hint = peek(scanner) === equals ? "; use ==, or a name between two =, as in =in=" : "";
+    const hint = peek(scanner) === equals
+      ? "; use ==, or a name between two =, as in =in="
+      : nameHint(scanner.text, scanner.at);
     throw unexpected(scanner, "an operator", hint);
   }
   scanner.at += symbol.length;
@@ -184,6 +230,7 @@ function namedSymbolAt(text: string, at: number): string | null {
 const doubleQuote = 0x22;
 const singleQuote = 0x27;
 const backslash = 0x5c;
+const dot = 0x2e;
 const ampersand = 0x26;
 const bar = 0x7c;
 const equals = 0x3d;

@@ -1,4 +1,5 @@
 import { excerptOf } from "../../filter/syntax/filter_error.ts";
+import { nameOf, splitNames } from "../../filter/syntax/quoted_name.ts";
 import { namesByPlain, nearMissOf } from "../../problem/near_miss.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
@@ -14,7 +15,7 @@ export type Selectable = Pick<Resource, "fields" | "computed" | "relations" | "s
  */
 export function parseSelect(text: string, resource: Selectable): readonly ColumnInfo[] {
   const { fields: { readable }, strictQuery } = resource;
-  const names = new Set(text.split(",").map((name) => name.trim()));
+  const names = new Set(splitNames(text).map(nameOf));
   const selected = readable.filter((column) => names.has(column.name));
   if (strictQuery && selected.length < names.size) refuseNearMisses(names, resource);
   return selected;
@@ -37,7 +38,9 @@ function refuseNearMisses(
     if (meant === undefined) continue;
     throw new Problem(
       "invalid-parameter",
-      `Cannot select ${excerptOf(name)}: there is no field of this name. Did you mean "${meant}"?`,
+      `Cannot select ${excerptOf(name)}: there is no field of this name. Did you mean ${
+        JSON.stringify(meant)
+      }?`,
     );
   }
 }

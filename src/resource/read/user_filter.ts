@@ -93,8 +93,12 @@ function collectReached(filter: Filter, resource: Resource, reached: Set<Resourc
   }
 }
 
-function requireFewWalks(syntax: FilterSyntax, { table }: Resource): void {
-  const walks = comparisonsIn(syntax).filter(({ field }) => !table.byName.has(field));
+function requireFewWalks(syntax: FilterSyntax, { table, relations }: Resource): void {
+  const walks = comparisonsIn(syntax).filter(({ field, path }) =>
+    path === undefined
+      ? !table.byName.has(field) && relations.has(field.split(".", 1).join())
+      : path.length > 1 && relations.has(path[0] ?? "")
+  );
   const excess = walks[filterLimits.walks];
   if (excess === undefined) return;
   throw filterTooLarge(excess.fieldAt, `${filterLimits.walks} comparisons that walk relations`);

@@ -1,0 +1,86 @@
+import { Problem } from "../../problem/problem.ts";
+
+/**
+ * Writes a name as a selector that means it everywhere: as it is, or in double quotes where it has
+ * other characters than letters, digits and `_ $ - /`, or begins with a digit.
+ */
+export function quoteName(name: string): string {
+  return /^[\p{L}_$][\p{L}\p{N}_$\-/]*$/u.test(name) ? name : `"${name.replace(/["\\]/g, "\\$&")}"`;
+}
+
+/** Writes the names of a path as one selector: `author."first name"`. */
+export function quotePath(names: readonly string[]): string {
+  return names.map(quoteName).join(".");
+}
+
+/** A quoted name, and where the text continues after its closing quote. */
+export interface QuotedName {
+  readonly name: string;
+  readonly end: number;
+}
+
+/** Reads the quoted name whose opening quote is at `at`; null where no quote closes it. */
+export function readQuotedName(text: string, at: number): QuotedName | null {
+  let name = "";
+  for (let end = at + 1; end < text.length; end++) {
+    const character = text.charAt(end);
+    if (character === '"') return { name, end: end + 1 };
+    // As in a quoted value, `\x` is `x` for any `x`.
+    name += character === "\\" ? text.charAt(++end) : character;
+  }
+  return null;
+}
+
+/** Finds the quoted names in a text that is read from left to right. */
+export interface QuotedNameFinder {
+  /** The end of the quoted name that begins at `at`; `at` itself where none does. */
+  after(at: number): number;
+}
+
+/**
+ * Creates a finder for a list of names: a quote opens a name only where a name begins, after the
+ * start, a separator or the `-` of an order. Every index is asked for once, in order. Throws a 400
+ * where a name is not closed.
+ */
+export function findQuotedNames(text: string): QuotedNameFinder {
+  let before = ",";
+  return {
+    after(at) {
+      const character = text.charAt(at);
+      const opens = character === '"' && ",.-:;(".includes(before);
+      if (character.trim() !== "") before = character;
+      if (!opens) return at;
+      const found = readQuotedName(text, at);
+      if (found !== null) return found.end;
+      throw new Problem(
+        "invalid-parameter",
+        `Cannot read the names at ${at}: the quote is not closed`,
+      );
+    },
+  };
+}
+
+/** Splits a list of names at its commas, except those within quotes. */
+export function splitNames(text: string): readonly string[] {
+  if (!text.includes('"')) return text.split(",").map((item) => item.trim());
+  const items: string[] = [];
+  const quoted = findQuotedNames(text);
+  let from = 0;
+  for (let at = 0; at < text.length;) {
+    const end = quoted.after(at);
+    if (end === at && text.charAt(at) === ",") {
+      items.push(text.slice(from, at).trim());
+      from = at + 1;
+    }
+    at = end === at ? at + 1 : end;
+  }
+  items.push(text.slice(from).trim());
+  return items;
+}
+
+/** The name that an item of a list means: what its quotes hold, or the item as it is. */
+export function nameOf(item: string): string {
+  if (!item.startsWith('"')) return item;
+  const quoted = readQuotedName(item, 0);
+  return quoted?.end === item.length ? quoted.name : item;
+}
