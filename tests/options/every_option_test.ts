@@ -111,8 +111,13 @@ interface Subject {
   readonly start: (options: unknown) => Promise<unknown>;
 }
 
-const db = await openDatabase("sqlite::memory:");
-await db.createTables([people, notes]);
+// Created by a database that is closed again: one that has written keeps a timer for a while.
+const folder = await Deno.makeTempDir({ prefix: "resource-api-options-" });
+addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
+const created = await openDatabase(`sqlite:${folder}/options.db`);
+await created.createTables([people, notes]);
+await created.close();
+const db = await openDatabase(`sqlite:${folder}/options.db`);
 const start = (service: object, options: unknown) =>
   // Wrong on purpose.
   createApp({ db, resources: [{ table: notes, options }], ...service } as unknown as AppConfig);
