@@ -24,7 +24,7 @@ for (const engine of everyEngine) {
         const isSqlite = db.dialect.engine === "sqlite";
         assertEquals(leftOut.filter(({ table }) => table !== "Words"), [
           { table: isSqlite ? "Cheap" : "cheap", reason: "it is a view, which has no primary key" },
-          { table: isSqlite ? "Note" : "note", reason: "it has no primary key" },
+          ...(isSqlite ? [] : [{ table: "note", reason: "it has no primary key" }]),
         ]);
       } finally {
         await db.close();
@@ -39,7 +39,12 @@ function checkSqlite(tables: readonly TableInfo[]): void {
     "Album Track",
     "Artist",
     "Employee",
+    "Note",
     "Review",
+  ]);
+  assertEquals(describe(tables, "Note"), [
+    "rowid integer key not-null =database",
+    "Text text",
   ]);
   assertEquals(describe(tables, "Album"), [
     "AlbumId integer key not-null =database",

@@ -50,7 +50,7 @@ function draftTable(
   return {
     name: table.name,
     schema: table.schema,
-    key: uniques.find(({ isKey }) => isKey)?.columns ?? [],
+    key: keyOf(uniques, columns),
     foreignKeys: constraints.flatMap(({ columns, target }) =>
       target === null ? [] : [{ columns, ...target }]
     ),
@@ -83,6 +83,21 @@ function draftTable(
       };
     }),
   };
+}
+
+/** The primary key, or else the smallest unique index whose columns are all NOT NULL. */
+function keyOf(
+  uniques: readonly CatalogueUnique[],
+  columns: readonly CatalogueColumn[],
+): readonly string[] {
+  const primary = uniques.find(({ isKey }) => isKey);
+  if (primary !== undefined) return primary.columns;
+  const notNull = new Set(columns.flatMap(({ name, notNull }) => notNull ? name : []));
+  const whole = uniques.filter(({ isImmediate, columns }) =>
+    isImmediate && columns.every((name) => notNull.has(name))
+  );
+  const [smallest] = whole.toSorted((a, b) => a.columns.length - b.columns.length);
+  return smallest?.columns ?? [];
 }
 
 /** Every other type is served as its text. */

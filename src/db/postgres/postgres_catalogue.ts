@@ -119,6 +119,8 @@ export async function readColumns(
 export interface CatalogueUnique {
   readonly owner: string;
   readonly isKey: boolean;
+  /** Whether it holds at every moment: a constraint that is deferrable may hold at the end only. */
+  readonly isImmediate: boolean;
   readonly columns: readonly string[];
 }
 
@@ -132,6 +134,7 @@ export async function readUniques(
     {
       owner: "i.indrelid",
       isKey: "i.indisprimary",
+      isImmediate: "i.indimmediate",
       columns: columnNames("i.indrelid", "i.indkey", "i.indnkeyatts"),
     },
     `FROM pg_index i
@@ -140,9 +143,10 @@ export async function readUniques(
      ORDER BY i.indexrelid`,
     schemas,
   );
-  return rows.map(({ owner, isKey, columns }) => ({
+  return rows.map(({ owner, isKey, isImmediate, columns }) => ({
     owner: String(owner),
     isKey: isKey === "t",
+    isImmediate: isImmediate === "t",
     columns: names(columns),
   }));
 }

@@ -24,7 +24,8 @@ export async function describeRecordedTable(
 ): Promise<RecordedTable> {
   const { name, hasRowIds } = await findTable(table.name, connection);
   const uniques = await readUniques(name, connection);
-  const { columns, key } = await readColumns(name, hasRowIds && !uniques.hasKey, connection);
+  const found = await readColumns(name, hasRowIds && !uniques.hasKey, connection);
+  const { columns, key } = withRowIdKey(found, table);
   const hidden = new Set(
     table.columns.filter((column) => exclude.has(column)).map(({ dbName }) => dbName.toLowerCase()),
   );
@@ -65,9 +66,7 @@ async function readColumns(
   table: string,
   keyMayBeRowId: boolean,
   connection: Connection,
-): Promise<
-  { readonly columns: readonly RecordedColumn[]; readonly key: readonly RecordedColumn[] }
-> {
+): Promise<RecordedColumns> {
   const rows = await selectNamed(
     connection,
     {
@@ -98,6 +97,26 @@ async function readColumns(
     };
   });
   return { columns, key: columns.filter((_, index) => Number(rows[index]?.keyPosition) > 0) };
+}
+
+interface RecordedColumns {
+  readonly columns: readonly RecordedColumn[];
+  readonly key: readonly RecordedColumn[];
+}
+
+/** With the row id as a column, where the table is served by it: it has no other key. */
+function withRowIdKey(found: RecordedColumns, { primaryKey }: TableInfo): RecordedColumns {
+  const [key, another] = primaryKey;
+  const isFound = found.columns.some(({ name }) => name.toLowerCase() === key?.dbName);
+  if (key === undefined || another !== undefined || isFound || found.key.length > 0) return found;
+  const rowId: RecordedColumn = {
+    name: key.dbName,
+    mayBeReal: false,
+    generated: false,
+    isRowId: true,
+    replaceDefault: null,
+  };
+  return { columns: [rowId, ...found.columns], key: [rowId] };
 }
 
 /** A name of the row id that no column has, or the column that is the row id. */

@@ -16,6 +16,7 @@ import {
 import { defaultTimestamps } from "../../sql/sqlite/timestamps.ts";
 import { inferColumnTypes, type InferredType } from "./infer_column_types.ts";
 import { repeatableDefault } from "./default_clause.ts";
+import { rowIdColumn } from "./row_id_column.ts";
 
 /** Describes the tables of a SQLite file, from its PRAGMAs and a few of its rows. */
 export async function introspectSqlite(driver: Driver): Promise<Introspection> {
@@ -188,31 +189,34 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     countsUp || table.withoutRowid ? false : readHasNull(driver, table, key),
   ]);
   const enums = sqliteEnumChecks(table.sql);
+  const rowId = key.length === 0 ? rowIdColumn(columns.map(({ name }) => name)) : null;
   return {
     name: table.name,
     schema: null,
-    key: key.map(({ name }) => name),
+    key: rowId === null ? key.map(({ name }) => name) : [rowId.dbName],
     foreignKeys: facts.foreignKeys,
-    columns: columns.map((column, index): ColumnDraft => {
-      const values = sample.flatMap((row) => row[index] ?? []);
-      const type = fittingType(inferColumnTypes(column.type, values), values, driver.dialect);
-      const isKey = column.keyPosition > 0;
-      return {
-        ...type,
-        name: column.name,
-        dbName: column.name,
-        // In SQLite a key column may hold NULL unless it is declared otherwise, but hardly ever does.
-        notNull: column.notNull || isKey && !hasNullKey,
-        unique: uniques.some((unique) =>
-          !unique.isKey && unique.columns.length === 1 && unique.columns[0] === column.name
-        ),
-        generated: column.generated,
-        defaultSql: isKey && countsUp ? "the next row id" : repeatableDefault(column.defaultSql),
-        enumValues: type.kind === "text" ? enums.get(column.name.toLowerCase()) ?? null : null,
-        existingType: column.type,
-        looseCollation: false,
-      };
-    }),
+    columns: [...(rowId === null ? [] : [rowId])].concat(
+      columns.map((column, index): ColumnDraft => {
+        const values = sample.flatMap((row) => row[index] ?? []);
+        const type = fittingType(inferColumnTypes(column.type, values), values, driver.dialect);
+        const isKey = column.keyPosition > 0;
+        return {
+          ...type,
+          name: column.name,
+          dbName: column.name,
+          // In SQLite a key column may hold NULL unless it is declared otherwise, but hardly ever does.
+          notNull: column.notNull || isKey && !hasNullKey,
+          unique: uniques.some((unique) =>
+            !unique.isKey && unique.columns.length === 1 && unique.columns[0] === column.name
+          ),
+          generated: column.generated,
+          defaultSql: isKey && countsUp ? "the next row id" : repeatableDefault(column.defaultSql),
+          enumValues: type.kind === "text" ? enums.get(column.name.toLowerCase()) ?? null : null,
+          existingType: column.type,
+          looseCollation: false,
+        };
+      }),
+    ),
   };
 }
 
