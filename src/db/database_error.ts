@@ -26,6 +26,23 @@ export type DatabaseErrorKind =
   | "other";
 
 /**
+ * What a database said about the constraint that refused a write: the names by which its columns
+ * are found. No client sees any of them.
+ */
+export interface FailedConstraint {
+  /** The schema of the table, or of the type; null where the engine names none. */
+  readonly schema: string | null;
+  /** The table that the constraint belongs to. */
+  readonly table: string | null;
+  /** The one column, where the engine names it. */
+  readonly column: string | null;
+  /** The type whose constraint it is: a domain. */
+  readonly type: string | null;
+  /** The name of the constraint; of SQLite what its message says after the colon. */
+  readonly name: string | null;
+}
+
+/**
  * A database error of any driver, translated by code, never by text. The original is the `cause`.
  *
  * @example
@@ -49,12 +66,19 @@ export type DatabaseErrorKind =
 export class DatabaseError extends Error {
   /** What went wrong, for choosing the answer. */
   readonly kind: DatabaseErrorKind;
+  /** What the engine said about the constraint that refused a write; null where it said nothing. */
+  readonly constraint: FailedConstraint | null;
 
   /** `cause` is the driver's own error. */
-  constructor(kind: DatabaseErrorKind, cause: unknown) {
+  constructor(
+    kind: DatabaseErrorKind,
+    cause: unknown,
+    constraint: FailedConstraint | null = null,
+  ) {
     super(`The database answered: ${kind}`, { cause });
     this.name = "DatabaseError";
     this.kind = kind;
+    this.constraint = constraint;
   }
 }
 

@@ -47,8 +47,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "The request stopped arriving before it was complete. Nothing was written; send it again.",
   "conflict":
     "The write contradicts what is stored: a value that must be unique is taken, a referenced row " +
-    "is missing or still in use, or concurrent writes kept colliding. Read the current state and " +
-    "decide again.",
+    "is missing or still in use, or concurrent writes kept colliding. Where it is known which, " +
+    "details.errors lists the fields as a 422 does. Read the current state and decide again.",
   "idempotency-in-flight":
     "A request with the same Idempotency-Key has not finished yet. Wait, then repeat the request " +
     "to get its stored answer.",

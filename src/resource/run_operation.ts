@@ -3,7 +3,6 @@ import { Problem } from "../problem/problem.ts";
 import { authorizeRelated, noPaths, noRelatedGrants, noResources } from "./read/related_grants.ts";
 import type { Access } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
-import { databaseProblem } from "../db/database_problem.ts";
 import type { EmbeddedItems } from "../guard/budget/debit.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { LargeReply } from "./http/large_reply.ts";
@@ -11,6 +10,7 @@ import { longText } from "../protocol/text_stream.ts";
 import { type MaybePromise, recovered, then } from "../runtime/maybe_promise.ts";
 import type { Operation, OperationCall, RelatedGrants, ResourceRequest } from "./operation.ts";
 import type { Resource } from "./define/resource.ts";
+import { refusedWrite } from "./write/refused_write.ts";
 
 /**
  * Runs an operation for a request to a resource: parse, authorize, plan, execute, shape. A stage
@@ -28,8 +28,8 @@ export function runOperation<Intent, Plan, Outcome>(
   const execute = ({ grant, related }: Grants) => {
     const plan = operation.plan(intent, grant, resource, related);
     const call = { resource, request, user, record: recorder(request, shaped) };
-    return recovered(() => operation.execute(plan, call), (error) => {
-      throw databaseProblem(error, operation.access);
+    return recovered(() => operation.execute(plan, call), async (error) => {
+      throw await refusedWrite(error, operation.access, resource);
     });
   };
   const answer = (outcome: Outcome) =>

@@ -148,7 +148,14 @@ testOnEngines(
       const track = { title: "same" };
       assertEquals(await create({ title: "a", tracks: [track] }, { title: "b", tracks: [track] }), [
         409,
-        { path: "items.1.albums" },
+        {
+          index: 1,
+          path: "items.1.albums.1.tracks.0",
+          errors: [{
+            path: "items.1.albums.1.tracks.0.title",
+            message: "is taken by another row",
+          }],
+        },
       ]);
       assertEquals(await counts(db), {});
     }),

@@ -80,7 +80,10 @@ testOnEngines(
         albums: [{ title: "b", tracks: [{ title: "x" }] }, { title: "c", tracks: [{ title }] }],
       });
       const path = "albums.1.tracks.0";
-      assertEquals(await create(service, body("x")), [409, { path: "albums" }]);
+      assertEquals(await create(service, body("x")), [409, {
+        path,
+        errors: [{ path: `${path}.title`, message: "is taken by another row" }],
+      }]);
       assertEquals(await create(service, body("banned")), [403, { path }]);
       assertEquals(calls, []);
       assertEquals(await create(service, body("late")), [409, { path }]);

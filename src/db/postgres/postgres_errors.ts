@@ -1,4 +1,4 @@
-import { DatabaseError, type DatabaseErrorKind } from "../database_error.ts";
+import { DatabaseError, type DatabaseErrorKind, type FailedConstraint } from "../database_error.ts";
 
 /**
  * Translates an error of Postgres by SQLSTATE, or by the code of a network failure. `sent` says
@@ -7,9 +7,22 @@ import { DatabaseError, type DatabaseErrorKind } from "../database_error.ts";
  */
 export function toPostgresError(error: unknown, sent: "write" | "read" | "commit"): unknown {
   const code = codeOf(error);
-  if (code === null || error instanceof DatabaseError) return error;
+  if (code === null || !(error instanceof Error) || error instanceof DatabaseError) return error;
   if (sent !== "read" && losesOutcome(code)) return new DatabaseError("unknown-outcome", error);
-  return new DatabaseError(kindOf(code), error);
+  return new DatabaseError(kindOf(code), error, failedConstraint(error));
+}
+
+/** The fields of the message that name what failed, as either library calls them. */
+function failedConstraint(error: Error): FailedConstraint | null {
+  const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(error));
+  const named = (...names: readonly string[]): string | null => {
+    const found = names.map((name) => fields.get(name)).find((value) => typeof value === "string");
+    return typeof found === "string" ? found : null;
+  };
+  const [table, type] = [named("table_name", "table"), named("data type_name", "dataType")];
+  if (table === null && type === null) return null;
+  const [schema, column] = [named("schema_name", "schema"), named("column_name", "column")];
+  return { schema, table, column, type, name: named("constraint_name", "constraint") };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { DatabaseError, type DatabaseErrorKind } from "../database_error.ts";
+import { DatabaseError, type DatabaseErrorKind, type FailedConstraint } from "../database_error.ts";
 
 /**
  * Translates an error of any SQLite library by the name of its result code. A DatabaseError passes
@@ -6,8 +6,31 @@ import { DatabaseError, type DatabaseErrorKind } from "../database_error.ts";
  */
 export function toSqliteError(error: unknown, name: string | null): unknown {
   if (name === null || error instanceof DatabaseError) return error;
-  return new DatabaseError(kinds.get(name) ?? kinds.get(primaryName(name)) ?? "other", error);
+  const kind = kinds.get(name) ?? kinds.get(primaryName(name)) ?? "other";
+  return new DatabaseError(kind, error, failedConstraint(name, error));
 }
+
+/**
+ * The kind of an error follows from its code; which constraint failed, SQLite says in its message
+ * alone. The message of RAISE, which is the text of a trigger, has another code.
+ */
+function failedConstraint(name: string, error: unknown): FailedConstraint | null {
+  const message = error instanceof Error ? messages.get(name)?.exec(error.message) : undefined;
+  const [, failed] = message ?? [];
+  if (failed === undefined) return null;
+  return { schema: null, table: null, column: null, type: null, name: failed };
+}
+
+const failedAfterColon = /^[A-Z ]+ constraint failed: ([^]*)$/;
+
+const messages: ReadonlyMap<string, RegExp> = new Map([
+  ["SQLITE_CONSTRAINT_UNIQUE", failedAfterColon],
+  ["SQLITE_CONSTRAINT_PRIMARYKEY", failedAfterColon],
+  ["SQLITE_CONSTRAINT_ROWID", failedAfterColon],
+  ["SQLITE_CONSTRAINT_NOTNULL", failedAfterColon],
+  ["SQLITE_CONSTRAINT_CHECK", failedAfterColon],
+  ["SQLITE_CONSTRAINT_DATATYPE", /^cannot store \w+ value in \w+ column ([^]*)$/],
+]);
 
 /**
  * Whether a SQLite error means that another connection held a lock: a later attempt may succeed.
@@ -55,8 +78,10 @@ const codes: ReadonlyMap<number, string> = new Map([
   [2067, "SQLITE_CONSTRAINT_UNIQUE"],
   [1555, "SQLITE_CONSTRAINT_PRIMARYKEY"],
   [2579, "SQLITE_CONSTRAINT_ROWID"],
+  [275, "SQLITE_CONSTRAINT_CHECK"],
   [787, "SQLITE_CONSTRAINT_FOREIGNKEY"],
   [1299, "SQLITE_CONSTRAINT_NOTNULL"],
+  [1811, "SQLITE_CONSTRAINT_TRIGGER"],
   [3091, "SQLITE_CONSTRAINT_DATATYPE"],
   [5, "SQLITE_BUSY"],
   [6, "SQLITE_LOCKED"],

@@ -14,6 +14,7 @@ import {
   createNestedRows,
   type CreatePlan,
 } from "../write/create_nested_rows.ts";
+import { failedWrite } from "../write/failed_write.ts";
 import { inTransaction, isLoneStatement, type WriteConnection } from "../write/in_transaction.ts";
 import { newRowValues } from "../write/new_row_values.ts";
 import type { Operation, OperationCall, WriteCall } from "../operation.ts";
@@ -87,7 +88,12 @@ async function createRow(
     );
     return { rows: written, included: noneIncluded, recorded };
   };
-  return await inTransaction(write, insert, {
-    isLoneStatement: idsOf === null && isLoneStatement(write, "onAfterCreate"),
-  });
+  try {
+    return await inTransaction(write, insert, {
+      isLoneStatement: idsOf === null && isLoneStatement(write, "onAfterCreate"),
+    });
+  } catch (error) {
+    // Deferred constraints are checked at the commit.
+    throw failedWrite(error, resource, () => [{ ...wholeBody, values }]);
+  }
 }

@@ -3,6 +3,8 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import { rowReply } from "../http/json_reply.ts";
 import { carriedId, parseOptimisticId } from "../http/optimistic_id.ts";
 import type { Operation, WriteCall } from "../operation.ts";
+import { wholeBody } from "../write/body_path.ts";
+import { failedWrite } from "../write/failed_write.ts";
 import { inTransaction, isLoneStatement } from "../write/in_transaction.ts";
 import { parseChanges, withoutKey } from "../write/parse_fields.ts";
 import { recordId, type WrittenRow } from "../write/record_ids.ts";
@@ -63,17 +65,22 @@ export const update: Operation<UpdateIntent, UpdatePlan, WrittenRow> = {
     const isNamed = optimisticId !== null;
     const updated = isNamed ? null : await updateAtVersion(target, values, write);
     if (updated !== null) return { row: updated, optimisticId: null };
-    return await inTransaction(
-      write,
-      (connection) =>
-        recordId(
-          { key: target.key, optimisticId },
-          call.resource,
-          connection,
-          () => updateRow(target, values, write, connection),
-        ),
-      { isLoneStatement: !isNamed && isLoneStatement(write, "onAfterUpdate") },
-    );
+    try {
+      return await inTransaction(
+        write,
+        (connection) =>
+          recordId(
+            { key: target.key, optimisticId },
+            call.resource,
+            connection,
+            () => updateRow(target, values, write, connection),
+          ),
+        { isLoneStatement: !isNamed && isLoneStatement(write, "onAfterUpdate") },
+      );
+    } catch (error) {
+      // Deferred constraints are checked at the commit.
+      throw failedWrite(error, call.resource, () => [{ ...wholeBody, values }]);
+    }
   },
 
   shape({ row, optimisticId }, _update, resource) {

@@ -11,7 +11,7 @@ import {
   parseKeyFields,
   requireObject,
 } from "./parse_fields.ts";
-import { itemPath, within, withinAsync } from "./body_path.ts";
+import { itemPath, patchPath, within, withinAsync } from "./body_path.ts";
 import type { Precondition } from "../http/etag.ts";
 import { parseItemOptimisticId } from "../http/optimistic_id.ts";
 import type { Resource } from "../define/resource.ts";
@@ -97,7 +97,7 @@ export function parseBatchFilter(body: unknown, resource: Resource): Filter {
  */
 export function parsePatch(body: unknown, resource: Resource): ReadonlyMap<ColumnInfo, unknown> {
   const patch = member(body, "patch");
-  return within({ path: "patch", details: {} }, () => {
+  return within(patchPath, () => {
     if (typeof patch !== "object" || patch === null || Array.isArray(patch)) {
       throw new InvalidFields([{ path: "", message: "must be an object" }]);
     }

@@ -1,4 +1,5 @@
 import { Problem } from "../../problem/problem.ts";
+import { FailedWrite } from "./failed_write.ts";
 import { InvalidFields } from "./parse_fields.ts";
 
 /** The path of a position in a request body, for error messages. */
@@ -41,6 +42,10 @@ export function atBodyPath(error: unknown, { path, details }: BodyPath): unknown
     }));
     return new InvalidFields(errors, { ...error.details, ...details });
   }
+  if (error instanceof FailedWrite) {
+    const rows = error.rows.map(({ values }) => ({ path, details, values }));
+    return new FailedWrite(error, error.resource, rows);
+  }
   if (!(error instanceof Problem)) return error;
   const { slug, message, headers, cause } = error;
   return new Problem(slug, message, { headers, cause, details: { ...error.details, ...details } });
@@ -48,6 +53,9 @@ export function atBodyPath(error: unknown, { path, details }: BodyPath): unknown
 
 /** The path of the body as a whole. */
 export const wholeBody: BodyPath = Object.freeze({ path: "", details: Object.freeze({}) });
+
+/** The body path of the values that a batch by filter sets. */
+export const patchPath: BodyPath = Object.freeze({ path: "patch", details: Object.freeze({}) });
 
 /** The body path of an item of a batch. */
 export function itemPath(index: number): BodyPath {

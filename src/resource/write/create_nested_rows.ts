@@ -14,6 +14,7 @@ import { insertRows } from "./insert_rows.ts";
 import { readByKeys } from "./read_rows_to_write.ts";
 import { beforeCreate } from "./run_hooks.ts";
 import type { NestedRow, NestedRows, RowsStep } from "./nested_rows.ts";
+import { FailedWrite } from "./failed_write.ts";
 import { InvalidFields, withDefaults } from "./parse_fields.ts";
 import { inTransaction, type WriteConnection } from "./in_transaction.ts";
 import { newRowValues } from "./new_row_values.ts";
@@ -164,8 +165,22 @@ async function writeStep(
         return unreachable(step);
     }
   } catch (error) {
+    if (error instanceof FailedWrite) throw withoutSources(error, step);
     throw problemAtPath(error, bodyPaths);
   }
+}
+
+/** After the transaction the rows of the body that others refer to are gone: that is no fault. */
+function withoutSources(error: FailedWrite, { rows }: RowsStep): FailedWrite {
+  const filled = new Set(
+    rows.flatMap(({ foreignKeySources }) => foreignKeySources.map(({ column }) => column)),
+  );
+  if (filled.size === 0) return error;
+  const given = error.rows.map(({ values, ...bodyPath }) => ({
+    ...bodyPath,
+    values: new Map([...values].filter(([column]) => !filled.has(column))),
+  }));
+  return new FailedWrite(error, error.resource, given);
 }
 
 /** The values of a row with its foreign keys: the rows that it refers to are written. */

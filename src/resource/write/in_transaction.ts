@@ -8,15 +8,20 @@ import type { Indexer, PendingIndexing } from "../../search/indexer.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import type { Resource } from "../define/resource.ts";
 import type { OperationCall, WriteCall } from "../operation.ts";
+import { FailedWrite } from "./failed_write.ts";
 
 /** The connection of a write, which remembers the rows that search indexes must take. */
 export class WriteConnection implements Connection {
   readonly #connection: Connection;
   #written: Map<Indexer, Written> | null = null;
 
+  /** Whether each row is to have a statement of its own, so that one that fails is known. */
+  readonly isRowByRow: boolean;
+
   /** Writes by this connection, mostly that of a transaction. */
-  constructor(connection: Connection) {
+  constructor(connection: Connection, isRowByRow: boolean) {
     this.#connection = connection;
+    this.isRowByRow = isRowByRow;
   }
 
   query(statement: Statement): MaybePromise<QueryResult> {
@@ -72,11 +77,11 @@ export async function inTransaction<Outcome>(
   options?: Pick<TransactOptions, "isLoneStatement">,
 ): Promise<Outcome> {
   let pending = nothingPending;
-  const attempt = async (connection: Connection): Promise<Outcome> => {
+  const attempt = (isRowByRow: boolean) => async (connection: Connection): Promise<Outcome> => {
     // What an earlier try has left was rolled back.
     for (const one of pending) await one.failed(true);
     pending = nothingPending;
-    const write = new WriteConnection(connection);
+    const write = new WriteConnection(connection, isRowByRow);
     const outcome = await work(write);
     await record?.(outcome, connection);
     pending = await write.indexWritten();
@@ -86,7 +91,12 @@ export async function inTransaction<Outcome>(
   try {
     // With a reply to store there are two statements.
     const lone = record === null ? options : undefined;
-    outcome = await transact(driver, runtime, attempt, lone);
+    outcome = await transact(driver, runtime, attempt(false), lone).catch(async (error) => {
+      // The engine does not say which row of a statement it refused: one by one they are known.
+      const isOneOfMany = error instanceof FailedWrite && error.rows.length > 1;
+      if (!isOneOfMany) throw error;
+      return await transact(driver, runtime, attempt(true));
+    });
   } catch (error) {
     const isCertain = !(error instanceof DatabaseError) || error.kind !== "unknown-outcome";
     for (const one of pending) await one.failed(isCertain);

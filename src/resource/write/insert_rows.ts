@@ -5,7 +5,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { WriteCall } from "../operation.ts";
 import { type BodyPath, wholeBody, withinAsync } from "./body_path.ts";
-import type { Resource } from "../define/resource.ts";
+import { failedWrite } from "./failed_write.ts";
 import type { WriteConnection } from "./in_transaction.ts";
 import { requireWithinScope } from "./row_target.ts";
 import { afterCreate } from "./run_hooks.ts";
@@ -23,10 +23,19 @@ export async function insertRows(
   const { table, reader, hooks } = write.resource;
   const columns = columnsOf(rows, table);
   const inserted: Row[] = [];
-  for (const some of chunksOf(rows, rowsPerStatement(rows, columns, write.resource))) {
+  for (const some of chunksOf(rows, rowsPerStatement(rows, columns, write, connection))) {
     const plan = { kind: "insert" as const, table, columns, rows: some, returning: table.columns };
-    const returned = (await fetchRows(connection, plan, reader)).rows;
-    inserted.push(...inOrderOf(some, returned, table));
+    try {
+      const returned = (await fetchRows(connection, plan, reader)).rows;
+      inserted.push(...inOrderOf(some, returned, table));
+    } catch (error) {
+      const done = inserted.length;
+      throw failedWrite(
+        error,
+        write.resource,
+        () => some.map((values, index) => ({ ...bodyPaths[done + index] ?? wholeBody, values })),
+      );
+    }
   }
   const keys = inserted.map((row) => keyOf(row, table));
   await requireWithinScope(write, keys, connection, bodyPaths);
@@ -51,8 +60,10 @@ function columnsOf(rows: readonly Assignments[], table: TableInfo): readonly Col
 function rowsPerStatement(
   rows: readonly Assignments[],
   columns: readonly ColumnInfo[],
-  { table, driver }: Resource,
+  { resource: { table, driver } }: WriteCall,
+  { isRowByRow }: WriteConnection,
 ): number {
+  if (isRowByRow) return 1;
   const isKnown = isCountedUp(table) || rows.every((row) => givenKey(row, table) !== null);
   if (!isKnown) return 1;
   return Math.max(1, Math.floor(driver.dialect.maxValues / Math.max(1, columns.length)));

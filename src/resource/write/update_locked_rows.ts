@@ -3,12 +3,14 @@ import { allRows } from "../../filter/filter.ts";
 import { chunksOf, type Key, keyFilter, keyId, keyOf, keysFilter } from "../../plan/key.ts";
 import { type Assignments, oneMore } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { mapItemsInTurn, type NamedItem } from "./batch_items.ts";
 import { keysPerStatement, readByKeys, type RowsByKey } from "./read_rows_to_write.ts";
 import type { WriteCall } from "../operation.ts";
 import type { WriteConnection } from "./in_transaction.ts";
-import { itemPath } from "./body_path.ts";
+import { itemPath, patchPath } from "./body_path.ts";
+import { failedWrite } from "./failed_write.ts";
 import type { Resource } from "../define/resource.ts";
 import { nextVersion, withNextVersion, withUpdateTime } from "./row_version.ts";
 import type { LockedRow } from "./write_matching_rows.ts";
@@ -138,10 +140,27 @@ async function updateByKeys(
     return { count: keys.length, rows };
   }
   const plan = { kind: "update" as const, table, set, where: keysFilter(keys, table), returning };
-  const { rows, changed } = await connection.query(reader.compile(plan));
+  const { rows, changed } = await refusable(
+    () => connection.query(reader.compile(plan)),
+    resource,
+    set,
+  );
   const named = returning.length === 0 ? [] : reader.toRows(rows, returning);
   return {
     count: changed,
     rows: new Map(named.map((row) => [keyId(keyOf(row, table), table), row])),
   };
+}
+
+/** The values of these updates are those of a batch by filter. */
+async function refusable<Result>(
+  work: () => MaybePromise<Result>,
+  resource: Resource,
+  values: Assignments,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw failedWrite(error, resource, () => [{ ...patchPath, values }]);
+  }
 }

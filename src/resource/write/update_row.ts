@@ -5,6 +5,8 @@ import type { Assignments } from "../../plan/plan.ts";
 import type { Row } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
 import type { WriteCall } from "../operation.ts";
+import { wholeBody } from "./body_path.ts";
+import { failedWrite } from "./failed_write.ts";
 import type { WriteConnection } from "./in_transaction.ts";
 import {
   lockRow,
@@ -75,5 +77,9 @@ export async function updateReturning(
   if (set.size === 0) return await lockRow(where, resource, connection);
   const { table, reader } = resource;
   const plan = { kind: "update" as const, table, set, where, returning: table.columns };
-  return (await fetchRows(connection, plan, reader)).rows[0] ?? null;
+  try {
+    return (await fetchRows(connection, plan, reader)).rows[0] ?? null;
+  } catch (error) {
+    throw failedWrite(error, resource, () => [{ ...wholeBody, values: set }]);
+  }
 }

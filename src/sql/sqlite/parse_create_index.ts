@@ -47,14 +47,15 @@ export function parseCreateIndex(
   }
 }
 
-/** Comments, whatever is quoted, words, and single characters. */
-const tokens =
+/** The tokens of a CREATE statement of SQLite: comments, what is quoted, words, single characters. */
+export const tokens: RegExp =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 const comment = /^(?:--|\/\*)/;
 const direction = /\s+(?:ASC|DESC)$/i;
 const collation = /\s+COLLATE\s*(?:\w+|["`[][^\]"`]*["`\]])$/i;
 
-function unquoted(token: string): string {
+/** The name in a quoted identifier of SQLite. */
+export function unquoted(token: string): string {
   const last = token.at(-1) ?? "";
   return token.slice(1, -1).replaceAll(last + last, last);
 }

@@ -1,0 +1,89 @@
+import type { Access } from "../../auth/scope.ts";
+import { constraintColumns } from "../../db/constraints/constraint_columns.ts";
+import { DatabaseError } from "../../db/database_error.ts";
+import { databaseProblem } from "../../db/database_problem.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { Resource } from "../define/resource.ts";
+import { atBodyPath, type BodyPath, wholeBody } from "./body_path.ts";
+import { FailedWrite, refusals } from "./failed_write.ts";
+import type { FieldError } from "./parse_fields.ts";
+
+/**
+ * The problem of an error of an operation, after its transaction. One that a constraint of the
+ * resource's table caused names the fields, as far as all of them are readable, and its place in the
+ * body.
+ */
+export async function refusedWrite(
+  error: unknown,
+  access: Access,
+  called: Resource,
+): Promise<unknown> {
+  const problem = databaseProblem(error, access);
+  if (!(problem instanceof Problem) || !(error instanceof DatabaseError)) return problem;
+  if (!refusals.has(error.kind) || access !== "create" && access !== "update") return problem;
+  const resource = error instanceof FailedWrite ? error.resource : called;
+  const { columns, bodyPath } = await faultOf(error, resource);
+  const fields = columns.every((column) => resource.fields.readable.includes(column))
+    ? columns
+    : [];
+  const [first, ...errors] = fieldErrors(fields, error, bodyPath);
+  if (first === undefined) return atBodyPath(problem, bodyPath);
+  return new Problem(problem.slug, `Cannot ${access}: ${first.path} ${first.message}`, {
+    headers: problem.headers,
+    cause: problem.cause,
+    details: { ...bodyPath.details, errors: [first, ...errors] },
+  });
+}
+
+interface Fault {
+  readonly columns: readonly ColumnInfo[];
+  readonly bodyPath: BodyPath;
+}
+
+/** Of several rows the first whose values explain the error, which takes a foreign key of SQLite. */
+async function faultOf(error: DatabaseError, resource: Resource): Promise<Fault> {
+  const { table, driver } = resource;
+  const rows = error instanceof FailedWrite ? error.rows : [];
+  const columnsOf = async (values: FailedWrite["rows"][number]["values"] | null) => {
+    try {
+      return await constraintColumns(error, { table, values, driver });
+    } catch (failure) {
+      // The names are a help: without them the refusal is as true.
+      if (failure instanceof DatabaseError) return [];
+      throw failure;
+    }
+  };
+  const [only, another] = rows;
+  if (only === undefined) return { columns: await columnsOf(null), bodyPath: wholeBody };
+  if (another === undefined) return { columns: await columnsOf(only.values), bodyPath: only };
+  if (error.kind !== "foreign-key") return { columns: await columnsOf(null), bodyPath: wholeBody };
+  for (const row of rows) {
+    const columns = await columnsOf(row.values);
+    if (columns.length > 0) return { columns, bodyPath: row };
+  }
+  return { columns: [], bodyPath: wholeBody };
+}
+
+function fieldErrors(
+  columns: readonly ColumnInfo[],
+  { kind }: DatabaseError,
+  { path }: BodyPath,
+): readonly FieldError[] {
+  return columns.map(({ name }) => {
+    const others = columns.filter((column) => column.name !== name).map((column) => column.name);
+    const together = others.length === 0 ? "" : `, together with ${others.join(", ")}`;
+    return {
+      path: path === "" ? name : `${path}.${name}`,
+      message: `${faults[kind] ?? "is not allowed"}${together}`,
+    };
+  });
+}
+
+const faults: Partial<Record<DatabaseError["kind"], string>> = {
+  "unique": "is taken by another row",
+  "foreign-key": "refers to no row",
+  "not-null": "must not be null",
+  "check": "does not pass a check of the database",
+  "invalid-value": "has a value that the database does not take",
+};

@@ -1,0 +1,68 @@
+import { tokens, unquoted } from "./parse_create_index.ts";
+
+/**
+ * The columns that a failed CHECK of a CREATE TABLE statement names, in the spelling of `columns`.
+ * SQLite names a check by its name, or else by its text. Empty where no check or several have that.
+ */
+export function columnsOfCheck(
+  createTable: string,
+  failed: string,
+  columns: readonly string[],
+): readonly string[] {
+  const [check, another] = checksOf(createTable).filter(({ name, text }) =>
+    name === null ? text === failed || firstQuoted(text) === failed : name === failed
+  );
+  if (check === undefined || another !== undefined) return [];
+  const named = new Set(
+    tokensOf(check.text).filter(isName).map((token) => nameOf(token).toLowerCase()),
+  );
+  return columns.filter((column) => named.has(column.toLowerCase()));
+}
+
+interface Check {
+  readonly name: string | null;
+  /** What stands between the parentheses. */
+  readonly text: string;
+}
+
+function checksOf(createTable: string): readonly Check[] {
+  const all = tokensOf(createTable);
+  const words = [...all.keys()].filter((index) => !blank.test(all[index] ?? ""));
+  return words.flatMap((at, place) => {
+    const open = words[place + 1];
+    if (all[at]?.toUpperCase() !== "CHECK" || open === undefined || all[open] !== "(") return [];
+    const [keyword, name] = [words[place - 2], words[place - 1]].map((index) => all[index ?? -1]);
+    const hasName = keyword?.toUpperCase() === "CONSTRAINT" && name !== undefined;
+    return [{ name: hasName ? nameOf(name) : null, text: parenthesized(all, open) }];
+  });
+}
+
+function parenthesized(all: readonly string[], open: number): string {
+  let depth = 0;
+  const length = all.slice(open).findIndex((token) => {
+    if (token === "(") depth++;
+    return token === ")" && --depth === 0;
+  });
+  return all.slice(open + 1, open + length).join("").trim();
+}
+
+/** SQLite takes off the quotes of a text that begins with a quoted name, and what follows them. */
+function firstQuoted(text: string): string | null {
+  const [first = ""] = tokensOf(text);
+  return quoted.test(first) ? unquoted(first) : null;
+}
+
+function tokensOf(text: string): readonly string[] {
+  return [...text.matchAll(tokens)].map(([token]) => token);
+}
+
+function isName(token: string): boolean {
+  return quoted.test(token) || /^[\p{L}_]/u.test(token);
+}
+
+function nameOf(token: string): string {
+  return quoted.test(token) ? unquoted(token) : token;
+}
+
+const quoted = /^["`[]/;
+const blank = /^(?:\s|--|\/\*)/;
