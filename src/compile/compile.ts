@@ -25,10 +25,9 @@ import {
   toStatement,
 } from "../sql/fragment.ts";
 import { compileAggregate } from "./aggregate.ts";
-import { compileOrder, compileSeek } from "./order.ts";
-import { previewList } from "./preview_list.ts";
+import { compileReadRows, type ReadContext } from "./read_rows.ts";
 import { compileRelatedRows } from "./related_rows.ts";
-import { checkedFirst, isByKey, mayScan, tableCheck } from "./scan_check.ts";
+import { checkedFirst, isByKey, tableCheck } from "./scan_check.ts";
 import { compileFoundRows } from "./found_rows.ts";
 import { compileFilter } from "./where.ts";
 
@@ -47,7 +46,7 @@ export type Compile = (plan: Plan) => PlannedStatement;
 export function createCompiler(dialect: Dialect): Compile {
   const lists = new WeakMap<readonly ColumnInfo[], Fragment>();
   const checks = new WeakMap<TableInfo, Fragment | null>();
-  const context: Context = {
+  const context: ReadContext = {
     dialect,
     checkOf(table) {
       const known = checks.get(table);
@@ -102,17 +101,10 @@ function readsByKey(plan: Plan): plan is ReadPlan {
     plan.lock === undefined;
 }
 
-interface Context {
-  readonly dialect: Dialect;
-  /** What can end a statement that looks at many rows; null where the engine ends it by itself. */
-  checkOf(table: TableInfo): Fragment | null;
-  selectList(columns: readonly ColumnInfo[]): Fragment;
-}
-
-function compilePlan(plan: Plan, context: Context): Fragment {
+function compilePlan(plan: Plan, context: ReadContext): Fragment {
   switch (plan.kind) {
     case "read":
-      return compileRead(plan, context);
+      return compileReadRows(plan, context);
     case "related":
       return compileRelatedRows(plan, context.dialect);
     case "search":
@@ -134,32 +126,7 @@ function compilePlan(plan: Plan, context: Context): Fragment {
   }
 }
 
-function compileRead(plan: ReadPlan, context: Context): Fragment {
-  const { dialect } = context;
-  const conditions: Fragment[] = [];
-  const check = mayScan(plan) ? context.checkOf(plan.table) : null;
-  if (check !== null) conditions.push(check);
-  if (plan.where.kind !== "all") conditions.push(compileFilter(plan.where, dialect));
-  if (plan.after !== null) conditions.push(compileSeek(plan.order, plan.after, dialect));
-  const where = conditions.length === 0 ? rawSql("") : sql` WHERE ${join(conditions, " AND ")}`;
-  const order = plan.order.length === 0
-    ? rawSql("")
-    : sql` ORDER BY ${compileOrder(plan.order, dialect)}`;
-  const rows = sql`FROM ${tableName(plan.table)}${where}${order}`;
-  const columns = plan.preview === undefined
-    ? context.selectList(plan.columns)
-    : previewList(plan, { preview: plan.preview, rows, dialect });
-  return sql`SELECT ${columns} ${rows}${limitTo(plan.limit)}${
-    plan.lock === true ? dialect.rowLock : rawSql("")
-  }`;
-}
-
-/** In the text, as it is a number of the service: SQLite takes 8 µs longer for a bound limit. */
-function limitTo(limit: number | null): Fragment {
-  return rawSql(limit === null ? "" : ` LIMIT ${limit}`);
-}
-
-function compileCount(plan: CountPlan, context: Context): Fragment {
+function compileCount(plan: CountPlan, context: ReadContext): Fragment {
   const where = compileChecked(plan, context);
   return sql`SELECT count(*) FROM ${tableName(plan.table)} WHERE ${where}`;
 }
@@ -167,24 +134,24 @@ function compileCount(plan: CountPlan, context: Context): Fragment {
 /** The rows of a count and of a write. */
 function compileChecked(
   { where, table }: CountPlan | UpdatePlan | DeletePlan,
-  { dialect, checkOf }: Context,
+  { dialect, checkOf }: ReadContext,
 ): Fragment {
   const condition = compileFilter(where, dialect);
   return isByKey(where, table) ? condition : checkedFirst(checkOf(table), condition);
 }
 
-function compileEstimate(plan: EstimatePlan, { dialect }: Context): Fragment {
+function compileEstimate(plan: EstimatePlan, { dialect }: ReadContext): Fragment {
   if (dialect.estimate === null) throw new Error("Cannot estimate rows: this engine only counts");
   const where = compileFilter(plan.where, dialect);
   return dialect.estimate.statement(sql`SELECT 1 FROM ${tableName(plan.table)} WHERE ${where}`);
 }
 
-function compileInsert(plan: InsertPlan, context: Context): Fragment {
+function compileInsert(plan: InsertPlan, context: ReadContext): Fragment {
   const rows = plan.columns.length === 0 ? rawSql("DEFAULT VALUES") : compileRows(plan, context);
   return sql`INSERT INTO ${tableName(plan.table)} ${rows}${returning(plan.returning, context)}`;
 }
 
-function compileRows({ columns, rows }: InsertPlan, { dialect }: Context): Fragment {
+function compileRows({ columns, rows }: InsertPlan, { dialect }: ReadContext): Fragment {
   const names = join(columns.map((column) => identifier(column.dbName)), ", ");
   const values = rows.map((row) => {
     const cells = columns.map((column) =>
@@ -197,7 +164,7 @@ function compileRows({ columns, rows }: InsertPlan, { dialect }: Context): Fragm
   return sql`(${names}) VALUES ${join(values, ", ")}`;
 }
 
-function compileUpdate(plan: UpdatePlan, context: Context): Fragment {
+function compileUpdate(plan: UpdatePlan, context: ReadContext): Fragment {
   const { dialect } = context;
   const where = compileChecked(plan, context);
   const set = compileAssignments(plan.set, dialect);
@@ -205,7 +172,7 @@ function compileUpdate(plan: UpdatePlan, context: Context): Fragment {
   return sql`UPDATE ${tableName(plan.table)} SET ${set} WHERE ${where}${result}`;
 }
 
-function compileDelete(plan: DeletePlan, context: Context): Fragment {
+function compileDelete(plan: DeletePlan, context: ReadContext): Fragment {
   return sql`DELETE FROM ${tableName(plan.table)} WHERE ${compileChecked(plan, context)}`;
 }
 
@@ -226,6 +193,6 @@ function compileValue(value: unknown, column: ColumnInfo, dialect: Dialect): Fra
     : sql`${dialect.encode(value, column)}`;
 }
 
-function returning(columns: readonly ColumnInfo[], context: Context): Fragment {
+function returning(columns: readonly ColumnInfo[], context: ReadContext): Fragment {
   return columns.length === 0 ? rawSql("") : sql` RETURNING ${context.selectList(columns)}`;
 }

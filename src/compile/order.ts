@@ -1,6 +1,6 @@
 import type { OrderKey } from "../plan/plan.ts";
 import type { Dialect } from "../sql/dialect.ts";
-import { type Fragment, join, rawSql, sql, type SqlValue } from "../sql/fragment.ts";
+import { columnOf, type Fragment, join, rawSql, sql, type SqlValue } from "../sql/fragment.ts";
 
 /**
  * Compiles an order to the SQL after `ORDER BY`, with NULLs last in both directions. `NULLS LAST`
@@ -13,6 +13,44 @@ export function compileOrder(order: readonly OrderKey[], dialect: Dialect): Frag
     return sql`${dialect.ordered(column)}${rawSql(direction + nulls)}`;
   });
   return join(keys, ", ");
+}
+
+/** Rows that follow one another in an order, and all come before or after those of another range. */
+export interface OrderedRange {
+  /** Null where it is all rows. */
+  readonly condition: Fragment | null;
+  /** What is left of the order: within the range some keys have one value. */
+  readonly order: readonly OrderKey[];
+}
+
+/**
+ * Cuts the rows of an order, or those after a position of it, into ranges, in their order. The rows
+ * with NULL in the first key are a range of their own: an index has them at one of its ends, so
+ * that it can walk each range from the position on, but not both by one condition.
+ */
+export function orderedRanges(
+  order: readonly OrderKey[],
+  after: readonly SqlValue[] | null,
+  dialect: Dialect,
+): readonly OrderedRange[] {
+  const [first, ...rest] = order;
+  if (first === undefined || first.column.notNull) {
+    return [{ condition: after && compileSeek(order, after, dialect), order }];
+  }
+  const isNull = sql`${columnOf(first.column)} IS NULL`;
+  const isWithinNulls = after !== null && (after[0] ?? null) === null;
+  const nulls = orderedRanges(rest, isWithinNulls ? after.slice(1) : null, dialect).map((
+    range,
+  ) => ({
+    ...range,
+    condition: range.condition === null ? isNull : sql`${isNull} AND ${range.condition}`,
+  }));
+  if (isWithinNulls) return nulls;
+  const known = [{ ...first, column: { ...first.column, notNull: true } }, ...rest];
+  const condition = after === null
+    ? sql`${columnOf(first.column)} IS NOT NULL`
+    : compileSeek(known, after, dialect);
+  return [{ condition, order: known }, ...nulls];
 }
 
 /**

@@ -1,0 +1,64 @@
+import type { ReadPlan } from "../plan/plan.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";
+import { compileOrder, compileSeek, type OrderedRange, orderedRanges } from "./order.ts";
+import { previewList } from "./preview_list.ts";
+import { mayScan } from "./scan_check.ts";
+import { compileFilter } from "./where.ts";
+
+/** What a compiler keeps of the tables whose rows it reads. */
+export interface ReadContext {
+  readonly dialect: Dialect;
+  /** What can end a statement that looks at many rows; null where the engine ends it by itself. */
+  checkOf(table: TableInfo): Fragment | null;
+  /** The select list of columns. */
+  selectList(columns: readonly ColumnInfo[]): Fragment;
+}
+
+/** Compiles the SELECT of rows in an order, after a position of it where there is one. */
+export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment {
+  const [range, ...others] = rangesOf(plan, context.dialect);
+  if (range === undefined) throw new Error("Cannot read rows: their order has no range");
+  if (others.length === 0) return compileRange(plan, range, context);
+  // In the order of the list: a database begins a range only when those before it are too short.
+  const ranges = [range, ...others].map((one, index) =>
+    sql`SELECT * FROM (${compileRange(plan, one, context)}) AS ${identifier(`_range${index}`)}`
+  );
+  return sql`${join(ranges, " UNION ALL ")}${limitTo(plan.limit)}`;
+}
+
+/** One for all rows where no page is cut, or the position of a preview is found among all of them. */
+function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
+  const { order, after, limit, lock, preview } = plan;
+  if (limit !== null && lock !== true && (preview?.whole.length ?? 0) === 0) {
+    return orderedRanges(order, after, dialect);
+  }
+  return [{ condition: after && compileSeek(order, after, dialect), order }];
+}
+
+function compileRange(plan: ReadPlan, range: OrderedRange, context: ReadContext): Fragment {
+  const { dialect } = context;
+  const check = mayScan(plan) ? context.checkOf(plan.table) : null;
+  const conditions = [
+    ...(check === null ? [] : [check]),
+    ...(plan.where.kind === "all" ? [] : [compileFilter(plan.where, dialect)]),
+    ...(range.condition === null ? [] : [range.condition]),
+  ];
+  const where = conditions.length === 0 ? rawSql("") : sql` WHERE ${join(conditions, " AND ")}`;
+  const order = range.order.length === 0
+    ? rawSql("")
+    : sql` ORDER BY ${compileOrder(range.order, dialect)}`;
+  const rows = sql`FROM ${tableName(plan.table)}${where}${order}`;
+  const columns = plan.preview === undefined
+    ? context.selectList(plan.columns)
+    : previewList(plan, { preview: plan.preview, rows, dialect });
+  return sql`SELECT ${columns} ${rows}${limitTo(plan.limit)}${
+    plan.lock === true ? dialect.rowLock : rawSql("")
+  }`;
+}
+
+/** In the text, as it is a number of the service: SQLite takes 8 µs longer for a bound limit. */
+function limitTo(limit: number | null): Fragment {
+  return rawSql(limit === null ? "" : ` LIMIT ${limit}`);
+}
