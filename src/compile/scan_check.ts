@@ -45,8 +45,8 @@ export function isByKey(filter: Filter, table: TableInfo): boolean {
   const { primaryKey } = table;
   switch (filter.kind) {
     case "compare": {
-      const { column, operator } = filter;
-      return primaryKey.length === 1 && column === primaryKey[0] &&
+      const { column, operator, path } = filter;
+      return path === undefined && primaryKey.length === 1 && column === primaryKey[0] &&
         (operator === equalOperator || operator === inOperator);
     }
     case "and":
@@ -54,7 +54,8 @@ export function isByKey(filter: Filter, table: TableInfo): boolean {
         primaryKey.length > 1 &&
           primaryKey.every((column) =>
             filter.terms.some((term) =>
-              term.kind === "compare" && term.column === column && term.operator === equalOperator
+              term.kind === "compare" && term.column === column && term.path === undefined &&
+              term.operator === equalOperator
             )
           );
     case "or":

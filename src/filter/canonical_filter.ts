@@ -45,14 +45,20 @@ function groupKey(kind: "and" | "or", terms: readonly Filter[]): string {
   return `(${keys.join(kind === "and" ? ";" : ",")})`;
 }
 
-function comparisonKey({ column, operator, values }: Comparison): string {
+function comparisonKey({ column, path, operator, values }: Comparison): string {
   const texts = values.map((value) =>
-    operand(value, operator) ?? canonicalValueText(value, column)
+    operand(value, operator) ??
+      (path === undefined ? canonicalValueText(value, column) : JSON.stringify(value))
   );
   // Only lists of the language: to a custom operator the order of its texts may matter.
   const operands = operator.takes === "list" ? sortedOnce(texts) : texts;
-  const [symbol] = equivalent(operator, operands.length, column.kind === "text").symbols;
-  return JSON.stringify([column.name, symbol, ...operands]);
+  const [symbol] =
+    equivalent(operator, operands.length, path !== undefined || column.kind === "text").symbols;
+  return JSON.stringify([
+    path === undefined ? column.name : [column.name, ...path],
+    symbol,
+    ...operands,
+  ]);
 }
 
 /** The text of an operand that is not a value of the column; null for one that is. */

@@ -1,6 +1,7 @@
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { AnyTable } from "../schema/table_like.ts";
+import type { JsonPath } from "../sql/json_path_dialect.ts";
 import type { Operator } from "./operators/operator.ts";
 
 /**
@@ -25,13 +26,18 @@ export type Filter<Of = AnyTable> =
 
 /**
  * A node of a filter that compares a column; `values` are in-process values of the column's kind,
- * as many as the operator takes.
+ * or what a value within a document is compared with, as many as the operator takes.
  */
 export interface Comparison {
   /** Distinguishes it from other filters. */
   readonly kind: "compare";
   /** The compared column. */
   readonly column: ColumnInfo;
+  /**
+   * The names that lead to the compared value within the document of a json column; absent for the
+   * whole value of a column. Only the database evaluates it.
+   */
+  readonly path?: JsonPath;
   /** The operator. */
   readonly operator: Operator;
   /** The operands. */

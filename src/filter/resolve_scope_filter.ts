@@ -2,21 +2,21 @@ import { Problem } from "../problem/problem.ts";
 import { showValue } from "../problem/show_value.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { Relation } from "../schema/relation.ts";
-import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import type { TableInfo } from "../schema/table_info.ts";
 import { type FilterText, placeholder } from "./builders.ts";
 import { failClosedComparison } from "./operators/fail_closed_comparison.ts";
 import { type Filter, noRows } from "./filter.ts";
+import { fitsPaths } from "./operators/path_comparison.ts";
 import type { Operator } from "./operators/operator.ts";
 import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
 import {
-  type FilterContext,
+  type ComparedField,
   isNullWord,
   operatorMisfit,
   requireValueCount,
-  type ResolveComparison,
   resolveComparison,
-  resolveFilterWith,
-} from "./resolve_filter.ts";
+} from "./resolve_comparison.ts";
+import { type FilterContext, type ResolveComparison, resolveFilterWith } from "./resolve_filter.ts";
 import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
 
 /** The context in which a scope is resolved. A scope may use every column. */
@@ -99,23 +99,23 @@ function everything(table: TableInfo, context: ScopeContext): FilterContext {
  * A comparison of a plain text. A template writes `undefined` or `null` where a value of the user
  * was missing: that denies, as it does from code.
  */
-function resolvePlain(syntax: ComparisonSyntax, column: ColumnInfo, operator: Operator): Filter {
+function resolvePlain(syntax: ComparisonSyntax, field: ComparedField, operator: Operator): Filter {
   // Also in quotes: the template may have put them there.
   const isMissing = ({ text }: Literal) => text === "undefined" || text === "null";
-  return syntax.values.some(isMissing) ? noRows : resolveComparison(syntax, column, operator);
+  return syntax.values.some(isMissing) ? noRows : resolveComparison(syntax, field, operator);
 }
 
 function withPlaceholders(values: readonly unknown[]): ResolveComparison {
-  return (syntax, column, operator) =>
+  return (syntax, field, operator) =>
     syntax.values.some((literal) => literal.text.includes(placeholder))
-      ? resolvePlaceholders(syntax, column, operator, values)
-      : resolveComparison(syntax, column, operator);
+      ? resolvePlaceholders(syntax, field, operator, values)
+      : resolveComparison(syntax, field, operator);
 }
 
 /** A comparison of {@link rsql}: its placeholders are replaced by values from code. */
 function resolvePlaceholders(
   syntax: ComparisonSyntax,
-  column: ColumnInfo,
+  { column, path }: ComparedField,
   operator: Operator,
   given: readonly unknown[],
 ): Filter {
@@ -126,8 +126,10 @@ function resolvePlaceholders(
     return takesMany && Array.isArray(value) ? value : [value];
   });
   if (!takesMany) requireValueCount(syntax, operator);
-  if (!operator.accepts(column.kind)) throw operatorMisfit(syntax, column);
-  return failClosedComparison(operator, column, values);
+  if (path === null ? !operator.accepts(column.kind) : !fitsPaths(operator)) {
+    throw operatorMisfit(syntax, column);
+  }
+  return failClosedComparison(operator, column, values, path);
 }
 
 function fillPlaceholder({ text, quoted }: Literal, given: readonly unknown[]): unknown {

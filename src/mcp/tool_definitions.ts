@@ -99,6 +99,6 @@ field==null  field!=null  =isnull=true  =isempty=true  =length=3 =minlength= =ma
 Values with spaces, quotes or one of ;,()=!<> stand in "double quotes", where \\ escapes.
 So do names of fields with such characters: "group by"==1
 Dates: 2026-01-31; times: 2026-01-31T12:00:00Z. Booleans: true, false.
-A relation that is filterable: author.name==Ann
+A relation that is filterable: author.name==Ann; within a json field: data.tags.0==x
 Example: status==open;(title=icontains=tea,views>100);createdAt>=2026-01-01
 `;

@@ -2,6 +2,7 @@ import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { ColumnKind } from "../schema/kind.ts";
 import type { ExplainDialect } from "./explain_dialect.ts";
 import type { Fragment, SqlValue } from "./fragment.ts";
+import type { JsonPathDialect } from "./json_path_dialect.ts";
 import type { PreviewDialect } from "./preview_dialect.ts";
 
 /** The engine families of dialects; all other differences are in a {@link Dialect} value. */
@@ -120,6 +121,8 @@ export interface Dialect {
 
   /** The SQL of the text operators: one meaning on every engine. */
   readonly text: TextDialect;
+  /** Values within JSON documents. */
+  readonly jsonPaths: JsonPathDialect;
   /** The SQL of metrics over groups of rows. */
   readonly metrics: MetricDialect;
   /** The beginnings of long values. */

@@ -28,6 +28,8 @@ Deno.test("filters that are written differently and mean the same have one canon
     ["at==2024-01-01", 'at=="2024-01-01T01:00:00+01:00"'],
     ["ok==1", "ok==true"],
     ["price==1.5", "price==1.50", "price==01.5"],
+    ["data.a==1", "data.a==1.0", '"data"."a"==1e0', "data.a=in=(1,1.00)"],
+    ['data.a=in=(1,"1",true)', 'data.a=in=(true,"1",1.0)'],
     ["(id==1,name==b);ok==true", "ok==true;(name==b,id==1)"],
   ];
   for (const group of same) {
@@ -43,6 +45,9 @@ Deno.test("filters that mean different things never have one canonical text", ()
     ...['name=="a\\\\"', "name=ieq=a", "name%=a", "name=contains=a", "name=isempty=true"],
     ...["name=isnull=false", "name=length=1", "name=minlength=1", "id==1", "big==1", "price==1"],
     ...["id=between=(1,2)", "id=between=(2,1)", "id=in=(1,2)", "id=out=(1,2)"],
+    ...["data=isnull=true", "data.a=isnull=true", "data.a=isempty=true", "data.a.b==null"],
+    ...["data.a==1", 'data.a=="1"', "data.a==true", 'data.a=="true"', "data.b==1", "data.a.b==1"],
+    ...['data."a.b"==1', 'data.a==\'{"number":"1"}\''],
     ...["id==1;name==a", "id==1,name==a", "(id==1,name==a);ok==true", "id==1,(name==a;ok==true)"],
   ];
   const keys = texts.map(key);

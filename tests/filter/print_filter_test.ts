@@ -49,12 +49,19 @@ Deno.test("every valid text, parsed and printed, means the same", () => {
 });
 
 Deno.test("a printed filter parses to the same filter", () => {
-  const things = tableOf({ age: "integer", name: "text", ts: "timestamp", ok: "boolean" });
+  const things = tableOf({
+    age: "integer",
+    name: "text",
+    ts: "timestamp",
+    ok: "boolean",
+    doc: "json",
+  });
   const filters = [
     "age==18;(name==x,ok==true);ts>2024-01-01",
     'age=in=(1,-2,9007199254740993),name%="\\"%\\\\\\\\"',
     "name=length=3;age=between=(1,2);ok==null",
     'name=="null",name==true;name=isempty=true',
+    'doc.a."b c"==1.5;doc.0=in=(1,true,"1",x),doc.a=isnull=true;doc."a.b"%="x%"',
   ];
   for (const text of filters) {
     const filter = filterOf(text, things);

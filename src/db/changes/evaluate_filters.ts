@@ -148,6 +148,9 @@ export function filterParts(
 /** The work of a planner grows faster than the number of subqueries. */
 const maxFilters = 100;
 
+/** The names of a path are bound wherever its value stands, in several forms. */
+const valuesOfPath = 32;
+
 function countValues(filter: Filter): number {
   switch (filter.kind) {
     case "and":
@@ -156,7 +159,7 @@ function countValues(filter: Filter): number {
     case "related":
       return countValues(filter.filter);
     case "compare":
-      return filter.values.length;
+      return filter.values.length + (filter.path === undefined ? 0 : valuesOfPath);
     default:
       return 0;
   }

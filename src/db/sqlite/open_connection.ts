@@ -1,6 +1,7 @@
 import type { Clock } from "../../runtime/runtime.ts";
 import { fold } from "../../sql/fold.ts";
 import { metricFunctions, restAggregate } from "../../sql/sqlite/metrics.ts";
+import { jsonNumberFunction } from "../../sql/sqlite/json_path.ts";
 import { foldFunctionName, likeFunctionName } from "../../sql/sqlite/text_operators.ts";
 import { rowBytesName, timeCheckName } from "../../sql/sqlite/time_check.ts";
 import { RowBytes } from "./row_cells.ts";
@@ -36,6 +37,7 @@ export function openConnection(
   );
   handle.defineCheck(timeCheckName, deadline.check);
   handle.defineCheck(rowBytesName, rowBytes.check);
+  handle.defineFunction(jsonNumberFunction.name, jsonNumberFunction.work);
   for (const [name, work] of metricFunctions) handle.defineFunction(name, work);
   handle.defineAggregate(restAggregate.name, restAggregate);
   return sqliteConnection(handle, { deadline, rowBytes });

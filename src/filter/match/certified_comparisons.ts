@@ -36,7 +36,7 @@ export function createCertifiedComparisons(dialect: Dialect): CertifiedCompariso
   const demoted = new Set<string>();
   return {
     isCertain(comparison) {
-      if (!comparesAsMemory(comparison, dialect)) return false;
+      if (comparison.path !== undefined || !comparesAsMemory(comparison, dialect)) return false;
       const cell = cellOf(comparison);
       // A custom operator comes with both forms, and the shadow check compares their results.
       return !demoted.has(cell) && (certified.has(cell) || isCustom(comparison.operator));

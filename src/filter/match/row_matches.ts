@@ -20,6 +20,9 @@ export function rowMatches(filter: Filter, row: Row): boolean {
       // A row in memory does not know its related rows, and "false" could be wrong.
       throw new Error(`Cannot decide a relation in memory: ${filter.relation.name}`);
     case "compare":
+      if (filter.path !== undefined) {
+        throw new Error(`Cannot look into a document in memory: ${filter.column.name}`);
+      }
       return valueMatches(filter, columnValue(row, filter.column));
     default:
       return unreachable(filter);

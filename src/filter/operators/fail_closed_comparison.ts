@@ -4,6 +4,9 @@ import { kindOf } from "../../schema/kind_of.ts";
 import { requireStorableText } from "../../schema/text_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { comparison, type Filter, noRows } from "../filter.ts";
+import { type JsonOperand, jsonOperandOf } from "../json_operand.ts";
+import type { JsonPath } from "../../sql/json_path_dialect.ts";
+import { pathOperandFault } from "./path_comparison.ts";
 import { patternFault } from "./like_pattern.ts";
 import type { Operator, OperatorTakes } from "./operator.ts";
 
@@ -16,32 +19,37 @@ export function failClosedComparison(
   operator: Operator,
   column: ColumnInfo,
   values: readonly unknown[],
+  path: JsonPath | null = null,
 ): Filter {
   const count = operator.takes === "pair" ? 2 : 1;
   const isOpenEnded = operator.takes === "list" || operator.takes === "texts";
   if (isOpenEnded ? values.length === 0 : values.length !== count) return noRows;
   try {
-    return comparison(
-      operator,
-      column,
-      values.map((value) => fromCode(value, operator.takes, column)),
-    );
+    const toOperand = (value: unknown) =>
+      path === null ? ofColumn(value, column) : jsonOperandOf(value);
+    const operands = values.map((value) => fromCode(value, operator.takes, toOperand));
+    if (path === null) return comparison(operator, column, operands);
+    const isTyped = operator.takes === "value" || operator.takes === "pair";
+    // Those of a value or a pair were made by the line above.
+    const fault = isTyped ? pathOperandFault(operator, operands as readonly JsonOperand[]) : null;
+    return fault === null ? { ...comparison(operator, column, operands), path } : noRows;
   } catch (error) {
     if (error instanceof InvalidValue) return noRows;
     throw error;
   }
 }
 
-function fromCode(value: unknown, takes: OperatorTakes, column: ColumnInfo): unknown {
+function fromCode(
+  value: unknown,
+  takes: OperatorTakes,
+  toOperand: (value: unknown) => unknown,
+): unknown {
   if (value === null || value === undefined) throw new InvalidValue("must be given");
   switch (takes) {
     case "value":
     case "list":
     case "pair":
-      // A text is parsed like a literal: a user id is a text even where the key is a number.
-      return typeof value === "string"
-        ? kindOf(column.kind).fromText(value, column)
-        : kindOf(column.kind).fromJson(value, column);
+      return toOperand(value);
     case "text":
     case "pattern":
     case "texts":
@@ -57,6 +65,12 @@ function fromCode(value: unknown, takes: OperatorTakes, column: ColumnInfo): unk
     default:
       return unreachable(takes);
   }
+}
+
+/** A text is parsed like a literal: a user id is a text even where the key is a number. */
+function ofColumn(value: unknown, column: ColumnInfo): unknown {
+  const kind = kindOf(column.kind);
+  return typeof value === "string" ? kind.fromText(value, column) : kind.fromJson(value, column);
 }
 
 function storableText(value: unknown, takes: OperatorTakes): string {

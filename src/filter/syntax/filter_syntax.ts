@@ -13,6 +13,10 @@ export const filterLimits = {
    * database grows with the square of their number.
    */
   walks: 16,
+  /** Names that lead into a JSON document. */
+  pathNames: 10,
+  /** Those of them that may be indexes of arrays or names of members. */
+  pathIndexes: 3,
   listValues: 200,
   /** UTF-16 units of a pattern with more wildcards than a `%` at either end. */
   pattern: 100,

@@ -1,7 +1,7 @@
 import { unreachable } from "../../problem/unreachable.ts";
 import type { Comparison, Filter } from "../filter.ts";
 import type { FilterSyntax } from "./filter_syntax.ts";
-import { quoteName } from "./quoted_name.ts";
+import { quoteName, quotePath } from "./quoted_name.ts";
 
 /**
  * Prints a resolved filter as text, which parses to the same filter. `all` is the empty text.
@@ -52,11 +52,19 @@ function printTerms<Term extends { readonly kind: string }>(
   return texts.join(group.kind === "and" ? ";" : ",");
 }
 
-function printComparison({ column, operator, values }: Comparison): string {
+function printComparison({ column, path = [], operator, values }: Comparison): string {
   const { symbols: [symbol], takes } = operator;
-  const texts = values.map((value) => typeof value === "string" ? quote(value) : String(value));
+  const texts = values.map((value) =>
+    typeof value === "string"
+      ? quote(value)
+      : typeof value === "object" && value !== null && "number" in value
+      ? String(value.number)
+      : String(value)
+  );
   const isList = takes === "list" || takes === "pair" || takes === "texts";
-  return `${quoteName(column.name)}${symbol}${isList ? `(${texts.join(",")})` : texts.join()}`;
+  return `${quotePath([column.name, ...path])}${symbol}${
+    isList ? `(${texts.join(",")})` : texts.join()
+  }`;
 }
 
 function quote(text: string): string {

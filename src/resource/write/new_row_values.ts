@@ -53,6 +53,6 @@ function fixedValue(rows: Filter, column: ColumnInfo): unknown {
     }
   }
   const fixes = rows.kind === "compare" && rows.operator === equalOperator &&
-    rows.column === column;
+    rows.column === column && rows.path === undefined;
   return fixes ? rows.values[0] : undefined;
 }

@@ -21,6 +21,7 @@ import {
   type SqlValue,
 } from "../fragment.ts";
 import { postgresImages } from "./row_images.ts";
+import { postgresJsonPaths } from "./json_path.ts";
 import { postgresMetrics } from "./metrics.ts";
 import { postgresExplain } from "./explain.ts";
 import { postgresPreview } from "./preview.ts";
@@ -66,6 +67,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     estimate: { statement: (select) => sql`EXPLAIN (FORMAT JSON) ${select}`, parse: plannedRows },
     images: postgresImages,
     text: options.text,
+    jsonPaths: postgresJsonPaths,
     metrics: postgresMetrics({ operand, ordered }),
     preview: postgresPreview,
     explain: postgresExplain,

@@ -22,6 +22,7 @@ import {
 } from "../fragment.ts";
 import { affinityOf, sqliteColumnType } from "./column_type.ts";
 import { sqliteImages } from "./row_images.ts";
+import { sqliteJsonPaths } from "./json_path.ts";
 import { sqliteMetrics } from "./metrics.ts";
 import { sqliteExplain } from "./explain.ts";
 import { sqlitePreview } from "./preview.ts";
@@ -69,6 +70,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     estimate: null,
     images: sqliteImages,
     text: options.text,
+    jsonPaths: sqliteJsonPaths,
     metrics: sqliteMetrics,
     preview: sqlitePreview,
     explain: sqliteExplain,

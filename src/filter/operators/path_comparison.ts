@@ -1,0 +1,131 @@
+import { unreachable } from "../../problem/unreachable.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { Dialect } from "../../sql/dialect.ts";
+import { type Fragment, join, sql } from "../../sql/fragment.ts";
+import type { JsonPath, JsonPathValue } from "../../sql/json_path_dialect.ts";
+import type { Comparison } from "../filter.ts";
+import { type JsonOperand, type JsonOperandType, jsonOperandType } from "../json_operand.ts";
+import { isEmptyOperator } from "./null_operators.ts";
+import type { Operator } from "./operator.ts";
+import { equalOperator, inOperator, notEqualOperator, outOperator } from "./value_operators.ts";
+
+/** A comparison of a value within the documents of a json column. */
+export type PathComparison = Comparison & { readonly path: JsonPath };
+
+/** Whether a comparison is one of a value within documents. */
+export function isPathComparison(comparison: Comparison): comparison is PathComparison {
+  return comparison.path !== undefined;
+}
+
+/** Whether an operator fits values within documents: custom ones are made for columns. */
+export function fitsPaths(operator: Operator): boolean {
+  return operator.takes !== "texts";
+}
+
+/**
+ * Why operands do not fit an operator on values within documents, as a message that completes
+ * "name …"; null where they fit.
+ */
+export function pathOperandFault(
+  operator: Operator,
+  operands: readonly JsonOperand[],
+): string | null {
+  if (anyType.has(operator)) return null;
+  const [type, ...others] = new Set(operands.map(jsonOperandType));
+  if (others.length > 0) return "must be of the type of the other value";
+  return type === "boolean" ? "must be a number or a text to have an order" : null;
+}
+
+/** The others need an order, which the values of one type have. */
+const anyType: ReadonlySet<Operator> = new Set([
+  equalOperator,
+  notEqualOperator,
+  inOperator,
+  outOperator,
+]);
+
+/**
+ * The SQL of a comparison of a value within documents. An operand is compared with values of its own
+ * type: `!=` and `=out=` pass all values of other types, but for a missing one and the JSON null.
+ */
+export function pathComparisonSql(comparison: PathComparison, dialect: Dialect): Fragment {
+  const { column, path, operator, values } = comparison;
+  const value = dialect.jsonPaths.at(column, path);
+  switch (operator.takes) {
+    case "flag":
+      return operator === isEmptyOperator
+        ? emptySql(value, values[0] === true)
+        : nullSql(value, values[0] === true);
+    case "value":
+    case "list":
+    case "pair":
+      return typedSql(comparison, value, dialect);
+    case "text":
+    case "pattern":
+    case "count":
+      return operator.toSql(asText(column), values, dialectOf("text", value, dialect));
+    case "texts":
+      throw new Error(`${operator.symbols[0]} does not fit values within documents`);
+    default:
+      return unreachable(operator.takes);
+  }
+}
+
+function nullSql({ type }: JsonPathValue, isNull: boolean): Fragment {
+  return isNull ? sql`COALESCE(${type}, 'null') = 'null'` : sql`${type} <> 'null'`;
+}
+
+function emptySql(value: JsonPathValue, isEmpty: boolean): Fragment {
+  return isEmpty
+    ? sql`(${nullSql(value, true)} OR ${value.text} = '')`
+    : otherThan(value, sql`${value.text} = ''`);
+}
+
+function typedSql(
+  { column, operator, values }: PathComparison,
+  value: JsonPathValue,
+  dialect: Dialect,
+): Fragment {
+  // The operands were made for a path.
+  const operands = values as readonly JsonOperand[];
+  const positive = opposites.get(operator) ?? operator;
+  const types = Map.groupBy(operands, jsonOperandType);
+  const terms = [...types].map(([type, ofType]) =>
+    positive.toSql(asText(column), ofType, dialectOf(type, value, dialect))
+  );
+  const condition = terms.length === 1 ? join(terms, "") : sql`(${join(terms, " OR ")})`;
+  return opposites.has(operator) ? otherThan(value, condition) : condition;
+}
+
+const opposites: ReadonlyMap<Operator, Operator> = new Map([
+  [notEqualOperator, equalOperator],
+  [outOperator, inOperator],
+]);
+
+/** The condition is unknown for values of other types. */
+function otherThan(value: JsonPathValue, condition: Fragment): Fragment {
+  return sql`(${nullSql(value, false)} AND (${condition}) IS NOT TRUE)`;
+}
+
+function asText(column: ColumnInfo): ColumnInfo {
+  return { ...column, kind: "text" };
+}
+
+/** The dialect in which an operator compares the value as one of a type. */
+function dialectOf(type: JsonOperandType, value: JsonPathValue, dialect: Dialect): Dialect {
+  const operand = () => value[type];
+  return {
+    ...dialect,
+    operand,
+    ordered: operand,
+    indexed: () => null,
+    // Operators bind the operands of the comparison.
+    bound: (bound) => boundOperand(bound as JsonOperand, dialect),
+  };
+}
+
+function boundOperand(operand: JsonOperand, dialect: Dialect): Fragment {
+  return typeof operand === "object"
+    ? dialect.jsonPaths.boundNumber(operand.number)
+    : sql`${String(operand)}`;
+}

@@ -1,0 +1,142 @@
+import { unreachable } from "../problem/unreachable.ts";
+import { InvalidValue } from "../schema/kind.ts";
+import { kindOf } from "../schema/kind_of.ts";
+import type { ColumnInfo } from "../schema/table_info.ts";
+import type { JsonPath } from "../sql/json_path_dialect.ts";
+import { comparison, type Filter } from "./filter.ts";
+import { jsonOperand } from "./json_operand.ts";
+import { patternFault } from "./operators/like_pattern.ts";
+import { nullTest } from "./operators/null_operators.ts";
+import type { Operator } from "./operators/operator.ts";
+import { fitsPaths, pathOperandFault } from "./operators/path_comparison.ts";
+import { excerptOf, filterError, plusHint } from "./syntax/filter_error.ts";
+import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
+
+/** What a comparison of a filter is about: a column, or a value within its documents. */
+export interface ComparedField {
+  readonly column: ColumnInfo;
+  /** The names that lead to a value within a document; null for the whole value. */
+  readonly path: JsonPath | null;
+}
+
+/**
+ * Resolves one comparison of a filter, whose field and operator are known: its values get the type
+ * of the column, or that of their look for a value within a document. Throws a {@link Problem} `filter-parse-error` at the first value that does not
+ * fit.
+ */
+export function resolveComparison(
+  syntax: ComparisonSyntax,
+  { column, path }: ComparedField,
+  operator: Operator,
+): Filter {
+  // `==null` fits every kind, because it tests for NULL.
+  if (operator.nullMeans !== null && !syntax.list && isNullWord(syntax.values[0])) {
+    const test = nullTest(column, operator.nullMeans);
+    return path === null ? test : { ...test, path };
+  }
+  if (path === null ? !operator.accepts(column.kind) : !fitsPaths(operator)) {
+    throw operatorMisfit(syntax, column);
+  }
+  requireValueCount(syntax, operator);
+  const isWithin = path !== null;
+  const values = syntax.values.map((literal) => parseLiteral(literal, operator, column, isWithin));
+  if (path === null) return comparison(operator, column, values);
+  requireOneType(syntax, column, operator);
+  return { ...comparison(operator, column, values), path };
+}
+
+function requireOneType(syntax: ComparisonSyntax, column: ColumnInfo, operator: Operator): void {
+  if (!["value", "pair"].includes(operator.takes)) return;
+  const fault = pathOperandFault(operator, syntax.values.map(jsonOperand));
+  const last = syntax.values.at(-1);
+  if (fault !== null && last !== undefined) throw invalid(last, column, fault);
+}
+
+/**
+ * The error that resolving a filter gives for an operator that does not fit the kind of a column.
+ */
+export function operatorMisfit(
+  { operator, operatorAt }: ComparisonSyntax,
+  { name, kind }: ColumnInfo,
+): Error {
+  return filterError(
+    operatorAt,
+    `an operator for the kind ${kind}`,
+    `Cannot filter by ${excerptOf(name)}: ${excerptOf(operator)} does not fit its kind, ${kind}`,
+  );
+}
+
+/** Requires, while a filter is resolved, as many values as the operator takes. */
+export function requireValueCount(
+  { list, values, valuesAt }: ComparisonSyntax,
+  { takes }: Operator,
+): void {
+  if (takes === "list" || takes === "texts") return;
+  if (takes === "pair" ? values.length === 2 : !list) return;
+  const expected = takes === "pair" ? "exactly two values" : "one value";
+  throw filterError(
+    valuesAt,
+    expected,
+    `Cannot read the filter at ${valuesAt}: the operator takes ${expected}`,
+  );
+}
+
+/** Whether a literal in a filter to resolve is the bare word `null`. */
+export function isNullWord(literal: Literal | undefined): boolean {
+  return literal !== undefined && !literal.quoted && literal.text === "null";
+}
+
+/** `isWithin` is whether it is compared with a value within a document. */
+function parseLiteral(
+  literal: Literal,
+  operator: Operator,
+  column: ColumnInfo,
+  isWithin: boolean,
+): unknown {
+  if (isNullWord(literal)) {
+    throw invalid(literal, column, `must not be null, which stands after "==" and "!=" only`);
+  }
+  switch (operator.takes) {
+    case "value":
+    case "list":
+    case "pair":
+      return typed(literal, column, isWithin);
+    case "text":
+    case "texts":
+      return literal.text;
+    case "pattern": {
+      const fault = patternFault(literal.text);
+      if (fault === null) return literal.text;
+      throw invalid(literal, column, fault);
+    }
+    case "flag":
+      if (!literal.quoted && /^(true|false)$/.test(literal.text)) return literal.text === "true";
+      throw invalid(literal, column, "must be true or false");
+    case "count":
+      // No text has more characters than the largest number that every engine compares with.
+      if (!literal.quoted && /^\d+$/.test(literal.text)) {
+        return Math.min(Number(literal.text), 0x7fffffff);
+      }
+      throw invalid(literal, column, "must be a whole number");
+    default:
+      return unreachable(operator.takes);
+  }
+}
+
+function typed(literal: Literal, column: ColumnInfo, isWithin: boolean): unknown {
+  try {
+    return isWithin ? jsonOperand(literal) : kindOf(column.kind).fromText(literal.text, column);
+  } catch (error) {
+    if (!(error instanceof InvalidValue)) throw error;
+    const hint = column.kind === "timestamp" ? plusHint(literal.text) : "";
+    throw invalid(literal, column, error.message, hint);
+  }
+}
+
+function invalid({ at, text }: Literal, column: ColumnInfo, message: string, hint = ""): Error {
+  return filterError(
+    at,
+    `a value that ${message}`,
+    `Cannot filter by ${excerptOf(column.name)}: ${excerptOf(text)} ${message}${hint}`,
+  );
+}

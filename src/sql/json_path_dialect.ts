@@ -1,0 +1,36 @@
+import type { ColumnInfo } from "../schema/table_info.ts";
+import type { Fragment } from "./fragment.ts";
+
+/** The names of members and indexes that lead to a value within a JSON document. */
+export type JsonPath = readonly string[];
+
+/**
+ * Whether a name of a {@link JsonPath} is also the index of an element, where it meets an array. In
+ * an object it is the name of a member.
+ */
+export function isJsonIndex(name: string): boolean {
+  return /^(?:0|[1-9]\d{0,8})$/.test(name);
+}
+
+/** The part of a dialect for values within JSON documents. */
+export interface JsonPathDialect {
+  /** The value at a path of a json column. */
+  at(column: ColumnInfo, path: JsonPath): JsonPathValue;
+  /** A plain decimal, bound for a comparison with {@link JsonPathValue.number}. */
+  boundNumber(plain: string): Fragment;
+}
+
+/**
+ * A value within a document, as SQL. Each is NULL where there is no such value, and where the
+ * document is no JSON.
+ */
+export interface JsonPathValue {
+  /** Its type, as a text: `'null'` for the JSON null, anything else for other values. */
+  readonly type: Fragment;
+  /** The text of a string; NULL for other types. Its order is by code point. */
+  readonly text: Fragment;
+  /** A number, exact however many digits it has; NULL for other types. */
+  readonly number: Fragment;
+  /** `'true'` or `'false'`; NULL for other types. */
+  readonly boolean: Fragment;
+}
