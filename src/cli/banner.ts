@@ -11,6 +11,10 @@ export interface BannerFacts {
   readonly port: number;
   /** The paths of the resources, percent-encoded. */
   readonly paths: readonly string[];
+  /** The path of the index of all resources, and how paths below it begin. */
+  readonly indexPath: string;
+  /** How many characters fit in a line of the terminal. */
+  readonly width: number;
   /** Null where the configuration decides who may do what. */
   readonly rights: CliRights | null;
   /** The file of the accounts; undefined without accounts. */
@@ -28,8 +32,9 @@ export interface BannerFacts {
 export function banner(facts: BannerFacts): string {
   const url = urlOf(reachableHost(facts.host), facts.port);
   const { paths, rights } = facts;
-  const shown = paths.slice(0, maxPaths).map((path) => `  ${url}${path}`);
-  if (paths.length > maxPaths) shown.push(`  … and ${paths.length - maxPaths} more`);
+  const shown = paths.length <= maxPaths
+    ? paths.map((path) => `  ${url}${path}`)
+    : resourceColumns(facts, url);
   return [
     `resource-api ${facts.version}: serving ${printable(facts.subject)}`,
     "",
@@ -45,7 +50,37 @@ export function banner(facts: BannerFacts): string {
   ].join("\n");
 }
 
-const maxPaths = 30;
+/** More resources are shown in columns. */
+const maxPaths = 12;
+
+/** More lines would push the rest of the banner off the screen. */
+const maxLines = 30;
+
+/** The resources in columns, each from top to bottom, below the URL that theirs begin with. */
+function resourceColumns(
+  { paths, indexPath, width }: BannerFacts,
+  url: string,
+): readonly string[] {
+  const start = paths.every((path) => path.startsWith(indexPath)) ? indexPath : "";
+  const names = paths.map((path) => path.slice(start.length));
+  const room = Math.max(...names.map(({ length }) => length)) + 2;
+  const count = Math.max(1, Math.floor((width - 2) / room));
+  const lines = Math.min(maxLines, Math.ceil(names.length / count));
+  const shown = names.slice(0, count * lines);
+  const more = names.length - shown.length;
+  return [
+    `  ${paths.length} resources at ${url}${start === "" ? "" : `${start}…`}`,
+    ...Array.from(
+      { length: lines },
+      (_, line) =>
+        `  ${
+          shown.filter((_, index) => index % lines === line).map((name) => name.padEnd(room))
+            .join("").trimEnd()
+        }`,
+    ),
+    ...more === 0 ? [] : [`  … and ${more} more: all are listed at ${url}${indexPath}`],
+  ];
+}
 
 /** A client cannot connect to the address that stands for every address. */
 function reachableHost(host: string): string {

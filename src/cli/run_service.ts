@@ -1,3 +1,4 @@
+import process from "node:process";
 import { type App, createApp } from "../app.ts";
 import { DatabaseError } from "../db/database_error.ts";
 import type { Server } from "../listener.ts";
@@ -25,7 +26,11 @@ export function bannerOf(
   const paths = app.resources.map((resource) => resource.url);
   const example = paths[0] === undefined ? "/healthz" : paths[0] + exampleQuery;
   const hasDashboard = Boolean(service.config.adminUI);
-  return banner({ ...start, subject, paths, rights, accountsIn, hasDashboard, example });
+  // A pipe has no columns.
+  const width = process.stdout.columns ?? 100;
+  const indexPath = `${service.config.basePath ?? "/api"}/`;
+  const facts = { ...start, subject, paths, rights, accountsIn, hasDashboard, example };
+  return banner({ ...facts, indexPath, width });
 }
 
 /**
