@@ -24,9 +24,9 @@ export interface OrderedRange {
 }
 
 /**
- * Cuts the rows of an order, or those after a position of it, into ranges, in their order. The rows
- * with NULL in the first key are a range of their own: an index has them at one of its ends, so
- * that it can walk each range from the position on, but not both by one condition.
+ * Cuts the rows of an order, or those after a position of it, into ranges, in their order: those
+ * with the same first key as the position, those with a later one, those with none. An index leads
+ * to the beginning of each range and walks it, but of no two by one condition.
  */
 export function orderedRanges(
   order: readonly OrderKey[],
@@ -34,23 +34,72 @@ export function orderedRanges(
   dialect: Dialect,
 ): readonly OrderedRange[] {
   const [first, ...rest] = order;
-  if (first === undefined || first.column.notNull) {
-    return [{ condition: after && compileSeek(order, after, dialect), order }];
+  if (first === undefined) return [{ condition: after === null ? null : rawSql("1=0"), order }];
+  const { column } = first;
+  if (after === null) {
+    if (column.notNull) return [{ condition: null, order }];
+    const isKnown = sql`${columnOf(column)} IS NOT NULL`;
+    return [
+      { condition: isKnown, order: known(order) },
+      ...withoutFirst(rest, null, first, dialect),
+    ];
   }
-  const isNull = sql`${columnOf(first.column)} IS NULL`;
-  const isWithinNulls = after !== null && (after[0] ?? null) === null;
-  const nulls = orderedRanges(rest, isWithinNulls ? after.slice(1) : null, dialect).map((
-    range,
-  ) => ({
-    ...range,
-    condition: range.condition === null ? isNull : sql`${isNull} AND ${range.condition}`,
+  const [value = null, ...values] = after;
+  if (value === null) return withoutFirst(rest, values, first, dialect);
+  const nulls = column.notNull ? [] : withoutFirst(rest, null, first, dialect);
+  const operand = dialect.ordered(column);
+  const bound = dialect.boundStored(value, column);
+  const later = sql`${operand} ${rawSql(first.descending ? "<" : ">")} ${bound}`;
+  const beyond = { condition: later, order: known(order) };
+  if (rest.length === 0) return [beyond, ...nulls];
+  if (dialect.comparesRows && isUniform(rest, first.descending)) {
+    return [{ condition: compileRowSeek(order, after, dialect), order: known(order) }, ...nulls];
+  }
+  const equals = within(sql`${operand} = ${bound}`, orderedRanges(rest, values, dialect));
+  return [...equals, beyond, ...nulls];
+}
+
+/** The rows with NULL in the first key: all, or those after a position of the other keys. */
+function withoutFirst(
+  rest: readonly OrderKey[],
+  after: readonly SqlValue[] | null,
+  { column }: OrderKey,
+  dialect: Dialect,
+): readonly OrderedRange[] {
+  return within(sql`${columnOf(column)} IS NULL`, orderedRanges(rest, after, dialect));
+}
+
+function within(outer: Fragment, ranges: readonly OrderedRange[]): readonly OrderedRange[] {
+  return ranges.map(({ condition, order }) => ({
+    condition: condition === null ? outer : sql`${outer} AND ${condition}`,
+    order,
   }));
-  if (isWithinNulls) return nulls;
-  const known = [{ ...first, column: { ...first.column, notNull: true } }, ...rest];
-  const condition = after === null
-    ? sql`${columnOf(first.column)} IS NOT NULL`
-    : compileSeek(known, after, dialect);
-  return [{ condition, order: known }, ...nulls];
+}
+
+/** The order of rows that have a value in the first key. */
+function known(order: readonly OrderKey[]): readonly OrderKey[] {
+  const [first, ...rest] = order;
+  if (first === undefined || first.column.notNull) return order;
+  return [{ ...first, column: { ...first.column, notNull: true } }, ...rest];
+}
+
+/** Whether rows compare by these keys as a list of them does. */
+function isUniform(keys: readonly OrderKey[], descending: boolean): boolean {
+  return keys.every((key) => key.descending === descending && key.column.notNull);
+}
+
+/** By one comparison of rows, for which an index over all the keys is walked from the position on. */
+function compileRowSeek(
+  order: readonly OrderKey[],
+  values: readonly SqlValue[],
+  dialect: Dialect,
+): Fragment {
+  const keys = join(order.map(({ column }) => dialect.ordered(column)), ", ");
+  const bounds = join(
+    order.map(({ column }, index) => dialect.boundStored(values[index] ?? null, column)),
+    ", ",
+  );
+  return sql`(${keys}) ${rawSql(order[0]?.descending === true ? "<" : ">")} (${bounds})`;
 }
 
 /**

@@ -85,6 +85,8 @@ export interface Dialect {
    * once for each of them.
    */
   readonly plansSemiJoins: boolean;
+  /** Whether an index over several columns is sought by one comparison of rows, `(a, b) > (1, 2)`. */
+  readonly comparesRows: boolean;
   /**
    * SQL that gives the first columns of the indexes that serve {@link operand}: schema (null for the
    * default one), table, column. Primary keys may be missing.

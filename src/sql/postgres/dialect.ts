@@ -54,6 +54,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     boundStored: (value, column) => sql`${value}${castOf(value, column)}`,
     listed,
     firstOfEach,
+    comparesRows: true,
     plansSemiJoins: true,
     leadingColumns,
     comparesAsMemory,

@@ -52,6 +52,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     listed: (values, _column, { ordinal, value }) =>
       sql`(SELECT key AS ${ordinal}, value AS ${value} FROM json_each(${writeJson(values)}))`,
     firstOfEach,
+    comparesRows: false,
     plansSemiJoins: false,
     leadingColumns,
     comparesAsMemory,
