@@ -8,6 +8,7 @@ export type { ListenOptions } from "../src/listener.ts";
 export type { OpenDatabaseOptions } from "../src/db/open_driver.ts";
 export type { ChangesOptions } from "../src/db/changes/changes_options.ts";
 export type {
+  AutoRelationOptions,
   BatchOptions,
   Capabilities,
   ColumnReferenceOf,

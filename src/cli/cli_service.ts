@@ -31,7 +31,7 @@ export interface CliService {
  */
 export function resourceOptionsFor(
   rights: CliRights,
-): Pick<ResourceOptions<unknown>, "auth" | "capabilities" | "strictInput"> {
+): Pick<ResourceOptions<unknown>, "auth" | "capabilities" | "strictInput" | "autoRelations"> {
   const { readsNeedToken, writable } = rights;
   return {
     auth: {
@@ -51,6 +51,8 @@ export function resourceOptionsFor(
     },
     // For a person who tries requests by hand, a misspelt field should be an error.
     strictInput: true,
+    // A caller who may read one table here may read all of them.
+    autoRelations: { filterable: true },
   };
 }
 

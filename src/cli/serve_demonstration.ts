@@ -21,7 +21,7 @@ export async function serveDemonstration(rights: CliRights, runtime: Runtime): P
   await insertRows(db, books, bookRows);
   await insertRows(db, members, memberRows);
   await insertRows(db, loans, loanRows);
-  const granted = { ...resourceOptionsFor(rights), autoRelations: true };
+  const granted = resourceOptionsFor(rights);
   return {
     config: {
       db,
@@ -36,14 +36,6 @@ export async function serveDemonstration(rights: CliRights, runtime: Runtime): P
           ...granted,
           id: books.id,
           etag: { versionField: books.version },
-          relations: {
-            author: {
-              type: "belongsTo",
-              resource: authors,
-              foreignKey: books.authorId,
-              filterable: true,
-            },
-          },
         }),
         resource(authors, { ...granted, id: authors.id }),
         resource(members, { ...granted, id: members.id }),

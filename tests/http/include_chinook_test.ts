@@ -104,8 +104,10 @@ async function compare(db: Database, { table, column }: Names): Promise<void> {
     assertEquals(walked.length > 1000, true);
     assertEquals(walked, expected);
 
-    const boss = `${column("ReportsTo")}To${upper(table("Employee"))}`;
-    const team = `${table("Employee")}By${upper(column("ReportsTo"))}`;
+    const boss = table("Employee") === "Employee" ? "ReportsToEmployee" : "reports_to_employee";
+    const team = table("Employee") === "Employee"
+      ? "EmployeeByReportsTo"
+      : "employee_by_reports_to";
     const last = column("LastName");
     const path = `/api/${table("Employee")}?include=${boss},${team}(orderBy:-${last})`;
     const { items } = await (await app.fetch(new Request(`http://test${path}`))).json();
@@ -128,8 +130,4 @@ async function compare(db: Database, { table, column }: Names): Promise<void> {
   } finally {
     await app.close();
   }
-}
-
-function upper(name: string): string {
-  return name.charAt(0).toUpperCase() + name.slice(1);
 }

@@ -4,6 +4,7 @@ import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import type { Introspection } from "../../src/db/introspection.ts";
 import { eq, rsql } from "../../src/filter/builders.ts";
 import {
+  requireTableInfo,
   resource,
   type ResourceDefinition,
 } from "../../src/resource/define/resource_definition.ts";
@@ -32,17 +33,25 @@ async function relationsOf(
   name: string,
   options: (table: string) => Options = () => ({}),
 ): Promise<readonly string[]> {
+  return (await allRelations(script, options)).get(name) ?? [];
+}
+
+/** The same of all tables, which are served in the reverse order where `reversed`. */
+async function allRelations(
+  script: string,
+  options: (table: string) => Options = () => ({}),
+  reversed = false,
+): Promise<ReadonlyMap<string, readonly string[]>> {
   const db = await openDatabase("sqlite::memory:");
   try {
     await runScript(db.driver, script);
     const { tables } = await db.introspect();
-    const definitions = served(tables, options);
+    const definitions = served(reversed ? tables.toReversed() : tables, options);
     const resolved = resolveRelations(definitions, db.driver);
-    const wanted = definitions.find(({ table }) => "name" in table && table.name === name);
-    const relations = wanted === undefined ? undefined : resolved.get(wanted);
-    return [...relations?.values() ?? []].map((relation) =>
-      `${relation.name}: ${relation.type} ${relation.target.name}`
-    );
+    return new Map([...resolved].map(([{ table }, relations]) => [
+      requireTableInfo(table).name,
+      [...relations.values()].map(({ name, type, target }) => `${name}: ${type} ${target.name}`),
+    ]));
   } finally {
     await db.close();
   }
@@ -69,7 +78,7 @@ Deno.test("foreign keys become relations, named by their columns and by the othe
   ]);
   assertEquals(await relationsOf(mediaScripts.sqlite, "Artist"), ["Album: hasMany Album"]);
   assertEquals(await relationsOf(mediaScripts.sqlite, "Employee"), [
-    "ReportsToToEmployee: belongsTo Employee",
+    "ReportsToEmployee: belongsTo Employee",
     "EmployeeByReportsTo: hasMany Employee",
   ]);
   // A key of several columns makes no relation.
@@ -88,20 +97,161 @@ CREATE TABLE scale (id INTEGER PRIMARY KEY, weight REAL UNIQUE);
 CREATE TABLE __proto__ (id INTEGER PRIMARY KEY, person INT REFERENCES person);`;
 
 Deno.test("names that clash with columns or each other become distinct, whatever the order", async () => {
-  assertEquals(await relationsOf(clashing, "team"), [
-    "lead: belongsTo person",
-    "star: belongsTo person",
-    "personByTeam_id: hasMany person",
-    "personBy_id: hasMany person",
-    "personByA_b: hasMany person",
-  ]);
-  assertEquals((await relationsOf(clashing, "person")).toSorted(), [
-    "_idToTeam: belongsTo team",
-    "a_b: belongsTo team",
-    "teamByLead_id: hasMany team",
-    "teamByStar_id: hasMany team",
-    "teamToTeam: belongsTo team",
-  ]);
+  for (const reversed of [false, true]) {
+    const relations = await allRelations(clashing, undefined, reversed);
+    assertEquals(relations.get("team")?.toSorted(), [
+      "lead: belongsTo person",
+      "person: hasMany person",
+      "person_by_a_b: hasMany person",
+      "person_by_id: hasMany person",
+      "star: belongsTo person",
+    ]);
+    assertEquals(relations.get("person")?.toSorted(), [
+      "__proto__by_person: hasMany __proto__",
+      "_id_to_team: belongsTo team",
+      "a_b: belongsTo team",
+      "team_by_lead: hasMany team",
+      "team_by_star: hasMany team",
+      "team_to_team: belongsTo team",
+    ]);
+  }
+});
+
+/** Tables as in schemas that are known, cut to their keys, and the names of their relations. */
+const schemas: readonly { readonly script: string; readonly names: Record<string, string> }[] = [
+  // Northwind.
+  {
+    script: `
+CREATE TABLE Customers (CustomerID TEXT PRIMARY KEY);
+CREATE TABLE Employees (EmployeeID INTEGER PRIMARY KEY, ReportsTo INT REFERENCES Employees);
+CREATE TABLE Shippers (ShipperID INTEGER PRIMARY KEY);
+CREATE TABLE Orders (OrderID INTEGER PRIMARY KEY, CustomerID TEXT REFERENCES Customers,
+  EmployeeID INT REFERENCES Employees, ShipVia INT REFERENCES Shippers);
+CREATE TABLE Products (ProductID INTEGER PRIMARY KEY);
+CREATE TABLE "Order Details" (OrderID INT REFERENCES Orders, ProductID INT REFERENCES Products,
+  Quantity INT NOT NULL, PRIMARY KEY (OrderID, ProductID));
+CREATE TABLE Territories (TerritoryID TEXT PRIMARY KEY);
+CREATE TABLE EmployeeTerritories (EmployeeID INT REFERENCES Employees, TerritoryID TEXT
+  REFERENCES Territories, PRIMARY KEY (EmployeeID, TerritoryID));`,
+    names: {
+      Orders: "Customer Employee Shipper [Order Details]",
+      // A link with a quantity is more than a link.
+      Products: "[Order Details]",
+      Employees:
+        "ReportsToEmployee [Orders] [EmployeeTerritories] [EmployeesByReportsTo] [Territories]",
+      Territories: "[EmployeeTerritories] [Employees]",
+    },
+  },
+  // Django.
+  {
+    script: `
+CREATE TABLE auth_user (id INTEGER PRIMARY KEY, username TEXT);
+CREATE TABLE blog_post (id INTEGER PRIMARY KEY, author_id INT REFERENCES auth_user,
+  editor_id INT REFERENCES auth_user, user_id INT REFERENCES auth_user);
+CREATE TABLE blog_post_likes (id INTEGER PRIMARY KEY, post_id INT REFERENCES blog_post,
+  user_id INT REFERENCES auth_user);`,
+    names: {
+      blog_post: "author editor user [blog_post_likes]",
+      auth_user: "[blog_post] [blog_post_likes] [blog_post_by_author] [blog_post_by_editor]",
+    },
+  },
+  // AdventureWorks on Postgres.
+  {
+    script: `
+CREATE TABLE product (productid INTEGER PRIMARY KEY);
+CREATE TABLE address (addressid INTEGER PRIMARY KEY);
+CREATE TABLE salesterritory (territoryid INTEGER PRIMARY KEY);
+CREATE TABLE businessentity (businessentityid INTEGER PRIMARY KEY);
+CREATE TABLE person (businessentityid INTEGER PRIMARY KEY REFERENCES businessentity);
+CREATE TABLE salesorderheader (salesorderid INTEGER PRIMARY KEY, billtoaddressid INT REFERENCES
+  address, shiptoaddressid INT REFERENCES address, territoryid INT REFERENCES salesterritory,
+  salespersonid INT REFERENCES person);
+CREATE TABLE salesorderdetail (id INTEGER PRIMARY KEY, salesorderid INT REFERENCES
+  salesorderheader, productid INT REFERENCES product);`,
+    names: {
+      salesorderdetail: "salesorder product",
+      salesorderheader: "billtoaddress shiptoaddress territory salesperson [salesorderdetail]",
+      address: "[salesorderheader_by_billtoaddress] [salesorderheader_by_shiptoaddress]",
+      salesterritory: "[salesorderheader]",
+      person: "businessentity [salesorderheader]",
+    },
+  },
+  // Sakila: two languages of a film, and a circle between staff and store.
+  {
+    script: `
+CREATE TABLE language (language_id INTEGER PRIMARY KEY, name TEXT);
+CREATE TABLE film (film_id INTEGER PRIMARY KEY, language_id INT REFERENCES language,
+  original_language_id INT REFERENCES language);
+CREATE TABLE actor (actor_id INTEGER PRIMARY KEY);
+CREATE TABLE film_actor (actor_id INT REFERENCES actor, film_id INT REFERENCES film,
+  last_update TIMESTAMP NOT NULL, PRIMARY KEY (actor_id, film_id));
+CREATE TABLE store (store_id INTEGER PRIMARY KEY, manager_staff_id INT REFERENCES staff);
+CREATE TABLE staff (staff_id INTEGER PRIMARY KEY, store_id INT REFERENCES store);
+CREATE TABLE inventory (inventory_id INTEGER PRIMARY KEY, film_id INT REFERENCES film,
+  store_id INT REFERENCES store);`,
+    names: {
+      language: "[film] [film_by_original_language]",
+      film: "language original_language [film_actor] [inventory] [actor]",
+      actor: "[film_actor] [film]",
+      store: "manager_staff [staff] [inventory]",
+      staff: "store [store_by_manager_staff]",
+    },
+  },
+  // The columns are called in as many ways as there are.
+  {
+    script: `
+CREATE TABLE users (id INTEGER PRIMARY KEY, created_by INT REFERENCES users,
+  updated_by INT REFERENCES users);
+CREATE TABLE categories (id INTEGER PRIMARY KEY, parent_id INT REFERENCES categories);
+CREATE TABLE addresses (id INTEGER PRIMARY KEY);
+CREATE TABLE grids (id INTEGER PRIMARY KEY);
+CREATE TABLE items (id INTEGER PRIMARY KEY REFERENCES grids, fk_user INT REFERENCES users, id_category
+  INT REFERENCES categories, billingAddressId INT REFERENCES addresses, "ShippingAddressID" INT
+  REFERENCES addresses, uid INT REFERENCES users, owner_fk INT REFERENCES users, "home address id"
+  INT REFERENCES addresses, fkAddress INT REFERENCES addresses, grid INT REFERENCES grids);
+CREATE TABLE follows (follower_id INT REFERENCES users, followee_id INT REFERENCES users,
+  PRIMARY KEY (follower_id, followee_id));`,
+    names: {
+      users: "created_by_user updated_by_user [items] [items_by_owner] [items_by_uid] " +
+        "[follows_by_follower] [follows_by_followee] [users_by_created_by] [users_by_updated_by] " +
+        "[followee] [follower]",
+      categories: "parent [items] [categories_by_parent]",
+      items: "id_to_grid user category billingAddress ShippingAddress uid_to_user owner " +
+        "[home address] address grid_to_grid",
+    },
+  },
+];
+
+Deno.test("relations of schemas that are known have readable names, whatever the order", async () => {
+  for (const { script, names } of schemas) {
+    for (const reversed of [false, true]) {
+      const relations = await allRelations(script, undefined, reversed);
+      for (const [table, expected] of Object.entries(names)) {
+        const shown = (relations.get(table) ?? []).map((relation) => {
+          const [name = "", rest = ""] = relation.split(": ");
+          return rest.startsWith("belongsTo") && !name.includes(" ") ? name : `[${name}]`;
+        });
+        const sorted = (list: readonly string[]) => list.toSorted().join(" ");
+        const wanted = expected.match(/\[.*?\]|\S+/g) ?? [];
+        assertEquals(sorted(shown), sorted(wanted), table);
+      }
+    }
+  }
+});
+
+Deno.test("a table that is added leaves the names of relations as they are", async () => {
+  for (const { script } of schemas) {
+    const before = await allRelations(script);
+    const [name = "", ...others] = before.keys();
+    const references = [name, ...others].map((one) => `"${one}_ref" INT REFERENCES "${one}"`);
+    const added = `${script}\nCREATE TABLE added (id INTEGER PRIMARY KEY, ${
+      references.join(", ")
+    })`;
+    const after = await allRelations(added);
+    for (const [table, relations] of before) {
+      assertEquals(after.get(table)?.filter((one) => !one.includes("added")), relations);
+    }
+  }
 });
 
 Deno.test("a declared relation replaces a derived one, and a hidden key makes none", async () => {

@@ -1,58 +1,88 @@
 import { columnInfoOf, isColumn } from "../../schema/table_like.ts";
-import { canRelate, type Relation } from "../../schema/relation.ts";
-import type { ColumnInfo } from "../../schema/table_info.ts";
+import { canRelate, type Relation, type RelationStep } from "../../schema/relation.ts";
+import {
+  chooseNames,
+  isPlainKey,
+  type NameChoices,
+  type NamedKey,
+  namesThrough,
+  namesToMany,
+  namesToOne,
+} from "../../schema/relation_names.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ServedTable } from "./resource_definition.ts";
 
 /**
- * Derives relations from foreign keys: to one for each key of the table, to many for each key that
- * refers to it from a served table of the same database. Left out are keys of several columns, keys
- * whose column is not readable, because a relation would reveal it, and names that no request could
- * contain.
+ * Derives relations from foreign keys, between served tables of one database: to one for each key
+ * of the table, to many for each key that refers to it, and through link tables to the rows that
+ * these link it with. Left out are keys of several columns, keys whose column is not readable,
+ * because a relation would reveal it, and relations for which no name is free.
  */
 export function deriveRelations(
   from: ServedTable,
   served: readonly ServedTable[],
+  filterable: boolean,
 ): readonly Relation[] {
   // Of a table that is served twice, relations lead to the first resource, and so do foreign keys.
   const others = served.filter((one, index) =>
     one.driver === from.driver && served.findIndex(({ table }) => table === one.table) === index
   );
-  const candidates = [
-    ...others.flatMap((other) => foreignKeys(from, other).map((key) => toOne(from, other, key))),
-    ...others.flatMap((other) => foreignKeys(other, from).map((key) => toMany(from, other, key))),
+  const keysInto = others.flatMap((other) => foreignKeys(other, [from]));
+  const groups = [
+    foreignKeys(from, others).map(toOne),
+    keysInto.filter(({ named }) => isPlainKey(named)).map(toMany),
+    keysInto.filter(({ named }) => !isPlainKey(named)).map(toMany),
+    keysInto.flatMap((key) => throughLink(key, others)),
   ];
   const { table, definition } = from;
-  // Its own name does not distinguish the two directions of a key within one table.
-  const taken = [...table.byName.keys(), ...Object.keys(definition.options.computed ?? {})];
-  const names = unambiguous(candidates, [...taken, table.name]);
-  return candidates.flatMap(({ relation }, index) => {
-    const name = names[index] ?? null;
-    return name === null ? [] : [{ ...relation, name }];
+  const names = chooseNames(groups, [
+    ...table.byName.keys(),
+    ...Object.keys(definition.options.computed ?? {}),
+    // Its own name does not distinguish the two directions of a key within one table.
+    // Its own name does not say in which direction a relation between its rows leads.
+    table.name,
+    "__proto__",
+  ]);
+  return groups.flat().flatMap((one) => {
+    const name = names.get(one);
+    return name === undefined ? [] : [{ ...one.relation, name, owner: table, filterable }];
   });
 }
 
 interface Candidate {
-  readonly relation: Omit<Relation, "name">;
-  readonly name: string;
-  /** Used when the name is taken. */
-  readonly longName: string;
+  readonly relation: Omit<Relation, "name" | "owner" | "filterable">;
+  readonly names: NameChoices;
 }
 
-/** A foreign key of one column: the column that has it, and the one that it refers to. */
+/** A foreign key of one column between two served tables. */
 interface LoneKey {
+  readonly from: ServedTable;
+  readonly to: ServedTable;
+  /** The column that has it. */
   readonly own: ColumnInfo;
+  /** The column that it refers to. */
   readonly other: ColumnInfo;
+  readonly named: NamedKey;
 }
 
-function foreignKeys(from: ServedTable, to: ServedTable): readonly LoneKey[] {
-  if (from.table.schema !== to.table.schema) return [];
-  return from.table.foreignKeys.flatMap(({ columns, table, references }) => {
-    if (table !== to.table.name || columns.length !== 1) return [];
-    const own = from.table.columns.find(({ dbName }) => dbName === columns[0]);
-    const other = to.table.columns.find(({ dbName }) => dbName === references[0]);
-    const isWhole = own !== undefined && other !== undefined && canRelate(own, other);
-    return isWhole && isReadable(own, from) ? [{ own, other }] : [];
-  });
+function foreignKeys(from: ServedTable, targets: readonly ServedTable[]): readonly LoneKey[] {
+  return from.table.foreignKeys.flatMap(({ columns, table, references }) =>
+    targets.flatMap((to) => {
+      if (table !== to.table.name || from.table.schema !== to.table.schema) return [];
+      if (columns.length !== 1) return [];
+      const own = from.table.columns.find(({ dbName }) => dbName === columns[0]);
+      const other = to.table.columns.find(({ dbName }) => dbName === references[0]);
+      const isWhole = own !== undefined && other !== undefined && canRelate(own, other);
+      if (!isWhole || !isReadable(own, from)) return [];
+      const named = {
+        columns: [own.name],
+        references: [other.name],
+        from: from.table.name,
+        to: to.table.name,
+      };
+      return [{ from, to, own, other, named }];
+    })
+  );
 }
 
 function isReadable(column: ColumnInfo, { definition }: ServedTable): boolean {
@@ -63,55 +93,62 @@ function isReadable(column: ColumnInfo, { definition }: ServedTable): boolean {
     );
 }
 
-function toOne(from: ServedTable, to: ServedTable, { own, other }: LoneKey): Candidate {
-  const name = own.name.replace(/(?<=.)(?:_id|Id)$/, "");
+function toOne(key: LoneKey): Candidate {
   return {
     relation: {
-      owner: from.table,
-      target: to.table,
+      target: key.to.table,
       type: "belongsTo",
-      filterable: false,
       toMany: false,
-      steps: [{ table: to.table, own, other }],
+      steps: [stepAlong(key)],
     },
-    name: writable(name),
-    longName: writable(`${name}To${capitalised(to.table.name)}`),
+    names: namesToOne(key.named),
   };
 }
 
-function toMany(from: ServedTable, other: ServedTable, key: LoneKey): Candidate {
+function toMany(key: LoneKey): Candidate {
   return {
     relation: {
-      owner: from.table,
-      target: other.table,
+      target: key.from.table,
       type: "hasMany",
-      filterable: false,
       toMany: true,
-      steps: [{ table: other.table, own: key.other, other: key.own }],
+      steps: [stepAgainst(key)],
     },
-    name: writable(other.table.name),
-    longName: writable(`${other.table.name}By${capitalised(key.own.name)}`),
+    names: namesToMany(key.named),
   };
 }
 
-/** Without the characters that separate names in `include` and in filters. */
-function writable(name: string): string {
-  return name.replaceAll(/[,.;()]/g, "_").trim();
+/** The relation through the table that has the key, to where its other key leads. */
+function throughLink(near: LoneKey, others: readonly ServedTable[]): readonly Candidate[] {
+  const link = near.from;
+  if (link.table.foreignKeys.length !== 2) return [];
+  const far = foreignKeys(link, others).find(({ own }) => own !== near.own);
+  if (far === undefined || !isPureLink(link.table, [near.own, far.own])) return [];
+  return [{
+    relation: {
+      target: far.to.table,
+      type: "manyToMany",
+      toMany: true,
+      steps: [stepAgainst(near), stepAlong(far)],
+    },
+    names: namesThrough(near.named, far.named),
+  }];
 }
 
-function capitalised(name: string): string {
-  return name.charAt(0).toUpperCase() + name.slice(1);
+/**
+ * Whether the rows of a table say only that two others are linked: its key are the two foreign
+ * keys, and there is nothing else but when that was. A quantity or a price says more.
+ */
+function isPureLink({ primaryKey, columns }: TableInfo, keys: readonly ColumnInfo[]): boolean {
+  return primaryKey.length === keys.length && keys.every((column) => primaryKey.includes(column)) &&
+    columns.every((column) =>
+      primaryKey.includes(column) || column.kind === "timestamp" || column.generated
+    );
 }
 
-/** The short name where it is free, else the long one for every candidate: no order decides. */
-function unambiguous(
-  candidates: readonly Candidate[],
-  taken: readonly string[],
-): readonly (string | null)[] {
-  const isLone = (name: string, names: readonly string[]) =>
-    names.filter((other) => other === name).length === 1;
-  const short = [...taken, ...candidates.map(({ name }) => name)];
-  const names = candidates.map(({ name, longName }) => isLone(name, short) ? name : longName);
-  const all = [...taken, ...names];
-  return names.map((name) => isLone(name, all) && name !== "__proto__" ? name : null);
+function stepAlong({ to, own, other }: LoneKey): RelationStep {
+  return { table: to.table, own, other };
+}
+
+function stepAgainst({ from, own, other }: LoneKey): RelationStep {
+  return { table: from.table, own: other, other: own };
 }

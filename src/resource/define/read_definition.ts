@@ -33,6 +33,7 @@ import type { AnyHooks } from "./hooks.ts";
 import { procedureOptions } from "./resolve_procedures.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import type {
+  AutoRelationOptions,
   BatchOptions,
   Capabilities,
   ColumnReferenceOf,
@@ -170,7 +171,10 @@ const members = {
   ),
   softDelete: group({ field: column.required() } satisfies Described<SoftDeleteOptions<Row>>),
   relations: named(relation.required()).unlessSet({}),
-  autoRelations: flag(),
+  autoRelations: either(
+    flag(),
+    group({ filterable: flag().unlessSet(false) } satisfies Described<AutoRelationOptions>),
+  ),
   nestedWrites: flag().unlessSet(false),
   search: group(
     {

@@ -26,7 +26,8 @@ export function resolveRelations(
   }));
   return new Map(served.map((from) => {
     const { relations = {}, autoRelations = !from.table.own } = from.definition.options;
-    const derived = autoRelations ? deriveRelations(from, served) : [];
+    const { filterable = false } = typeof autoRelations === "object" ? autoRelations : {};
+    const derived = autoRelations === false ? [] : deriveRelations(from, served, filterable);
     const declared = Object.entries(relations).map(([name, options]) =>
       resolveRelation(name, from, options, served)
     );

@@ -108,6 +108,12 @@ export interface RelationOptions<
   readonly filterable?: boolean | undefined;
 }
 
+/** The options of the relations that a resource derives from foreign keys. */
+export interface AutoRelationOptions {
+  /** Lets the `filter` of a request walk them: `author.name==Ann`. Off unless set. */
+  readonly filterable?: boolean | undefined;
+}
+
 /** The options of a resource for soft delete: how rows are marked deleted instead of removed. */
 export interface SoftDeleteOptions<S, Of = AnyTable> {
   /**
@@ -244,7 +250,7 @@ export interface ResourceOptions<
    * Derives relations from the foreign keys between served tables. On for introspected tables, off
    * for others, unless set.
    */
-  readonly autoRelations?: boolean | undefined;
+  readonly autoRelations?: boolean | AutoRelationOptions | undefined;
   /**
    * Lets the body of a create hold related rows under the names of their relations; all are created
    * in one transaction, each by the rules of its own resource. Off unless set.

@@ -1,0 +1,154 @@
+/** What the name of a derived relation depends on: a foreign key, and the two tables of it. */
+export interface NamedKey {
+  /** The names of its columns, in the table that has it. */
+  readonly columns: readonly string[];
+  /** The names of the columns that they refer to. */
+  readonly references: readonly string[];
+  /** The name of the table that has it. */
+  readonly from: string;
+  /** The name of the table that it refers to. */
+  readonly to: string;
+}
+
+/** Names for one relation, the best first. The next one counts where a name is not free. */
+export type NameChoices = readonly string[];
+
+/** The names of the relation along a foreign key, to one row: `customer`, `billing_address`. */
+export function namesToOne(key: NamedKey): NameChoices {
+  const role = roleOf(key);
+  const target = singular(key.to);
+  const leading = (start: string) =>
+    endsInPreposition.test(start) ? joined(key, start, target) : joined(key, start, "to", target);
+  // Within one table its name does not say in which of the two directions.
+  const names = key.from === key.to ? [role] : [role, target];
+  return [...names, leading(role), leading(key.columns.join("_"))];
+}
+
+/**
+ * The names of the relation against a foreign key, to many rows: `orders`, and where several keys
+ * lead there, `orders_by_billing_address`.
+ */
+export function namesToMany(key: NamedKey): NameChoices {
+  const { from, columns } = key;
+  return [from, joined(key, from, "by", roleOf(key)), joined(key, from, "by", columns.join("_"))];
+}
+
+/**
+ * Whether a foreign key is called as the table that it refers to, as `language_id` is beside
+ * `original_language_id`: then the table of the key is enough of a name for what it leads to.
+ */
+export function isPlainKey(key: NamedKey): boolean {
+  const role = letters(singular(roleOf(key)));
+  const target = letters(singular(key.to));
+  return role === target || (role.length > 2 && target.endsWith(role));
+}
+
+/**
+ * The names of the relation through a link table, from the key that leads to it and the one that
+ * leads on: `tracks`. Between rows of one table the column says more than the table: `followee`.
+ */
+export function namesThrough(near: NamedKey, far: NamedKey): NameChoices {
+  const role = roleOf(far);
+  return [
+    near.to === far.to ? role : far.to,
+    joined(far, far.to, "through", far.from),
+    joined(far, far.to, "through", far.from, "by", role),
+  ];
+}
+
+/**
+ * Gives each relation the first of its names that is free. Those of an earlier group precede; in
+ * one group a name that several have as their next is given to none of them, so that no order
+ * decides. Without a free name a relation has none.
+ */
+export function chooseNames<Named extends { readonly names: NameChoices }>(
+  groups: readonly (readonly Named[])[],
+  taken: readonly string[],
+): ReadonlyMap<Named, string> {
+  const used = new Set(taken);
+  const chosen = new Map<Named, string>();
+  for (const group of groups) {
+    const rounds = Math.max(0, ...group.map(({ names }) => names.length));
+    for (let round = 0; round < rounds; round++) {
+      const open = group.filter((one) => !chosen.has(one) && round < one.names.length);
+      const asked = Map.groupBy(open, ({ names }) => writable(names[round] ?? ""));
+      for (const [name, [one, ...others]] of asked) {
+        if (one !== undefined && others.length === 0 && !used.has(name)) chosen.set(one, name);
+      }
+      for (const name of asked.keys()) used.add(name);
+    }
+  }
+  return chosen;
+}
+
+/** Without the characters that separate names in `include` and in filters. */
+function writable(name: string): string {
+  return name.replaceAll(/[,.;()]/g, "_").trim();
+}
+
+/**
+ * What a row is to the one that refers to it, by the columns: `billing_address` of
+ * `billing_address_id`. Of several columns those count that are called otherwise in the other table,
+ * as in `(tenant_id, author_id)` to `(tenant_id, id)`. Unless that is one, the table says it.
+ */
+function roleOf({ columns, references, to }: NamedKey): string {
+  const telling = columns.length === 1
+    ? columns
+    : columns.filter((column, index) => column !== references[index]);
+  const [column, another] = telling;
+  return column === undefined || another !== undefined ? singular(to) : withoutId(column, to);
+}
+
+/** The name of a column without what says that it is a key: `CustomerID` is `Customer`. */
+function withoutId(column: string, table: string): string {
+  // "grid_id" and "gridid" are of a grid, and so is "grid".
+  if (letters(column) === letters(singular(table))) return column;
+  return affixes.reduce((name, affix) => name.replace(affix, ""), column)
+    .replace(/^(?:fk|id)\p{Lu}(?=\p{Ll})/u, (start) => start.slice(2).toLowerCase());
+}
+
+/** Without a separator, three letters must remain: "uid" is no "u". */
+const affixes: readonly RegExp[] = [
+  /^(?:fk|id)_+(?=.)/i,
+  /(?<=[^_])_+fk$|(?<=\p{Ll})F[Kk]$/iu,
+  /(?<=[^_ ])[_ ]+(?:id|key|uuid|guid)$/i,
+  /(?<=[\p{Ll}\d])(?:I[dD]|Key|Uuid|UUID|Guid|GUID)$/u,
+  /(?<=\p{L}{3})(?:id|ID)$/u,
+];
+
+const endsInPreposition =
+  /(?:_|\b)(?:by|to|of|for|from|in|at|on|with)$|(?:By|To|Of|For|From|In|At|On|With)$/;
+
+/** In the style of the names that the key has: `team_by_lead` or `TeamByLead`. */
+function joined({ columns, from, to }: NamedKey, ...words: readonly string[]): string {
+  const names = [...columns, from, to];
+  const isSnake = names.some((name) => name.includes("_")) ||
+    !names.some((name) => /\p{Lu}/u.test(name));
+  return words.reduce((name, word) =>
+    isSnake
+      ? `${name.replace(/_$/, "")}_${word.replace(/^_/, "")}`
+      : name + word.charAt(0).toUpperCase() + word.slice(1)
+  );
+}
+
+/** As it is written where it is none of the ordinary plurals of English. */
+function singular(name: string): string {
+  const [ending, replacement] = plurals.find(([ending]) => ending.test(name)) ?? [];
+  return ending === undefined || replacement === undefined
+    ? name
+    : name.replace(ending, replacement);
+}
+
+const plurals: readonly (readonly [RegExp, string])[] = [
+  [/(?:ss|us|is|series|species|news)$/i, "$&"],
+  [/(?<=mov|cook|zomb|calor)ies$/i, "ie"],
+  [/(?<=[^aeiou])ies$/i, "y"],
+  [/(?<=ss|x|ch|sh|zz|status|bonus|campus|virus|alias)es$/i, ""],
+  [/(?<=p)eople$/i, "erson"],
+  [/(?<=child)ren$/i, ""],
+  [/(?<=..)s$/i, ""],
+];
+
+function letters(name: string): string {
+  return name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, "");
+}
