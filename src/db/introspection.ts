@@ -1,7 +1,7 @@
 import { type Described, group, listOf } from "../options/option.ts";
 import { textLike } from "../options/option_kinds.ts";
 import { InvalidValue } from "../schema/kind.ts";
-import { kindOf } from "../schema/kind_of.ts";
+import { kindOfColumn } from "../schema/database_type.ts";
 import {
   type ColumnDefault,
   type ColumnInfo,
@@ -149,7 +149,7 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   if (column.kind === "timestamp" && /^'?[-+]?[\d.]+'?$/.test(constant)) return database;
   const text = isText ? constant.slice(1, -1).replaceAll("''", "'") : constant.toLowerCase();
   try {
-    return { kind: "value", value: kindOf(column.kind).fromText(text, column) };
+    return { kind: "value", value: kindOfColumn(column).fromText(text, column) };
   } catch (error) {
     if (error instanceof InvalidValue) return database;
     throw error;

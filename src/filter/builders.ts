@@ -174,7 +174,7 @@ function build(
 ): Filter {
   const info = columnInfoOf(column);
   const [symbol] = operator.symbols;
-  if (!operator.accepts(info.kind)) {
+  if (!operator.accepts(info)) {
     throw new Error(
       `Cannot filter by "${info.name}": ${symbol} does not fit the kind ${info.kind}`,
     );

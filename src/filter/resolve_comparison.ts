@@ -1,6 +1,6 @@
 import { unreachable } from "../problem/unreachable.ts";
 import { InvalidValue } from "../schema/kind.ts";
-import { kindOf } from "../schema/kind_of.ts";
+import { kindOfColumn } from "../schema/database_type.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { JsonPath } from "../sql/json_path_dialect.ts";
 import { comparison, type Filter } from "./filter.ts";
@@ -34,7 +34,7 @@ export function resolveComparison(
     const test = nullTest(column, operator.nullMeans);
     return path === null ? test : { ...test, path };
   }
-  if (path === null ? !operator.accepts(column.kind) : !fitsPaths(operator)) {
+  if (path === null ? !operator.accepts(column) : !fitsPaths(operator)) {
     throw operatorMisfit(syntax, column);
   }
   requireValueCount(syntax, operator);
@@ -125,7 +125,7 @@ function parseLiteral(
 
 function typed(literal: Literal, column: ColumnInfo, isWithin: boolean): unknown {
   try {
-    return isWithin ? jsonOperand(literal) : kindOf(column.kind).fromText(literal.text, column);
+    return isWithin ? jsonOperand(literal) : kindOfColumn(column).fromText(literal.text, column);
   } catch (error) {
     if (!(error instanceof InvalidValue)) throw error;
     const hint = column.kind === "timestamp" ? plusHint(literal.text) : "";

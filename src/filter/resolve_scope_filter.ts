@@ -126,7 +126,7 @@ function resolvePlaceholders(
     return takesMany && Array.isArray(value) ? value : [value];
   });
   if (!takesMany) requireValueCount(syntax, operator);
-  if (path === null ? !operator.accepts(column.kind) : !fitsPaths(operator)) {
+  if (path === null ? !operator.accepts(column) : !fitsPaths(operator)) {
     throw operatorMisfit(syntax, column);
   }
   return failClosedComparison(operator, column, values, path);

@@ -1,4 +1,4 @@
-import { kindOf } from "../schema/kind_of.ts";
+import { hasExtremes, isSortable } from "../schema/database_type.ts";
 import {
   type ColumnInfo,
   createTableInfo,
@@ -29,7 +29,7 @@ export function aggregateSchema(
   { name, schema, own }: TableInfo,
   columns: readonly ColumnInfo[],
 ): AggregateSchema {
-  const ordered = columns.filter(({ kind }) => kindOf(kind).compare !== null);
+  const ordered = columns.filter(isSortable);
   const keys = ordered.map((column, index) => ({
     column,
     as: { ...column, dbName: `key${index}` },
@@ -80,6 +80,7 @@ function metricsOf(column: ColumnInfo, index: number): readonly ColumnMetric[] {
     as: { ...column, ...called(name, column, index), notNull: false },
     exact: false,
   }));
+  if (!hasExtremes(column)) return [];
   if (!numeric.has(column.kind)) return extremes;
   const sumScale = column.kind === "decimal" ? column.scale : 0;
   const averageScale = column.scale === null ? null : averageDigits(column);

@@ -1,6 +1,7 @@
 import { and, comparison, type Filter, noRows } from "../filter/filter.ts";
 import { equalOperator, inOperator } from "../filter/operators/value_operators.ts";
 import { Problem } from "../problem/problem.ts";
+import { kindOfColumn } from "../schema/database_type.ts";
 import { kindOf } from "../schema/kind_of.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
@@ -25,7 +26,7 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
     // The lengths were compared above.
     const column = columns[i] as ColumnInfo;
     try {
-      key.push(kindOf(column.kind).fromText(text, column));
+      key.push(kindOfColumn(column).fromText(text, column));
     } catch (error) {
       if (error instanceof InvalidValue) return null;
       throw error;
@@ -102,8 +103,19 @@ export function chunksOf<T>(list: readonly T[], size: number): readonly (readonl
  */
 export function keyId(key: Key, table: TableInfo): string {
   return JSON.stringify(
-    table.primaryKey.map((column, index) => canonicalValueText(key[index], column)),
+    table.primaryKey.map((column, index) => identityText(key[index], column)),
   );
+}
+
+/** Whether two values of a key column lead to the same row. */
+export function isSameKeyValue(left: unknown, right: unknown, column: ColumnInfo): boolean {
+  return kindOf(column.kind).compare?.(left, right) === 0 ||
+    identityText(left, column) === identityText(right, column);
+}
+
+function identityText(value: unknown, column: ColumnInfo): string {
+  const text = canonicalValueText(value, column);
+  return column.databaseType?.ignoresCase === true ? text.toLowerCase() : text;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { didYouMean } from "../problem/nearest_name.ts";
 import { Problem } from "../problem/problem.ts";
 import { nameOf, quoteName, readQuotedName, splitNames } from "../filter/syntax/quoted_name.ts";
-import { kindOf } from "../schema/kind_of.ts";
+import { isSortable } from "../schema/database_type.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import type { OrderKey } from "./plan.ts";
@@ -72,10 +72,16 @@ function parseOrderKey(
   const direction = colon >= 0 ? written.slice(colon + 1) : minus ? "desc" : "asc";
   if (direction !== "asc" && direction !== "desc") throw badDirection(item);
   const column = table.byName.get(name);
-  if (column === undefined || !sortable.has(column) || !hasOrder(column)) {
+  if (column === undefined || !sortable.has(column) || !isSortable(column)) {
     // SQL and other services write `name desc`. The message must not reveal whether the name exists.
     if (/[ .](?:asc|desc)$/i.test(name)) throw badDirection(item);
-    const known = readable.filter((column) => sortable.has(column) && hasOrder(column));
+    if (column !== undefined && sortable.has(column) && readable.includes(column)) {
+      throw new Problem(
+        "invalid-parameter",
+        `Cannot order by "${name.slice(0, 20)}": it is not a sortable field, its type has no order`,
+      );
+    }
+    const known = readable.filter((column) => sortable.has(column) && isSortable(column));
     const hint = didYouMean(name, known.map(({ name }) => name));
     throw new Problem(
       "invalid-parameter",
@@ -83,11 +89,6 @@ function parseOrderKey(
     );
   }
   return { column, descending: direction === "desc" };
-}
-
-/** The engines disagree about the order of json and bytes, and Postgres has none for `json`. */
-function hasOrder({ kind }: ColumnInfo): boolean {
-  return kindOf(kind).compare !== null;
 }
 
 /** Appends the missing key columns, and drops columns after a complete key: they decide nothing. */

@@ -3,12 +3,20 @@ import { Problem } from "../problem/problem.ts";
 import { authorizeRelated, noPaths, noRelatedGrants, noResources } from "./read/related_grants.ts";
 import type { Access } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
+import { DatabaseError } from "../db/database_error.ts";
 import type { EmbeddedItems } from "../guard/budget/debit.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { LargeReply } from "./http/large_reply.ts";
 import { longText } from "../protocol/text_stream.ts";
 import { type MaybePromise, recovered, then } from "../runtime/maybe_promise.ts";
-import type { Operation, OperationCall, RelatedGrants, ResourceRequest } from "./operation.ts";
+import type {
+  Operation,
+  OperationCall,
+  RelatedGrants,
+  ResourceCall,
+  ResourceRequest,
+} from "./operation.ts";
+import { refusedLiteral } from "./read/refused_literal.ts";
 import type { Resource } from "./define/resource.ts";
 import { refusedWrite } from "./write/refused_write.ts";
 
@@ -29,7 +37,8 @@ export function runOperation<Intent, Plan, Outcome>(
     const plan = operation.plan(intent, grant, resource, related);
     const call = { resource, request, user, record: recorder(request, shaped) };
     return recovered(() => operation.execute(plan, call), async (error) => {
-      throw await refusedWrite(error, operation.access, resource);
+      throw await refusedValue(error, call) ??
+        await refusedWrite(error, operation.access, resource);
     });
   };
   const answer = (outcome: Outcome) =>
@@ -38,6 +47,13 @@ export function runOperation<Intent, Plan, Outcome>(
     grantsOf(operation, intent, user, resource),
     (grants) => then(charge(operation, intent, request), () => then(execute(grants), answer)),
   );
+}
+
+/** The problem of a value in the filter that the database refused; null for every other error. */
+async function refusedValue(error: unknown, call: ResourceCall): Promise<Problem | null> {
+  const { request: { query }, resource } = call;
+  const isRefused = error instanceof DatabaseError && error.kind === "invalid-value";
+  return isRefused ? await refusedLiteral(query.get("filter"), resource) : null;
 }
 
 /** All grants of one request. */

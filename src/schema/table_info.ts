@@ -1,3 +1,4 @@
+import type { DatabaseType } from "./database_type.ts";
 import type { ColumnKind, ValueRules } from "./kind.ts";
 
 /** In a column's description: the source of an omitted value. */
@@ -57,6 +58,8 @@ export interface ColumnInfo extends ValueRules {
    * null for tables that it creates, whose types follow from the kind.
    */
   readonly existingType: string | null;
+  /** Of an existing column: its type, where no kind stands for it. */
+  readonly databaseType?: DatabaseType;
   /**
    * Whether the collation of an existing column treats different texts as equal, as a
    * nondeterministic one of Postgres does. Filters and keys distinguish them all the same.

@@ -58,6 +58,8 @@ export interface Dialect {
    * is the name of its row, where the column's own name is not enough.
    */
   operand(column: ColumnInfo, row?: Fragment): Fragment;
+  /** The column's text, which text operators search; {@link operand} where it is a text already. */
+  textOperand(column: ColumnInfo): Fragment;
   /**
    * The column as its index has it, where {@link operand} differs: it is equal wherever the operand
    * is, and in more cases. A comparison has both, one for the index and one to be exact.

@@ -21,7 +21,7 @@ import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { InvalidValue } from "../../src/schema/kind.ts";
-import { kindOf } from "../../src/schema/kind_of.ts";
+import { kindOfColumn } from "../../src/schema/database_type.ts";
 import type { Relation } from "../../src/schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../src/schema/table_info.ts";
 import { canonicalValueText } from "../../src/schema/canonical_value.ts";
@@ -239,7 +239,7 @@ function joins(info: TableInfo): Relation[] {
 function filterOf(info: TableInfo): fc.Arbitrary<Filter> {
   const leaf: fc.Arbitrary<Filter> = fc.constantFrom(
     ...info.columns.flatMap((column) =>
-      [...builtInOperators, custom].filter((operator) => operator.accepts(column.kind))
+      [...builtInOperators, custom].filter((operator) => operator.accepts(column))
         .map((operator) => [column, operator] as const)
     ),
   ).chain(([column, operator]) =>
@@ -273,12 +273,19 @@ const literals: readonly string[] = [
   ...["550e8400-e29b-41d4-a716-446655440000", "10.0.0.1/32", "0.30000000000000004"],
 ];
 
+/** The database refuses other texts. */
+const valuesOfTypes: Readonly<Record<string, readonly string[]>> = {
+  inet: ["10.0.0.1", "10.0.0.1/32", "10.0.0.0/8", "9.0.0.1", "::1", "0::1", "10.0.0.1/24"],
+  "integer[]": ["{1,2}", "{}", "{NULL}", "{5}", "{ 5 }", "{-1}"],
+};
+
 function valuesFor(column: ColumnInfo, { takes }: Operator): fc.Arbitrary<unknown[]> {
   const texts = fc.constantFrom(...literals, ...nastyTexts.slice(0, 60));
-  const own = [...edgeValues[column.kind], ...literals].flatMap((value) => {
+  const ofType = valuesOfTypes[column.existingType ?? ""];
+  const own = (ofType ?? [...edgeValues[column.kind], ...literals]).flatMap((value) => {
     try {
       return [
-        kindOf(column.kind).fromText(String(value), { ...column, scale: null, precision: null }),
+        kindOfColumn(column).fromText(String(value), { ...column, scale: null, precision: null }),
       ];
     } catch (error) {
       if (error instanceof InvalidValue) return [];

@@ -163,7 +163,7 @@ function typed(column: ColumnInfo): (value: unknown) => unknown[] {
 }
 
 function comparisonsOf(column: ColumnInfo): Comparison[] {
-  return builtInOperators.filter((operator) => operator.accepts(column.kind))
+  return builtInOperators.filter((operator) => operator.accepts(column))
     .flatMap((operator) =>
       argumentsOf(operator, column).map((values) => comparison(operator, column, values))
     );

@@ -29,7 +29,7 @@ export function randomFilters(columns: readonly ColumnInfo[]): fc.Arbitrary<Filt
 function randomComparisons(columns: readonly ColumnInfo[]): fc.Arbitrary<ComparisonSyntax> {
   return fc.constantFrom(
     ...columns.flatMap((column) =>
-      builtInOperators.filter((operator) => operator.accepts(column.kind))
+      builtInOperators.filter((operator) => operator.accepts(column))
         .map((operator) => [column, operator] as const)
     ),
   ).chain(([column, operator]) =>

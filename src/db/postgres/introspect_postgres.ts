@@ -1,5 +1,4 @@
 import { ownTimestamps } from "../../schema/table_info.ts";
-import type { ColumnKind } from "../../schema/kind.ts";
 import type { Driver } from "../driver.ts";
 import { postgresEnumCheck } from "../enum_checks.ts";
 import {
@@ -19,6 +18,7 @@ import {
   readConstraints,
   readUniques,
 } from "./postgres_catalogue.ts";
+import { type PostgresType, readTypes } from "./postgres_types.ts";
 
 /** Describes the tables of a Postgres database, from its catalogue. */
 export async function introspectPostgres(
@@ -26,24 +26,38 @@ export async function introspectPostgres(
   options: IntrospectOptions = {},
 ): Promise<Introspection> {
   const schemas = options.schemas === undefined ? null : JSON.stringify(options.schemas);
-  const [listed, columns, uniques, constraints] = await Promise.all([
+  const [listed, columns, types, uniques, constraints] = await Promise.all([
     listTables(driver, schemas),
     readColumns(driver, schemas),
+    readTypes(driver, schemas),
     readUniques(driver, schemas),
     readConstraints(driver, schemas),
   ]);
   const drafts = listed.tables.map((table) => {
     const of = <R extends { readonly owner: string }>(rows: readonly R[]) =>
       rows.filter(({ owner }) => owner === table.id);
-    return draftTable(table, of(columns), of(uniques), of(constraints));
+    return draftTable(table, typedColumns(of(columns), types), of(uniques), of(constraints));
   });
   const { tables, leftOut } = completeDrafts(drafts);
   return { tables, leftOut: [...listed.leftOut, ...leftOut] };
 }
 
+type TypedColumn = CatalogueColumn & PostgresType;
+
+function typedColumns(
+  columns: readonly CatalogueColumn[],
+  types: ReadonlyMap<string, PostgresType>,
+): readonly TypedColumn[] {
+  return columns.flatMap((column) => {
+    const type = types.get(column.typeId);
+    // Only a type that was created between the two reads has no description.
+    return type === undefined ? [] : [{ ...column, ...type }];
+  });
+}
+
 function draftTable(
   table: CatalogueTable,
-  columns: readonly CatalogueColumn[],
+  columns: readonly TypedColumn[],
   uniques: readonly CatalogueUnique[],
   constraints: readonly CatalogueConstraint[],
 ): TableDraft {
@@ -55,7 +69,7 @@ function draftTable(
       target === null ? [] : [{ columns, ...target }]
     ),
     columns: columns.map((column): ColumnDraft => {
-      const kind = kinds.get(column.baseName) ?? "text";
+      const { kind, databaseType } = column;
       const [first = null, second = null] = /\((\d+)(?:,(-?\d+))?\)/.exec(column.baseType)
         ?.slice(1).map((digits) => digits === undefined ? null : Number(digits)) ?? [];
       return {
@@ -73,11 +87,13 @@ function draftTable(
           : column.identity === ""
           ? column.defaultSql
           : "the next number",
-        enumValues: column.labels ?? (kind === "text" ? checkedTexts(column, constraints) : null),
+        enumValues: column.labels ??
+          (kind === "text" && databaseType === null ? checkedTexts(column, constraints) : null),
         precision: kind === "decimal" ? first : null,
         scale: kind === "decimal" ? second : null,
         maxLength: sized.has(column.baseName) ? first : null,
         existingType: column.declared,
+        ...(databaseType === null ? {} : { databaseType }),
         looseCollation: column.isLoose,
         timestampFormat: ownTimestamps,
       };
@@ -99,24 +115,6 @@ function keyOf(
   const [smallest] = whole.toSorted((a, b) => a.columns.length - b.columns.length);
   return smallest?.columns ?? [];
 }
-
-/** Every other type is served as its text. */
-const kinds: ReadonlyMap<string, ColumnKind> = new Map([
-  ["int2", "integer"],
-  ["int4", "integer"],
-  ["int8", "integer"],
-  ["float4", "real"],
-  ["float8", "real"],
-  ["numeric", "decimal"],
-  ["bool", "boolean"],
-  ["timestamp", "timestamp"],
-  ["timestamptz", "timestamp"],
-  ["date", "date"],
-  ["uuid", "uuid"],
-  ["json", "json"],
-  ["jsonb", "json"],
-  ["bytea", "bytes"],
-]);
 
 const sized: ReadonlySet<string> = new Set(["varchar", "bpchar"]);
 

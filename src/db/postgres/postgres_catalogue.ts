@@ -3,8 +3,12 @@ import type { Connection } from "../driver.ts";
 import { type ForeignKeyDraft, isInternal, type LeftOut } from "../introspection.ts";
 import { selectNamed, textOrNull } from "../named_columns.ts";
 
-/** The ids of all relations in the schemas of `$1`, or in the first one of the search path. */
-const chosen = `SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+/**
+ * In the catalogue of Postgres: the ids of all relations in the schemas of `$1`, or in the first one
+ * of the search path.
+ */
+export const chosenTables =
+  `SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname IN (
     SELECT json_array_elements_text(coalesce($1::json, json_build_array(current_schema())))
   )`;
@@ -34,7 +38,7 @@ export async function listTables(
         WHEN NOT has_table_privilege(c.oid, 'SELECT') THEN 'this user may not read it' END`,
     },
     `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE c.oid IN (${chosen}) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+     WHERE c.oid IN (${chosenTables}) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
        AND NOT c.relispartition
      ORDER BY n.nspname, c.relname`,
     schemas,
@@ -59,12 +63,11 @@ export interface CatalogueColumn {
   readonly generated: boolean;
   /** As it was declared, e.g. `character varying(160)` or the name of a domain. */
   readonly declared: string;
-  /** The type below a domain: its name, and the whole type. */
-  readonly baseName: string;
+  /** The number of its type. */
+  readonly typeId: string;
+  /** The whole type below a domain. */
   readonly baseType: string;
   readonly defaultSql: string | null;
-  /** The labels of an enum type. */
-  readonly labels: readonly string[] | null;
   /** Whether different texts are equal in its collation. */
   readonly isLoose: boolean;
 }
@@ -83,12 +86,10 @@ export async function readColumns(
       identity: "a.attidentity",
       generated: "a.attgenerated <> ''",
       declared: "format_type(a.atttypid, a.atttypmod)",
-      baseName: "b.typname",
+      typeId: "a.atttypid",
       baseType:
         "format_type(b.oid, CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END)",
       defaultSql: "coalesce(pg_get_expr(d.adbin, d.adrelid), t.typdefault)",
-      labels: `(SELECT json_agg(e.enumlabel ORDER BY e.enumsortorder) FROM pg_enum e
-        WHERE e.enumtypid = b.oid)`,
       isLoose: `(SELECT NOT l.collisdeterministic FROM pg_collation l
         WHERE l.oid = a.attcollation)`,
     },
@@ -96,7 +97,7 @@ export async function readColumns(
      JOIN pg_type t ON t.oid = a.atttypid
      JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
      LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-     WHERE a.attrelid IN (${chosen}) AND a.attnum > 0 AND NOT a.attisdropped
+     WHERE a.attrelid IN (${chosenTables}) AND a.attnum > 0 AND NOT a.attisdropped
      ORDER BY a.attrelid, a.attnum`,
     schemas,
   );
@@ -107,10 +108,9 @@ export async function readColumns(
     identity: String(row.identity),
     generated: row.generated === "t",
     declared: String(row.declared),
-    baseName: String(row.baseName),
+    typeId: String(row.typeId),
     baseType: String(row.baseType),
     defaultSql: textOrNull(row.defaultSql),
-    labels: row.labels === null ? null : names(row.labels),
     isLoose: row.isLoose === "t",
   }));
 }
@@ -138,7 +138,7 @@ export async function readUniques(
       columns: columnNames("i.indrelid", "i.indkey", "i.indnkeyatts"),
     },
     `FROM pg_index i
-     WHERE i.indrelid IN (${chosen}) AND i.indisunique AND i.indisvalid
+     WHERE i.indrelid IN (${chosenTables}) AND i.indisunique AND i.indisvalid
        AND i.indpred IS NULL AND i.indexprs IS NULL
      ORDER BY i.indexrelid`,
     schemas,
@@ -177,7 +177,7 @@ export async function readConstraints(
     `FROM pg_constraint k
      JOIN pg_class c ON c.oid = k.conrelid
      LEFT JOIN pg_class f ON f.oid = k.confrelid AND f.relnamespace = c.relnamespace
-     WHERE k.conrelid IN (${chosen}) AND k.conparentid = 0
+     WHERE k.conrelid IN (${chosenTables}) AND k.conparentid = 0
        AND (k.contype = 'c' OR k.contype = 'f' AND f.oid IS NOT NULL)
      ORDER BY k.oid`,
     schemas,

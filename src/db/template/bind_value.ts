@@ -1,6 +1,6 @@
 import { bytesToBase64 } from "../../protocol/byte_text.ts";
 import { type ColumnKind, InvalidValue } from "../../schema/kind.ts";
-import { kindOf } from "../../schema/kind_of.ts";
+import { kindOfColumn } from "../../schema/database_type.ts";
 import { type ColumnInfo, ownTimestamps } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";
@@ -73,7 +73,7 @@ function inProcess(
     ? bytesToBase64(value)
     : value;
   try {
-    const parsed = kindOf(column.kind).fromJson(given, rules);
+    const parsed = kindOfColumn(column).fromJson(given, rules);
     if (stores) dialect.check(parsed, column);
     return parsed;
   } catch (error) {

@@ -1,6 +1,6 @@
 import { unreachable } from "../../problem/unreachable.ts";
 import { InvalidValue } from "../../schema/kind.ts";
-import { kindOf } from "../../schema/kind_of.ts";
+import { kindOfColumn } from "../../schema/database_type.ts";
 import { requireStorableText } from "../../schema/text_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { comparison, type Filter, noRows } from "../filter.ts";
@@ -69,7 +69,7 @@ function fromCode(
 
 /** A text is parsed like a literal: a user id is a text even where the key is a number. */
 function ofColumn(value: unknown, column: ColumnInfo): unknown {
-  const kind = kindOf(column.kind);
+  const kind = kindOfColumn(column);
   return typeof value === "string" ? kind.fromText(value, column) : kind.fromJson(value, column);
 }
 

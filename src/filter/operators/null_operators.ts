@@ -26,7 +26,7 @@ export const isEmptyOperator: Operator = {
   symbols: ["=isempty="],
   toSql(column, values, dialect) {
     if (column.kind !== "text") return isNullOperator.toSql(column, values, dialect);
-    const operand = dialect.operand(column);
+    const operand = dialect.textOperand(column);
     return values[0] === true
       ? sql`(${operand} IS NULL OR ${operand} = '')`
       : sql`${operand} <> ''`;

@@ -1,5 +1,4 @@
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { ColumnKind } from "../../schema/kind.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { Fragment } from "../../sql/fragment.ts";
 
@@ -35,8 +34,8 @@ export interface Operator {
   readonly nullMeans: boolean | null;
   /** Whether it is defined for NULL. For every other operator a NULL does not match. */
   readonly testsNull: boolean;
-  /** Whether it fits columns of a kind. */
-  accepts(kind: ColumnKind): boolean;
+  /** Whether it fits a column. */
+  accepts(column: ColumnInfo): boolean;
   /** The SQL condition, which can be joined with others; values are bound. */
   toSql(column: ColumnInfo, values: readonly unknown[], dialect: Dialect): Fragment;
   /**

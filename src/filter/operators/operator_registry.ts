@@ -90,7 +90,7 @@ function customOperator(symbol: string, { toSql, matches }: CustomOperator): Ope
     // NULL never matches, whatever the custom SQL returns for it.
     toSql: (column, values, dialect) =>
       sql`(${dialect.operand(column)} IS NOT NULL AND (${
-        toSql(column, values.map(String), dialect)
+        toSql(column, values.map(String), { ...dialect, operand: dialect.textOperand })
       }))`,
     work: () => customWork,
     matches: (value, values, column) => matches(value, values.map(String), column),

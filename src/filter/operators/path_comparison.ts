@@ -117,6 +117,7 @@ function dialectOf(type: JsonOperandType, value: JsonPathValue, dialect: Dialect
   return {
     ...dialect,
     operand,
+    textOperand: operand,
     ordered: operand,
     indexed: () => null,
     // Operators bind the operands of the comparison.

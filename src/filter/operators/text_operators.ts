@@ -24,7 +24,7 @@ const foldWork = 4;
 const ofText: Pick<Operator, "nullMeans" | "testsNull" | "accepts"> = {
   nullMeans: null,
   testsNull: false,
-  accepts: (kind) => kind === "text",
+  accepts: ({ kind }) => kind === "text",
 };
 
 const like: TextTest = {
@@ -115,7 +115,7 @@ function textOperator({ symbols, takes, work, test, holds }: TextTest): Operator
     symbols,
     takes,
     toSql: (column, [argument], dialect) =>
-      test(dialect, dialect.operand(column), String(argument)),
+      test(dialect, dialect.textOperand(column), String(argument)),
     work: ([argument]) => work(String(argument)),
     matches: (value, [argument]) => holds(String(value), String(argument)),
   };
@@ -145,7 +145,7 @@ function lengthOperator(
     takes: "count",
     work: search,
     toSql: (column, [count], dialect) =>
-      sql`${dialect.text.length(dialect.operand(column))} ${rawSql(sign)} ${Number(count)}`,
+      sql`${dialect.text.length(dialect.textOperand(column))} ${rawSql(sign)} ${Number(count)}`,
     matches: (value, [count]) => holds(countCodePoints(String(value)), Number(count)),
   };
 }

@@ -1,6 +1,6 @@
+import { hasEquality, isOrdered } from "../../schema/database_type.ts";
 import { kindOf } from "../../schema/kind_of.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { ColumnKind } from "../../schema/kind.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";
 import type { Operator } from "./operator.ts";
@@ -55,14 +55,6 @@ export function equals(column: ColumnInfo, dialect: Dialect, test: Fragment): Fr
   const exact = sql`${dialect.operand(column)} ${test}`;
   const indexed = dialect.indexed(column);
   return indexed === null ? exact : sql`(${indexed} ${test} AND ${exact})`;
-}
-
-function hasEquality(kind: ColumnKind): boolean {
-  return kindOf(kind).compare !== null;
-}
-
-function isOrdered(kind: ColumnKind): boolean {
-  return kindOf(kind).ordered;
 }
 
 function ordering(

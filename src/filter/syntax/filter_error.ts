@@ -3,8 +3,13 @@ import { Problem } from "../../problem/problem.ts";
 const quotedLength = 20;
 
 /** An error in a filter's text; `position` is the UTF-16 offset of the first offending character. */
-export function filterError(position: number, expected: string, detail: string): Problem {
-  return new Problem("filter-parse-error", detail, { details: { position, expected } });
+export function filterError(
+  position: number,
+  expected: string,
+  detail: string,
+  cause?: Error,
+): Problem {
+  return new Problem("filter-parse-error", detail, { details: { position, expected }, cause });
 }
 
 /** The error in a filter's text that exceeds a limit; `limit` completes "it may hold at most …". */

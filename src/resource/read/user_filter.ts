@@ -1,7 +1,12 @@
 import type { Grant } from "../../auth/authorize.ts";
-import { allRows, and, type Filter, noRows, or } from "../../filter/filter.ts";
+import { allRows, and, type Comparison, type Filter, noRows, or } from "../../filter/filter.ts";
 import { filterTooLarge } from "../../filter/syntax/filter_error.ts";
-import { type FilterContext, resolveFilter } from "../../filter/resolve_filter.ts";
+import { resolveComparison } from "../../filter/resolve_comparison.ts";
+import {
+  type FilterContext,
+  resolveFilter,
+  resolveFilterWith,
+} from "../../filter/resolve_filter.ts";
 import {
   type ComparisonSyntax,
   filterLimits,
@@ -20,6 +25,25 @@ import { walkShape } from "./walk_shape.ts";
 export function parseUserFilter(text: string | undefined, resource: Resource): Filter | null {
   const syntax = text === undefined ? null : resource.filters.parse(text);
   return syntax === null ? null : resolveFilter(syntax, ownColumns(resource));
+}
+
+/** A comparison of a user's filter, with its place in the text. */
+export interface PlacedComparison {
+  readonly syntax: ComparisonSyntax;
+  readonly comparison: Comparison;
+}
+
+/** The comparisons of a user's filter text, in their order, without the tests for NULL. */
+export function comparisonsOf(text: string, resource: Resource): readonly PlacedComparison[] {
+  const parsed = resource.filters.parse(text);
+  const found: PlacedComparison[] = [];
+  if (parsed === null) return found;
+  resolveFilterWith(parsed, columnsInReach(resource, maxSteps), (syntax, column, operator) => {
+    const filter = resolveComparison(syntax, column, operator);
+    if (filter.kind === "compare") found.push({ syntax, comparison: filter });
+    return filter;
+  });
+  return found;
 }
 
 /** A user's filter that may walk relations; grants make a filter of it. */

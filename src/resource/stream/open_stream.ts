@@ -5,6 +5,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { ResourceCall } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
+import { refusedLiteral } from "../read/refused_literal.ts";
 
 /** The body of an opened live stream; null for a HEAD request, and for a part of another stream. */
 export type StreamBody = ReadableStream<Uint8Array> | null;
@@ -26,6 +27,9 @@ export async function openStream(
 ): Promise<StreamBody> {
   // The body of HEAD is never read, so its stream would stay open.
   if (request.raw.method === "HEAD") return null;
+  // The database evaluates the filters of many streams together: one value would end all of them.
+  const refused = await refusedLiteral(request.query.get("filter"), resource);
+  if (refused !== null) throw refused;
   const { url, policy, table, reader } = resource;
   return await open({
     resource: url,

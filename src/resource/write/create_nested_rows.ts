@@ -7,7 +7,7 @@ import { chunksOf, keyId } from "../../plan/key.ts";
 import { type Assignments, databaseDefault } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import { unreachable } from "../../problem/unreachable.ts";
-import { kindOf } from "../../schema/kind_of.ts";
+import { kindOfColumn } from "../../schema/database_type.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { insertRows } from "./insert_rows.ts";
@@ -201,7 +201,7 @@ function withForeignKeys(row: NestedRow, { values, written }: WriteState): Assig
 /** In existing tables the kinds of both columns may differ: a text may refer to a number. */
 function valueFor(column: ColumnInfo, value: unknown, source: ColumnInfo): unknown {
   if (value === null || column.kind === source.kind) return value;
-  return kindOf(column.kind).fromText(String(value), column);
+  return kindOfColumn(column).fromText(String(value), column);
 }
 
 /** Looks up rows to link. A missing row and one that the user may not read give the same error. */

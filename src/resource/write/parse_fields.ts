@@ -1,9 +1,9 @@
-import type { Key } from "../../plan/key.ts";
+import { isSameKeyValue, type Key } from "../../plan/key.ts";
 import { databaseDefault } from "../../plan/plan.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import { InvalidValue } from "../../schema/kind.ts";
-import { kindOf } from "../../schema/kind_of.ts";
+import { kindOfColumn } from "../../schema/database_type.ts";
 import { type ColumnInfo, isRequired } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
 
@@ -198,7 +198,7 @@ export function withoutKey(
   const rest = new Map(values);
   table.primaryKey.forEach((column, index) => {
     if (!rest.has(column)) return;
-    if (kindOf(column.kind).compare?.(rest.get(column), key[index]) !== 0) {
+    if (!isSameKeyValue(rest.get(column), key[index], column)) {
       throw new InvalidFields([{ path: column.name, message: "must be the id of the path" }]);
     }
     rest.delete(column);
@@ -260,7 +260,7 @@ function parseValue(
     return;
   }
   try {
-    const read = kindOf(column.kind).fromJson(value, column);
+    const read = kindOfColumn(column).fromJson(value, column);
     resource.driver.dialect.check(read, column);
     values.set(column, read);
   } catch (error) {

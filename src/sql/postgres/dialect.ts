@@ -26,6 +26,7 @@ import { postgresMetrics } from "./metrics.ts";
 import { postgresExplain } from "./explain.ts";
 import { postgresPreview } from "./preview.ts";
 import { decodePlain } from "./plain_values.ts";
+import { castToType, comparedByType, textOfType } from "./database_types.ts";
 import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
 
 /**
@@ -48,6 +49,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     roundTrips: (stored, decoded) => decoded !== null || stored === null,
     selected: (column) => asValue(column),
     operand,
+    textOperand,
     indexed: (column) => column.looseCollation ? asValue(column) : null,
     ordered,
     bound: (value, column) => sql`${encode(value, column)}${castOf(value, column)}`,
@@ -106,7 +108,7 @@ const castToZoneless = rawSql("::timestamp");
 const castToSingle = rawSql("::float4");
 const codePointOrder = rawSql(' COLLATE "C"');
 
-/** The types that are text already; all others of kind text are served through a cast. */
+/** The types that are text already; others of kind text are served through a cast. */
 const textTypes: ReadonlySet<string> = new Set(["text", "varchar", "character varying"]);
 const zonelessTypes: ReadonlySet<string> = new Set(["timestamp", "timestamp without time zone"]);
 
@@ -139,6 +141,8 @@ function check(value: unknown, column: ColumnInfo): void {
 /** A float4, also below a domain, is compared with the value rounded to its few digits. */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
+  // Labels of an enum are equal where their texts are; the database knows about other types.
+  if (column.databaseType !== undefined && column.enumValues === null) return "never";
   if (column.kind === "text") return "but for order";
   return column.kind === "real" && !doubleTypes.has(introspectedTypeName(column))
     ? "never"
@@ -216,12 +220,18 @@ function asValue(column: ColumnInfo, row?: Fragment): Fragment {
 
 /** In a collation where ALICE equals alice, a scope would reach the rows of another user. */
 function operand(column: ColumnInfo, row?: Fragment): Fragment {
+  if (column.databaseType !== undefined) return comparedByType(column.databaseType, column, row);
   const value = asValue(column, row);
   return column.looseCollation ? sql`${value}${codePointOrder}` : value;
 }
 
+function textOperand(column: ColumnInfo): Fragment {
+  return column.databaseType === undefined ? operand(column) : textOfType(columnOf(column), column);
+}
+
 /** Written also where the column has this collation by itself, for tables created elsewhere. */
 function ordered(column: ColumnInfo): Fragment {
+  if (column.databaseType !== undefined) return comparedByType(column.databaseType, column);
   return column.kind === "text" && column.existingType === null
     ? sql`${identifier(column.dbName)}${codePointOrder}`
     : asValue(column);
@@ -262,6 +272,7 @@ const leadingColumns = `
   WHERE i.indisvalid AND i.indpred IS NULL`;
 
 function castOf(value: unknown, column: ColumnInfo): Fragment {
+  if (column.databaseType !== undefined) return castToType(column.databaseType);
   const type = introspectedTypeName(column);
   if (column.kind === "timestamp" && zonelessTypes.has(type)) return castToZoneless;
   if (column.kind === "real" && singleTypes.has(type) && isSingle(value)) return castToSingle;
@@ -277,9 +288,10 @@ function isSingle(value: unknown): boolean {
   return Number.isFinite(rounded) && (rounded !== 0 || value === 0);
 }
 
-/** Enums, char(n), inet, arrays and all other types without a kind. */
+/** char(n), whose blanks at the end are no part of its text, and domains of text. */
 function isServedThroughText(column: ColumnInfo): boolean {
   return column.kind === "text" && column.existingType !== null &&
+    column.databaseType === undefined &&
     !textTypes.has(introspectedTypeName(column));
 }
 

@@ -44,6 +44,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     roundTrips: isRestored,
     selected: (column) => identifier(column.dbName),
     operand,
+    textOperand: (column) => operand(column),
     indexed: (column) => holdsNumbers(column) ? identifier(column.dbName) : null,
     ordered: (column) => asValue(column),
     bound: (value, column) => sql`${encode(value, column)}`,
