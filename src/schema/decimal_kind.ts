@@ -1,3 +1,4 @@
+import { isExactNumber } from "./exact_number.ts";
 import { InvalidValue, type Kind, type ValueRules } from "./kind.ts";
 
 /**
@@ -7,13 +8,10 @@ export const decimalKind: Kind = {
   fromJson(value, rules) {
     if (typeof value === "string") return fromDigits(value, rules);
     if (typeof value === "bigint") return fromDigits(String(value), rules);
+    // A body may have digits that a double would lose.
+    if (isExactNumber(value)) return fromDigits(value.rawJSON, rules);
     if (typeof value !== "number") throw new InvalidValue("must be a decimal number");
-    const text = String(value);
-    // A JSON number is a double: beyond 15 digits it may differ from the digits in the body.
-    if (significantDigits(plainDecimal(text) ?? "") > 15) {
-      throw new InvalidValue("has more than 15 digits and must be sent as a string");
-    }
-    return fromDigits(text, rules);
+    return fromDigits(String(value), rules);
   },
   fromText: fromDigits,
   compare: (left, right) => compareDecimals(String(left), String(right)),
@@ -42,9 +40,16 @@ export function plainDecimal(text: string): string | null {
   return /[1-9]/.test(magnitude) ? sign + magnitude : magnitude;
 }
 
-/** A {@link plainDecimal} with exactly `scale` fraction digits, or null where that drops one. */
+/**
+ * A {@link plainDecimal} with exactly `scale` fraction digits, or null where that drops one. With a
+ * negative scale it is a whole number that ends in so many zeros.
+ */
 export function withScale(plain: string, scale: number | null): string | null {
   if (scale === null) return plain;
+  if (scale < 0) {
+    const whole = withScale(plain, 0);
+    return whole === null || /[1-9]/.test(whole.slice(scale)) ? null : whole;
+  }
   const point = plain.indexOf(".");
   const whole = point < 0 ? plain : plain.slice(0, point);
   const fraction = point < 0 ? "" : plain.slice(point + 1);
@@ -80,17 +85,23 @@ function fromDigits(text: string, rules: ValueRules): string {
   const { precision, scale } = rules;
   const scaled = withScale(plain, scale);
   if (scaled === null) {
-    throw new InvalidValue(`must have at most ${scale} digits after the point`);
+    throw new InvalidValue(
+      scale !== null && scale < 0
+        ? `must be a multiple of 1${"0".repeat(-scale)}`
+        : `must have at most ${scale} digits after the point`,
+    );
   }
-  if (precision !== null && digitsCounted(scaled) > precision) {
-    throw new InvalidValue(`must have at most ${precision} digits`);
+  // Zeros that a negative scale requires are not among the digits that SQL counts.
+  const allowed = precision === null ? Infinity : precision - Math.min(scale ?? 0, 0);
+  if (digitsCounted(scaled) > allowed) {
+    throw new InvalidValue(`must have at most ${allowed} digits`);
   }
   return scaled;
 }
 
-/** Digits as SQL counts them against the precision: all but a lone zero before the point. */
+/** Digits as SQL counts them against the precision: from the first one that is not zero. */
 function digitsCounted(plain: string): number {
-  return plain.replace(/^-?(0(?=\.))?/, "").replace(".", "").length;
+  return plain.replace(/[-.]/g, "").replace(/^0+/, "").length;
 }
 
 function compareMagnitudes(left: string, right: string): number {

@@ -1,3 +1,6 @@
+import { plainDecimal, shortestDecimal } from "./decimal_kind.ts";
+import { exactNumber } from "./exact_number.ts";
+
 /**
  * Above any real use. Reading long integers and `JSON.stringify` recurse for each level and overflow
  * the stack at some thousand levels; `JSON.parse` does not.
@@ -5,8 +8,8 @@
 const maxLevels = 512;
 
 /**
- * Parses JSON exactly: keeps all digits of integers beyond 2^53, as bigints. Returns `undefined`,
- * which is no JSON value, for text that is not JSON or is nested deeper than 512 levels.
+ * Parses JSON exactly: keeps all digits of integers beyond 2^53, as bigints, and of other numbers that
+ * no double has, as `ExactNumber`. Returns `undefined`, which is no JSON value, for text that is not JSON or is nested deeper than 512 levels.
  */
 export function parseJson(text: string): unknown {
   return jsonExcess(text, { levels: maxLevels, names: Infinity, digits: Infinity }) === null
@@ -27,10 +30,12 @@ export function parseShallowJson(text: string): unknown {
 }
 
 /**
- * What `JSON.parse` reads wrongly: the digits of long integers, and in Deno 2.9 names of one escaped
- * character, which it takes for a backslash: `{"a":{},"\n":1}` has the name `\` then.
+ * What `JSON.parse` reads wrongly: the digits of long numbers, great exponents, and in Deno 2.9 names
+ * of one escaped character, which it takes for a backslash: `{"a":{},"\n":1}` has the name `\` then.
+ * What looks like an exponent may be part of a UUID, which stands in quotes.
  */
-const misread = /\d{16}|"\\[^u]"\s*:/;
+const misread =
+  /\d(?:[\d.]{15}|[eE][+-]?\d{3}(?<=(?:^|[[:,\s])-?\d[\d.]*[eE][+-]?\d{3}))|"\\[^u]"\s*:/;
 
 /** What a JSON text may hold at most. */
 export interface JsonLimits {
@@ -92,7 +97,7 @@ export function writeJson(value: unknown): string {
     // There is a bigint inside, which is rare: a replacer makes writing several times slower.
     return JSON.stringify(
       value,
-      (_key, member) => typeof member === "bigint" ? plainDigits(member) : member,
+      (_key, member) => typeof member === "bigint" ? exactNumber(String(member)) : member,
     );
   }
 }
@@ -223,21 +228,28 @@ function readExactly(text: string): unknown {
     if (source === "null") return null;
     if (source === "true") return true;
     if (source === "false") return false;
-    const value = Number(source);
-    return Number.isSafeInteger(value) || !/^-?\d+$/.test(source) ? value : BigInt(source);
+    return numberOf(source);
   }
 
   return readValue();
+}
+
+function numberOf(source: string): unknown {
+  const value = Number(source);
+  if (/^-?\d+$/.test(source)) return Number.isSafeInteger(value) ? value : BigInt(source);
+  return isExact(source, value) ? value : exactNumber(source);
+}
+
+/** Whether a double is the number that a text with a fraction or an exponent means. */
+function isExact(source: string, value: number): boolean {
+  if (source === String(value)) return true;
+  if (!Number.isFinite(value)) return false;
+  const [meant, kept] = [plainDecimal(source), plainDecimal(String(value))];
+  return meant !== null && kept !== null && shortestDecimal(meant) === shortestDecimal(kept);
 }
 
 /** Assigning `__proto__` would change the prototype. */
 function defineOwn(members: object, name: string, value: unknown): void {
   const attributes = { enumerable: true, configurable: true, writable: true };
   Object.defineProperty(members, name, { value, ...attributes });
-}
-
-function plainDigits(value: bigint): unknown {
-  // JSON.rawJSON is newer than the type library of the compiler.
-  const json = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
-  return json.rawJSON(String(value));
 }

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { isExactNumber } from "./exact_number.ts";
 
 /** No character takes more bytes in JSON: a control character is `\u0001`. */
 export const maxBytesOfCharacter = 6;
@@ -32,6 +33,7 @@ function leftAfter(
 ): number {
   if (typeof value === "string") return left - sizeOf(value);
   if (typeof value !== "object" || value === null) return left - String(value).length;
+  if (isExactNumber(value)) return left - value.rawJSON.length;
   if (levels === 0) return left;
   if ("toJSON" in value) return left - (JSON.stringify(value)?.length ?? 0);
   let rest = left - 2;

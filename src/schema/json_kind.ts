@@ -1,10 +1,11 @@
 import { parseJson } from "./exact_json.ts";
+import { isExactNumber } from "./exact_number.ts";
 import { InvalidValue, type Kind } from "./kind.ts";
 import { requireStorableText } from "./text_kind.ts";
 
 /**
  * The column kind `json`: any JSON value, at most 32 levels deep; integers beyond 2^53 are bigints,
- * digit by digit.
+ * digit by digit, and other numbers that no double has are `ExactNumber`.
  */
 export const jsonKind: Kind = {
   fromJson(value) {
@@ -31,6 +32,7 @@ function requireJson(value: unknown, depth: number): void {
     if (Number.isFinite(value)) return;
     throw new InvalidValue("must not contain a number that is not finite");
   }
+  if (isExactNumber(value)) return;
   if (depth === maxDepth) throw new InvalidValue(`must not be deeper than ${maxDepth} levels`);
   if (Array.isArray(value)) {
     for (const item of value) requireJson(item, depth + 1);

@@ -1,4 +1,5 @@
 import { compareDecimals } from "./decimal_kind.ts";
+import { isExactNumber } from "./exact_number.ts";
 import { InvalidValue, type Kind } from "./kind.ts";
 
 /**
@@ -42,7 +43,8 @@ export const bigintKind: Kind = {
  */
 export const realKind: Kind = {
   fromJson(value) {
-    // Long integer literals of a body arrive as bigint; a double takes them rounded.
+    // Numbers of a body with more digits than a double has: it takes them rounded.
+    if (isExactNumber(value)) return finite(Number(value.rawJSON));
     if (typeof value !== "number" && typeof value !== "bigint") {
       throw new InvalidValue("must be a number");
     }

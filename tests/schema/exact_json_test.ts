@@ -1,6 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { parseJson, writeJson } from "../../src/schema/exact_json.ts";
+import { withDoubles } from "../../src/schema/exact_number.ts";
+import { jsonFits } from "../../src/schema/json_fits.ts";
+import { jsonParts } from "../../src/schema/json_parts.ts";
 
 Deno.test("integers beyond 2^53 keep their digits both ways", () => {
   const text = '{"a":9007199254740993,"b":[-12345678901234567890,1],"c":"9007199254740993"}';
@@ -9,8 +12,31 @@ Deno.test("integers beyond 2^53 keep their digits both ways", () => {
   assertEquals(writeJson(value), text);
 });
 
-Deno.test("long fractions stay numbers", () => {
-  assertEquals(parseJson("[0.1234567890123456789,1e17]"), [0.12345678901234568, 1e17]);
+Deno.test("numbers that a double has are numbers, however they are written", () => {
+  const text = "[0.5,1.50,1e17,0.30000000000000004,1E-7,-0.1000000000000000000000,100.0e-1]";
+  const values = [0.5, 1.5, 1e17, 0.1 + 0.2, 1e-7, -0.1, 10];
+  assertEquals(parseJson(text), values);
+});
+
+Deno.test("numbers that no double has keep their digits both ways", () => {
+  const numbers = ["0.1234567890123456789", "1e400", "-1.5E+999", "1e-400", "0.10000000000000001"];
+  for (const number of [...numbers, "123456789.123456789", "12345678901234567890.5"]) {
+    for (const text of [number, `{"a":[${number}]}`, `[1,${number},"${number}"]`]) {
+      assertEquals(writeJson(parseJson(text)), text);
+      assertEquals([...jsonParts(parseJson(text))].join(""), text);
+    }
+    const { length } = number;
+    assertEquals([length, length - 1].map((size) => jsonFits(parseJson(number), size)), [
+      true,
+      false,
+    ]);
+    const within = parseJson(`{"a":[${number}],"b":${number},"__proto__":${number}}`);
+    const doubles = JSON.stringify(withDoubles(within));
+    assertEquals(
+      doubles,
+      JSON.stringify(JSON.parse(`{"a":[${number}],"b":${number},"__proto__":${number}}`)),
+    );
+  }
 });
 
 Deno.test("text that is no JSON is undefined, and null is null", () => {

@@ -1,6 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { type ColumnKind, InvalidValue } from "../../src/schema/kind.ts";
+import { parseJson } from "../../src/schema/exact_json.ts";
 import { kindOf } from "../../src/schema/kind_of.ts";
 import type { ColumnInfo } from "../../src/schema/table_info.ts";
 import { columnOf } from "./column_of.ts";
@@ -37,6 +38,14 @@ const taken: readonly [ColumnKind, unknown, unknown, Details?][] = [
   ["decimal", "00.1230", "0.1230"],
   ["decimal", "0.99", "0.99", { precision: 2, scale: 2 }],
   ["decimal", 12n, "12", { precision: 2, scale: 0 }],
+  ["decimal", 0.1 + 0.2, "0.30000000000000004"],
+  ["decimal", 0.00999, "0.00999", { precision: 3, scale: 5 }],
+  ["decimal", 12300, "12300", { precision: 6, scale: -2 }],
+  ["decimal", "0.0", "0", { precision: 6, scale: -2 }],
+  ["decimal", "-99999900", "-99999900", { precision: 6, scale: -2 }],
+  ["decimal", parseJson("0.1234567890123456789"), "0.1234567890123456789"],
+  ["decimal", parseJson("1e400"), `1${"0".repeat(400)}`],
+  ["real", parseJson("0.1234567890123456789"), 0.12345678901234568],
   ["boolean", true, true],
   ["timestamp", "2024-02-29T12:00:00Z", "2024-02-29T12:00:00.000Z"],
   ["timestamp", "2024-01-01T00:30:00.5+01:00", "2023-12-31T23:30:00.500Z"],
@@ -89,9 +98,14 @@ const refused: readonly [ColumnKind, unknown, Details?][] = [
   ["decimal", ""],
   ["decimal", "."],
   ["decimal", "NaN"],
+  ["decimal", 0.01, { precision: 3, scale: 5 }],
+  ["decimal", 12345, { precision: 6, scale: -2 }],
+  ["decimal", "100000000", { precision: 6, scale: -2 }],
+  ["decimal", parseJson("0.99999999999999999"), money],
+  ["integer", parseJson("1.00000000000000000001")],
+  ["real", parseJson("1e400")],
   ["decimal", NaN],
   ["decimal", "1e9999"],
-  ["decimal", 0.1 + 0.2],
   ["boolean", "true"],
   ["boolean", 1],
   ["timestamp", "2024-02-30T00:00:00Z"],

@@ -1,6 +1,7 @@
 import { databaseProblem } from "../../db/database_problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { jsonReply } from "../http/json_reply.ts";
+import { withDoubles } from "../../schema/exact_number.ts";
 import { jsonFits, textFits } from "../../schema/json_fits.ts";
 import type { ResourceCall } from "../operation.ts";
 import { type AnswerPart, answerTooLarge } from "../read/answer_bytes.ts";
@@ -47,7 +48,7 @@ const procedureOutput: AnswerPart = {
 };
 
 async function validInput({ input }: Procedure, body: unknown): Promise<unknown> {
-  const result = await input["~standard"].validate(body);
+  const result = await input["~standard"].validate(withDoubles(body));
   if (result.issues === undefined) return result.value;
   const errors = result.issues.map(fieldError);
   throw new InvalidFields(errors.length > 0 ? errors : [{ path: "", message: "is not valid" }]);
