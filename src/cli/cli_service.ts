@@ -11,6 +11,7 @@ import type { ServeConfig } from "../serve.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { AppEnv, Middleware } from "../service/middleware.ts";
 import { checkToken, type CliRights } from "./cli_rights.ts";
+import type { DescribedTables } from "./reopen/described_tables.ts";
 
 /** The service that a run of the command line starts, and how the banner describes it. */
 export interface CliService {
@@ -23,6 +24,8 @@ export interface CliService {
   readonly accountsIn?: string | undefined;
   /** The query of the banner's example, for the first resource. */
   readonly exampleQuery: string;
+  /** Looks at the tables as they are now; absent where they are declared. */
+  readonly describe?: () => Promise<DescribedTables>;
 }
 
 /**

@@ -1,11 +1,14 @@
 import { consoleObserver } from "../runtime/console_observer.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { serveApp } from "../serve.ts";
 import type { ServeCommand } from "./serve_arguments.ts";
 import { makeServiceToken } from "./cli_rights.ts";
 import { addressOf, prepareService } from "./prepare_service.ts";
 import { exitWithParent } from "./restart_with_kv.ts";
-import { bannerOf, openService, runService } from "./run_service.ts";
+import { openReopening } from "./reopen/reopening_service.ts";
+import { bannerOf, type OpenService, openService, runService } from "./run_service.ts";
+import { withSharedSecrets } from "./shared_secrets.ts";
 
 /**
  * Runs the command that serves in this process, until it receives a signal to stop; returns the exit
@@ -14,9 +17,16 @@ import { bannerOf, openService, runService } from "./run_service.ts";
 export async function runServeCommand(command: ServeCommand, version: string): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   exitWithParent(runtime.clock);
-  const preparation = { runtime, token: makeServiceToken(runtime.random) };
+  const token = makeServiceToken(runtime.random);
+  const secret = makeServiceToken(runtime.random);
+  async function open(runtime: Runtime, isFirst: boolean): Promise<OpenService> {
+    const service = await prepareService(command, { runtime, token });
+    const shared = { secret, endsWith: isFirst ? "this process" : null };
+    const config = withSharedSecrets(service.config, shared, service.config.runtime ?? runtime);
+    return await openService({ ...service, config });
+  }
   return await runService(
-    async () => await openService(await prepareService(command, preparation)),
+    () => openReopening({ open, watches: command.watchSchema, takesSignals: true, runtime }),
     async (opened) => {
       const { app, service: { config } } = opened;
       const { host, port } = addressOf(command, config);

@@ -22,6 +22,8 @@ export interface ServeCommand {
   readonly search: boolean;
   /** Whether there is a dashboard. */
   readonly ui: boolean;
+  /** Whether the tables are looked at every few seconds. */
+  readonly watchSchema: boolean;
   /** Whether accounts can log in. */
   readonly users: boolean;
   /** The file or URL of the key-value store of the accounts, or null. */
@@ -67,6 +69,7 @@ export function parseServeArguments(args: readonly string[]): ServeArguments {
     write: values.write === true,
     search: values.search === true,
     ui: values.ui === true,
+    watchSchema: values["watch-schema"] === true,
     users: values.users === true,
     kv: textOf(values.kv),
     workers: textOf(values.workers),
@@ -107,6 +110,13 @@ const options = {
   ui: {
     type: "boolean",
     says: ["the dashboard at /__service/ui, for this machine alone; edits with --write"],
+  },
+  "watch-schema": {
+    type: "boolean",
+    says: [
+      "look at the tables every few seconds, and serve them as they are then; without",
+      "it after a SIGHUP and after a statement that fails. With DATABASE",
+    ],
   },
   users: {
     type: "boolean",
@@ -192,6 +202,7 @@ interface Given {
   readonly write: boolean;
   readonly search: boolean;
   readonly ui: boolean;
+  readonly watchSchema: boolean;
   readonly users: boolean;
   readonly kv: string | null;
   readonly workers: string | null;
@@ -221,6 +232,9 @@ function serveCommand(given: Given): ServeArguments {
   if (database === null && given.search) {
     return misused("The option --search belongs to a database: name its file or URL");
   }
+  if (database === null && given.watchSchema) {
+    return misused("The option --watch-schema belongs to a database: name its file or URL");
+  }
   if (database === null && given.users) {
     return misused("The option --users belongs to a database: name its file or URL");
   }
@@ -246,6 +260,7 @@ function serveCommand(given: Given): ServeArguments {
     write: given.write,
     search: given.search,
     ui: given.ui,
+    watchSchema: given.watchSchema,
     users: given.users,
     kv: given.kv,
     workers,

@@ -8,6 +8,7 @@ import { memorySearch } from "../search/memory_search.ts";
 import type { SearchAdapter } from "../search/search_adapter.ts";
 import type { CliRights } from "./cli_rights.ts";
 import { pathExists } from "./path_exists.ts";
+import { describedTables } from "./reopen/described_tables.ts";
 import { dnsRebindingGuard } from "./dns_rebinding_guard.ts";
 import {
   accountAuth,
@@ -57,6 +58,7 @@ export async function serveDatabase(
     rights,
     accountsIn,
     exampleQuery: "?limit=3",
+    describe: async () => describedTables((await db.introspect()).tables),
   };
 }
 

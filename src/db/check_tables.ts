@@ -54,6 +54,17 @@ async function checkDatabase(
   }
 }
 
+/** Whether the database still has a table with all the columns of its description. */
+export async function isThere({ table, driver }: TableOfDriver): Promise<boolean> {
+  try {
+    await driver.query(selectNothing(table, driver));
+    return true;
+  } catch (error) {
+    if (error instanceof DatabaseError && isMissing(error)) return false;
+    throw error;
+  }
+}
+
 function selectNothing(table: TableInfo, { dialect }: Driver): Statement {
   const columns = join(table.columns.map((column) => dialect.selected(column)), ", ");
   const select = sql`SELECT ${columns} FROM ${tableName(table)} WHERE 1=0`;

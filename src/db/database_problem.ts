@@ -62,6 +62,12 @@ export function databaseProblem(error: unknown, access: string): unknown {
       return new Problem("forbidden", `Cannot ${access}: the database does not allow it`, {
         cause,
       });
+    case "broken-table":
+      return new Problem(
+        "conflict",
+        `Cannot ${access}: a foreign key or a trigger of the table names a table that is missing`,
+        { cause },
+      );
     case "unknown-outcome":
       return unavailable(
         `The connection was lost while the write was confirmed: read before you repeat it`,

@@ -36,7 +36,7 @@ export function problemsOf(
     ...name === "restore" ? ["validation-error" as const] : [],
     ...tagProblems(name, resource),
     ...protectionProblems({ endpoint, method, path }, resource, facts),
-    ...["internal-error", "overloaded", "database-unavailable"] as const,
+    ...["internal-error", "overloaded", "database-unavailable", "schema-changed"] as const,
     ...facts.hasAuthentication ? ["identity-unavailable" as const] : [],
   ];
 }

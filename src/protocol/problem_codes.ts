@@ -36,6 +36,7 @@ export const problemCodes = {
   "overloaded": { status: 503, title: "The service is overloaded" },
   "identity-unavailable": { status: 503, title: "The identity provider is not available" },
   "database-unavailable": { status: 503, title: "The database is not available" },
+  "schema-changed": { status: 503, title: "The database has changed" },
   "store-unavailable": { status: 503, title: "The key-value store is not available" },
   "search-unavailable": { status: 503, title: "The search index is not available" },
   "captcha-unavailable": { status: 503, title: "The CAPTCHA provider is not available" },

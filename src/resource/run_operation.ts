@@ -16,6 +16,7 @@ import type {
   ResourceCall,
   ResourceRequest,
 } from "./operation.ts";
+import { changedSchema } from "./read/changed_schema.ts";
 import { refusedLiteral } from "./read/refused_literal.ts";
 import type { Resource } from "./define/resource.ts";
 import { refusedWrite } from "./write/refused_write.ts";
@@ -37,7 +38,7 @@ export function runOperation<Intent, Plan, Outcome>(
     const plan = operation.plan(intent, grant, resource, related);
     const call = { resource, request, user, record: recorder(request, shaped) };
     return recovered(() => operation.execute(plan, call), async (error) => {
-      throw await refusedValue(error, call) ??
+      throw await refusedValue(error, call) ?? await changedSchema(error, resource) ??
         await refusedWrite(error, operation.access, resource);
     });
   };

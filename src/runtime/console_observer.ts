@@ -19,6 +19,7 @@ import {
   isAboutOutbox,
   type OutboxObservation,
 } from "./observations/outbox_observation.ts";
+import { describeTables } from "./observations/tables_observation.ts";
 import { describeRequest } from "./observations/request_observation.ts";
 import {
   describeSearch,
@@ -87,6 +88,8 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   live_mismatch: "error",
   aggregate_mismatch: "error",
   table_left_out: "info",
+  tables_changed: "warning",
+  tables_unread: "error",
   proof_of_work_refused: "info",
   captcha_refused: "info",
   captcha_verifier_failed: "error",
@@ -171,6 +174,8 @@ const sentences: Sentences = {
   aggregate_mismatch: (one) =>
     `a live aggregate of ${one.resource} had drifted from the database, which was read again`,
   table_left_out: (one) => `the table ${one.table} is left out: ${one.reason}`,
+  tables_changed: describeTables,
+  tables_unread: () => "the tables were looked at again, and could not be served as they are now",
   proof_of_work_refused: (one) => `a proof of work was refused: ${one.reason}`,
   captcha_refused: (one) => `a CAPTCHA of ${one.provider} was refused: ${one.reason}`,
   captcha_verifier_failed: (one) =>

@@ -3,6 +3,7 @@ import type { BillingObservation } from "./observations/billing_observation.ts";
 import type { OutboxObservation } from "./observations/outbox_observation.ts";
 import type { OperatorObservation } from "./observations/operator_observation.ts";
 import type { RequestObservation } from "./observations/request_observation.ts";
+import type { TablesObservation } from "./observations/tables_observation.ts";
 import type { SearchObservation } from "./observations/search_observation.ts";
 
 /**
@@ -51,6 +52,7 @@ export type Observation =
   }
   | { readonly kind: "aggregate_mismatch"; readonly resource: string }
   | { readonly kind: "table_left_out"; readonly table: string; readonly reason: string }
+  | TablesObservation
   | {
     /** A client of MCP has called a tool. */
     readonly kind: "mcp_call";

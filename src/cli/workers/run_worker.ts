@@ -7,10 +7,12 @@ import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { serveApp } from "../../serve.ts";
 import type { ServeCommand } from "../serve_arguments.ts";
 import { addressOf, prepareService } from "../prepare_service.ts";
+import { openReopening } from "../reopen/reopening_service.ts";
 import { bannerOf, type OpenService, openService, runService } from "../run_service.ts";
+import { withSharedSecrets } from "../shared_secrets.ts";
 import { type ClientAddresses, clientAddresses } from "./client_addresses.ts";
 import { openPortFilter, type PortFilter, whyNoPortFilter } from "./port_filter.ts";
-import { requireSharedState, withSharedSecrets } from "./shared_state.ts";
+import { requireSharedState } from "./shared_state.ts";
 import { openSupervisorChannel, type SupervisorChannel } from "./supervisor_channel.ts";
 import type { WorkerOrder } from "./worker_messages.ts";
 import type { WorkerShare } from "./worker_share.ts";
@@ -41,14 +43,25 @@ export async function runWorker(
   void supervisor.lost.then(() => server === null ? Deno.exit() : server.stop(0));
   const context: WorkerContext = { command, version, share, runtime, supervisor };
   return await runService(
-    () => openShared(context),
+    () =>
+      openReopening({
+        open: (runtime, isFirst) => openShared({ ...context, runtime }, isFirst),
+        watches: command.watchSchema,
+        takesSignals: false,
+        runtime,
+      }),
     async (opened) => server = await serveByOrder(opened, context),
   );
 }
 
-async function openShared({ command, share, runtime }: WorkerContext): Promise<OpenService> {
+async function openShared(
+  { command, share, runtime }: WorkerContext,
+  isFirst: boolean,
+): Promise<OpenService> {
   const service = await prepareService(command, { runtime, token: share.token, kv: share.kv });
-  const config = withSharedSecrets(service.config, share, service.config.runtime ?? runtime);
+  const endsWith = isFirst && share.number === 1 ? "these workers" : null;
+  const shared = { secret: share.secret, endsWith };
+  const config = withSharedSecrets(service.config, shared, service.config.runtime ?? runtime);
   const opened = await openService({ ...service, config });
   try {
     if (share.count > 1) requireSharedState(config);

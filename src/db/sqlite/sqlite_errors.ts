@@ -6,8 +6,19 @@ import { DatabaseError, type DatabaseErrorKind, type FailedConstraint } from "..
  */
 export function toSqliteError(error: unknown, name: string | null): unknown {
   if (name === null || error instanceof DatabaseError) return error;
-  const kind = kinds.get(name) ?? kinds.get(primaryName(name)) ?? "other";
+  const kind = kinds.get(name) ?? kinds.get(primaryName(name)) ?? otherKind(error);
   return new DatabaseError(kind, error, failedConstraint(name, error));
+}
+
+/**
+ * A statement of the service names no schema: one that does is of a foreign key or of a trigger. The
+ * code is the same for every mistake.
+ */
+function otherKind(error: unknown): DatabaseErrorKind {
+  const message = error instanceof Error ? error.message : "";
+  return /^(?:no such table: main\.|foreign key mismatch - )/.test(message)
+    ? "broken-table"
+    : "other";
 }
 
 /**

@@ -1,0 +1,34 @@
+import { isThere } from "../../db/check_tables.ts";
+import { DatabaseError } from "../../db/database_error.ts";
+import { databaseProblem } from "../../db/database_problem.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { Resource } from "../define/resource.ts";
+
+/**
+ * The problem of a database whose tables are no longer those that the service knows; null for every
+ * other error. It looks for the tables that the request may have read, because a statement of a hook
+ * that names a wrong column fails in the same way, and is a fault of the service.
+ */
+export async function changedSchema(
+  error: unknown,
+  { table, driver, relations }: Resource,
+): Promise<Problem | null> {
+  if (!(error instanceof DatabaseError) || error.kind !== "other") return null;
+  const related = [...relations.values()].flatMap(({ steps }) => steps.map((step) => step.table));
+  try {
+    for (const known of new Set([table, ...related])) {
+      if (!await isThere({ table: known, driver })) return problem(error);
+    }
+    return null;
+  } catch (failure) {
+    throw databaseProblem(failure, "read");
+  }
+}
+
+function problem(cause: DatabaseError): Problem {
+  return new Problem(
+    "schema-changed",
+    "The database no longer has a table or column that the service knows",
+    { cause, headers: { "retry-after": "1" } },
+  );
+}
