@@ -89,7 +89,7 @@ async function introspect(db: Database, runtime: Runtime): Promise<readonly Tabl
   }
   if (tables.length > 0) return tables;
   await db.close();
-  throw new Error(`Cannot serve ${db.label}: it has no table with a primary key`);
+  throw new Error(`Cannot serve ${db.label}: it has no table that can be read`);
 }
 
 function definition(table: TableInfo, rights: CliRights): ResourceDefinition {

@@ -4,6 +4,7 @@ import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";
 import { compileOrder, compileSeek, type OrderedRange, orderedRanges } from "./order.ts";
 import { previewList } from "./preview_list.ts";
+import { compileReached, compileTieBreak } from "./reach.ts";
 import { mayScan } from "./scan_check.ts";
 import { compileFilter } from "./where.ts";
 
@@ -25,12 +26,16 @@ export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment 
   const ranges = [range, ...others].map((one, index) =>
     sql`SELECT * FROM (${compileRange(plan, one, context)}) AS ${identifier(`_range${index}`)}`
   );
-  return sql`${join(ranges, " UNION ALL ")}${limitTo(plan.limit)}`;
+  return sql`${join(ranges, " UNION ALL ")}${limitTo(plan)}`;
 }
 
-/** One for all rows where no page is cut, or the position of a preview is found among all of them. */
+/**
+ * One for all rows where no page is cut, where the position of a preview is found among all of them,
+ * and where rows of it are skipped.
+ */
 function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
-  const { order, after, limit, lock, preview } = plan;
+  const { order, after, from, limit, lock, preview } = plan;
+  if (from !== undefined) return [{ condition: compileReached(order, from, dialect), order }];
   if (limit !== null && lock !== true && (preview?.whole.length ?? 0) === 0) {
     return orderedRanges(order, after, dialect);
   }
@@ -46,19 +51,22 @@ function compileRange(plan: ReadPlan, range: OrderedRange, context: ReadContext)
     ...(range.condition === null ? [] : [range.condition]),
   ];
   const where = conditions.length === 0 ? rawSql("") : sql` WHERE ${join(conditions, " AND ")}`;
-  const order = range.order.length === 0
-    ? rawSql("")
-    : sql` ORDER BY ${compileOrder(range.order, dialect)}`;
+  const keys = [
+    ...(range.order.length === 0 ? [] : [compileOrder(range.order, dialect)]),
+    ...(plan.from === undefined ? [] : [compileTieBreak(plan.table.columns, dialect)]),
+  ];
+  const order = keys.length === 0 ? rawSql("") : sql` ORDER BY ${join(keys, ", ")}`;
   const rows = sql`FROM ${tableName(plan.table)}${where}${order}`;
   const columns = plan.preview === undefined
     ? context.selectList(plan.columns)
     : previewList(plan, { preview: plan.preview, rows, dialect });
-  return sql`SELECT ${columns} ${rows}${limitTo(plan.limit)}${
+  return sql`SELECT ${columns} ${rows}${limitTo(plan)}${
     plan.lock === true ? dialect.rowLock : rawSql("")
   }`;
 }
 
 /** In the text, as it is a number of the service: SQLite takes 8 µs longer for a bound limit. */
-function limitTo(limit: number | null): Fragment {
-  return rawSql(limit === null ? "" : ` LIMIT ${limit}`);
+function limitTo({ limit, from }: ReadPlan): Fragment {
+  const skip = from === undefined || from.skip === 0 ? "" : ` OFFSET ${from.skip}`;
+  return rawSql(limit === null ? "" : ` LIMIT ${limit}${skip}`);
 }

@@ -47,6 +47,8 @@ export interface TableDraft {
   readonly name: string;
   readonly schema: string | null;
   readonly columns: readonly ColumnDraft[];
+  /** Whether it is a view, also one whose rows are stored. */
+  readonly isView: boolean;
   /** The names of its columns, in key order; empty when there is none. */
   readonly key: readonly string[];
   readonly foreignKeys: readonly ForeignKeyDraft[];
@@ -70,15 +72,11 @@ export function isInternal(name: string): boolean {
 }
 
 /**
- * Completes the drafts that introspection of either engine has read to table descriptions. Tables
- * without a key are left out, and foreign keys to tables not served.
+ * Completes the drafts that introspection of either engine has read to table descriptions. Foreign
+ * keys to tables that are not among them are left out.
  */
-export function completeDrafts(drafts: readonly TableDraft[]): Introspection {
-  const served = drafts.filter(({ key }) => key.length > 0);
-  const leftOut = drafts
-    .filter(({ key }) => key.length === 0)
-    .map(({ name }) => ({ table: name, reason: "it has no primary key" }));
-  return { tables: served.map((draft) => completeDraft(draft, served)), leftOut };
+export function completeDrafts(drafts: readonly TableDraft[]): readonly TableInfo[] {
+  return drafts.map((draft) => completeDraft(draft, drafts));
 }
 
 function completeDraft(draft: TableDraft, served: readonly TableDraft[]): TableInfo {
@@ -89,10 +87,14 @@ function completeDraft(draft: TableDraft, served: readonly TableDraft[]): TableI
     return target === undefined ? [] : foreignKey(key, draft, target);
   });
   const columns = draft.columns.map((column) => completeColumn(column, draft, foreignKeys));
-  const table = createTableInfo({ ...draft, columns, foreignKeys, own: false });
   // The order of the key is that of its constraint, not that of the columns.
-  const primaryKey = draft.key.flatMap((name) => table.byName.get(name) ?? []);
-  return Object.freeze({ ...table, primaryKey });
+  const primaryKey = draft.key.flatMap((name) =>
+    columns.find(({ dbName }) => dbName === name) ?? []
+  );
+  const { name, schema, isView } = draft;
+  return createTableInfo({
+    ...{ name, schema, columns, primaryKey, foreignKeys, own: false, readOnly: isView },
+  });
 }
 
 /** The foreign key as the columns are spelled; SQLite keeps the spelling of the REFERENCES clause. */

@@ -1,5 +1,7 @@
-import type { ReadPlan } from "../plan/plan.ts";
+import { fittingValues } from "../plan/cursor.ts";
+import type { ReachedPosition, ReadPlan } from "../plan/plan.ts";
 import { keysetPosition } from "../plan/order.ts";
+import { reachedAfter } from "../plan/reached_position.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { Connection } from "./driver.ts";
 import { type FetchedRows, fetchRows, type RowReader } from "./rows.ts";
@@ -29,13 +31,12 @@ export function rowPages(
   plan: ReadPlan,
   reader: RowReader,
 ): RowPages {
-  let { after } = plan;
+  let position = positionOf(plan);
 
   async function read(limit: number): Promise<RowPage> {
     const connection = readsWithin(limit === 1 ? Number.MAX_SAFE_INTEGER : maxPageBytes);
-    const page = await fetchRows(connection, { ...plan, after, limit }, reader);
-    const last = page.stored.at(-1);
-    if (last !== undefined) after = keysetPosition(last, plan.columns, plan.order);
+    const page = await fetchRows(connection, { ...plan, ...position, limit }, reader);
+    position = positionAfter(page.stored, { ...plan, ...position });
     return { ...page, isLast: page.rows.length < limit };
   }
 
@@ -50,6 +51,23 @@ export function rowPages(
       }
     },
   };
+}
+
+/** Where a plan continues: after the row of a position, or among rows that may be equal. */
+interface PlanPosition extends Pick<ReadPlan, "after"> {
+  readonly from?: ReachedPosition;
+}
+
+function positionOf({ after, from }: ReadPlan): PlanPosition {
+  return from === undefined ? { after } : { after, from };
+}
+
+function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosition {
+  const { columns, order, from } = plan;
+  const last = stored.at(-1);
+  if (last === undefined) return positionOf(plan);
+  if (from === undefined) return { after: keysetPosition(last, columns, order) };
+  return { after: null, from: reachedAfter({ stored, columns, order, from }, fittingValues) };
 }
 
 /** A power of two, as the sizes of pages: each size is a statement of its own. */

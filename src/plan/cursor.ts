@@ -5,11 +5,12 @@ import { Problem } from "../problem/problem.ts";
 import type { Sealer } from "../runtime/sealer.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import { printOrder } from "./order.ts";
-import type { OrderKey } from "./plan.ts";
+import type { OrderKey, ReachedPosition } from "./plan.ts";
 
 /** The position after which a page begins, as a cursor holds it. */
 export type CursorPosition =
   | { readonly kind: "values"; readonly values: readonly SqlValue[] }
+  | ({ readonly kind: "reached" } & ReachedPosition)
   | RowPosition;
 
 /** A position that is too large for a cursor: that of a row, whose values have to be read again. */
@@ -55,6 +56,25 @@ export function sealCursor(position: readonly SqlValue[], list: CursorList): str
   return list.sealer.seal(sealed, cursorContext(list));
 }
 
+/** Makes a cursor of a position among rows that may be equal. */
+export function sealReached({ values, skip }: ReachedPosition, list: CursorList): string {
+  const text = JSON.stringify({ reached: values.map(toJson), skip });
+  return list.sealer.seal(text, cursorContext(list));
+}
+
+/** How many of the first values of a position a cursor can hold. */
+export function fittingValues(values: readonly SqlValue[]): number {
+  let bytes = 0;
+  const tooMany = values.findIndex((value) => {
+    // Of a long text, to write it would cost more than to skip rows does.
+    const isLong = (typeof value === "string" || value instanceof Uint8Array) &&
+      value.length > maxPositionBytes;
+    bytes += isLong ? value.length : Buffer.byteLength(JSON.stringify(toJson(value))) + 1;
+    return bytes > maxPositionBytes;
+  });
+  return tooMany === -1 ? values.length : tooMany;
+}
+
 /**
  * Opens a client's cursor: gives the position that is sealed in it. Throws a 400 for a damaged or
  * outdated cursor and for one of another list: it never restarts at the first page.
@@ -64,6 +84,11 @@ export function openCursor(cursor: string, list: CursorList): CursorPosition {
   const sealed: unknown = text === null ? null : JSON.parse(text);
   if (Array.isArray(sealed) && sealed.length === list.order.length) {
     return { kind: "values", values: sealed.map(fromJson) };
+  }
+  if (typeof sealed === "object" && sealed !== null && "reached" in sealed && "skip" in sealed) {
+    if (Array.isArray(sealed.reached)) {
+      return { kind: "reached", values: sealed.reached.map(fromJson), skip: Number(sealed.skip) };
+    }
   }
   if (typeof sealed === "object" && sealed !== null && "key" in sealed && "hash" in sealed) {
     if (Array.isArray(sealed.key)) {

@@ -67,7 +67,8 @@ export function keyOf(row: Row, table: TableInfo): Key {
 /** A filter for the one row with this key. */
 export function keyFilter(key: Key, { primaryKey }: TableInfo): Filter {
   const [only, another] = primaryKey;
-  if (only !== undefined && another === undefined) return comparison(equalOperator, only, key);
+  if (only === undefined) return noRows;
+  if (another === undefined) return comparison(equalOperator, only, key);
   return and(
     ...primaryKey.map((column, index) => comparison(equalOperator, column, [key[index]])),
   );

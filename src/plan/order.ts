@@ -16,7 +16,7 @@ export interface OrderFields {
 
 /**
  * Parses `orderBy=rank:desc,-created,title` to the order, ended by the primary key so that it is
- * total. Unknown and unsortable columns, and those whose kind has no order, give the same 400.
+ * total, or by all readable columns of a table without one. Unknown and unsortable columns, and those whose kind has no order, give the same 400.
  */
 export function parseOrder(
   text: string | null,
@@ -35,7 +35,7 @@ export function parseOrder(
     }
     keys.push(key);
   }
-  return completeOrder(keys, table);
+  return table.primaryKey.length === 0 ? widestOrder(keys, fields) : completeOrder(keys, table);
 }
 
 /** The canonical text of an order: cursors are bound to it. */
@@ -102,6 +102,13 @@ function completeOrder(keys: readonly OrderKey[], table: TableInfo): readonly Or
   }
   for (const column of missing) order.push({ column, descending: false });
   return order;
+}
+
+/** Appends all other columns that have an order: no key distinguishes the rows. */
+function widestOrder(keys: readonly OrderKey[], { readable }: OrderFields): readonly OrderKey[] {
+  const named = new Set(keys.map(({ column }) => column));
+  const others = readable.filter((column) => !named.has(column) && hasOrder(column));
+  return [...keys, ...others.map((column) => ({ column, descending: false }))];
 }
 
 function badDirection(item: string): Problem {

@@ -9,7 +9,20 @@ export interface OrderKey {
   readonly descending: boolean;
 }
 
-/** A plan that reads rows in an order that ends in the primary key. */
+/**
+ * A position in an order in which rows may be equal: so many rows after the first one that has
+ * reached the values.
+ */
+export interface ReachedPosition {
+  /** Stored values of the first keys of the order; empty at its start. */
+  readonly values: readonly SqlValue[];
+  readonly skip: number;
+}
+
+/**
+ * A plan that reads rows in an order that ends in the primary key, or in all columns that have an
+ * order, of a table without a key.
+ */
 export interface ReadPlan {
   readonly kind: "read";
   readonly table: TableInfo;
@@ -18,6 +31,8 @@ export interface ReadPlan {
   readonly order: readonly OrderKey[];
   /** The keyset position to continue from: only rows after it are read. */
   readonly after: readonly SqlValue[] | null;
+  /** The position to continue from where rows may share a key or have none; `after` is null then. */
+  readonly from?: ReachedPosition;
   /** Null where at most one row can match. */
   readonly limit: number | null;
   /** Locks the rows until the transaction ends. */

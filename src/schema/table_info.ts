@@ -108,8 +108,12 @@ export interface TableInfo {
   readonly columns: readonly ColumnInfo[];
   /** By name. A Map, so that inherited names such as `constructor` are unknown. */
   readonly byName: ReadonlyMap<string, ColumnInfo>;
-  /** In key order; never empty. */
+  /** In key order; empty where nothing is known to distinguish the rows, which are only read. */
   readonly primaryKey: readonly ColumnInfo[];
+  /** Whether no two rows share a key: one that was named for a view is not enforced by anything. */
+  readonly distinct: boolean;
+  /** Whether rows are only read: those of a view, and of a table without a key. */
+  readonly readOnly: boolean;
   /** The foreign keys, of one or more columns each. */
   readonly foreignKeys: readonly ForeignKey[];
   /** Whether the service creates it. False for introspected tables, which keep their collations. */
@@ -127,17 +131,24 @@ export interface TableInfoOptions
   extends Pick<TableInfo, "name" | "schema" | "columns" | "foreignKeys" | "own"> {
   /** The key columns in key order, where that differs from the order of the columns. */
   readonly primaryKey?: readonly ColumnInfo[];
+  /** Whether it is a view; false unless set. */
+  readonly readOnly?: boolean;
+  /** Whether its key is unique; true unless set. */
+  readonly distinct?: boolean;
 }
 
 /** Creates a table's description from its columns. */
 export function createTableInfo(declared: TableInfoOptions): TableInfo {
-  const { name, schema, columns, own } = declared;
+  const { name, schema, columns, own, readOnly = false, distinct = true } = declared;
+  const primaryKey = declared.primaryKey ?? columns.filter((column) => column.primaryKey);
   return Object.freeze({
     name,
     schema,
     columns: Object.freeze(columns),
     byName: new Map(columns.map((column) => [column.name, column])),
-    primaryKey: Object.freeze(declared.primaryKey ?? columns.filter((column) => column.primaryKey)),
+    primaryKey: Object.freeze(primaryKey),
+    distinct: distinct && primaryKey.length > 0,
+    readOnly: readOnly || primaryKey.length === 0,
     // Lazy: `table()` cannot resolve them before the referenced table is declared.
     get foreignKeys() {
       return declared.foreignKeys;

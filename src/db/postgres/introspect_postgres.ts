@@ -38,8 +38,7 @@ export async function introspectPostgres(
       rows.filter(({ owner }) => owner === table.id);
     return draftTable(table, typedColumns(of(columns), types), of(uniques), of(constraints));
   });
-  const { tables, leftOut } = completeDrafts(drafts);
-  return { tables, leftOut: [...listed.leftOut, ...leftOut] };
+  return { tables: completeDrafts(drafts), leftOut: listed.leftOut };
 }
 
 type TypedColumn = CatalogueColumn & PostgresType;
@@ -64,6 +63,7 @@ function draftTable(
   return {
     name: table.name,
     schema: table.schema,
+    isView: false,
     key: keyOf(uniques, columns),
     foreignKeys: constraints.flatMap(({ columns, target }) =>
       target === null ? [] : [{ columns, ...target }]

@@ -39,8 +39,7 @@ export async function introspectSqlite(driver: Driver): Promise<Introspection> {
       }),
     );
   }
-  const { tables, leftOut } = completeDrafts(drafts);
-  return { tables, leftOut: [...listed.leftOut, ...leftOut] };
+  return { tables: completeDrafts(drafts), leftOut: listed.leftOut };
 }
 
 interface ListedTable {
@@ -193,6 +192,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
   return {
     name: table.name,
     schema: null,
+    isView: false,
     key: rowId === null ? key.map(({ name }) => name) : [rowId.dbName],
     foreignKeys: facts.foreignKeys,
     columns: [...(rowId === null ? [] : [rowId])].concat(

@@ -234,7 +234,8 @@ export function readDefinition({ table, options }: ResourceDefinition): ReadDefi
     throw new Error(`${place.subject}: it has no options, like { id: ${idOf(info)} }`);
   }
   if (given.id === undefined) {
-    throw new Error(`${place.subject}: id is missing: name the primary key, id: ${idOf(info)}`);
+    const what = info.primaryKey.length === 0 ? "it has no key" : "name the primary key";
+    throw new Error(`${place.subject}: id is missing: ${what}, id: ${idOf(info)}`);
   }
   const read = resourceOptions.read(options, place);
   const hookTimeoutMs = hooks.timeoutMs.read(read.hooks.timeoutMs, place);

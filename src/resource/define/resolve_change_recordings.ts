@@ -41,8 +41,11 @@ export async function resolveChangeRecordings(
   const recordings = new Map<Driver, ChangeRecording>();
   const driverOf = ({ options }: ResourceDefinition) => (options.db ?? db).driver;
   for (const [driver, served] of Map.groupBy(resources, driverOf)) {
-    if (!served.some(({ options }) => isSubscribable(options))) continue;
-    const tables = served.map(({ table }) => requireTableInfo(table));
+    const isFollowed = ({ table, options }: ResourceDefinition) =>
+      isSubscribable(options, requireTableInfo(table));
+    if (!served.some(isFollowed)) continue;
+    const tables = served.map(({ table }) => requireTableInfo(table))
+      .filter(({ readOnly }) => !readOnly);
     const mode = tables.every(({ own }) => own) ? "triggers" : "service";
     const changes = resolveChangesOptions({ ...options, mode: options.mode ?? mode });
     const writeBy = changes.mode === "triggers"

@@ -37,11 +37,12 @@ export function resolveEtag(
   requireKind(versionField, ["integer", "bigint"], "etag.versionField", table);
   requireKind(updatedAtField, ["timestamp"], "etag.updatedAtField", table);
   const [key] = table.primaryKey;
+  // Only single rows have tags.
+  if (key === undefined) return null;
   return {
     versionField,
     updatedAtField,
-    // A table without a key is not served.
-    idField: column("idField") ?? key as ColumnInfo,
+    idField: column("idField") ?? key,
     algorithm: etag.algorithm ?? "weak",
     require: etag.require ?? false,
     primaryKey: table.primaryKey,

@@ -146,7 +146,8 @@ function findColumn(
 function loneKey(table: TableInfo, fault: (message: string) => Error): ColumnInfo {
   const [key, second] = table.primaryKey;
   if (key === undefined || second !== undefined) {
-    throw fault(`"${table.name}" has a key of several columns: name the column in references`);
+    const keys = key === undefined ? "no key" : "a key of several columns";
+    throw fault(`"${table.name}" has ${keys}: name the column in references`);
   }
   return key;
 }

@@ -88,13 +88,14 @@ export function resolveResource(
     : resolveSoftDelete(find(options.softDelete.field, "softDelete.field"), table);
   const fields = resolveFields(options, table, softDelete, find);
   const generated = resolveGenerated(options, table, find);
-  requireCreatable(options, table, {
+  const capabilities = possibleCapabilities(options.capabilities, table);
+  requireCreatable({ ...options, capabilities }, table, {
     writable: fields.writable,
     generated,
     byRelation: context.filledByRelation,
     softDelete,
   });
-  requireReadableKey(options, table, fields);
+  if (isSubscribable(options, table)) requireReadableKey(table, fields);
   const url = `${context.basePath}/${options.path ?? encodeURIComponent(table.name)}`;
   const place = { subject: `Cannot serve "${table.name}"`, url };
   const procedures = resolveProcedures(options.procedures, table);
@@ -127,11 +128,11 @@ export function resolveResource(
     generated,
     computed: resolveComputed(options, table, runtime),
     capabilities: {
-      ...options.capabilities,
-      enableRestore: softDelete !== null && options.capabilities.enableDelete,
+      ...capabilities,
+      enableRestore: softDelete !== null && capabilities.enableDelete,
       enableSearch: search !== null,
     },
-    isSubscribable: isSubscribable(options),
+    isSubscribable: isSubscribable(options, table),
     page: resolvePage(options, table),
     readCosts: context.readCosts,
     sending: context.sending,
@@ -180,6 +181,19 @@ function observeMisfits(table: TableInfo, observe: Observer): Misfit {
   };
 }
 
+/** What the table allows: rows of a view are only read, and its changes are in no log. */
+function possibleCapabilities(
+  wanted: Options["capabilities"],
+  { readOnly }: TableInfo,
+): Options["capabilities"] {
+  if (!readOnly) return wanted;
+  return {
+    ...wanted,
+    ...{ enableCreate: false, enableUpdate: false, enableDelete: false, enableBatch: false },
+    enableSubscribe: false,
+  };
+}
+
 function checkKey(
   id: Options["id"],
   table: TableInfo,
@@ -190,7 +204,8 @@ function checkKey(
     named.every((column, index) => column === table.primaryKey[index]);
   if (!same) {
     const key = table.primaryKey.map((column) => column.name).join(", ");
-    throw new Error(`Cannot serve "${table.name}": id must be its primary key (${key})`);
+    const wanted = key === "" ? "[], as it has no key" : `its primary key (${key})`;
+    throw new Error(`Cannot serve "${table.name}": id must be ${wanted}`);
   }
 }
 

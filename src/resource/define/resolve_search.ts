@@ -21,8 +21,8 @@ export interface SearchedResource {
 type Options = ReadDefinition["options"]["search"];
 
 /**
- * Opens the search index of a resource; null where it has none: without an adapter, disabled, or
- * with no text to search. Throws a plain Error for fields that cannot be searched.
+ * Opens the search index of a resource; null where it has none: without an adapter, disabled, of
+ * a view, whose changes no index would follow, or with no text to search. Throws a plain Error for fields that cannot be searched.
  */
 export function resolveSearch(
   options: Options,
@@ -30,7 +30,7 @@ export function resolveSearch(
   indexes: SearchIndexes,
 ): OpenIndex | null {
   const { table, driver, reader, undeleted } = resource;
-  if (indexes.adapter === null || !options.enabled) return null;
+  if (indexes.adapter === null || !options.enabled || table.readOnly) return null;
   const fields = resolveFields(options.fields, resource, indexes.adapter.columns);
   if (fields.length === 0) return null;
   const index = {

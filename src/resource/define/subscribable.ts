@@ -4,8 +4,15 @@ import type { FieldPolicy } from "./resource.ts";
 
 type Options = ResourceDefinition["options"];
 
-/** Whether a resource is subscribable: users, or anonymous callers as well, may subscribe to its rows. */
-export function isSubscribable({ auth = {}, capabilities = {} }: Options): boolean {
+/**
+ * Whether a resource is subscribable: users, or anonymous callers as well, may subscribe to its rows.
+ * No log has the changes of a view.
+ */
+export function isSubscribable(
+  { auth = {}, capabilities = {} }: Options,
+  { readOnly }: TableInfo,
+): boolean {
+  if (readOnly) return false;
   const { public: open, subscribe } = auth;
   const { subscribe: isOpen = false } = typeof open === "object" ? open : { subscribe: open };
   return capabilities.enableSubscribe !== false && (isOpen !== false || subscribe !== undefined);
@@ -16,12 +23,11 @@ export function isSubscribable({ auth = {}, capabilities = {} }: Options): boole
  * removed rows would show a hidden column.
  */
 export function requireReadableKey(
-  options: Options,
   { name, primaryKey }: TableInfo,
   { readable }: FieldPolicy,
 ): void {
   const hidden = primaryKey.find((column) => !readable.includes(column));
-  if (hidden === undefined || !isSubscribable(options)) return;
+  if (hidden === undefined) return;
   throw new Error(
     `Cannot serve "${name}": streams send the key of a removed row, but "${hidden.name}" is not ` +
       "in fields.readable: add it, or set capabilities.enableSubscribe to false",

@@ -106,7 +106,8 @@ export function routesOf(resource: Resource): readonly Route[] {
   const procedures = [...resource.procedures].map(([name, procedure]) =>
     route("POST", `/rpc/${name}`, procedureEndpoint(name, procedure))
   );
-  return [...fixedRoutes, ...procedures, ...rowRoutes].filter(({ endpoint }) =>
+  const ofRows = resource.table.primaryKey.length === 0 ? [] : rowRoutes;
+  return [...fixedRoutes, ...procedures, ...ofRows].filter(({ endpoint }) =>
     endpoint.capabilities.every((capability) => resource.capabilities[capability])
   );
 }

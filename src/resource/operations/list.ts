@@ -1,9 +1,10 @@
 import type { Connection } from "../../db/driver.ts";
 import { type FetchedRows, fetchRows, type RowReader } from "../../db/rows.ts";
-import { sealCursor } from "../../plan/cursor.ts";
+import { fittingValues, sealCursor, sealReached } from "../../plan/cursor.ts";
 import { parseLimit } from "../http/query_parameters.ts";
 import { keysetPosition } from "../../plan/order.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
+import { reachedAfter } from "../../plan/reached_position.ts";
 import { type MaybePromise, recovered, then } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
@@ -36,6 +37,7 @@ import {
   parseTotalCount,
   planList,
   reachedByList,
+  reachedPosition,
   type TotalCountMode,
 } from "../read/list_query.ts";
 import {
@@ -190,8 +192,13 @@ async function withRelated(
 }
 
 function nextCursor(outcome: ListOutcome, intent: ListIntent, resource: Resource): string {
-  const { order } = intent.selection;
-  const last = outcome.stored[intent.limit - 1] ?? [];
-  const position = keysetPosition(last, outcome.columns, order);
-  return sealCursor(position, { resource: resource.url, order, sealer: resource.sealer });
+  const { order, after } = intent.selection;
+  const { columns } = outcome;
+  const list = { resource: resource.url, order, sealer: resource.sealer };
+  const stored = outcome.stored.slice(0, intent.limit);
+  if (!resource.table.distinct) {
+    const page = { stored, columns, order, from: reachedPosition(after) };
+    return sealReached(reachedAfter(page, fittingValues), list);
+  }
+  return sealCursor(keysetPosition(stored.at(-1) ?? [], columns, order), list);
 }

@@ -2,7 +2,8 @@ import type { Grant } from "../../auth/authorize.ts";
 import { allRows, and, type Filter } from "../../filter/filter.ts";
 import { type CursorPosition, openCursor } from "../../plan/cursor.ts";
 import { parseOrder } from "../../plan/order.ts";
-import type { OrderKey, ReadPlan } from "../../plan/plan.ts";
+import type { OrderKey, ReachedPosition, ReadPlan } from "../../plan/plan.ts";
+import { fromTheStart } from "../../plan/reached_position.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ContinuedRow } from "./continue_read.ts";
 import { reachedByIncludes, resolveInclude } from "./resolve_include.ts";
@@ -96,8 +97,14 @@ export function planList(
     order,
     after: after?.kind === "values" ? after.values : null,
     limit,
+    ...(table.distinct ? {} : { from: reachedPosition(after) }),
   };
   return { read, from: after?.kind === "row" ? { position: after, visible: grant.rows } : null };
+}
+
+/** The position of a cursor in a list whose rows may be equal; its start where there is none. */
+export function reachedPosition(after: CursorPosition | null): ReachedPosition {
+  return after?.kind === "reached" ? { values: after.values, skip: after.skip } : fromTheStart;
 }
 
 /** The shown columns, and those of the order, which cursors are made of. */

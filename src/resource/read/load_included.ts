@@ -228,7 +228,7 @@ function planFor(
     // One more row shows that there are too many.
     most: left + 1,
     // The lookup needs a key without NULL, which introspected tables may allow.
-    byIndex: target.isIndexed(relation.steps[0].other) &&
+    byIndex: target.isIndexed(relation.steps[0].other) && target.table.primaryKey.length > 0 &&
       target.table.primaryKey.every(({ notNull }) => notNull),
   };
 }

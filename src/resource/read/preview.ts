@@ -1,7 +1,7 @@
 import type { Preview, ReadPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnKind } from "../../schema/kind.ts";
-import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { View } from "../output.ts";
@@ -50,9 +50,14 @@ export function planPreview(
     column.references === null && !related.has(column);
   const cut = columns.filter(isCut);
   const whole = order.map(({ column }) => column).filter((column) => cut.includes(column));
-  if (table.primaryKey.every(({ notNull }) => notNull)) return { length, cut: new Set(cut), whole };
+  if (hasFindingKey(table)) return { length, cut: new Set(cut), whole };
   // No key finds the row again whose position in the order is needed.
   return { length, cut: new Set(cut.filter((column) => !whole.includes(column))), whole: [] };
+}
+
+/** Whether a key finds each row. */
+function hasFindingKey({ primaryKey }: TableInfo): boolean {
+  return primaryKey.length > 0 && primaryKey.every(({ notNull }) => notNull);
 }
 
 const cutKinds: ReadonlySet<ColumnKind> = new Set(["text", "json", "bytes"]);

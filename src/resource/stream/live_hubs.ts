@@ -11,7 +11,7 @@ import { liveLimits } from "../../live/live_limits.ts";
 import { StreamQuota, type StreamQuotaLimits } from "../../live/stream/stream_quota.ts";
 import { unrecordedIn } from "../../live/stream/require_recorded.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import type { TableInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ChangeRecording } from "../define/resolve_change_recordings.ts";
 import type { Resource } from "../define/resource.ts";
 
@@ -56,7 +56,7 @@ export class LiveHubs {
       [...this.#options.recordings.values()].map((recording) => {
         const some = resources.filter(({ driver }) => driver === recording.driver);
         for (const one of some.filter(isSubscribable)) requireDeletionRecorded(one, recording);
-        return this.#openHub(recording, recordedTables(some));
+        return this.#openHub(recording, tablesToFollow(some));
       }),
     );
   }
@@ -97,7 +97,7 @@ export class LiveHubs {
 
   async #openHub(
     { driver, changes }: ChangeRecording,
-    tables: ReadonlySet<TableInfo>,
+    { recorded: tables, unrecorded }: TablesToFollow,
   ): Promise<void> {
     const { runtime, queryTimeoutMs, credentials, recheckMs } = this.#options;
     const hub = new LiveHub({
@@ -107,7 +107,7 @@ export class LiveHubs {
       credentials,
       recheckMs,
       limits: { ...liveLimits, queryTimeoutMs },
-      excluded: changes.exclude,
+      excluded: new Set([...changes.exclude, ...unrecorded]),
       quota: this.#quota,
       groupMemory: this.#groupMemory,
     });
@@ -144,8 +144,14 @@ function requireDeletionRecorded(
   );
 }
 
+interface TablesToFollow {
+  readonly recorded: ReadonlySet<TableInfo>;
+  /** The columns of views among those that relations lead to: no log has their changes. */
+  readonly unrecorded: readonly ColumnInfo[];
+}
+
 /** The subscribable tables and those that their relations lead to, which scopes may walk. */
-function recordedTables(resources: readonly Resource[]): ReadonlySet<TableInfo> {
+function tablesToFollow(resources: readonly Resource[]): TablesToFollow {
   const byTable = Map.groupBy(resources, ({ table }) => table);
   const tables = new Set(resources.filter(isSubscribable).map(({ table }) => table));
   // The set grows during the iteration, until no relation leads out of it.
@@ -153,5 +159,9 @@ function recordedTables(resources: readonly Resource[]): ReadonlySet<TableInfo> 
     const relations = byTable.get(table)?.flatMap((one) => [...one.relations.values()]) ?? [];
     for (const { steps } of relations) for (const step of steps) tables.add(step.table);
   }
-  return tables;
+  const all = [...tables];
+  return {
+    recorded: new Set(all.filter(({ readOnly }) => !readOnly)),
+    unrecorded: all.filter(({ readOnly }) => readOnly).flatMap(({ columns }) => columns),
+  };
 }

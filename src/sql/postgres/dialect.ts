@@ -52,6 +52,12 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     textOperand,
     indexed: (column) => column.looseCollation ? asValue(column) : null,
     ordered,
+    // Values of one type may be equal and have different texts, like 1.0 and 1.00, and not every
+    // type has an order.
+    distinguished: (columns) => {
+      const names = join(columns.map(({ dbName }) => identifier(dbName)), ", ");
+      return [sql`md5(ROW(${names})::text)`];
+    },
     bound: (value, column) => sql`${encode(value, column)}${castOf(value, column)}`,
     boundStored: (value, column) => sql`${value}${castOf(value, column)}`,
     listed,

@@ -47,6 +47,9 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     textOperand: (column) => operand(column),
     indexed: (column) => holdsNumbers(column) ? identifier(column.dbName) : null,
     ordered: (column) => asValue(column),
+    // Numbers that are equal are read as the same number, whichever class they are stored in.
+    distinguished: (columns) =>
+      columns.map(({ dbName }) => sql`${identifier(dbName)}${binaryCollation}`),
     bound: (value, column) => sql`${encode(value, column)}`,
     boundStored: (value, column) =>
       holdsNumbers(column) ? sql`CAST(${value} AS TEXT)` : sql`${value}`,

@@ -1,0 +1,62 @@
+import type { OrderKey, ReachedPosition } from "../plan/plan.ts";
+import type { ColumnInfo } from "../schema/table_info.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import { type Fragment, join, rawSql, sql, type SqlValue } from "../sql/fragment.ts";
+
+/**
+ * Compiles the condition for the rows of an order that have reached the values of a position, those
+ * that are equal to them too; null where all rows have. NULLs come last.
+ */
+export function compileReached(
+  order: readonly OrderKey[],
+  { values }: ReachedPosition,
+  dialect: Dialect,
+): Fragment | null {
+  const [first] = order;
+  const [value = null] = values;
+  if (first === undefined || values.length === 0) return null;
+  const reached = compileFrom(order, values, dialect, 0);
+  if (values.length === 1 || value === null) return reached;
+  // It follows from the other condition, and an index can serve it.
+  return sql`(${atLeast(first, value, dialect)} AND ${reached})`;
+}
+
+function compileFrom(
+  order: readonly OrderKey[],
+  values: readonly SqlValue[],
+  dialect: Dialect,
+  index: number,
+): Fragment {
+  const key = order[index];
+  if (key === undefined) throw new Error("A position has more values than its order has keys");
+  const value = values[index] ?? null;
+  const isLast = index === values.length - 1;
+  const operand = dialect.ordered(key.column);
+  if (value === null) {
+    const isNull = sql`${operand} IS NULL`;
+    return isLast ? isNull : sql`(${isNull} AND ${compileFrom(order, values, dialect, index + 1)})`;
+  }
+  if (isLast) return atLeast(key, value, dialect);
+  const bound = dialect.boundStored(value, key.column);
+  const rest = compileFrom(order, values, dialect, index + 1);
+  const beyond = sql`${operand} ${rawSql(key.descending ? "<" : ">")} ${bound}`;
+  return sql`(${beyond}${orNull(key.column, operand)} OR (${operand} = ${bound} AND ${rest}))`;
+}
+
+function atLeast({ column, descending }: OrderKey, value: SqlValue, dialect: Dialect): Fragment {
+  const operand = dialect.ordered(column);
+  const bound = dialect.boundStored(value, column);
+  return sql`(${operand} ${rawSql(descending ? "<=" : ">=")} ${bound}${orNull(column, operand)})`;
+}
+
+function orNull({ notNull }: ColumnInfo, operand: Fragment): Fragment {
+  return notNull ? rawSql("") : sql` OR ${operand} IS NULL`;
+}
+
+/**
+ * Compiles what follows the keys of an order where rows may be equal in all of them: after it only
+ * rows are equal that nothing distinguishes, so that each page has them in the same order.
+ */
+export function compileTieBreak(columns: readonly ColumnInfo[], dialect: Dialect): Fragment {
+  return join([...dialect.distinguished(columns)], ", ");
+}

@@ -1,0 +1,73 @@
+import type { ColumnInfo } from "../schema/table_info.ts";
+import type { SqlValue } from "../sql/fragment.ts";
+import type { OrderKey, ReachedPosition } from "./plan.ts";
+
+/** The position before the first row of any order. */
+export const fromTheStart: ReachedPosition = { values: [], skip: 0 };
+
+/** A page of rows that may be equal, which was read from a position. */
+export interface RepeatingPage {
+  /** Stored values, in the order of `columns`. */
+  readonly stored: readonly (readonly SqlValue[])[];
+  readonly columns: readonly ColumnInfo[];
+  readonly order: readonly OrderKey[];
+  readonly from: ReachedPosition;
+}
+
+/**
+ * The position after a page of rows that may be equal, where no value distinguishes them all: the
+ * values of one of its last rows, and how many of the page come from there on. That row is one that
+ * certainly differs from the row before it, by values that `fitting` lets a position hold. Where no
+ * row does, the position is the one that the page was read from, and more rows of it are skipped.
+ */
+export function reachedAfter(
+  { stored, columns, order, from }: RepeatingPage,
+  fitting: (values: readonly SqlValue[]) => number,
+): ReachedPosition {
+  const places = order.map(({ column }) => columns.indexOf(column));
+  const valuesOf = (row: readonly SqlValue[]) => places.map((place) => row[place] ?? null);
+  for (let index = stored.length - 1; index > 0; index--) {
+    const values = valuesOf(stored[index] ?? []);
+    const kept = values.slice(0, fitting(values));
+    const before = valuesOf(stored[index - 1] ?? []);
+    const differs = kept.some((value, at) => {
+      const column = order[at]?.column;
+      return column !== undefined && certainlyDiffer(value, before[at] ?? null, column);
+    });
+    if (differs) return { values: kept, skip: stored.length - index };
+  }
+  return { values: from.values, skip: from.skip + stored.length };
+}
+
+/**
+ * Whether two stored values of a column are certainly not equal to the database: `a` and `A` may be,
+ * and so may `1.0` and `1.00`.
+ */
+function certainlyDiffer(left: SqlValue, right: SqlValue, column: ColumnInfo): boolean {
+  if (left === null || right === null) return left !== right;
+  if (isNumber(left) && isNumber(right)) return differAsNumbers(left, right);
+  if (typeof left !== "string" || typeof right !== "string") return false;
+  if (column.kind === "real" || column.kind === "decimal") {
+    return differAsNumbers(Number(left), Number(right));
+  }
+  return hasPlainTexts(column) && plain(left) !== plain(right);
+}
+
+function isNumber(value: SqlValue): value is number | bigint {
+  return typeof value === "number" || typeof value === "bigint";
+}
+
+function differAsNumbers(left: number | bigint, right: number | bigint): boolean {
+  return left < right || left > right;
+}
+
+/** Whether two texts of a column are equal only if they are so without case and blanks at the end. */
+function hasPlainTexts({ kind, existingType, enumValues, looseCollation }: ColumnInfo): boolean {
+  if (looseCollation) return false;
+  return kind !== "text" || existingType === null || enumValues !== null ||
+    /^$|char|text|clob|string|name|uuid/i.test(existingType);
+}
+
+function plain(text: string): string {
+  return text.toLowerCase().trimEnd();
+}
