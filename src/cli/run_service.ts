@@ -12,9 +12,19 @@ export interface OpenService {
   readonly app: App;
 }
 
-/** Opens the app of a service that is prepared. */
+/** Opens the app of a service that is prepared. `GET /` leads to the index of what it serves. */
 export async function openService(service: CliService): Promise<OpenService> {
-  return { service, app: await createApp(service.config) };
+  const app = await createApp(service.config);
+  const indexPath = indexPathOf(service);
+  if (indexPath !== "/") {
+    // Relative, for a proxy that serves this below a path of its own.
+    app.hono.get("/", (context) => context.redirect(`.${indexPath}`));
+  }
+  return { service, app };
+}
+
+function indexPathOf({ config }: CliService): string {
+  return `${config.basePath ?? "/api"}/`;
 }
 
 /** The banner of a service, at the address where clients reach it. */
@@ -28,7 +38,7 @@ export function bannerOf(
   const hasDashboard = Boolean(service.config.adminUI);
   // A pipe has no columns.
   const width = process.stdout.columns ?? 100;
-  const indexPath = `${service.config.basePath ?? "/api"}/`;
+  const indexPath = indexPathOf(service);
   const facts = { ...start, subject, paths, rights, accountsIn, hasDashboard, example };
   return banner({ ...facts, indexPath, width });
 }

@@ -1,44 +1,47 @@
+import { quoteName } from "../../filter/syntax/quoted_name.ts";
 import type { FieldSchema } from "../../openapi/fields.ts";
-import type { IndexEntry, ServiceIndex } from "../../openapi/service_index.ts";
+import type { IndexEntry, IndexRequest, ServiceIndex } from "../../openapi/service_index.ts";
+import type { RelationSchema } from "../../openapi/service_schema.ts";
 import { escapeHtml, htmlPage } from "../html_page.ts";
 
 /** The index of a service as a page for a browser. */
 export function indexPage({ resources }: ServiceIndex): string {
   const content = resources.length === 0
     ? "<p>There is nothing here that you have a right to.</p>"
-    : resources.map(section).join("\n");
+    : [contents(resources), ...resources.map(section)].join("\n");
   return htmlPage("Resources", `<h1>Resources</h1>\n${content}`);
 }
 
+function contents(resources: readonly IndexEntry[]): string {
+  return `<p>${resources.map(({ path, name }) => link(`#${path}`, name)).join(", ")}</p>`;
+}
+
 function section({ name, path, primaryKey, fields, relations, requests }: IndexEntry): string {
-  const reads = requests.some(({ operation }) => operation === "list");
-  const link = reads ? `<a href="${escapeHtml(path)}">${escapeHtml(name)}</a>` : escapeHtml(name);
-  const related = relations.map(({ name, type, resource }) =>
-    `<dt>${escapeHtml(name)}</dt><dd>${type} <code>${escapeHtml(resource)}</code></dd>`
-  );
-  return `<h2>${link}</h2>
-<table>
-<thead><tr><th>Field</th><th>Type</th></tr></thead>
-<tbody>
-${fields.map((field) => row(field, primaryKey)).join("\n")}
-</tbody>
-</table>
-${related.length === 0 ? "" : `<dl>\n${related.join("\n")}\n</dl>`}
-<table>
-<thead><tr><th>Request</th><th>Operation</th></tr></thead>
-<tbody>
+  const list = requests.find(({ operation }) => operation === "list")?.path ?? null;
+  return `<h2 id="${escapeHtml(path)}">${list === null ? escapeHtml(name) : link(list, name)}</h2>
+${table(["Field", "Type"], fields.map((field) => fieldCells(field, primaryKey)))}
 ${
-    requests.map(({ method, path, operation }) =>
-      `<tr><td><code>${method} ${escapeHtml(path)}</code></td><td>${
-        escapeHtml(operation)
-      }</td></tr>`
-    ).join("\n")
+    relations.length === 0 ? "" : table(
+      ["Relation", "To", "By"],
+      relations.map((relation) => relationCells(relation, list)),
+    )
   }
+${table(["Request", "Operation"], requests.map(requestCells))}`;
+}
+
+/** The cells are HTML. */
+function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[], tag: string) =>
+    `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join("")}</tr>`;
+  return `<table>
+<thead>${line(titles, "th")}</thead>
+<tbody>
+${rows.map((cells) => line(cells, "td")).join("\n")}
 </tbody>
 </table>`;
 }
 
-function row(field: FieldSchema, primaryKey: readonly string[]): string {
+function fieldCells(field: FieldSchema, primaryKey: readonly string[]): readonly string[] {
   const { name, type, nullable, required, readOnly } = field;
   const facts = [
     type,
@@ -48,7 +51,38 @@ function row(field: FieldSchema, primaryKey: readonly string[]): string {
     ...(readOnly ? ["read only"] : []),
     ...(field.enum === undefined ? [] : [`one of ${field.enum.join(", ")}`]),
   ];
-  return `<tr><td><code>${escapeHtml(name)}</code></td><td>${
-    escapeHtml(facts.join(", "))
-  }</td></tr>`;
+  return [code(name), escapeHtml(facts.join(", "))];
+}
+
+/** The name leads to a list with the related rows in it. */
+function relationCells(
+  { name, type, resource, path, filterable, on }: RelationSchema,
+  list: string | null,
+): readonly string[] {
+  const included = `${list}?include=${encodeURIComponent(quoteName(name))}&limit=3`;
+  const facts = [
+    type,
+    ...(on === undefined ? [] : [`${on.field} = ${on.references}`]),
+    ...(filterable ? ["filterable"] : []),
+  ];
+  return [
+    list === null ? code(name) : link(included, name),
+    link(`#${path}`, resource),
+    escapeHtml(facts.join(", ")),
+  ];
+}
+
+/** Links where an answer says something without parameters, and ends. */
+function requestCells({ method, path, operation }: IndexRequest): readonly string[] {
+  const request = `${method} ${path}`;
+  const isLink = operation === "list" || operation === "count";
+  return [isLink ? link(path, request) : code(request), escapeHtml(operation)];
+}
+
+function link(path: string, text: string): string {
+  return `<a href="${escapeHtml(path)}">${code(text)}</a>`;
+}
+
+function code(text: string): string {
+  return `<code>${escapeHtml(text)}</code>`;
 }
