@@ -1,7 +1,7 @@
 import { type Described, group, listOf } from "../options/option.ts";
 import { textLike } from "../options/option_kinds.ts";
 import { InvalidValue } from "../schema/kind.ts";
-import { kindOfColumn } from "../schema/database_type.ts";
+import { kindOfColumn } from "../schema/kind_of.ts";
 import {
   type ColumnDefault,
   type ColumnInfo,

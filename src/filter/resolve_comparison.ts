@@ -1,6 +1,6 @@
 import { unreachable } from "../problem/unreachable.ts";
 import { InvalidValue } from "../schema/kind.ts";
-import { kindOfColumn } from "../schema/database_type.ts";
+import { kindOfColumn } from "../schema/kind_of.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { JsonPath } from "../sql/json_path_dialect.ts";
 import { comparison, type Filter } from "./filter.ts";

@@ -1,4 +1,4 @@
-import { hasExtremes, isSortable } from "../schema/database_type.ts";
+import { hasExtremes, isSortable } from "../schema/kind_of.ts";
 import {
   type ColumnInfo,
   createTableInfo,

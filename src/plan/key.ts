@@ -1,8 +1,7 @@
 import { and, comparison, type Filter, noRows } from "../filter/filter.ts";
 import { equalOperator, inOperator } from "../filter/operators/value_operators.ts";
 import { Problem } from "../problem/problem.ts";
-import { kindOfColumn } from "../schema/database_type.ts";
-import { kindOf } from "../schema/kind_of.ts";
+import { kindOf, kindOfColumn } from "../schema/kind_of.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import { compareText } from "../schema/text_kind.ts";

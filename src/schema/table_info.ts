@@ -1,4 +1,3 @@
-import type { DatabaseType } from "./database_type.ts";
 import type { ColumnKind, ValueRules } from "./kind.ts";
 
 /** In a column's description: the source of an omitted value. */
@@ -32,6 +31,29 @@ export type TimestampText = Exclude<TimestampFormat, `epoch-${string}`>;
  * width, so that it sorts as text.
  */
 export const ownTimestamps: TimestampText = "dateTtime.ffffffZ";
+
+/**
+ * In a column's description: a type of the database that no kind stands for, such as `inet`, an enum
+ * or an array. The column's kind says which JSON its values are; the database alone knows how they
+ * compare.
+ */
+export interface DatabaseType {
+  /**
+   * What a text is cast to: quoted, with its schema and without numbers, of a domain its base type.
+   */
+  readonly sqlName: string;
+  /** What its values are in JSON. */
+  readonly form: "text";
+  /**
+   * Whether its values have an order. Those of other types are compared by their texts, for equality
+   * alone.
+   */
+  readonly ordered: boolean;
+  /** Whether the database has min() and max() for it. */
+  readonly hasExtremes: boolean;
+  /** Whether texts that differ in case alone are equal. */
+  readonly ignoresCase: boolean;
+}
 
 /** The description of a column, declared with `table()` or introspected. */
 export interface ColumnInfo extends ValueRules {

@@ -21,7 +21,7 @@ import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { InvalidValue } from "../../src/schema/kind.ts";
-import { kindOfColumn } from "../../src/schema/database_type.ts";
+import { kindOfColumn } from "../../src/schema/kind_of.ts";
 import type { Relation } from "../../src/schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../src/schema/table_info.ts";
 import { canonicalValueText } from "../../src/schema/canonical_value.ts";

@@ -1,5 +1,5 @@
 import type { ColumnKind } from "../../schema/kind.ts";
-import type { DatabaseType } from "../../schema/database_type.ts";
+import type { DatabaseType } from "../../schema/table_info.ts";
 import { quoteIdentifier } from "../../sql/fragment.ts";
 import type { Connection } from "../driver.ts";
 import { selectNamed } from "../named_columns.ts";

@@ -1,5 +1,4 @@
-import { hasEquality, isOrdered } from "../../schema/database_type.ts";
-import { kindOf } from "../../schema/kind_of.ts";
+import { hasEquality, isOrdered, kindOf } from "../../schema/kind_of.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";

@@ -22,7 +22,7 @@ export async function refusedLiteral(
   return literals.length === 0 ? null : await firstRefused(literals, resource.driver);
 }
 
-/** A value of a filter whose kind does not tell whether its column's type takes it. */
+/** A value of a filter whose kind leaves open whether its column's type takes it. */
 interface TypedLiteral {
   readonly column: ColumnInfo;
   readonly value: unknown;

@@ -3,7 +3,7 @@ import { databaseDefault } from "../../plan/plan.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import { InvalidValue } from "../../schema/kind.ts";
-import { kindOfColumn } from "../../schema/database_type.ts";
+import { kindOfColumn } from "../../schema/kind_of.ts";
 import { type ColumnInfo, isRequired } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
 

@@ -1,5 +1,4 @@
-import type { DatabaseType } from "../../schema/database_type.ts";
-import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo, DatabaseType } from "../../schema/table_info.ts";
 import { columnOf, type Fragment, rawSql, sql } from "../fragment.ts";
 
 /**
