@@ -26,7 +26,7 @@ import { setUpChangeLog } from "./db/changes/set_up_change_log.ts";
 export async function trackMutations(
   db: Database,
   tables: readonly (TableLike<unknown, unknown> | TableInfo)[],
-  options: Pick<ChangesOptions, "mode" | "exclude"> = {},
+  options: Pick<ChangesOptions, "mode" | "schema" | "exclude"> = {},
 ): Promise<void> {
   const { random } = systemRuntime(() => {});
   await setUpChangeLog({

@@ -29,6 +29,11 @@ import {
   searchHelp,
 } from "./search/search_arguments.ts";
 import { type McpCommand, mcpHelp, parseMcpArguments } from "./mcp/mcp_arguments.ts";
+import {
+  parseUninstallArguments,
+  type UninstallCommand,
+  uninstallHelp,
+} from "./uninstall/uninstall_arguments.ts";
 import { parseServeArguments, type ServeArguments, serveOptionsHelp } from "./serve_arguments.ts";
 
 /** A command, as parsed from the arguments of the command line. */
@@ -39,6 +44,7 @@ export type Command =
   | DescribeCommand
   | McpCommand
   | SearchCommand
+  | UninstallCommand
   | OutboxCommand;
 
 /** Parses the arguments of the command line; never throws. */
@@ -49,6 +55,7 @@ export function parseArguments(args: readonly string[]): Command {
   if (args[0] === "mcp") return parseMcpArguments(args);
   if (isOutboxCommand(args)) return parseOutboxArguments(args);
   if (isSearchCommand(args)) return parseSearchArguments(args);
+  if (args[0] === "uninstall") return parseUninstallArguments(args);
   return parseServeArguments(args);
 }
 
@@ -75,5 +82,7 @@ ${mcpHelp}
 
 ${searchHelp}
 ${outboxHelp}
+
+${uninstallHelp}
 
 Exit codes: 0 stopped, 1 failure at run time, 2 wrong usage or configuration`;

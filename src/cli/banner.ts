@@ -19,6 +19,8 @@ export interface BannerFacts {
   readonly rights: CliRights | null;
   /** The file of the accounts; undefined without accounts. */
   readonly accountsIn?: string | undefined;
+  /** What live streams show, as a sentence. */
+  readonly streams?: string | undefined;
   /** Whether there is a dashboard. */
   readonly hasDashboard?: boolean | undefined;
   /** The path and query of the example. */
@@ -43,6 +45,7 @@ export function banner(facts: BannerFacts): string {
     ...(facts.hasDashboard ? ["", `Dashboard: ${url}${dashboardPath}`] : []),
     ...tokenLines(rights),
     ...accountLines(facts.accountsIn, url),
+    ...facts.streams === undefined ? [] : ["", `${printable(facts.streams)}.`],
     "",
     "Try:",
     `  ${exampleCommand(url + facts.example, rights)}`,

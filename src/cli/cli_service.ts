@@ -22,6 +22,8 @@ export interface CliService {
   readonly rights: CliRights | null;
   /** The file of the accounts; undefined without accounts. */
   readonly accountsIn?: string | undefined;
+  /** What live streams show, as a sentence; undefined where that is not for the banner. */
+  readonly streams?: string | undefined;
   /** The query of the banner's example, for the first resource. */
   readonly exampleQuery: string;
   /** Looks at the tables as they are now; absent where they are declared. */

@@ -67,6 +67,10 @@ export async function runCommandLine(args: readonly string[], program: Program):
       const { runSearchCommand } = await import("./search/run_search_command.ts");
       return await runSearchCommand(command);
     }
+    case "uninstall": {
+      const { runUninstallCommand } = await import("./uninstall/run_uninstall_command.ts");
+      return await runUninstallCommand(command);
+    }
     default:
       return unreachable(command);
   }

@@ -32,14 +32,14 @@ export function bannerOf(
   { service, app }: OpenService,
   start: Pick<BannerFacts, "version" | "host" | "port">,
 ): string {
-  const { subject, rights, accountsIn, exampleQuery } = service;
+  const { subject, rights, accountsIn, streams, exampleQuery } = service;
   const paths = app.resources.map((resource) => resource.url);
   const example = paths[0] === undefined ? "/healthz" : paths[0] + exampleQuery;
   const hasDashboard = Boolean(service.config.adminUI);
   // A pipe has no columns.
   const width = process.stdout.columns ?? 100;
   const indexPath = indexPathOf(service);
-  const facts = { ...start, subject, paths, rights, accountsIn, hasDashboard, example };
+  const facts = { ...start, subject, paths, rights, accountsIn, streams, hasDashboard, example };
   return banner({ ...facts, indexPath, width });
 }
 

@@ -18,6 +18,10 @@ export interface ServeCommand {
   readonly host: string | null;
   readonly public: boolean;
   readonly write: boolean;
+  /** Whether the database records the changes of every program. */
+  readonly triggers: boolean;
+  /** The schema of a Postgres for the log of changes, or null. */
+  readonly changesSchema: string | null;
   /** Whether every table with texts has a search. */
   readonly search: boolean;
   /** Whether there is a dashboard. */
@@ -67,6 +71,8 @@ export function parseServeArguments(args: readonly string[]): ServeArguments {
     host: textOf(values.host),
     public: values.public === true,
     write: values.write === true,
+    triggers: values.triggers === true,
+    changesSchema: textOf(values["changes-schema"]),
     search: values.search === true,
     ui: values.ui === true,
     watchSchema: values["watch-schema"] === true,
@@ -102,6 +108,18 @@ const options = {
   write: {
     type: "boolean",
     says: ["open DATABASE for writing; writes need the printed token"],
+  },
+  triggers: {
+    type: "boolean",
+    says: [
+      "live streams show what other programs write as well: with --write, which alone",
+      "records the service's own writes, triggers on every table record all",
+    ],
+  },
+  "changes-schema": {
+    type: "string",
+    shown: "NAME",
+    says: ["the schema of Postgres for the log of changes; with --write"],
   },
   search: {
     type: "boolean",
@@ -200,6 +218,8 @@ interface Given {
   readonly host: string | null;
   readonly public: boolean;
   readonly write: boolean;
+  readonly triggers: boolean;
+  readonly changesSchema: string | null;
   readonly search: boolean;
   readonly ui: boolean;
   readonly watchSchema: boolean;
@@ -228,6 +248,9 @@ function serveCommand(given: Given): ServeArguments {
   }
   if (database === null && given.write) {
     return misused("The option --write belongs to a database: name its file or URL");
+  }
+  if (!given.write && (given.triggers || given.changesSchema !== null)) {
+    return misused("The options --triggers and --changes-schema belong to --write");
   }
   if (database === null && given.search) {
     return misused("The option --search belongs to a database: name its file or URL");
@@ -258,6 +281,8 @@ function serveCommand(given: Given): ServeArguments {
     host: given.host,
     public: given.public,
     write: given.write,
+    triggers: given.triggers,
+    changesSchema: given.changesSchema,
     search: given.search,
     ui: given.ui,
     watchSchema: given.watchSchema,

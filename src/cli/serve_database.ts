@@ -6,8 +6,20 @@ import type { TableInfo } from "../schema/table_info.ts";
 import { databaseSearch } from "../search/database_search.ts";
 import { memorySearch } from "../search/memory_search.ts";
 import type { SearchAdapter } from "../search/search_adapter.ts";
+import {
+  decideRecording,
+  type Recording,
+  type RecordingWishes,
+} from "./database/decide_recording.ts";
+import {
+  announce,
+  keepJournalMode,
+  type OpenedForWriting,
+  openForWriting,
+  type WritingOptions,
+} from "./database/open_for_writing.ts";
 import type { CliRights } from "./cli_rights.ts";
-import { pathExists } from "./path_exists.ts";
+import { databaseUrl } from "./database/database_url.ts";
 import { describedTables } from "./reopen/described_tables.ts";
 import { dnsRebindingGuard } from "./dns_rebinding_guard.ts";
 import {
@@ -28,6 +40,8 @@ export interface ServeDatabaseOptions {
   readonly accountsIn: string | undefined;
   /** Whether every table with texts has a search. */
   readonly isSearched: boolean;
+  /** How changes are recorded where the database is writable; null for no log and no streams. */
+  readonly recording: RecordingWishes | null;
 }
 
 /**
@@ -37,13 +51,21 @@ export interface ServeDatabaseOptions {
  */
 export async function serveDatabase(
   place: string,
-  { rights, runtime, kv, accountsIn, isSearched }: ServeDatabaseOptions,
+  { rights, runtime, kv, accountsIn, isSearched, recording: wishes }: ServeDatabaseOptions,
 ): Promise<CliService> {
-  const db = await openDatabase(await toUrl(place), {
-    readOnly: !rights.writable,
-    observe: runtime.observe,
-  });
+  const url = await databaseUrl(place);
+  const { observe } = runtime;
+  const needed = { log: wishes !== null, search: isSearched };
+  const writing = { place, observe, needed, schema: wishes?.schema ?? null };
+  const opened = rights.writable
+    ? await openForWriting(url, writing)
+    : { db: await openDatabase(url, { readOnly: true, observe }), journalMode: null };
+  const { db } = opened;
   const tables = await introspect(db, runtime);
+  const recording = rights.writable
+    ? await install(opened, tables, { ...writing, wishes, runtime })
+    : null;
+  const changes = recording?.changes ?? undefined;
   return {
     config: {
       db,
@@ -52,11 +74,13 @@ export async function serveDatabase(
       auth: accountsIn === undefined ? tokenAuth(rights) : accountAuth(rights),
       middleware: [...dnsRebindingGuard(rights), ...(rights.writable ? [] : [refuseWrites])],
       search: isSearched ? searchIn(rights) : undefined,
-      resources: tables.map((table) => definition(table, rights)),
+      changes,
+      resources: tables.map((table) => definition(table, rights, changes !== undefined)),
     },
     subject: `${db.label}, ${rights.writable ? "with writes" : "read-only"}`,
     rights,
     accountsIn,
+    streams: recording?.streams,
     exampleQuery: "?limit=3",
     describe: async () => describedTables((await db.introspect()).tables),
   };
@@ -67,19 +91,25 @@ function searchIn({ writable }: CliRights): SearchAdapter {
   return writable ? databaseSearch() : memorySearch();
 }
 
-/** A bare path is a SQLite file. A missing file is refused, because opening would create it. */
-async function toUrl(place: string): Promise<string> {
-  // A single letter before the colon is a drive.
-  const isUrl = /^[a-z][a-z0-9+.-]+:/i.test(place);
-  const path = isUrl ? filePathOf(place) : place;
-  if (path !== null && !await pathExists(path)) {
-    throw new Error(`Cannot open ${place}: there is no such file`);
+async function install(
+  opened: OpenedForWriting,
+  tables: readonly TableInfo[],
+  { wishes, runtime, ...writing }: WritingOptions & {
+    readonly wishes: RecordingWishes | null;
+    readonly runtime: Runtime;
+  },
+): Promise<Recording | null> {
+  const { db, journalMode } = opened;
+  try {
+    if (journalMode === null) await announce(db, writing);
+    if (wishes === null) return null;
+    const recording = await decideRecording(db, tables, wishes, runtime);
+    if (recording.changes !== null) await keepJournalMode(opened);
+    return recording;
+  } catch (error) {
+    await db.close();
+    throw error;
   }
-  return isUrl ? place : `sqlite:${place}`;
-}
-
-function filePathOf(url: string): string | null {
-  return /^(?:(?:node-)?sqlite|pglite):(?:\/\/)?(?!:memory:)(.+)$/i.exec(url)?.[1] ?? null;
 }
 
 async function introspect(db: Database, runtime: Runtime): Promise<readonly TableInfo[]> {
@@ -92,9 +122,15 @@ async function introspect(db: Database, runtime: Runtime): Promise<readonly Tabl
   throw new Error(`Cannot serve ${db.label}: it has no table that can be read`);
 }
 
-function definition(table: TableInfo, rights: CliRights): ResourceDefinition {
+function definition(
+  table: TableInfo,
+  rights: CliRights,
+  hasStreams: boolean,
+): ResourceDefinition {
+  const common = resourceOptionsFor(rights);
   const options: ResourceOptions<Record<string, unknown>> = {
-    ...resourceOptionsFor(rights),
+    ...common,
+    capabilities: { ...common.capabilities, enableSubscribe: hasStreams },
     id: table.primaryKey.map((column) => column.name),
     // The version column is unknown here; a hash of the row needs none.
     etag: {},

@@ -19,7 +19,7 @@ createBrowserTests([], missing)(
     const rights = decideCliRights({ host: "127.0.0.1", public: false, writable: true }, "t_token");
     const { config } = await serveDatabase(path, {
       ...{ rights, runtime: systemRuntime(() => {}), isSearched: false },
-      ...{ kv: undefined, accountsIn: undefined },
+      ...{ kv: undefined, accountsIn: undefined, recording: null },
     });
     const app = await createApp({ ...config, adminUI: true, observability: true });
     const server = Deno.serve(

@@ -142,7 +142,7 @@ function shownValues({ rules }: Option<unknown>): readonly (readonly string[])[]
 
 Deno.test("docs/configuration.md has a row for every option of the command line", () => {
   const rows = read("configuration.md").match(/^\| `--.*?\|/gm)?.join() ?? "";
-  const missing = [...helpText.matchAll(/^ .*?(--[a-z]+)/gm)].map(([, option = ""]) => option)
+  const missing = [...helpText.matchAll(/^ .*?(--[a-z-]+)/gm)].map(([, option = ""]) => option)
     .filter((option) => !rows.includes(`\`${option}\``));
   assertEquals(missing, []);
 });

@@ -24,6 +24,7 @@ export async function runMcpCommand({ database, write }: McpCommand): Promise<nu
       kv: undefined,
       accountsIn: undefined,
       isSearched: false,
+      recording: null,
     });
     const app = await createApp(config);
     try {

@@ -40,14 +40,10 @@ async function configOf({ database, config }: SearchCommand): Promise<AppConfig>
   const { config: served } = await serveDatabase(database, {
     ...{ rights, runtime, kv: undefined, accountsIn: undefined },
     isSearched: true,
+    recording: null,
   });
   return {
     ...served,
-    // Without streams no log of changes is installed in the database.
-    resources: served.resources.map(({ table, options }) => ({
-      table,
-      options: { ...options, capabilities: { enableSubscribe: false } },
-    })),
     // Random without the notice: nothing is sealed here.
     secret: runtime.random.bytes(32).toBase64(),
   };

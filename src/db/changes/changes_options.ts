@@ -1,5 +1,5 @@
 import { type Described, group, listOf } from "../../options/option.ts";
-import { oneOf, other, whole } from "../../options/option_kinds.ts";
+import { oneOf, other, textLike, whole } from "../../options/option_kinds.ts";
 import { columnInfoOf, type ColumnLike, isColumn, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
@@ -10,6 +10,11 @@ export interface ChangesOptions {
    * `"service"`: only writes of this service are recorded, for where no trigger may be installed.
    */
   readonly mode?: "triggers" | "service" | undefined;
+  /**
+   * The schema of Postgres in which the log is created, where there is none yet: one of the role's
+   * search path. The first schema of that path unless set.
+   */
+  readonly schema?: string | undefined;
   /** Columns that are never recorded. A key cannot be left out. */
   readonly exclude?: readonly ColumnLike<unknown>[] | undefined;
   /** How long changes are kept. One hour by default, five minutes at least. */
@@ -34,6 +39,7 @@ const recordedColumn = other<ColumnLike<unknown>>(
 export const changesOptions = group(
   {
     mode: oneOf("triggers", "service"),
+    schema: textLike("the name of a schema", /^[^\0]+$/),
     exclude: listOf("columns", recordedColumn).unlessSet([]),
     retentionMs: whole({ from: minRetentionMs }).unlessSet(3_600_000),
     maxRows: whole({ from: 1 }).unlessSet(1_000_000),
@@ -43,6 +49,8 @@ export const changesOptions = group(
 /** The option `changes` with every default filled in. */
 export interface ResolvedChangesOptions {
   readonly mode: "triggers" | "service";
+  /** Null for the first schema of the search path. */
+  readonly schema: string | null;
   readonly exclude: ReadonlySet<ColumnInfo>;
   readonly retentionMs: number;
   readonly maxRows: number;
@@ -53,9 +61,12 @@ export interface ResolvedChangesOptions {
  * meant.
  */
 export function resolveChangesOptions(options?: ChangesOptions): ResolvedChangesOptions {
-  const { mode = "triggers", exclude, retentionMs, maxRows } = changesOptions.read(options, {
-    subject: "Cannot start",
-    path: "changes",
-  });
-  return { mode, exclude: new Set(exclude.map(columnInfoOf)), retentionMs, maxRows };
+  const { mode = "triggers", schema = null, exclude, retentionMs, maxRows } = changesOptions.read(
+    options,
+    {
+      subject: "Cannot start",
+      path: "changes",
+    },
+  );
+  return { mode, schema, exclude: new Set(exclude.map(columnInfoOf)), retentionMs, maxRows };
 }

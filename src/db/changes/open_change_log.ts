@@ -46,5 +46,6 @@ function untrackedNotice({ label, dialect }: Driver, untracked: readonly TableIn
     ? "at each write of another program, streams start again"
     : "streams do not see what other programs, custom routes and triggers write";
   return `of ${names} in ${label} only the writes of this service are recorded: ${consequence}; ` +
-    'a configuration with changes: { mode: "triggers" }, or trackMutations(), records everything';
+    'a configuration with changes: { mode: "triggers" }, trackMutations(), or --triggers records ' +
+    "everything";
 }

@@ -10,7 +10,7 @@ export interface ChangeLogSetup {
   readonly driver: Driver;
   /** The tables to record, which have to exist. */
   readonly tables: readonly TableInfo[];
-  readonly changes: Pick<ResolvedChangesOptions, "mode" | "exclude">;
+  readonly changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">;
   readonly random: Random;
 }
 

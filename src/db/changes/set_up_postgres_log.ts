@@ -33,13 +33,13 @@ export interface PostgresLogTable {
 export function setUpPostgresLog(
   driver: Driver,
   tables: readonly TableInfo[],
-  changes: Pick<ResolvedChangesOptions, "mode" | "exclude">,
+  changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">,
   random: Random,
 ): Promise<readonly PostgresLogTable[]> {
   return driver.transaction(async (connection) => {
     // Two processes that start together would both find the log missing, and one would fail.
     await run(connection, `SELECT pg_advisory_xact_lock(7237120946)`);
-    const functionName = await createLog(connection, random);
+    const functionName = await createLog(connection, changes.schema, random);
     const described: PostgresLogTable[] = [];
     for (const table of tables) {
       const found = await describe(table, connection);
@@ -55,13 +55,30 @@ export function setUpPostgresLog(
 }
 
 /** Gives the name of the function that triggers call. */
-async function createLog(connection: Connection, random: Random): Promise<string> {
-  const [found] = await selectNamed(connection, {
-    schema: `coalesce((SELECT n.nspname FROM pg_class c
+async function createLog(
+  connection: Connection,
+  wanted: string | null,
+  random: Random,
+): Promise<string> {
+  const [found] = await selectNamed(
+    connection,
+    {
+      schema: `coalesce((SELECT n.nspname FROM pg_class c
       JOIN pg_namespace n ON n.oid = c.relnamespace
-      WHERE c.oid = to_regclass('_service_changes')), current_schema())`,
-    hasTables: "to_regclass('_service_changes') IS NOT NULL",
-  });
+      WHERE c.oid = to_regclass('_service_changes')), $1, current_schema())`,
+      hasTables: "to_regclass('_service_changes') IS NOT NULL",
+      // Statements name the tables of the log alone.
+      isFound: "$1 IS NULL OR $1 = ANY (current_schemas(false))",
+    },
+    "",
+    wanted,
+  );
+  if (found?.isFound !== "t") {
+    throw new Error(
+      `Cannot record changes in the schema "${wanted}": it does not exist, the role may not use it, ` +
+        "or it is not in the search_path",
+    );
+  }
   const schema = String(found?.schema);
   const isNew = found?.hasTables !== "t";
   const { tables, epochTable, functions, functionName } = postgresLogParts(schema);

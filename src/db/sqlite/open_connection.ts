@@ -17,6 +17,24 @@ export interface OpenConnectionOptions {
   readonly clock: Pick<Clock, "elapsedMs">;
 }
 
+/**
+ * Lets SQLite remove the empty journal that a connection for reading has left beside a file in WAL
+ * mode: only a connection that may write does that, as the last one to close. Where another program
+ * has the file open, or this one may not write to it, the journal stays.
+ */
+export function removeIdleJournal(library: SqliteLibrary, path: string): void {
+  try {
+    const handle = library.open(path, false);
+    try {
+      handle.prepare("SELECT 1 FROM sqlite_schema").all([], false);
+    } finally {
+      handle.close();
+    }
+  } catch (error) {
+    if (library.errorName(error) === null) throw error;
+  }
+}
+
 /** Opens a connection to a SQLite file, with the SQL functions that the dialect uses. */
 export function openConnection(
   library: SqliteLibrary,

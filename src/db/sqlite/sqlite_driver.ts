@@ -14,7 +14,7 @@ import { driverOptions, openingPlace } from "../driver_options.ts";
 import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
 import { GroupCommit } from "./group_commit.ts";
 import { type LimitedReadOf, LimitedReads } from "./reads/limited_read.ts";
-import { openConnection } from "./open_connection.ts";
+import { openConnection, removeIdleJournal } from "./open_connection.ts";
 import { ReaderThreads } from "./reads/reader_threads.ts";
 import { refuseBoundary, type SqliteConnection } from "./sqlite_connection.ts";
 import { isBusy, toSqliteError } from "./sqlite_errors.ts";
@@ -278,6 +278,9 @@ class SqliteDriver implements Driver {
     reader.close();
     // The last connection to close copies the journal into the file, which only a writer can do.
     writer?.close();
+    if (writer === null && file.hasIdleJournal()) {
+      removeIdleJournal(this.#options.library, file.path);
+    }
     file.release();
   }
 

@@ -8,6 +8,8 @@ export interface SqliteFile {
   /** Absolute. */
   readonly path: string;
   readonly temporary: boolean;
+  /** Whether there is an empty journal beside it, which was not there when it was claimed. */
+  hasIdleJournal(): boolean;
   /** Lets other libraries open the file; deletes a temporary one. */
   release(): void;
 }
@@ -30,9 +32,12 @@ export function claimSqliteFile(path: string, library: string): SqliteFile {
   }
   claim.users += 1;
   claims.set(absolute, claim);
+  const journal = `${absolute}-wal`;
+  const hadJournal = existsSync(journal);
   return {
     path: absolute,
     temporary: false,
+    hasIdleJournal: () => !hadJournal && existsSync(journal) && statSync(journal).size === 0,
     release() {
       claim.users -= 1;
       if (claim.users === 0) claims.delete(absolute);
@@ -62,7 +67,7 @@ function temporaryFile(): SqliteFile {
   const folder = mkdtempSync(join(tmpdir(), "resource-api-memory-"));
   // A process that exits without closing the database leaves no file.
   const cancel = beforeExit(release);
-  return { path: join(folder, "memory.db"), temporary: true, release };
+  return { path: join(folder, "memory.db"), temporary: true, hasIdleJournal: () => false, release };
 
   function release(): void {
     cancel();

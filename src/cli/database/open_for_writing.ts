@@ -1,0 +1,87 @@
+import { missingParts, type NeededParts } from "../../db/installed/missing_parts.ts";
+import { type Database, openDatabase } from "../../db/open_database.ts";
+import type { Observer } from "../../runtime/observation.ts";
+
+/** How a database is opened for writing. */
+export interface WritingOptions {
+  /** As the command line names it. */
+  readonly place: string;
+  /** A schema of Postgres in which names are looked for after all others, or null. */
+  readonly schema: string | null;
+  readonly needed: NeededParts;
+  readonly observe: Observer;
+}
+
+/** A database that the command line has opened to write to it. */
+export interface OpenedForWriting {
+  readonly db: Database;
+  /** The journal mode that a SQLite file had before; null where it is none. */
+  readonly journalMode: string | null;
+}
+
+/** Opens the database at a URL for writing, after saying what that changes in a SQLite file. */
+export async function openForWriting(
+  url: string,
+  options: WritingOptions,
+): Promise<OpenedForWriting> {
+  const { schema, observe } = options;
+  const isServer = /^postgres(?:ql)?:/i.test(url);
+  if (schema !== null && !isServer) {
+    throw new Error("The option --changes-schema belongs to the URL of a Postgres");
+  }
+  if (/^(?:node-)?sqlite:/i.test(url)) {
+    const journalMode = await announceFile(url, options);
+    return { db: await openDatabase(url, { observe }), journalMode };
+  }
+  const known = schema === null ? url : await withSchema(url, schema);
+  return { db: await openDatabase(known, { observe }), journalMode: null };
+}
+
+/** Opening it for writing changes its mode already. Gives the mode that it has. */
+async function announceFile(url: string, options: WritingOptions): Promise<string> {
+  const before = await openDatabase(url, { readOnly: true, observe: options.observe });
+  try {
+    await announce(before, options);
+    const { rows } = await before.driver.query({
+      text: "SELECT * FROM pragma_journal_mode",
+      values: [],
+    });
+    return String(rows[0]?.[0]);
+  } finally {
+    await before.close();
+  }
+}
+
+/** Says what is going to be installed in a database, where anything is. */
+export async function announce(
+  { driver, label }: Database,
+  { needed, place, observe }: Pick<WritingOptions, "needed" | "place" | "observe">,
+): Promise<void> {
+  const missing = await missingParts(driver, needed);
+  if (missing.length === 0) return;
+  const back = `"cli.ts uninstall ${place.replace(/\/\/[^/]*@/, "//…@")}" takes it away again`;
+  const message = `writing changes ${label} itself: ${missing.join("; ")}. ${back}`;
+  observe({ kind: "notice", message });
+}
+
+/** Keeps the mode that a SQLite file had at the first start, so that it can have it again. */
+export async function keepJournalMode({ db, journalMode }: OpenedForWriting): Promise<void> {
+  if (journalMode === null) return;
+  await db.driver.query({
+    text: `INSERT INTO "_service_meta" (name, value) VALUES ('journal_mode', ?)
+      ON CONFLICT (name) DO NOTHING`,
+    values: [journalMode],
+  });
+}
+
+/** The library takes what it does not know in a URL for settings of its sessions. */
+async function withSchema(url: string, schema: string): Promise<string> {
+  const db = await openDatabase(url);
+  try {
+    const { rows } = await db.driver.query({ text: "SHOW search_path", values: [] });
+    const path = `${rows[0]?.[0]}, "${schema.replaceAll('"', '""')}"`;
+    return `${url}${url.includes("?") ? "&" : "?"}search_path=${encodeURIComponent(path)}`;
+  } finally {
+    await db.close();
+  }
+}

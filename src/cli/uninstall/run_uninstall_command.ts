@@ -1,0 +1,60 @@
+import { countOfParts, type InstalledPart } from "../../db/installed/installed_parts.ts";
+import { uninstallFromFile } from "../../db/installed/uninstall_from_file.ts";
+import { uninstallFromServer, uninstallingName } from "../../db/installed/uninstall_from_server.ts";
+import { openDatabase } from "../../db/open_database.ts";
+import { databaseUrl } from "../database/database_url.ts";
+import { reportFailure } from "../report_failure.ts";
+import type { UninstallCommand } from "./uninstall_arguments.ts";
+
+/** Runs the command that uninstalls, and prints what it removes; returns the exit code. */
+export async function runUninstallCommand({ database }: UninstallCommand): Promise<number> {
+  try {
+    await uninstall(database, (line) => console.log(line));
+    return 0;
+  } catch (error) {
+    return reportFailure(error, 1);
+  }
+}
+
+/**
+ * Removes from a database what the service has added to it; `print` gets what it is before, and how
+ * much it was after.
+ */
+export async function uninstall(place: string, print: (line: string) => void): Promise<void> {
+  const url = await databaseUrl(place);
+  const shown = place.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, "");
+  let removed: readonly InstalledPart[] = [];
+  const announce = (parts: readonly InstalledPart[]) => {
+    removed = parts;
+    print(`Taking away from ${shown}:`);
+    for (const { kind, name } of parts) print(`  ${kind} ${name.replace(/\p{Cc}/gu, "\ufffd")}`);
+  };
+  const further = /^(?:node-)?sqlite:/i.test(url)
+    ? uninstallFile(url, announce)
+    : await uninstallServer(url, announce);
+  print(
+    removed.length === 0
+      ? `Nothing of the service is in ${shown}`
+      : `Removed ${countOfParts(removed)}${further}`,
+  );
+}
+
+type Announce = (parts: readonly InstalledPart[]) => void;
+
+function uninstallFile(url: string, announce: Announce): string {
+  const path = url.replace(/^[a-z-]+:(?:\/\/)?/i, "");
+  const mode = uninstallFromFile(path, announce);
+  return mode === null ? "" : `; the journal mode is ${mode}`;
+}
+
+async function uninstallServer(url: string, announce: Announce): Promise<string> {
+  const isServer = /^postgres(?:ql)?:/i.test(url);
+  const name = `application_name=${encodeURIComponent(uninstallingName)}`;
+  const db = await openDatabase(isServer ? `${url}${url.includes("?") ? "&" : "?"}${name}` : url);
+  try {
+    await uninstallFromServer(db.driver, announce);
+    return "";
+  } finally {
+    await db.close();
+  }
+}

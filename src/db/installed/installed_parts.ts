@@ -1,0 +1,23 @@
+/** A part that the service has added to a database, and the statement that removes it. */
+export interface InstalledPart {
+  readonly kind: "trigger" | "function" | "table";
+  /** For the operator. */
+  readonly name: string;
+  readonly drop: string;
+}
+
+/** What SQLite's own table of sequences is called while it is removed. */
+export const sequenceTable = "_service_sequence";
+
+/** The names of the tables of the log, of the idempotency store and of search. */
+export const ownTables: readonly string[] = [
+  ...["_service_changes", "_service_meta", "_service_replaced", "_service_epoch"],
+  ...["_service_search", "_service_idempotency", sequenceTable],
+];
+
+/** `3 tables and 1 trigger`. */
+export function countOfParts(parts: readonly InstalledPart[]): string {
+  const byKind = Map.groupBy(parts, ({ kind }) => kind);
+  return [...byKind].map(([kind, { length }]) => `${length} ${kind}${length === 1 ? "" : "s"}`)
+    .join(", ");
+}
