@@ -16,7 +16,8 @@ export interface OrderFields {
 
 /**
  * Parses `orderBy=rank:desc,-created,title` to the order, ended by the primary key so that it is
- * total, or by all readable columns of a table without one. Unknown and unsortable columns, and those whose kind has no order, give the same 400.
+ * total, or by all readable columns of a table without one. Unknown and unsortable columns, and
+ * those whose kind has no order, give the same 400.
  */
 export function parseOrder(
   text: string | null,
@@ -107,7 +108,7 @@ function completeOrder(keys: readonly OrderKey[], table: TableInfo): readonly Or
 /** Appends all other columns that have an order: no key distinguishes the rows. */
 function widestOrder(keys: readonly OrderKey[], { readable }: OrderFields): readonly OrderKey[] {
   const named = new Set(keys.map(({ column }) => column));
-  const others = readable.filter((column) => !named.has(column) && hasOrder(column));
+  const others = readable.filter((column) => !named.has(column) && isSortable(column));
   return [...keys, ...others.map((column) => ({ column, descending: false }))];
 }
 

@@ -41,9 +41,9 @@ export async function resolveChangeRecordings(
   const recordings = new Map<Driver, ChangeRecording>();
   const driverOf = ({ options }: ResourceDefinition) => (options.db ?? db).driver;
   for (const [driver, served] of Map.groupBy(resources, driverOf)) {
-    const isFollowed = ({ table, options }: ResourceDefinition) =>
+    const isOpen = ({ table, options }: ResourceDefinition) =>
       isSubscribable(options, requireTableInfo(table));
-    if (!served.some(isFollowed)) continue;
+    if (!served.some(isOpen)) continue;
     const tables = served.map(({ table }) => requireTableInfo(table))
       .filter(({ readOnly }) => !readOnly);
     const mode = tables.every(({ own }) => own) ? "triggers" : "service";
