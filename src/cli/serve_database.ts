@@ -103,7 +103,8 @@ async function install(
   try {
     if (journalMode === null) await announce(db, writing);
     if (wishes === null) return null;
-    const recording = await decideRecording(db, tables, wishes, runtime);
+    const recorded = tables.filter(({ readOnly }) => !readOnly);
+    const recording = await decideRecording(db, recorded, wishes, runtime);
     if (recording.changes !== null) await keepJournalMode(opened);
     return recording;
   } catch (error) {
