@@ -14,9 +14,10 @@ import {
   type TableDraft,
 } from "../introspection.ts";
 import { defaultTimestamps } from "../../sql/sqlite/timestamps.ts";
-import { inferColumnTypes, type InferredType } from "./infer_column_types.ts";
+import { inferColumnTypes, type InferredType } from "./tables/infer_column_types.ts";
 import { repeatableDefault } from "./default_clause.ts";
-import { rowIdColumn } from "./row_id_column.ts";
+import { rowIdColumn } from "./tables/row_id_column.ts";
+import { shadowTables } from "./tables/shadow_tables.ts";
 
 /** Describes the tables of a SQLite file, from its PRAGMAs and a few of its rows. */
 export async function introspectSqlite(driver: Driver): Promise<Introspection> {
@@ -64,10 +65,8 @@ async function listTables(
     withoutRowid: withoutRowid === 1,
     sql: String(sql),
   }));
-  const virtual = all.filter(({ type }) => type === "virtual");
-  // Without the module of a virtual table, a library does not know which tables are its shadows.
-  const isShadow = (name: string) => virtual.some((owner) => name.startsWith(`${owner.name}_`));
-  const introspected = all.filter(({ name }) => !isInternal(name) && !isShadow(name));
+  const shadows = shadowTables(all, await readModules(connection));
+  const introspected = all.filter(({ name }) => !isInternal(name) && !shadows.has(name));
   return {
     tables: introspected.filter(({ type }) => type === "table"),
     leftOut: introspected.flatMap(({ name, type }) => {
@@ -75,6 +74,12 @@ async function listTables(
       return reason === undefined ? [] : [{ table: name, reason }];
     }),
   };
+}
+
+/** The modules of virtual tables that the library has. */
+async function readModules(connection: Connection): Promise<ReadonlySet<string>> {
+  const rows = await selectNamed(connection, { name: "lower(name)" }, "FROM pragma_module_list");
+  return new Set(rows.map(({ name }) => String(name)));
 }
 
 const reasons: ReadonlyMap<string, string> = new Map([

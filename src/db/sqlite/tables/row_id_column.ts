@@ -1,6 +1,6 @@
-import { ownTimestamps } from "../../schema/table_info.ts";
-import { rowIdNames } from "../../sql/sqlite/recorded_table.ts";
-import type { ColumnDraft } from "../introspection.ts";
+import { ownTimestamps } from "../../../schema/table_info.ts";
+import { rowIdNames } from "../../../sql/sqlite/recorded_table.ts";
+import type { ColumnDraft } from "../../introspection.ts";
 
 /**
  * The column that gives each row of a SQLite table without a key its number, by a name that no

@@ -1,7 +1,7 @@
-import type { ColumnInfo, TimestampFormat } from "../../schema/table_info.ts";
-import type { ColumnKind } from "../../schema/kind.ts";
-import type { SqlValue } from "../../sql/fragment.ts";
-import { defaultTimestamps, isTimestampFormat } from "../../sql/sqlite/timestamps.ts";
+import type { ColumnInfo, TimestampFormat } from "../../../schema/table_info.ts";
+import type { ColumnKind } from "../../../schema/kind.ts";
+import type { SqlValue } from "../../../sql/fragment.ts";
+import { defaultTimestamps, isTimestampFormat } from "../../../sql/sqlite/timestamps.ts";
 
 /** The type of a SQLite column, inferred from its declaration or its rows. */
 export type InferredType = Pick<
