@@ -107,7 +107,7 @@ function completeOrder(keys: readonly OrderKey[], table: TableInfo): readonly Or
 /** Appends all other columns that have an order: no key distinguishes the rows. */
 function widestOrder(keys: readonly OrderKey[], { readable }: OrderFields): readonly OrderKey[] {
   const named = new Set(keys.map(({ column }) => column));
-  const others = readable.filter((column) => !named.has(column) && hasOrder(column));
+  const others = readable.filter((column) => !named.has(column) && isSortable(column));
   return [...keys, ...others.map((column) => ({ column, descending: false }))];
 }
 
