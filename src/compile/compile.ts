@@ -8,6 +8,7 @@ import {
   oneMore,
   type Plan,
   type ReadPlan,
+  storedValue,
   type UpdatePlan,
 } from "../plan/plan.ts";
 import { equalOperator } from "../filter/operators/value_operators.ts";
@@ -179,6 +180,7 @@ function compileDelete(plan: DeletePlan, context: ReadContext): Fragment {
 function compileAssignments(set: Assignments, dialect: Dialect): Fragment {
   const assignments = [...set].map(([column, value]) => {
     const name = identifier(column.dbName);
+    if (value === storedValue) return sql`${name} = ${name}`;
     return value === oneMore
       ? sql`${name} = ${name} + 1`
       : sql`${name} = ${compileValue(value, column, dialect)}`;

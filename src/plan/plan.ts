@@ -112,9 +112,12 @@ export const databaseDefault: unique symbol = Symbol("database default");
 /** In an update plan, in place of the value of an integer column: the stored value plus one. */
 export const oneMore: unique symbol = Symbol("one more");
 
+/** In an update plan, in place of a value: the one that is stored, whatever it is. */
+export const storedValue: unique symbol = Symbol("stored value");
+
 /**
- * The values of a write plan: in-process values by column, or {@link databaseDefault} or {@link
- * oneMore}; an absent column keeps its value.
+ * The values of a write plan: in-process values by column, or {@link databaseDefault}, {@link
+ * oneMore} or {@link storedValue}; an absent column keeps its value.
  */
 export type Assignments = ReadonlyMap<ColumnInfo, unknown>;
 

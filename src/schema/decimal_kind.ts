@@ -1,5 +1,6 @@
 import { isExactNumber } from "./exact_number.ts";
 import { InvalidValue, type Kind, type ValueRules } from "./kind.ts";
+import { isSpecialValue } from "./special_values.ts";
 
 /**
  * The column kind `decimal`: an exact decimal, as a string with exactly the digits of its scale.
@@ -13,7 +14,7 @@ export const decimalKind: Kind = {
     if (typeof value !== "number") throw new InvalidValue("must be a decimal number");
     return fromDigits(String(value), rules);
   },
-  fromText: fromDigits,
+  fromText: (text, rules) => isSpecialValue(text, "decimal") ? text : fromDigits(text, rules),
   compare: (left, right) => compareDecimals(String(left), String(right)),
   ordered: true,
 };

@@ -1,6 +1,7 @@
 import { compareDecimals } from "./decimal_kind.ts";
 import { isExactNumber } from "./exact_number.ts";
 import { InvalidValue, type Kind } from "./kind.ts";
+import { isSpecialValue } from "./special_values.ts";
 
 /**
  * The column kind `integer`, of 64 bits: a number, or a bigint beyond 2^53, so that no digit is
@@ -51,6 +52,7 @@ export const realKind: Kind = {
     return finite(Number(value));
   },
   fromText(text) {
+    if (isSpecialValue(text, "real")) return text;
     if (!/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)) throw new InvalidValue("must be a number");
     return finite(Number(text));
   },

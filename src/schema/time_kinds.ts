@@ -1,5 +1,6 @@
 import { compareInstants, instantFromEpoch, isCalendarDate, parseMoment } from "./instant.ts";
 import { InvalidValue, type Kind } from "./kind.ts";
+import { isSpecialValue } from "./special_values.ts";
 import { compareText } from "./text_kind.ts";
 
 /** The column kind `timestamp`: a moment, to the microsecond, as RFC 3339 text in UTC. */
@@ -11,7 +12,7 @@ export const timestampKind: Kind = {
     const isWhole = typeof epochMs === "number" && Number.isInteger(epochMs);
     return required(isWhole ? instantFromEpoch(epochMs, 0) : null);
   },
-  fromText: moment,
+  fromText: (text) => isSpecialValue(text, "timestamp") ? text : moment(text),
   compare: (left, right) => compareInstants(String(left), String(right)),
   ordered: true,
 };
@@ -25,6 +26,7 @@ export const dateKind: Kind = {
     return value;
   },
   fromText(text) {
+    if (isSpecialValue(text, "date")) return text;
     if (!isCalendarDate(text)) throw new InvalidValue("must be a date, YYYY-MM-DD");
     return text;
   },

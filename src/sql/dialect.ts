@@ -51,6 +51,11 @@ export interface Dialect {
    * that of its column, nor for the JSON null.
    */
   roundTrips(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean;
+  /**
+   * Whether a row that shows this value of a body may hold something else than a write of it would
+   * store: a misfit, or the value in another form.
+   */
+  hasOtherForms(value: unknown, column: ColumnInfo): boolean;
   /** The column in a select list, with full precision kept. */
   selected(column: ColumnInfo): Fragment;
   /**

@@ -1,4 +1,5 @@
 import { significantDigits } from "../../schema/decimal_kind.ts";
+import { fitsKind } from "../../schema/fits_kind.ts";
 import type { CellClass, Dialect } from "../../sql/dialect.ts";
 import type { Comparison } from "../filter.ts";
 import { isNullOperator } from "../operators/null_operators.ts";
@@ -37,6 +38,7 @@ export function createCertifiedComparisons(dialect: Dialect): CertifiedCompariso
   return {
     isCertain(comparison) {
       if (comparison.path !== undefined || !comparesAsMemory(comparison, dialect)) return false;
+      if (!hasValuesOfKind(comparison)) return false;
       const cell = cellOf(comparison);
       // A custom operator comes with both forms, and the shadow check compares their results.
       return !demoted.has(cell) && (certified.has(cell) || isCustom(comparison.operator));
@@ -45,6 +47,12 @@ export function createCertifiedComparisons(dialect: Dialect): CertifiedCompariso
       demoted.add(cellOf(comparison));
     },
   };
+}
+
+/** The kinds have no order for NaN, the infinities and other values of an engine. */
+function hasValuesOfKind({ column, operator: { takes }, values }: Comparison): boolean {
+  const isTyped = takes === "value" || takes === "list" || takes === "pair";
+  return !isTyped || values.every((value) => fitsKind(value, column));
 }
 
 /** The class of values that a comparison is certified for. */

@@ -5,10 +5,11 @@ import { requireFittingReply, rowsReply } from "../http/json_reply.ts";
 import { mapItems, mapItemsInTurn, type NamedItem, parseNamedItems } from "../write/batch_items.ts";
 import { type ItemUpdate, updateItems } from "../write/update_locked_rows.ts";
 import { idsOfItems, noOptimisticIds, recordIds, type WrittenRows } from "../write/record_ids.ts";
+import { valuesFor } from "../write/given_values.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
 import { writableRows } from "../write/row_target.ts";
 import { hookedItem } from "../write/run_hooks.ts";
-import { parseChanges, withoutKey } from "../write/parse_fields.ts";
+import { parseRowChanges, withoutKey } from "../write/parse_fields.ts";
 import { inTransaction } from "../write/in_transaction.ts";
 import { notFoundOrForbidden } from "../read/not_found_or_forbidden.ts";
 import type { Operation, WriteCall } from "../operation.ts";
@@ -28,7 +29,7 @@ export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, Wri
 
   parse({ body }, resource) {
     return mapItems(
-      parseNamedItems(body, resource.batch.replace, resource, parseChanges),
+      parseNamedItems(body, resource.batch.replace, resource, parseRowChanges),
       (item) => ({
         ...item,
         values: withoutKey(wholeRow(item.values, resource), item.key, resource),
@@ -93,6 +94,8 @@ async function lockItems(
       );
     }
     requirePrecondition(item.precondition, current, resource);
+    // Before the hooks, as far as it is known.
+    valuesFor(current, item.values, resource);
     return { ...item, current };
   });
 }

@@ -11,15 +11,11 @@ import { mapItemsInTurn, type NamedItem, parseNamedItems } from "../write/batch_
 import { type ItemUpdate, updateItems } from "../write/update_locked_rows.ts";
 import { insertRows } from "../write/insert_rows.ts";
 import { idsOfItems, noOptimisticIds, recordIds, type WrittenRows } from "../write/record_ids.ts";
+import { valuesFor, valuesForNewRow } from "../write/given_values.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
 import { beforeCreate, hookedItem } from "../write/run_hooks.ts";
 import { inTransaction, type WriteConnection } from "../write/in_transaction.ts";
-import {
-  InvalidFields,
-  parseColumns,
-  withoutImmutable,
-  withoutKey,
-} from "../write/parse_fields.ts";
+import { InvalidFields, parseRow, withoutImmutable, withoutKey } from "../write/parse_fields.ts";
 import { newRowValues } from "../write/new_row_values.ts";
 import type { Operation, OperationCall, ResourceCall } from "../operation.ts";
 import { itemPath } from "../write/body_path.ts";
@@ -40,7 +36,7 @@ export const batchUpsert: Operation<readonly NamedItem[], UpsertPlan, WrittenRow
   takesBody: true,
 
   parse({ body }, resource) {
-    return parseNamedItems(body, resource.batch.create, resource, parseColumns);
+    return parseNamedItems(body, resource.batch.create, resource, parseRow);
   },
 
   items: ({ length }) => length,
@@ -150,7 +146,10 @@ async function sortItems(
     if (current === undefined) return [];
     return [{ ...item, current, values: withoutKey(item.values, item.key, resource) }];
   });
-  const fresh = items.filter(({ key }) => !rows.has(keyId(key, table)));
+  const fresh = await mapItemsInTurn(
+    items.filter(({ key }) => !rows.has(keyId(key, table))),
+    (item) => ({ ...item, values: valuesForNewRow(item.values) }),
+  );
   const isSame = expected === undefined ||
     expected.size === existing.length && existing.every(({ index }) => expected.has(index));
   if (!isSame) throw new RowsChanged();
@@ -184,7 +183,8 @@ async function requireInScope(
   });
 }
 
-function requireUpdatable({ key, current, precondition }: ItemUpdate, resource: Resource): void {
+function requireUpdatable(item: ItemUpdate, resource: Resource): void {
+  const { key, current, precondition } = item;
   if (!rowMatches(resource.undeleted, current)) {
     const id = formatKey(key).slice(0, 100);
     throw new Problem(
@@ -193,6 +193,7 @@ function requireUpdatable({ key, current, precondition }: ItemUpdate, resource: 
     );
   }
   requirePrecondition(precondition, current, resource);
+  valuesFor(current, item.values, resource);
 }
 
 function requireCreatable({ precondition }: NamedItem, { table }: Resource): void {

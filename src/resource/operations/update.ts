@@ -1,12 +1,14 @@
 import type { Grant } from "../../auth/authorize.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
+import { holdsGivenValues, plainValues } from "../../plan/given_value.ts";
+import { valuesFor } from "../write/given_values.ts";
 import { rowReply } from "../http/json_reply.ts";
 import { carriedId, parseOptimisticId } from "../http/optimistic_id.ts";
 import type { Operation, WriteCall } from "../operation.ts";
 import { wholeBody } from "../write/body_path.ts";
 import { failedWrite } from "../write/failed_write.ts";
 import { inTransaction, isLoneStatement } from "../write/in_transaction.ts";
-import { parseChanges, withoutKey } from "../write/parse_fields.ts";
+import { parseRowChanges, withoutKey } from "../write/parse_fields.ts";
 import { recordId, type WrittenRow } from "../write/record_ids.ts";
 import {
   lockTarget,
@@ -41,7 +43,7 @@ export const update: Operation<UpdateIntent, UpdatePlan, WrittenRow> = {
   takesBody: true,
 
   parse(request, resource) {
-    const values = parseChanges(request.body, resource);
+    const values = parseRowChanges(request.body, resource);
     const optimisticId = parseOptimisticId(request);
     return { named: parseNamedRow(request, resource), values, optimisticId };
   },
@@ -75,11 +77,18 @@ export const update: Operation<UpdateIntent, UpdatePlan, WrittenRow> = {
             connection,
             () => updateRow(target, values, write, connection),
           ),
-        { isLoneStatement: !isNamed && isLoneStatement(write, "onAfterUpdate") },
+        {
+          isLoneStatement: !isNamed && !holdsGivenValues(values) &&
+            isLoneStatement(write, "onAfterUpdate"),
+        },
       );
     } catch (error) {
       // Deferred constraints are checked at the commit.
-      throw failedWrite(error, call.resource, () => [{ ...wholeBody, values }]);
+      throw failedWrite(
+        error,
+        call.resource,
+        () => [{ ...wholeBody, values: plainValues(values) }],
+      );
     }
   },
 
@@ -93,6 +102,7 @@ async function hookedValues(
   { target, values }: UpdatePlan,
   write: WriteCall,
 ): Promise<ReadonlyMap<ColumnInfo, unknown>> {
-  await lockTarget(target, write, write.resource.driver);
+  const { resource } = write;
+  valuesFor(await lockTarget(target, write, resource.driver), values, resource);
   return await beforeUpdate(target.key, values, write);
 }

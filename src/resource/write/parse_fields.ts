@@ -1,3 +1,4 @@
+import { GivenValue, plainOf } from "../../plan/given_value.ts";
 import { isSameKeyValue, type Key } from "../../plan/key.ts";
 import { databaseDefault } from "../../plan/plan.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
@@ -57,14 +58,36 @@ export type ParseFields = (
  * Errors after a hundred are left out.
  */
 export const parseColumns: ParseFields = (body, resource, others = noOthers) =>
-  parseAll(body, resource, others, { immutable: noColumns, embeds: resource.nestedWrites });
+  parseAll(body, resource, others, newRow(resource));
+
+/**
+ * Parses the fields of a body that creates a row or changes one as {@link parseColumns} does, but
+ * values that the row may show already are `GivenValue`s.
+ */
+export const parseRow: ParseFields = (body, resource, others = noOthers) =>
+  parseAll(body, resource, others, { ...newRow(resource), mayBeStored: true });
+
+function newRow({ nestedWrites }: Resource): BodyUse {
+  return { immutable: noColumns, embeds: nestedWrites, mayBeStored: false };
+}
 
 /**
  * Parses the fields of a body that changes a row as {@link parseColumns} does, but for the immutable
  * ones: these are dropped, or refused under `strictInput`.
  */
 export const parseChanges: ParseFields = (body, resource, others = noOthers) =>
-  parseAll(body, resource, others, { immutable: resource.fields.immutable, embeds: false });
+  parseAll(body, resource, others, changes(resource));
+
+/**
+ * Parses the fields of a body that changes one row as {@link parseChanges} does, but values that the
+ * row may show already are `GivenValue`s.
+ */
+export const parseRowChanges: ParseFields = (body, resource, others = noOthers) =>
+  parseAll(body, resource, others, { ...changes(resource), mayBeStored: true });
+
+function changes({ fields: { immutable } }: Resource): BodyUse {
+  return { immutable, embeds: false, mayBeStored: false };
+}
 
 const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
@@ -74,6 +97,8 @@ interface BodyUse {
   readonly immutable: ReadonlySet<ColumnInfo>;
   /** Whether it may hold the rows of relations. */
   readonly embeds: boolean;
+  /** Whether it may hold what a row shows already. */
+  readonly mayBeStored: boolean;
 }
 
 function parseAll(
@@ -99,11 +124,29 @@ function parseAll(
     } else if (use.immutable.has(column)) {
       if (resource.strictInput && errors.length < maxErrors) errors.push(cannotChange(column));
     } else if (mayWrite(column, resource)) {
-      parseValue(ownMember(given, name), column, resource, values, errors);
+      const value = ownMember(given, name);
+      const isOdd = use.mayBeStored && mayBeStored(value, column, resource);
+      if (isOdd) values.set(column, givenValue(value, column, resource));
+      else parseValue(value, column, resource, values, errors);
     }
   }
   refuse(errors);
   return values;
+}
+
+/** A key names the row, and is compared as one. */
+function mayBeStored(value: unknown, column: ColumnInfo, { driver, fields }: Resource): boolean {
+  const { dialect } = driver;
+  return !column.primaryKey && fields.readable.includes(column) &&
+    dialect.hasOtherForms(value, column);
+}
+
+function givenValue(value: unknown, column: ColumnInfo, resource: Resource): GivenValue {
+  const values = new Map<ColumnInfo, unknown>();
+  const errors: FieldError[] = [];
+  parseValue(value, column, resource, values, errors);
+  const [error = null] = errors;
+  return new GivenValue(value, values.get(column), error === null ? null : error.message);
 }
 
 /** Each is the nearest of all fields, which takes time. */
@@ -146,7 +189,7 @@ export function withDefaults(
  */
 export function toRecord(values: ReadonlyMap<ColumnInfo, unknown>): Record<string, unknown> {
   const entries = [...values].filter(([, value]) => value !== databaseDefault);
-  return Object.fromEntries(entries.map(([column, value]) => [column.name, value]));
+  return Object.fromEntries(entries.map(([column, value]) => [column.name, plainOf(value)]));
 }
 
 /**

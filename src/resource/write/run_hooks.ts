@@ -1,7 +1,9 @@
 import { type DatabaseHandle, transactionHandle } from "../../db/database_handle.ts";
 import type { Connection } from "../../db/driver.ts";
 import type { Key } from "../../plan/key.ts";
+import { GivenValue, plainOf } from "../../plan/given_value.ts";
 import { databaseDefault } from "../../plan/plan.ts";
+import { writeJson } from "../../schema/exact_json.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
@@ -35,14 +37,23 @@ export async function beforeUpdate(
   const { hooks, db } = resource;
   if (hooks.onBeforeUpdate === undefined) return values;
   const patch = toRecord(values);
+  const given = [...values].flatMap(([column, value]) =>
+    value instanceof GivenValue ? [{ column, value, text: writeJson(plainOf(value)) }] : []
+  );
   const changed = await runHook(
     write,
     db,
     (context) => hooks.onBeforeUpdate?.(context, rowId(key), patch),
   );
+  const data = { ...changed ?? patch };
   // A PUT leaves columns to the database: hooks can neither see nor return such a value.
   const kept = [...values].filter(([, value]) => value === databaseDefault);
-  const hooked = new Map([...kept, ...parseHookValues(changed ?? patch, resource)]);
+  for (const { column, value, text } of given) {
+    if (!Object.hasOwn(data, column.name) || writeJson(data[column.name]) !== text) continue;
+    kept.push([column, value]);
+    delete data[column.name];
+  }
+  const hooked = new Map([...kept, ...parseHookValues(data, resource)]);
   return withoutKey(hooked, key, resource);
 }
 

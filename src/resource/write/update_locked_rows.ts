@@ -9,6 +9,7 @@ import { mapItemsInTurn, type NamedItem } from "./batch_items.ts";
 import { keysPerStatement, readByKeys, type RowsByKey } from "./read_rows_to_write.ts";
 import type { WriteCall } from "../operation.ts";
 import type { WriteConnection } from "./in_transaction.ts";
+import { valuesFor } from "./given_values.ts";
 import { itemPath, patchPath } from "./body_path.ts";
 import { failedWrite } from "./failed_write.ts";
 import type { Resource } from "../define/resource.ts";
@@ -76,7 +77,7 @@ export async function updateItems(
   const { table, batch } = resource;
   const changed = await mapItemsInTurn(items, async ({ key, values, current, precondition }) => {
     const next = batch.incrementVersion || precondition !== null ? withNextVersion : withUpdateTime;
-    const set = next(values, current, resource);
+    const set = next(valuesFor(current, values, resource), current, resource);
     const row = await updateReturning(keyFilter(key, table), set, resource, connection);
     // The row is locked: only a trigger can have kept it as it was.
     if (row === null) {

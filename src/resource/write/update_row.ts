@@ -1,6 +1,8 @@
 import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
+import { holdsGivenValues } from "../../plan/given_value.ts";
+import { valuesFor } from "./given_values.ts";
 import type { Assignments } from "../../plan/plan.ts";
 import type { Row } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
@@ -30,9 +32,12 @@ export async function updateRow(
   write: WriteCall,
   connection: WriteConnection,
 ): Promise<Row> {
+  const { resource } = write;
   const where = writableTarget(target, write);
-  const current = write.resource.etag === null ? null : await lockTarget(target, write, connection);
-  return await updateSameVersion({ target, current, where, set }, write, connection);
+  const isRead = resource.etag !== null || holdsGivenValues(set);
+  const current = isRead ? await lockTarget(target, write, connection) : null;
+  const values = current === null ? set : valuesFor(current, set, resource);
+  return await updateSameVersion({ target, current, where, set: values }, write, connection);
 }
 
 /** An update of one row: `current` is its state where it was read before, else null. */

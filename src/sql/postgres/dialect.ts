@@ -5,6 +5,7 @@ import { parseJson, writeJson } from "../../schema/exact_json.ts";
 import { isCalendarDate } from "../../schema/instant.ts";
 import { type ColumnKind, InvalidValue } from "../../schema/kind.ts";
 import { shortestInteger } from "../../schema/number_kinds.ts";
+import { isSpecialValue } from "../../schema/special_values.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { isCanonicalUuid } from "../../schema/uuid_kind.ts";
 import { certifiedOperators } from "../certified_operators.ts";
@@ -47,6 +48,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     decodePlain,
     // A type of the server reads each text in one way, misfits included.
     roundTrips: (stored, decoded) => decoded !== null || stored === null,
+    hasOtherForms,
     selected: (column) => asValue(column),
     operand,
     textOperand,
@@ -179,6 +181,12 @@ function decode(
   if (decoded !== undefined) return decoded;
   misfit(column);
   return asStored(value);
+}
+
+/** Documents have spaces, zeros at the end of numbers and a null of their own; floats have −0. */
+function hasOtherForms(value: unknown, { kind, existingType }: ColumnInfo): boolean {
+  if (existingType !== null && (kind === "json" || kind === "real" && value === 0)) return true;
+  return typeof value === "string" && isSpecialValue(value, kind);
 }
 
 /** Each gives `undefined` for what does not fit, e.g. `infinity`, `NaN` and years before Christ. */

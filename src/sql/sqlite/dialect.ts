@@ -42,6 +42,9 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     decode,
     decodePlain: (value) => typeof value === "bigint" ? shortestInteger(value) : asStored(value),
     roundTrips: isRestored,
+    // A row of an existing table may hold any class, and a moment or a document in any form.
+    hasOtherForms: (value, { existingType, kind }) =>
+      existingType !== null && (kind === "json" || typeof value !== "object"),
     selected: (column) => identifier(column.dbName),
     operand,
     textOperand: (column) => operand(column),
@@ -265,6 +268,10 @@ const decoders: Readonly<Record<ColumnKind, (value: Stored, column: ColumnInfo) 
   uuid: (value) => typeof value === "string" && isCanonicalUuid(value) ? value : undefined,
   // A column declared JSON has NUMERIC affinity: the document `5` comes back as the number.
   json: (value) =>
-    typeof value === "string" ? parseJson(value) : value instanceof Uint8Array ? undefined : value,
+    typeof value === "string"
+      ? parseJson(value)
+      : typeof value === "bigint" || Number.isFinite(value)
+      ? value
+      : undefined,
   bytes: (value) => value instanceof Uint8Array ? bytesToBase64(value) : undefined,
 };

@@ -1,0 +1,46 @@
+import { GivenValue, holdsGivenValues } from "../../plan/given_value.ts";
+import { type Assignments, storedValue } from "../../plan/plan.ts";
+import { writeJson } from "../../schema/exact_json.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+import type { Resource } from "../define/resource.ts";
+import { type FieldError, InvalidFields } from "./parse_fields.ts";
+
+/**
+ * The values of an update of this row: those that it shows already are left as they are stored.
+ * Throws a 422 for those that are refused, and that the row does not show to the client.
+ */
+export function valuesFor(
+  current: Row,
+  values: Assignments,
+  { fields: { readable } }: Pick<Resource, "fields">,
+): Assignments {
+  if (!holdsGivenValues(values)) return values;
+  const visible = new Set(readable);
+  return settled(
+    values,
+    (column, { given }) =>
+      visible.has(column) && writeJson(given) === writeJson(current[column.name] ?? null),
+  );
+}
+
+/** The values of a new row, of which nothing is stored. Throws a 422 for those that are refused. */
+export function valuesForNewRow(values: Assignments): Assignments {
+  return holdsGivenValues(values) ? settled(values, () => false) : values;
+}
+
+function settled(
+  values: Assignments,
+  isStored: (column: ColumnInfo, value: GivenValue) => boolean,
+): Assignments {
+  const errors: FieldError[] = [];
+  const all = [...values].map(([column, value]): [ColumnInfo, unknown] => {
+    if (!(value instanceof GivenValue)) return [column, value];
+    if (isStored(column, value)) return [column, storedValue];
+    if (value.fault !== null) {
+      errors.push({ path: column.name.slice(0, 100), message: value.fault });
+    }
+    return [column, value.read];
+  });
+  if (errors.length > 0) throw new InvalidFields(errors);
+  return new Map(all);
+}

@@ -1,0 +1,20 @@
+import type { ColumnKind } from "./kind.ts";
+
+/**
+ * Whether a text is a value of Postgres that a column kind does not have: an infinity, NaN, or a day
+ * or moment before Christ or after the year 9999, as a row shows it. A filter may compare with it; a
+ * body may only give back what the row shows.
+ */
+export function isSpecialValue(text: string, kind: ColumnKind): boolean {
+  return specialValues[kind]?.test(text) === true;
+}
+
+const notANumber = /^(?:NaN|-?Infinity)$/;
+
+const specialValues: Readonly<Partial<Record<ColumnKind, RegExp>>> = {
+  real: notANumber,
+  decimal: notANumber,
+  date: /^(?:-?infinity|\d{4,7}-\d\d-\d\d BC|\d{5,7}-\d\d-\d\d)$/,
+  timestamp:
+    /^(?:-?infinity|(?=\d{5}|.* BC$)\d{4,6}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?(?:\+00)?(?: BC)?)$/,
+};
