@@ -5,9 +5,9 @@ import { type AppObservability, openObservability } from "./app_observability.ts
 import type { AppConfig } from "./config.ts";
 import { openAuthenticators } from "./open_authenticators.ts";
 import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
-import { checkTables, type TableOfDriver } from "./db/check_tables.ts";
+import { checkTables, type TableOfDriver } from "./db/tables/check_tables.ts";
 import type { Driver } from "./db/driver.ts";
-import { leadingColumns } from "./db/leading_columns.ts";
+import { leadingColumns } from "./db/tables/leading_columns.ts";
 import { createGuard, type Guard } from "./guard/guard.ts";
 import {
   createIdempotentAnswers,

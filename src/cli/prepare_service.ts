@@ -53,7 +53,7 @@ export async function prepareService(
     const { serveDemonstration } = await import("./serve_demonstration.ts");
     return withDashboard(await serveDemonstration(rights, runtime), command);
   }
-  const { serveDatabase } = await import("./serve_database.ts");
+  const { serveDatabase } = await import("./database/serve_database.ts");
   const accountsIn = command.users ? command.kv ?? defaultStore : undefined;
   const service = await serveDatabase(database, {
     ...{ rights, runtime, kv, accountsIn },

@@ -8,7 +8,7 @@ import { addressOf, prepareService } from "./prepare_service.ts";
 import { exitWithParent } from "./restart_with_kv.ts";
 import { openReopening } from "./reopen/reopening_service.ts";
 import { bannerOf, type OpenService, openService, runService } from "./run_service.ts";
-import { withSharedSecrets } from "./shared_secrets.ts";
+import { withSharedSecrets } from "./reopen/shared_secrets.ts";
 
 /**
  * Runs the command that serves in this process, until it receives a signal to stop; returns the exit

@@ -1,7 +1,7 @@
 import type { AggregatePlan, ColumnMetric, Metric } from "../plan/plan.ts";
 import { type MaybePromise, recovered, then } from "../runtime/maybe_promise.ts";
-import { shortestDecimal, withScale } from "../schema/decimal_kind.ts";
-import { shortestInteger } from "../schema/number_kinds.ts";
+import { shortestDecimal, withScale } from "../schema/kinds/decimal_kind.ts";
+import { shortestInteger } from "../schema/kinds/number_kinds.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { asStored, type SqlValue } from "../sql/fragment.ts";
 import type { Dialect } from "../sql/dialect.ts";

@@ -1,5 +1,5 @@
 import { tableInfoOf, type TableLike } from "../schema/table_like.ts";
-import { createTables } from "./create_tables.ts";
+import { createTables } from "./tables/create_tables.ts";
 import { type DatabaseHandle, databaseHandle } from "./database_handle.ts";
 import type { Driver } from "./driver.ts";
 import { withFilePermission } from "./file_permission.ts";

@@ -1,6 +1,6 @@
-import { plainDecimal, shortestDecimal } from "../schema/decimal_kind.ts";
+import { plainDecimal, shortestDecimal } from "../schema/kinds/decimal_kind.ts";
 import { InvalidValue } from "../schema/kind.ts";
-import { requireStorableText } from "../schema/text_kind.ts";
+import { requireStorableText } from "../schema/kinds/text_kind.ts";
 import type { Literal } from "./syntax/filter_syntax.ts";
 
 /**

@@ -21,7 +21,7 @@ import {
   type Statement,
   toStatement,
 } from "../sql/fragment.ts";
-import { createTables } from "../db/create_tables.ts";
+import { createTables } from "../db/tables/create_tables.ts";
 import { DatabaseError } from "../db/database_error.ts";
 import type { Connection, Driver, QueryResult } from "../db/driver.ts";
 import { transact } from "../db/transact.ts";

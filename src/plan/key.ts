@@ -4,7 +4,7 @@ import { Problem } from "../problem/problem.ts";
 import { kindOf, kindOfColumn } from "../schema/kind_of.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
-import { compareText } from "../schema/text_kind.ts";
+import { compareText } from "../schema/kinds/text_kind.ts";
 import { canonicalValueText } from "../schema/canonical_value.ts";
 
 /** A key, the values of a row's primary key in key order. */

@@ -1,4 +1,4 @@
-import { shortestDecimal } from "./decimal_kind.ts";
+import { shortestDecimal } from "./kinds/decimal_kind.ts";
 import type { ColumnInfo } from "./table_info.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { plainDecimal, shortestDecimal } from "./decimal_kind.ts";
+import { plainDecimal, shortestDecimal } from "./kinds/decimal_kind.ts";
 import { exactNumber } from "./exact_number.ts";
 
 /**

@@ -1,12 +1,12 @@
-import { bytesKind } from "./bytes_kind.ts";
-import { decimalKind } from "./decimal_kind.ts";
-import { jsonKind } from "./json_kind.ts";
+import { bytesKind } from "./kinds/bytes_kind.ts";
+import { decimalKind } from "./kinds/decimal_kind.ts";
+import { jsonKind } from "./kinds/json_kind.ts";
 import { type ColumnKind, InvalidValue, type Kind } from "./kind.ts";
-import { bigintKind, integerKind, realKind } from "./number_kinds.ts";
+import { bigintKind, integerKind, realKind } from "./kinds/number_kinds.ts";
 import type { ColumnInfo } from "./table_info.ts";
-import { textKind } from "./text_kind.ts";
-import { dateKind, timestampKind } from "./time_kinds.ts";
-import { uuidKind } from "./uuid_kind.ts";
+import { textKind } from "./kinds/text_kind.ts";
+import { dateKind, timestampKind } from "./kinds/time_kinds.ts";
+import { uuidKind } from "./kinds/uuid_kind.ts";
 
 /** True or false, with equality only; false sorts first. */
 const booleanKind: Kind = {

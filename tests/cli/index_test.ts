@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { openDatabase } from "../../mod.ts";
 import { decideCliRights } from "../../src/cli/cli_rights.ts";
 import { openService } from "../../src/cli/run_service.ts";
-import { serveDatabase } from "../../src/cli/serve_database.ts";
+import { serveDatabase } from "../../src/cli/database/serve_database.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { runScript, scratchFolder } from "../support/scratch.ts";
 

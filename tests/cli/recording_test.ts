@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { type App, createApp } from "../../src/app.ts";
 import { decideCliRights } from "../../src/cli/cli_rights.ts";
 import type { RecordingWishes } from "../../src/cli/database/decide_recording.ts";
-import { serveDatabase } from "../../src/cli/serve_database.ts";
+import { serveDatabase } from "../../src/cli/database/serve_database.ts";
 import { uninstall } from "../../src/cli/uninstall/run_uninstall_command.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";

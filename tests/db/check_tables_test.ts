@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { checkTables } from "../../src/db/check_tables.ts";
+import { checkTables } from "../../src/db/tables/check_tables.ts";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import type { Driver } from "../../src/db/driver.ts";
 import { openDatabase } from "../../src/db/open_database.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { all, integer, openDatabase, resource, table, text } from "../../mod.ts";
-import { createTables } from "../../src/db/create_tables.ts";
+import { createTables } from "../../src/db/tables/create_tables.ts";
 import { createRowReader } from "../../src/db/rows.ts";
 import { sqliteDriver } from "../../src/db/sqlite/sqlite_driver.ts";
 import type { SqliteLibrary } from "../../src/db/sqlite/sqlite_library.ts";

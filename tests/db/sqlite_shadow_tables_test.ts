@@ -32,7 +32,7 @@ Deno.test("a table whose name begins like that of a virtual table is served", as
   }
 });
 
-Deno.test("without the module of a virtual table, names tell its shadows", () => {
+Deno.test("without the module of a virtual table, its shadows are known by their names", () => {
   const cases: readonly (readonly [string, string, boolean])[] = [
     ['CREATE VIRTUAL TABLE "T" USING fts5(a)', "t_data", true],
     ['CREATE VIRTUAL TABLE "T" USING "FTS5"(a)', "T_config", true],

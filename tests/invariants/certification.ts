@@ -23,7 +23,7 @@ import {
 import { chunksOf } from "../../src/plan/key.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
-import { fitsKind } from "../../src/schema/fits_kind.ts";
+import { fitsKind } from "../../src/schema/kinds/fits_kind.ts";
 import { kindOf } from "../../src/schema/kind_of.ts";
 import type { ColumnInfo, Row } from "../../src/schema/table_info.ts";
 import type { ColumnKind } from "../../src/schema/kind.ts";

@@ -1,5 +1,5 @@
 import { sqliteDriver } from "../../src/db/sqlite/sqlite_driver.ts";
-import { createTables } from "../../src/db/create_tables.ts";
+import { createTables } from "../../src/db/tables/create_tables.ts";
 import { allRows, comparison, type Filter } from "../../src/filter/filter.ts";
 import { equalOperator } from "../../src/filter/operators/value_operators.ts";
 import { createMatcher } from "../../src/live/match/matcher.ts";

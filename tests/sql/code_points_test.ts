@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { compareText } from "../../src/schema/text_kind.ts";
+import { compareText } from "../../src/schema/kinds/text_kind.ts";
 import { afterPrefix, countCodePoints, firstCodePoints } from "../../src/sql/code_points.ts";
 
 Deno.test("a surrogate pair is one character, a combining mark is another", () => {

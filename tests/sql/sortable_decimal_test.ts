@@ -1,7 +1,11 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { compareDecimals, plainDecimal, shortestDecimal } from "../../src/schema/decimal_kind.ts";
-import { compareText } from "../../src/schema/text_kind.ts";
+import {
+  compareDecimals,
+  plainDecimal,
+  shortestDecimal,
+} from "../../src/schema/kinds/decimal_kind.ts";
+import { compareText } from "../../src/schema/kinds/text_kind.ts";
 import { divideExact, parseExact, printExact } from "../../src/sql/exact_decimal.ts";
 import { fromSortable, toSortable } from "../../src/sql/sortable_decimal.ts";
 

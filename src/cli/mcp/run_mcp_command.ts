@@ -5,7 +5,7 @@ import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { decideCliRights, makeServiceToken } from "../cli_rights.ts";
 import { reportFailure } from "../report_failure.ts";
-import { serveDatabase } from "../serve_database.ts";
+import { serveDatabase } from "../database/serve_database.ts";
 import type { McpCommand } from "./mcp_arguments.ts";
 
 /**

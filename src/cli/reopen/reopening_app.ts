@@ -1,5 +1,4 @@
-import type { App } from "../../app.ts";
-import type { RequestInfo } from "../../app.ts";
+import type { App, RequestInfo } from "../../app.ts";
 import { sleep } from "../../runtime/event_loop.ts";
 import type { OpenService } from "../run_service.ts";
 
@@ -18,10 +17,10 @@ interface Generation {
 }
 
 /**
- * Creates an app whose place others can take. `settled` resolves when a look at the tables that may
+ * Creates an app whose place others can take. `looked` resolves when a look at the tables that may
  * be under way has ended: a read that failed meets the tables as they are then, once more.
  */
-export function reopeningApp(first: App, settled: () => Promise<void>): ReopeningApp {
+export function reopeningApp(first: App, looked: () => Promise<void>): ReopeningApp {
   let current: Generation = { app: first, answering: 0 };
   let isDraining = false;
   const ending = new Set<Promise<void>>();
@@ -42,19 +41,19 @@ export function reopeningApp(first: App, settled: () => Promise<void>): Reopenin
     const asked = current;
     const response = await answer(request, info);
     if (response.status < 500 || !reads.has(request.method)) return response;
-    await settled();
+    await looked();
     if (current === asked) return response;
     await response.body?.cancel();
     return await answer(request, info);
   }
 
-  async function end({ app }: Generation, generation: Generation): Promise<void> {
+  async function end(generation: Generation): Promise<void> {
     // Its streams end one after the other, and their clients come to the next one.
-    app.drain();
-    for (let waitedMs = 0; generation.answering > 0 && waitedMs < mostMs; waitedMs += askMs) {
+    generation.app.drain();
+    for (let waitedMs = 0; generation.answering > 0 && waitedMs < maxWaitMs; waitedMs += askMs) {
       await sleep(askMs);
     }
-    await app.close();
+    await generation.app.close();
   }
 
   return {
@@ -79,7 +78,7 @@ export function reopeningApp(first: App, settled: () => Promise<void>): Reopenin
       current = { app, answering: 0 };
       if (isDraining) app.announceStop();
       app.warmUp();
-      const ended = end(before, before).catch(() => {}).finally(() => ending.delete(ended));
+      const ended = end(before).catch(() => {}).finally(() => ending.delete(ended));
       ending.add(ended);
     },
   };
@@ -88,5 +87,5 @@ export function reopeningApp(first: App, settled: () => Promise<void>): Reopenin
 const reads: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
 /** As long as a stop waits for requests. */
-const mostMs = 10_000;
+const maxWaitMs = 10_000;
 const askMs = 50;

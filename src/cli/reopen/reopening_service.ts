@@ -1,4 +1,4 @@
-import { schemaVersion } from "../../db/schema_version.ts";
+import { schemaVersion } from "../../db/tables/schema_version.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Observation } from "../../runtime/observation.ts";
@@ -37,7 +37,7 @@ class ReopeningService {
   #known: DescribedTables = new Map();
   #look: Promise<void> | null = null;
   /** How long after a look that found nothing the next failed statement is no reason for another. */
-  #pauseMs = leastPauseMs;
+  #pauseMs = minPauseMs;
   #lookedAt = -Infinity;
   #isClosed = false;
 
@@ -79,11 +79,11 @@ class ReopeningService {
   #afterFailure(failure: "changed" | "unknown" | null): void {
     const { clock } = this.#runtime;
     if (failure === null || this.#look !== null) return;
-    const pauseMs = failure === "changed" ? leastPauseMs : this.#pauseMs;
+    const pauseMs = failure === "changed" ? minPauseMs : this.#pauseMs;
     if (clock.elapsedMs() < this.#lookedAt + pauseMs) return;
     void this.#lookNow(false).then(() => {
       this.#lookedAt = clock.elapsedMs();
-      this.#pauseMs = Math.min(this.#pauseMs * 2, mostPauseMs);
+      this.#pauseMs = Math.min(this.#pauseMs * 2, maxPauseMs);
     });
   }
 
@@ -126,7 +126,7 @@ class ReopeningService {
     const next = await this.#options.open(this.#runtime, false);
     this.#opened = next;
     this.#known = now;
-    this.#pauseMs = leastPauseMs;
+    this.#pauseMs = minPauseMs;
     this.#reopening?.replaceBy(next);
     this.#options.runtime.observe({ kind: "tables_changed", ...changes });
   }
@@ -148,5 +148,5 @@ function failureOf(observation: Observation): "changed" | "unknown" | null {
 
 const hasHangUp = Deno.build.os !== "windows";
 const watchMs = 2_000;
-const leastPauseMs = 1_000;
-const mostPauseMs = 60_000;
+const minPauseMs = 1_000;
+const maxPauseMs = 60_000;

@@ -36,7 +36,7 @@ async function configOf({ database, config }: SearchCommand): Promise<AppConfig>
     return { runtime, ...await loadConfiguration(path) };
   }
   const rights = decideCliRights({ host: "127.0.0.1", public: false, writable: true }, "");
-  const { serveDatabase } = await import("../serve_database.ts");
+  const { serveDatabase } = await import("../database/serve_database.ts");
   const { config: served } = await serveDatabase(database, {
     ...{ rights, runtime, kv: undefined, accountsIn: undefined },
     isSearched: true,

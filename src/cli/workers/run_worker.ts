@@ -9,7 +9,7 @@ import type { ServeCommand } from "../serve_arguments.ts";
 import { addressOf, prepareService } from "../prepare_service.ts";
 import { openReopening } from "../reopen/reopening_service.ts";
 import { bannerOf, type OpenService, openService, runService } from "../run_service.ts";
-import { withSharedSecrets } from "../shared_secrets.ts";
+import { withSharedSecrets } from "../reopen/shared_secrets.ts";
 import { type ClientAddresses, clientAddresses } from "./client_addresses.ts";
 import { openPortFilter, type PortFilter, whyNoPortFilter } from "./port_filter.ts";
 import { requireSharedState } from "./shared_state.ts";

@@ -1,6 +1,6 @@
 import { ownTimestamps } from "../../schema/table_info.ts";
 import type { Driver } from "../driver.ts";
-import { postgresEnumCheck } from "../enum_checks.ts";
+import { postgresEnumCheck } from "../tables/enum_checks.ts";
 import {
   type ColumnDraft,
   completeDrafts,

@@ -2,7 +2,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { identifier, join, sql, type SqlValue, toStatement } from "../../sql/fragment.ts";
 import type { Connection, Driver } from "../driver.ts";
-import { sqliteEnumChecks } from "../enum_checks.ts";
+import { sqliteEnumChecks } from "../tables/enum_checks.ts";
 import { selectNamed } from "../named_columns.ts";
 import {
   type ColumnDraft,

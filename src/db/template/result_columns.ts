@@ -1,4 +1,4 @@
-import { plainDecimal } from "../../schema/decimal_kind.ts";
+import { plainDecimal } from "../../schema/kinds/decimal_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { divideExact, parseExact, printExact } from "../../sql/exact_decimal.ts";

@@ -1,5 +1,5 @@
-import { significantDigits } from "../../schema/decimal_kind.ts";
-import { fitsKind } from "../../schema/fits_kind.ts";
+import { significantDigits } from "../../schema/kinds/decimal_kind.ts";
+import { fitsKind } from "../../schema/kinds/fits_kind.ts";
 import type { CellClass, Dialect } from "../../sql/dialect.ts";
 import type { Comparison } from "../filter.ts";
 import { isNullOperator } from "../operators/null_operators.ts";

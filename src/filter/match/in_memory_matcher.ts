@@ -1,5 +1,5 @@
 import { unreachable } from "../../problem/unreachable.ts";
-import { kindTest } from "../../schema/fits_kind.ts";
+import { kindTest } from "../../schema/kinds/fits_kind.ts";
 import type { CertifiedComparisons } from "./certified_comparisons.ts";
 import type { Comparison, Filter } from "../filter.ts";
 import { anyWork, comparisonWork, type WorkAllowance } from "../filter_work.ts";

@@ -1,7 +1,7 @@
 import { unreachable } from "../../problem/unreachable.ts";
 import { InvalidValue } from "../../schema/kind.ts";
 import { kindOfColumn } from "../../schema/kind_of.ts";
-import { requireStorableText } from "../../schema/text_kind.ts";
+import { requireStorableText } from "../../schema/kinds/text_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { comparison, type Filter, noRows } from "../filter.ts";
 import { type JsonOperand, jsonOperandOf } from "../json_operand.ts";

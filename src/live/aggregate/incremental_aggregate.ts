@@ -1,7 +1,7 @@
 import type { AggregateGroup } from "../../db/aggregate_groups.ts";
 import type { InMemoryMatcher } from "../../filter/match/in_memory_matcher.ts";
 import type { OrderKey } from "../../plan/plan.ts";
-import { fitsKind } from "../../schema/fits_kind.ts";
+import { fitsKind } from "../../schema/kinds/fits_kind.ts";
 import { kindOf } from "../../schema/kind_of.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { canonicalValueText } from "../../schema/canonical_value.ts";

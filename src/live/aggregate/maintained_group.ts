@@ -3,7 +3,7 @@ import { columnValue } from "../../filter/match/row_matches.ts";
 import { averageDigits } from "../../plan/aggregate_schema.ts";
 import type { ColumnMetric, Metric } from "../../plan/plan.ts";
 import { unreachable } from "../../problem/unreachable.ts";
-import { fitsKind } from "../../schema/fits_kind.ts";
+import { fitsKind } from "../../schema/kinds/fits_kind.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import {
   addExact,

@@ -1,8 +1,8 @@
 import { type EqualityTerm, equalityTerms } from "../../filter/match/equality_terms.ts";
 import type { Comparison, Filter } from "../../filter/filter.ts";
 import type { RowImage } from "../../filter/match/row_image.ts";
-import { fitsKind } from "../../schema/fits_kind.ts";
-import { shortestInteger } from "../../schema/number_kinds.ts";
+import { fitsKind } from "../../schema/kinds/fits_kind.ts";
+import { shortestInteger } from "../../schema/kinds/number_kinds.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { canonicalValueText } from "../../schema/canonical_value.ts";
 import type { RowChange } from "./row_change.ts";

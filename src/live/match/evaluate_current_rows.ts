@@ -3,7 +3,7 @@ import type { Position } from "../../db/changes/log_position.ts";
 import type { RowReader } from "../../db/rows.ts";
 import type { RowImage } from "../../filter/match/row_image.ts";
 import { type Key, keyId } from "../../plan/key.ts";
-import { fitsKind } from "../../schema/fits_kind.ts";
+import { fitsKind } from "../../schema/kinds/fits_kind.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { CompiledLiveQuery } from "../live_query.ts";
 import { allColumns } from "./column_mask.ts";

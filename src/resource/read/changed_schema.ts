@@ -1,4 +1,4 @@
-import { isThere } from "../../db/check_tables.ts";
+import { isThere } from "../../db/tables/check_tables.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { databaseProblem } from "../../db/database_problem.ts";
 import { Problem } from "../../problem/problem.ts";

@@ -16,7 +16,7 @@ export function valuesFor(
 ): Assignments {
   if (!holdsGivenValues(values)) return values;
   const visible = new Set(readable);
-  return settled(
+  return withoutGiven(
     values,
     (column, { given }) =>
       visible.has(column) && writeJson(given) === writeJson(current[column.name] ?? null),
@@ -25,10 +25,10 @@ export function valuesFor(
 
 /** The values of a new row, of which nothing is stored. Throws a 422 for those that are refused. */
 export function valuesForNewRow(values: Assignments): Assignments {
-  return holdsGivenValues(values) ? settled(values, () => false) : values;
+  return holdsGivenValues(values) ? withoutGiven(values, () => false) : values;
 }
 
-function settled(
+function withoutGiven(
   values: Assignments,
   isStored: (column: ColumnInfo, value: GivenValue) => boolean,
 ): Assignments {

@@ -1,13 +1,13 @@
 import { bytesToBase64, hexToBytes } from "../../protocol/byte_text.ts";
-import { decodeBase64 } from "../../schema/bytes_kind.ts";
-import { plainDecimal, withScale } from "../../schema/decimal_kind.ts";
+import { decodeBase64 } from "../../schema/kinds/bytes_kind.ts";
+import { plainDecimal, withScale } from "../../schema/kinds/decimal_kind.ts";
 import { parseJson, writeJson } from "../../schema/exact_json.ts";
 import { isCalendarDate } from "../../schema/instant.ts";
 import { type ColumnKind, InvalidValue } from "../../schema/kind.ts";
-import { shortestInteger } from "../../schema/number_kinds.ts";
+import { shortestInteger } from "../../schema/kinds/number_kinds.ts";
 import { isSpecialValue } from "../../schema/special_values.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { isCanonicalUuid } from "../../schema/uuid_kind.ts";
+import { isCanonicalUuid } from "../../schema/kinds/uuid_kind.ts";
 import { certifiedOperators } from "../certified_operators.ts";
 import type { ComparesAsMemory, Dialect, ListNames, RowsOfKeys, TextDialect } from "../dialect.ts";
 import {

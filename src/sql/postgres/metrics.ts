@@ -1,4 +1,4 @@
-import { plainDecimal } from "../../schema/decimal_kind.ts";
+import { plainDecimal } from "../../schema/kinds/decimal_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect, MetricDialect } from "../dialect.ts";
 import { type Fragment, identifier, rawSql, sql } from "../fragment.ts";

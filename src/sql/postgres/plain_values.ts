@@ -1,5 +1,5 @@
 import { bytesToBase64, hexToBytes } from "../../protocol/byte_text.ts";
-import { shortestInteger } from "../../schema/number_kinds.ts";
+import { shortestInteger } from "../../schema/kinds/number_kinds.ts";
 import { asStored, type SqlValue } from "../fragment.ts";
 
 /** The types of Postgres, by their numbers, whose values are numbers on every engine. */

@@ -1,4 +1,4 @@
-import { plainDecimal } from "../../schema/decimal_kind.ts";
+import { plainDecimal } from "../../schema/kinds/decimal_kind.ts";
 import { type Fragment, identifier, join, rawSql, sql } from "../fragment.ts";
 import { isJsonIndex, type JsonPath, type JsonPathDialect } from "../json_path_dialect.ts";
 import { toSortable } from "../sortable_decimal.ts";

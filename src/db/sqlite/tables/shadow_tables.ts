@@ -10,7 +10,7 @@ export interface ListedName {
 /**
  * The names of the tables that hold the content of virtual tables. SQLite knows those of a virtual
  * table whose module the library has. Of another one, a library lists them as ordinary tables:
- * there the names tell that the usual modules give them.
+ * there they are known by the names that the usual modules give them.
  */
 export function shadowTables(
   listed: readonly ListedName[],

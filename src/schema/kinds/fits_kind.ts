@@ -1,6 +1,6 @@
-import { isCalendarDate, isInstant } from "./instant.ts";
-import type { ColumnInfo } from "./table_info.ts";
-import type { ColumnKind } from "./kind.ts";
+import { isCalendarDate, isInstant } from "../instant.ts";
+import type { ColumnInfo } from "../table_info.ts";
+import type { ColumnKind } from "../kind.ts";
 import { isCanonicalUuid } from "./uuid_kind.ts";
 
 /**

@@ -1,34 +1,30 @@
-import { type Database, openDatabase } from "../db/open_database.ts";
-import { resource, type ResourceDefinition } from "../resource/define/resource_definition.ts";
-import type { ResourceOptions } from "../resource/define/resource_options.ts";
-import type { Runtime } from "../runtime/runtime.ts";
-import type { TableInfo } from "../schema/table_info.ts";
-import { databaseSearch } from "../search/database_search.ts";
-import { memorySearch } from "../search/memory_search.ts";
-import type { SearchAdapter } from "../search/search_adapter.ts";
-import {
-  decideRecording,
-  type Recording,
-  type RecordingWishes,
-} from "./database/decide_recording.ts";
+import { type Database, openDatabase } from "../../db/open_database.ts";
+import { resource, type ResourceDefinition } from "../../resource/define/resource_definition.ts";
+import type { ResourceOptions } from "../../resource/define/resource_options.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import { databaseSearch } from "../../search/database_search.ts";
+import { memorySearch } from "../../search/memory_search.ts";
+import type { SearchAdapter } from "../../search/search_adapter.ts";
+import { decideRecording, type Recording, type RecordingWishes } from "./decide_recording.ts";
 import {
   announce,
   keepJournalMode,
   type OpenedForWriting,
   openForWriting,
   type WritingOptions,
-} from "./database/open_for_writing.ts";
-import type { CliRights } from "./cli_rights.ts";
-import { databaseUrl } from "./database/database_url.ts";
-import { describedTables } from "./reopen/described_tables.ts";
-import { dnsRebindingGuard } from "./dns_rebinding_guard.ts";
+} from "./open_for_writing.ts";
+import type { CliRights } from "../cli_rights.ts";
+import { databaseUrl } from "./database_url.ts";
+import { describedTables } from "../reopen/described_tables.ts";
+import { dnsRebindingGuard } from "../dns_rebinding_guard.ts";
 import {
   accountAuth,
   type CliService,
   refuseWrites,
   resourceOptionsFor,
   tokenAuth,
-} from "./cli_service.ts";
+} from "../cli_service.ts";
 
 /** How the command line serves a database. */
 export interface ServeDatabaseOptions {

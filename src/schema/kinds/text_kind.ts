@@ -1,4 +1,4 @@
-import { InvalidValue, type Kind } from "./kind.ts";
+import { InvalidValue, type Kind } from "../kind.ts";
 
 /** The column kind `text`: any Unicode string that every engine can hold, in code-point order. */
 export const textKind: Kind = {

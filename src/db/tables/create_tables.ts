@@ -1,7 +1,7 @@
-import type { TableInfo } from "../schema/table_info.ts";
-import { createTableStatements, inCreationOrder } from "../sql/create_table.ts";
-import type { Statement } from "../sql/fragment.ts";
-import type { Driver } from "./driver.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import { createTableStatements, inCreationOrder } from "../../sql/create_table.ts";
+import type { Statement } from "../../sql/fragment.ts";
+import type { Driver } from "../driver.ts";
 
 /**
  * Creates the missing tables in a database, all or none; existing tables stay as they are. Runs

@@ -1,4 +1,4 @@
-import { InvalidValue, type Kind } from "./kind.ts";
+import { InvalidValue, type Kind } from "../kind.ts";
 import { compareText } from "./text_kind.ts";
 
 /** The column kind `uuid`: a UUID in its canonical text, lower case. */

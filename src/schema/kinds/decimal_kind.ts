@@ -1,6 +1,6 @@
-import { isExactNumber } from "./exact_number.ts";
-import { InvalidValue, type Kind, type ValueRules } from "./kind.ts";
-import { isSpecialValue } from "./special_values.ts";
+import { isExactNumber } from "../exact_number.ts";
+import { InvalidValue, type Kind, type ValueRules } from "../kind.ts";
+import { isSpecialValue } from "../special_values.ts";
 
 /**
  * The column kind `decimal`: an exact decimal, as a string with exactly the digits of its scale.

@@ -1,8 +1,8 @@
-import type { Observer } from "../runtime/observation.ts";
-import type { TableInfo } from "../schema/table_info.ts";
-import { join, sql, type Statement, tableName, toStatement } from "../sql/fragment.ts";
-import { DatabaseError, reasonOf } from "./database_error.ts";
-import type { Driver } from "./driver.ts";
+import type { Observer } from "../../runtime/observation.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import { join, sql, type Statement, tableName, toStatement } from "../../sql/fragment.ts";
+import { DatabaseError, reasonOf } from "../database_error.ts";
+import type { Driver } from "../driver.ts";
 
 /** A table to check at start, and the database that it is served from. */
 export interface TableOfDriver {

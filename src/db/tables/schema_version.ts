@@ -1,4 +1,4 @@
-import type { Driver } from "./driver.ts";
+import type { Driver } from "../driver.ts";
 
 /**
  * A text that is another one once any table of the database has other columns or constraints: much

@@ -1,7 +1,7 @@
-import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { TableOfDriver } from "./check_tables.ts";
-import { DatabaseError } from "./database_error.ts";
-import type { Driver } from "./driver.ts";
+import { DatabaseError } from "../database_error.ts";
+import type { Driver } from "../driver.ts";
 
 /**
  * The leading columns of the indexes in a database: those that an index of their table begins with.

@@ -1,6 +1,6 @@
-import { compareInstants, instantFromEpoch, isCalendarDate, parseMoment } from "./instant.ts";
-import { InvalidValue, type Kind } from "./kind.ts";
-import { isSpecialValue } from "./special_values.ts";
+import { compareInstants, instantFromEpoch, isCalendarDate, parseMoment } from "../instant.ts";
+import { InvalidValue, type Kind } from "../kind.ts";
+import { isSpecialValue } from "../special_values.ts";
 import { compareText } from "./text_kind.ts";
 
 /** The column kind `timestamp`: a moment, to the microsecond, as RFC 3339 text in UTC. */

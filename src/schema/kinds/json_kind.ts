@@ -1,6 +1,6 @@
-import { parseJson } from "./exact_json.ts";
-import { isExactNumber } from "./exact_number.ts";
-import { InvalidValue, type Kind } from "./kind.ts";
+import { parseJson } from "../exact_json.ts";
+import { isExactNumber } from "../exact_number.ts";
+import { InvalidValue, type Kind } from "../kind.ts";
 import { requireStorableText } from "./text_kind.ts";
 
 /**

@@ -1,5 +1,5 @@
-import { base64ToBytes } from "../protocol/byte_text.ts";
-import { InvalidValue, type Kind } from "./kind.ts";
+import { base64ToBytes } from "../../protocol/byte_text.ts";
+import { InvalidValue, type Kind } from "../kind.ts";
 
 /** The column kind `bytes`: canonical base64 in process and in JSON. */
 export const bytesKind: Kind = {

@@ -1,7 +1,7 @@
 import { compareDecimals } from "./decimal_kind.ts";
-import { isExactNumber } from "./exact_number.ts";
-import { InvalidValue, type Kind } from "./kind.ts";
-import { isSpecialValue } from "./special_values.ts";
+import { isExactNumber } from "../exact_number.ts";
+import { InvalidValue, type Kind } from "../kind.ts";
+import { isSpecialValue } from "../special_values.ts";
 
 /**
  * The column kind `integer`, of 64 bits: a number, or a bigint beyond 2^53, so that no digit is

@@ -1,7 +1,7 @@
-import { isInProduction } from "../runtime/production.ts";
-import { isRandomSecret } from "../runtime/resolve_secrets.ts";
-import type { Runtime } from "../runtime/runtime.ts";
-import type { ServeConfig } from "../serve.ts";
+import { isInProduction } from "../../runtime/production.ts";
+import { isRandomSecret } from "../../runtime/resolve_secrets.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { ServeConfig } from "../../serve.ts";
 
 /** A random secret that several apps share, where none is set. */
 export interface SharedSecret {
