@@ -8,7 +8,7 @@ import type { Indexer, PendingIndexing } from "../../search/indexer.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import type { Resource } from "../define/resource.ts";
 import type { OperationCall, WriteCall } from "../operation.ts";
-import { FailedWrite } from "./failed_write.ts";
+import { FailedWrite } from "./refused/failed_write.ts";
 
 /**
  * How rows are inserted: as many by a statement as it takes; each by one of its own, so that the one

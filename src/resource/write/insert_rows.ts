@@ -5,7 +5,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { WriteCall } from "../operation.ts";
 import { type BodyPath, wholeBody, withinAsync } from "./body_path.ts";
-import { failedWrite } from "./failed_write.ts";
+import { failedWrite } from "./refused/failed_write.ts";
 import { insertAndRead } from "./insert_and_read.ts";
 import type { WriteConnection } from "./in_transaction.ts";
 import { requireWithinScope } from "./row_target.ts";
