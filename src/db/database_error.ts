@@ -25,6 +25,8 @@ export type DatabaseErrorKind =
   | "broken-table"
   /** The service's own role has no right to it, or a policy of the database hides the row. */
   | "forbidden"
+  /** A rule of the table rewrites an INSERT in a way that gives no rows back; nothing was written. */
+  | "no-returning"
   | "other";
 
 /**

@@ -24,6 +24,10 @@ export function databaseProblem(error: unknown, access: string): unknown {
       });
     case "not-null":
     case "check":
+      // Another row would lose what it must have, or a rule of the database keeps the row.
+      if (access === "delete") {
+        return new Problem("conflict", `Cannot delete: the database keeps this row`, { cause });
+      }
       return new Problem(
         "validation-error",
         `Cannot ${access}: a value is missing or not allowed`,
@@ -73,6 +77,7 @@ export function databaseProblem(error: unknown, access: string): unknown {
         `The connection was lost while the write was confirmed: read before you repeat it`,
         cause,
       );
+    case "no-returning":
     case "other":
       return error;
     default:

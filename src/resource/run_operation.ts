@@ -19,7 +19,7 @@ import type {
 import { changedSchema } from "./read/changed_schema.ts";
 import { refusedLiteral } from "./read/refused_literal.ts";
 import type { Resource } from "./define/resource.ts";
-import { refusedWrite } from "./write/refused_write.ts";
+import { refusedWrite } from "./write/refused/refused_write.ts";
 
 /**
  * Runs an operation for a request to a resource: parse, authorize, plan, execute, shape. A stage

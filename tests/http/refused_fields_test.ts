@@ -221,13 +221,13 @@ testOnEngines(
         await send("PATCH", "books/batch", { filter: "id=in=(1,2)", patch: { isbn: "6" } }),
         [409, { path: "patch.isbn", message: taken }],
       );
-      const nested = { code: "n", booksByShelf: [{ isbn: "5" }, { isbn: "1" }] };
+      const nested = { code: "n", books_by_shelf: [{ isbn: "5" }, { isbn: "1" }] };
       assertEquals(await send("POST", "shelves", nested), [
         409,
-        { path: "booksByShelf.1.isbn", message: taken },
-        { path: "booksByShelf.1" },
+        { path: "books_by_shelf.1.isbn", message: taken },
+        { path: "books_by_shelf.1" },
       ]);
-      const lost = { code: "n", booksByShelf: [{ isbn: "5" }, { low: 2, high: 1 }] };
-      assertEquals((await send("POST", "shelves", lost)).at(-1), { path: "booksByShelf.1" });
+      const lost = { code: "n", books_by_shelf: [{ isbn: "5" }, { low: 2, high: 1 }] };
+      assertEquals((await send("POST", "shelves", lost)).at(-1), { path: "books_by_shelf.1" });
     }),
 );

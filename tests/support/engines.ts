@@ -116,9 +116,10 @@ function removedAtClose(database: Database, remove: () => Promise<void>): Databa
 /** A database of its own in the cluster that `adminUrl` leads to. */
 export async function createScratchDatabase(
   adminUrl: string,
+  template: string = "template1",
 ): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> {
   const name = `test_${crypto.randomUUID().replaceAll("-", "")}`;
-  await administer(adminUrl, `CREATE DATABASE ${name}`);
+  await administer(adminUrl, `CREATE DATABASE ${name} TEMPLATE "${template}"`);
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
   return {

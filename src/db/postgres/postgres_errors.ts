@@ -9,7 +9,13 @@ export function toPostgresError(error: unknown, sent: "write" | "read" | "commit
   const code = codeOf(error);
   if (code === null || !(error instanceof Error) || error instanceof DatabaseError) return error;
   if (sent !== "read" && losesOutcome(code)) return new DatabaseError("unknown-outcome", error);
-  return new DatabaseError(kindOf(code), error, failedConstraint(error));
+  const kind = refusesReturning(code, error) ? "no-returning" : kindOf(code);
+  return new DatabaseError(kind, error, failedConstraint(error));
+}
+
+/** The code is that of all that is not supported, and the rewriter has one such refusal. */
+function refusesReturning(code: string, error: Error): boolean {
+  return code === "0A000" && "routine" in error && error.routine === "RewriteQuery";
 }
 
 /** The fields of the message that name what failed, as either library calls them. */

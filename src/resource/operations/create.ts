@@ -14,7 +14,7 @@ import {
   createNestedRows,
   type CreatePlan,
 } from "../write/create_nested_rows.ts";
-import { failedWrite } from "../write/failed_write.ts";
+import { failedWrite } from "../write/refused/failed_write.ts";
 import { inTransaction, isLoneStatement, type WriteConnection } from "../write/in_transaction.ts";
 import { newRowValues } from "../write/new_row_values.ts";
 import type { Operation, OperationCall, WriteCall } from "../operation.ts";

@@ -6,7 +6,7 @@ import { rowReply } from "../http/json_reply.ts";
 import { carriedId, parseOptimisticId } from "../http/optimistic_id.ts";
 import type { Operation, WriteCall } from "../operation.ts";
 import { wholeBody } from "../write/body_path.ts";
-import { failedWrite } from "../write/failed_write.ts";
+import { failedWrite } from "../write/refused/failed_write.ts";
 import { inTransaction, isLoneStatement } from "../write/in_transaction.ts";
 import { parseRowChanges, withoutKey } from "../write/parse_fields.ts";
 import { recordId, type WrittenRow } from "../write/record_ids.ts";

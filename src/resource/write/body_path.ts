@@ -1,5 +1,5 @@
 import { Problem } from "../../problem/problem.ts";
-import { FailedWrite } from "./failed_write.ts";
+import { FailedWrite } from "./refused/failed_write.ts";
 import { InvalidFields } from "./parse_fields.ts";
 
 /** The path of a position in a request body, for error messages. */

@@ -14,7 +14,7 @@ import { insertRows } from "./insert_rows.ts";
 import { readByKeys } from "./read_rows_to_write.ts";
 import { beforeCreate } from "./run_hooks.ts";
 import type { NestedRow, NestedRows, RowsStep } from "./nested_rows.ts";
-import { FailedWrite } from "./failed_write.ts";
+import { FailedWrite } from "./refused/failed_write.ts";
 import { InvalidFields, withDefaults } from "./parse_fields.ts";
 import { inTransaction, type WriteConnection } from "./in_transaction.ts";
 import { newRowValues } from "./new_row_values.ts";

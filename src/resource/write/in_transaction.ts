@@ -8,20 +8,25 @@ import type { Indexer, PendingIndexing } from "../../search/indexer.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import type { Resource } from "../define/resource.ts";
 import type { OperationCall, WriteCall } from "../operation.ts";
-import { FailedWrite } from "./failed_write.ts";
+import { FailedWrite } from "./refused/failed_write.ts";
+
+/**
+ * How rows are inserted: as many by a statement as it takes; each by one of its own, so that the one
+ * that fails is known; or each without RETURNING, and then read.
+ */
+export type InsertMode = "together" | "one-by-one" | "read-back";
 
 /** The connection of a write, which remembers the rows that search indexes must take. */
 export class WriteConnection implements Connection {
   readonly #connection: Connection;
   #written: Map<Indexer, Written> | null = null;
 
-  /** Whether each row is to have a statement of its own, so that one that fails is known. */
-  readonly isRowByRow: boolean;
+  readonly inserts: InsertMode;
 
   /** Writes by this connection, mostly that of a transaction. */
-  constructor(connection: Connection, isRowByRow: boolean) {
+  constructor(connection: Connection, inserts: InsertMode) {
     this.#connection = connection;
-    this.isRowByRow = isRowByRow;
+    this.inserts = inserts;
   }
 
   query(statement: Statement): MaybePromise<QueryResult> {
@@ -77,11 +82,11 @@ export async function inTransaction<Outcome>(
   options?: Pick<TransactOptions, "isLoneStatement">,
 ): Promise<Outcome> {
   let pending = nothingPending;
-  const attempt = (isRowByRow: boolean) => async (connection: Connection): Promise<Outcome> => {
+  const attempt = (inserts: InsertMode) => async (connection: Connection): Promise<Outcome> => {
     // What an earlier try has left was rolled back.
     for (const one of pending) await one.failed(true);
     pending = nothingPending;
-    const write = new WriteConnection(connection, isRowByRow);
+    const write = new WriteConnection(connection, inserts);
     const outcome = await work(write);
     await record?.(outcome, connection);
     pending = await write.indexWritten();
@@ -91,11 +96,10 @@ export async function inTransaction<Outcome>(
   try {
     // With a reply to store there are two statements.
     const lone = record === null ? options : undefined;
-    outcome = await transact(driver, runtime, attempt(false), lone).catch(async (error) => {
-      // The engine does not say which row of a statement it refused: one by one they are known.
-      const isOneOfMany = error instanceof FailedWrite && error.rows.length > 1;
-      if (!isOneOfMany) throw error;
-      return await transact(driver, runtime, attempt(true));
+    outcome = await transact(driver, runtime, attempt("together"), lone).catch(async (error) => {
+      const inserts = modeAfter(error);
+      if (inserts === null) throw error;
+      return await transact(driver, runtime, attempt(inserts));
     });
   } catch (error) {
     const isCertain = !(error instanceof DatabaseError) || error.kind !== "unknown-outcome";
@@ -104,6 +108,14 @@ export async function inTransaction<Outcome>(
   }
   for (const one of pending) await one.committed();
   return outcome;
+}
+
+/** How another try may do better, or null. */
+function modeAfter(error: unknown): InsertMode | null {
+  if (!(error instanceof DatabaseError)) return null;
+  if (error.kind === "no-returning") return "read-back";
+  // The engine does not say which row of a statement it refused.
+  return error instanceof FailedWrite && error.rows.length > 1 ? "one-by-one" : null;
 }
 
 /**

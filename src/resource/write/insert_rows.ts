@@ -5,7 +5,8 @@ import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { WriteCall } from "../operation.ts";
 import { type BodyPath, wholeBody, withinAsync } from "./body_path.ts";
-import { failedWrite } from "./failed_write.ts";
+import { failedWrite } from "./refused/failed_write.ts";
+import { insertAndRead } from "./insert_and_read.ts";
 import type { WriteConnection } from "./in_transaction.ts";
 import { requireWithinScope } from "./row_target.ts";
 import { afterCreate } from "./run_hooks.ts";
@@ -26,7 +27,9 @@ export async function insertRows(
   for (const some of chunksOf(rows, rowsPerStatement(rows, columns, write, connection))) {
     const plan = { kind: "insert" as const, table, columns, rows: some, returning: table.columns };
     try {
-      const returned = (await fetchRows(connection, plan, reader)).rows;
+      const returned = connection.inserts === "read-back"
+        ? await insertAndRead(some, write.resource, connection)
+        : (await fetchRows(connection, plan, reader)).rows;
       inserted.push(...inOrderOf(some, returned, table));
     } catch (error) {
       const done = inserted.length;
@@ -61,9 +64,9 @@ function rowsPerStatement(
   rows: readonly Assignments[],
   columns: readonly ColumnInfo[],
   { resource: { table, driver } }: WriteCall,
-  { isRowByRow }: WriteConnection,
+  { inserts }: WriteConnection,
 ): number {
-  if (isRowByRow) return 1;
+  if (inserts !== "together") return 1;
   const isKnown = isCountedUp(table) || rows.every((row) => givenKey(row, table) !== null);
   if (!isKnown) return 1;
   return Math.max(1, Math.floor(driver.dialect.maxValues / Math.max(1, columns.length)));

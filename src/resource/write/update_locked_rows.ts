@@ -11,7 +11,7 @@ import type { WriteCall } from "../operation.ts";
 import type { WriteConnection } from "./in_transaction.ts";
 import { valuesFor } from "./given_values.ts";
 import { itemPath, patchPath } from "./body_path.ts";
-import { failedWrite } from "./failed_write.ts";
+import { failedWrite } from "./refused/failed_write.ts";
 import type { Resource } from "../define/resource.ts";
 import { nextVersion, withNextVersion, withUpdateTime } from "./row_version.ts";
 import type { LockedRow } from "./write_matching_rows.ts";

@@ -8,7 +8,7 @@ import type { Row } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
 import type { WriteCall } from "../operation.ts";
 import { wholeBody } from "./body_path.ts";
-import { failedWrite } from "./failed_write.ts";
+import { failedWrite } from "./refused/failed_write.ts";
 import type { WriteConnection } from "./in_transaction.ts";
 import {
   lockRow,

@@ -1,13 +1,13 @@
-import type { Access } from "../../auth/scope.ts";
-import { constraintColumns } from "../../db/constraints/constraint_columns.ts";
-import { DatabaseError } from "../../db/database_error.ts";
-import { databaseProblem } from "../../db/database_problem.ts";
-import { Problem } from "../../problem/problem.ts";
-import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { Resource } from "../define/resource.ts";
-import { atBodyPath, type BodyPath, wholeBody } from "./body_path.ts";
+import type { Access } from "../../../auth/scope.ts";
+import { constraintColumns } from "../../../db/constraints/constraint_columns.ts";
+import { DatabaseError } from "../../../db/database_error.ts";
+import { databaseProblem } from "../../../db/database_problem.ts";
+import { Problem } from "../../../problem/problem.ts";
+import type { ColumnInfo } from "../../../schema/table_info.ts";
+import type { Resource } from "../../define/resource.ts";
+import { atBodyPath, type BodyPath, wholeBody } from "../body_path.ts";
 import { FailedWrite, refusals } from "./failed_write.ts";
-import type { FieldError } from "./parse_fields.ts";
+import type { FieldError } from "../parse_fields.ts";
 
 /**
  * The problem of an error of an operation, after its transaction. One that a constraint of the

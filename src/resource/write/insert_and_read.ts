@@ -1,0 +1,59 @@
+import { allRows } from "../../filter/filter.ts";
+import type { Connection } from "../../db/driver.ts";
+import { type Assignments, databaseDefault } from "../../plan/plan.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+import type { Resource } from "../define/resource.ts";
+import { readByKeys } from "./read_rows_to_write.ts";
+
+/**
+ * Inserts rows into a table whose rules give no rows back, and reads them by their keys, which are
+ * made before. A row that a rule has stored elsewhere, or under another key, is missing from the
+ * result.
+ */
+export async function insertAndRead(
+  rows: readonly Assignments[],
+  resource: Resource,
+  connection: Connection,
+): Promise<readonly Row[]> {
+  const { table, reader } = resource;
+  const read: Row[] = [];
+  for (const given of rows) {
+    const values = new Map(given);
+    for (const column of table.primaryKey) {
+      const value = values.get(column) ?? databaseDefault;
+      if (value === databaseDefault) {
+        values.set(column, await nextKey(column, resource, connection));
+      }
+    }
+    const columns = [...values.keys()];
+    const plan = { kind: "insert" as const, table, columns, rows: [values], returning: [] };
+    const { text, values: bound } = reader.compile(plan);
+    // Without its plan: what records the writes of plans would ask for the rows.
+    await connection.query({ text, values: bound });
+    const keys = [table.primaryKey.map((column) => values.get(column))];
+    const found = await readByKeys(
+      { keys, where: allRows, columns: table.columns },
+      resource,
+      connection,
+    );
+    read.push(...found.values());
+  }
+  return read;
+}
+
+/** The value that the database would give a column of the key. */
+async function nextKey(
+  column: ColumnInfo,
+  { reader }: Resource,
+  connection: Connection,
+): Promise<unknown> {
+  const source = column.default;
+  if (source?.kind !== "database" || source.sql === null) {
+    const message = `Cannot create: ${column.name} is required, as a rule of the table hides it`;
+    throw new Problem("validation-error", message);
+  }
+  // The clause of the column, as the catalogue of the database has it.
+  const { rows } = await connection.query({ text: `SELECT ${source.sql}`, values: [] });
+  return reader.toRows(rows, [column])[0]?.[column.name];
+}
