@@ -1,4 +1,4 @@
-import { type Described, group, listOf } from "../options/option.ts";
+import { type Described, group, listOf, named } from "../options/option.ts";
 import { textLike } from "../options/option_kinds.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import { kindOfColumn } from "../schema/kind_of.ts";
@@ -9,17 +9,24 @@ import {
   type ForeignKey,
   type TableInfo,
 } from "../schema/table_info.ts";
+import type { SimpleView } from "./views/simple_view.ts";
 
 /** Options of the introspection of an existing database: which tables are described. */
 export interface IntrospectOptions {
   /** Postgres schemas; by default the first one of the search path. */
   readonly schemas?: readonly string[] | undefined;
+  /**
+   * The key columns of views and of tables without a key, by their names: `{ totals: ["region"] }`.
+   * The keys that follow from the definition of a view need not be named.
+   */
+  readonly keys?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 /** The options of introspection, described. */
 export const introspectOptions = group(
   {
     schemas: listOf("names of schemas", textLike("the name of a schema", /./)),
+    keys: named(listOf("names of columns", textLike("the name of a column", /./)).required()),
   } satisfies Described<IntrospectOptions>,
 ).required();
 
@@ -49,8 +56,16 @@ export interface TableDraft {
   readonly columns: readonly ColumnDraft[];
   /** Whether it is a view, also one whose rows are stored. */
   readonly isView: boolean;
+  /** The definition of a view, where it is a simple one; else null. */
+  readonly simple: SimpleView | null;
+  /** Whether its rows are only read: those of a view, or by a key that nothing enforces. */
+  readonly isReadOnly: boolean;
+  /** Whether its first column is the number of the row, which `*` leaves out. */
+  readonly hasRowId: boolean;
   /** The names of its columns, in key order; empty when there is none. */
   readonly key: readonly string[];
+  /** Whether no two rows have the same key. */
+  readonly isDistinct: boolean;
   readonly foreignKeys: readonly ForeignKeyDraft[];
 }
 
@@ -91,9 +106,9 @@ function completeDraft(draft: TableDraft, served: readonly TableDraft[]): TableI
   const primaryKey = draft.key.flatMap((name) =>
     columns.find(({ dbName }) => dbName === name) ?? []
   );
-  const { name, schema, isView } = draft;
+  const { name, schema, isReadOnly: readOnly, isDistinct: distinct } = draft;
   return createTableInfo({
-    ...{ name, schema, columns, primaryKey, foreignKeys, own: false, readOnly: isView },
+    ...{ name, schema, columns, primaryKey, foreignKeys, own: false, readOnly, distinct },
   });
 }
 

@@ -18,6 +18,8 @@ import {
   readConstraints,
   readUniques,
 } from "./postgres_catalogue.ts";
+import { parseSimpleView } from "../views/simple_view.ts";
+import { declareKeys, inferViewKeys } from "../views/view_keys.ts";
 import { type PostgresType, readTypes } from "./postgres_types.ts";
 
 /** Describes the tables of a Postgres database, from its catalogue. */
@@ -38,7 +40,12 @@ export async function introspectPostgres(
       rows.filter(({ owner }) => owner === table.id);
     return draftTable(table, typedColumns(of(columns), types), of(uniques), of(constraints));
   });
-  return { tables: completeDrafts(drafts), leftOut: listed.leftOut };
+  const keyed = declareKeys(
+    inferViewKeys(drafts, (left, right) => left === right),
+    options.keys ?? {},
+    listed.leftOut.map(({ table }) => table),
+  );
+  return { tables: completeDrafts(keyed), leftOut: listed.leftOut };
 }
 
 type TypedColumn = CatalogueColumn & PostgresType;
@@ -60,11 +67,15 @@ function draftTable(
   uniques: readonly CatalogueUnique[],
   constraints: readonly CatalogueConstraint[],
 ): TableDraft {
+  const isView = table.view !== null;
   return {
     name: table.name,
     schema: table.schema,
-    isView: false,
-    key: keyOf(uniques, columns),
+    ...{ isView, isReadOnly: isView, hasRowId: false },
+    simple: table.view === null ? null : parseSimpleView(table.view),
+    key: keyOf(uniques, columns, isView),
+    // A stored view has no column that is NOT NULL, and any number of rows may have a NULL.
+    isDistinct: !isView,
     foreignKeys: constraints.flatMap(({ columns, target }) =>
       target === null ? [] : [{ columns, ...target }]
     ),
@@ -101,16 +112,20 @@ function draftTable(
   };
 }
 
-/** The primary key, or else the smallest unique index whose columns are all NOT NULL. */
+/**
+ * The primary key, or else the smallest unique index whose columns are all NOT NULL, which those of
+ * a view never are.
+ */
 function keyOf(
   uniques: readonly CatalogueUnique[],
   columns: readonly CatalogueColumn[],
+  isView: boolean,
 ): readonly string[] {
   const primary = uniques.find(({ isKey }) => isKey);
   if (primary !== undefined) return primary.columns;
   const notNull = new Set(columns.flatMap(({ name, notNull }) => notNull ? name : []));
   const whole = uniques.filter(({ isImmediate, columns }) =>
-    isImmediate && columns.every((name) => notNull.has(name))
+    isImmediate && (isView || columns.every((name) => notNull.has(name)))
   );
   const [smallest] = whole.toSorted((a, b) => a.columns.length - b.columns.length);
   return smallest?.columns ?? [];

@@ -18,6 +18,8 @@ export interface CatalogueTable {
   readonly id: string;
   readonly name: string;
   readonly schema: string | null;
+  /** The SELECT of a view, also of one whose rows are stored; null for a table. */
+  readonly view: string | null;
 }
 
 /** Lists the tables in the catalogue of Postgres, and those that cannot be served, with reasons. */
@@ -31,8 +33,12 @@ export async function listTables(
       id: "c.oid",
       name: "c.relname",
       schema: "CASE WHEN n.nspname <> current_schema() THEN n.nspname END",
-      reason: `CASE WHEN c.relkind IN ('v', 'm') THEN 'it is a view, which has no primary key'
-        WHEN c.relkind = 'f' THEN 'it is a foreign table, which has no primary key'
+      // A function of several rows in the select list would give a row of a table several times.
+      view: `CASE WHEN c.relkind IN ('v', 'm') THEN CASE WHEN EXISTS (SELECT FROM pg_rewrite r
+        WHERE r.ev_class = c.oid AND r.ev_action::text LIKE '%:hasTargetSRFs true%')
+        THEN '' ELSE pg_get_viewdef(c.oid) END END`,
+      reason: `CASE WHEN c.relkind = 'm' AND NOT c.relispopulated
+        THEN 'it has no rows before REFRESH MATERIALIZED VIEW'
         WHEN EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
           AND d.objid = c.oid AND d.deptype = 'e') THEN 'it belongs to an extension'
         WHEN NOT has_table_privilege(c.oid, 'SELECT') THEN 'this user may not read it' END`,
@@ -45,9 +51,11 @@ export async function listTables(
   );
   const listed = rows.filter(({ name }) => !isInternal(String(name)));
   return {
-    tables: listed.flatMap(({ id, name, schema, reason }) =>
-      reason === null ? [{ id: String(id), name: String(name), schema: textOrNull(schema) }] : []
-    ),
+    tables: listed.flatMap(({ id, name, schema, view, reason }) => {
+      if (reason !== null) return [];
+      const names = { name: String(name), schema: textOrNull(schema) };
+      return [{ id: String(id), ...names, view: textOrNull(view) }];
+    }),
     leftOut: listed.flatMap(({ name, reason }) =>
       typeof reason === "string" ? [{ table: String(name), reason }] : []
     ),

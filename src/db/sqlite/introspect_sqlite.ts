@@ -1,5 +1,3 @@
-import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { Dialect } from "../../sql/dialect.ts";
 import { identifier, join, sql, type SqlValue, toStatement } from "../../sql/fragment.ts";
 import type { Connection, Driver } from "../driver.ts";
 import { sqliteEnumChecks } from "../tables/enum_checks.ts";
@@ -9,18 +7,24 @@ import {
   completeDrafts,
   type ForeignKeyDraft,
   type Introspection,
+  type IntrospectOptions,
   isInternal,
   type LeftOut,
   type TableDraft,
 } from "../introspection.ts";
-import { defaultTimestamps } from "../../sql/sqlite/timestamps.ts";
-import { inferColumnTypes, type InferredType } from "./tables/infer_column_types.ts";
 import { repeatableDefault } from "./default_clause.ts";
 import { rowIdColumn } from "./tables/row_id_column.ts";
+import { readSample, sampledColumn } from "./tables/sample_columns.ts";
 import { shadowTables } from "./tables/shadow_tables.ts";
+import { parseSimpleView } from "../views/simple_view.ts";
+import { connectionForViews, readInTime, readOrReason } from "../views/sqlite_view.ts";
+import { declareKeys, inferViewKeys } from "../views/view_keys.ts";
 
-/** Describes the tables of a SQLite file, from its PRAGMAs and a few of its rows. */
-export async function introspectSqlite(driver: Driver): Promise<Introspection> {
+/** Describes the tables and views of a SQLite file, from its PRAGMAs and a few of its rows. */
+export async function introspectSqlite(
+  driver: Driver,
+  { keys = {} }: IntrospectOptions = {},
+): Promise<Introspection> {
   const listed = await listTables(driver);
   const [columns, foreignKeys, uniques] = await Promise.all([
     readColumns(driver),
@@ -28,6 +32,7 @@ export async function introspectSqlite(driver: Driver): Promise<Introspection> {
     readUniques(driver),
   ]);
   const drafts: TableDraft[] = [];
+  const leftOut = [...listed.leftOut];
   for (const table of listed.tables) {
     const of = <R extends { readonly owner: string }>(rows: readonly R[]) =>
       rows.filter(({ owner }) => owner === table.name);
@@ -40,19 +45,37 @@ export async function introspectSqlite(driver: Driver): Promise<Introspection> {
       }),
     );
   }
-  return { tables: completeDrafts(drafts), leftOut: listed.leftOut };
+  for (const view of listed.views) {
+    const read = await readOrReason(() => draftView(driver, view));
+    if ("value" in read) drafts.push(read.value);
+    else leftOut.push({ table: view.name, reason: read.reason });
+  }
+  const keyed = declareKeys(
+    inferViewKeys(drafts, isSameName),
+    keys,
+    leftOut.map(({ table }) => table),
+  );
+  return { tables: completeDrafts(keyed), leftOut };
+}
+
+function isSameName(left: string, right: string): boolean {
+  return left.toLowerCase() === right.toLowerCase();
 }
 
 interface ListedTable {
   readonly name: string;
   readonly withoutRowid: boolean;
-  /** The CREATE TABLE statement. */
+  /** The CREATE TABLE or CREATE VIEW statement. */
   readonly sql: string;
 }
 
-async function listTables(
-  connection: Connection,
-): Promise<{ tables: readonly ListedTable[]; leftOut: readonly LeftOut[] }> {
+interface ListedTables {
+  readonly tables: readonly ListedTable[];
+  readonly views: readonly ListedTable[];
+  readonly leftOut: readonly LeftOut[];
+}
+
+async function listTables(connection: Connection): Promise<ListedTables> {
   const rows = await selectNamed(
     connection,
     { name: "l.name", type: "l.type", withoutRowid: "l.wr", sql: "coalesce(m.sql, '')" },
@@ -69,6 +92,7 @@ async function listTables(
   const introspected = all.filter(({ name }) => !isInternal(name) && !shadows.has(name));
   return {
     tables: introspected.filter(({ type }) => type === "table"),
+    views: introspected.filter(({ type }) => type === "view"),
     leftOut: introspected.flatMap(({ name, type }) => {
       const reason = reasons.get(type);
       return reason === undefined ? [] : [{ table: name, reason }];
@@ -83,7 +107,6 @@ async function readModules(connection: Connection): Promise<ReadonlySet<string>>
 }
 
 const reasons: ReadonlyMap<string, string> = new Map([
-  ["view", "it is a view, which has no primary key"],
   ["virtual", "it is a virtual table"],
 ]);
 
@@ -98,7 +121,11 @@ interface ColumnRow {
   readonly generated: boolean;
 }
 
-async function readColumns(connection: Connection): Promise<readonly ColumnRow[]> {
+/** The columns of all tables, or of one view: those of a view of a missing table cannot be read. */
+async function readColumns(
+  connection: Connection,
+  view: string | null = null,
+): Promise<readonly ColumnRow[]> {
   const rows = await selectNamed(
     connection,
     {
@@ -111,7 +138,9 @@ async function readColumns(connection: Connection): Promise<readonly ColumnRow[]
       hidden: "c.hidden",
     },
     `FROM pragma_table_list AS t JOIN pragma_table_xinfo(t.name) AS c
-     WHERE t.schema = 'main' AND t.type = 'table' ORDER BY t.name, c.cid`,
+     WHERE t.schema = 'main' AND ${view === null ? "t.type = 'table'" : "t.name = ?"}
+     ORDER BY t.name, c.cid`,
+    ...(view === null ? [] : [view]),
   );
   return rows.map(({ owner, name, type, notNull, defaultSql, keyPosition, hidden }) => ({
     owner: String(owner),
@@ -189,7 +218,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     .sort((left, right) => left.keyPosition - right.keyPosition);
   const countsUp = key.length === 1 && !uniques.some(({ isKey }) => isKey);
   const [sample, hasNullKey] = await Promise.all([
-    readSample(driver, table, columns),
+    readSample(driver, table.name, columns),
     countsUp || table.withoutRowid ? false : readHasNull(driver, table, key),
   ]);
   const enums = sqliteEnumChecks(table.sql);
@@ -197,18 +226,17 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
   return {
     name: table.name,
     schema: null,
-    isView: false,
+    ...{ isView: false, isReadOnly: false, simple: null, hasRowId: rowId !== null },
     key: rowId === null ? key.map(({ name }) => name) : [rowId.dbName],
+    isDistinct: true,
     foreignKeys: facts.foreignKeys,
     columns: [...(rowId === null ? [] : [rowId])].concat(
       columns.map((column, index): ColumnDraft => {
         const values = sample.flatMap((row) => row[index] ?? []);
-        const type = fittingType(inferColumnTypes(column.type, values), values, driver.dialect);
+        const sampled = sampledColumn(column, values, driver.dialect);
         const isKey = column.keyPosition > 0;
         return {
-          ...type,
-          name: column.name,
-          dbName: column.name,
+          ...sampled,
           // In SQLite a key column may hold NULL unless it is declared otherwise, but hardly ever does.
           notNull: column.notNull || isKey && !hasNullKey,
           unique: uniques.some((unique) =>
@@ -216,28 +244,29 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
           ),
           generated: column.generated,
           defaultSql: isKey && countsUp ? "the next row id" : repeatableDefault(column.defaultSql),
-          enumValues: type.kind === "text" ? enums.get(column.name.toLowerCase()) ?? null : null,
-          existingType: column.type,
-          looseCollation: false,
+          enumValues: sampled.kind === "text" ? enums.get(column.name.toLowerCase()) ?? null : null,
         };
       }),
     ),
   };
 }
 
-/** Some values of each column; of long ones the beginning, which is enough to infer a type. */
-async function readSample(
-  connection: Connection,
-  table: ListedTable,
-  columns: readonly ColumnRow[],
-): Promise<readonly (readonly SqlValue[])[]> {
-  const values = columns.map(({ name }) => {
-    const column = identifier(name);
-    return sql`CASE typeof(${column}) WHEN 'text' THEN substr(${column}, 1, 64)
-      WHEN 'blob' THEN x'' ELSE ${column} END`;
-  });
-  const query = sql`SELECT ${join(values, ", ")} FROM ${identifier(table.name)} LIMIT 200`;
-  return (await connection.query(toStatement(query, () => "?"))).rows;
+async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<TableDraft> {
+  const columns = await readColumns(driver, name);
+  const sample = await readInTime(
+    () => readSample(connectionForViews(driver), name, columns),
+    [],
+  );
+  return {
+    name,
+    schema: null,
+    ...{ isView: true, isReadOnly: true, simple: parseSimpleView(sql), hasRowId: false },
+    ...{ key: [], isDistinct: false, foreignKeys: [] },
+    columns: columns.map((column, index) => ({
+      ...sampledColumn(column, sample.flatMap((row) => row[index] ?? []), driver.dialect),
+      ...{ notNull: false, unique: false, generated: false, defaultSql: null, enumValues: null },
+    })),
+  };
 }
 
 async function readHasNull(
@@ -251,42 +280,6 @@ async function readHasNull(
   const query = sql`SELECT 1 FROM ${identifier(table.name)} WHERE ${isNull} LIMIT 1`;
   return (await connection.query(toStatement(query, () => "?"))).rows.length > 0;
 }
-
-/** The first type that all values have; the last one fits any. */
-function fittingType(
-  types: readonly InferredType[],
-  values: readonly SqlValue[],
-  dialect: Dialect,
-): InferredType {
-  const fitting = types.find((type) => {
-    // The sample has the beginning of a document, which is no document.
-    if (type.kind === "json") return true;
-    const column: ColumnInfo = { ...bareColumn, ...type };
-    let fits = true;
-    for (const value of values) dialect.decode(value, column, () => fits = false);
-    return fits;
-  });
-  return fitting ?? types.at(-1) ?? bareColumn;
-}
-
-const bareColumn: ColumnInfo = {
-  name: "",
-  dbName: "",
-  kind: "text",
-  notNull: false,
-  primaryKey: false,
-  unique: false,
-  default: null,
-  generated: false,
-  enumValues: null,
-  precision: null,
-  scale: null,
-  maxLength: null,
-  references: null,
-  existingType: "",
-  looseCollation: false,
-  timestampFormat: defaultTimestamps,
-};
 
 function names(json: SqlValue): (string | null)[] {
   return JSON.parse(String(json));

@@ -72,7 +72,11 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     const where = and(grant.rows, undeleted, keyFilter(key, table));
     return {
       segment,
-      read: { kind: "read", table, columns, where, order: [], after: null, limit: null },
+      read: {
+        ...{ kind: "read", table, columns, where, order: [], after: null },
+        // Of several rows with a key that nothing enforces any one is given.
+        limit: table.distinct ? null : 1,
+      },
       view,
       related,
     };
@@ -85,8 +89,10 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     const bytes: AnswerBytes = { limit, left: limit };
     const count = (stored: FetchedRows["stored"]) =>
       countRows(bytes, stored, shownBytes(read.columns, view.visible), singleRow);
-    // Large rows are read as those of a list: not for a client that has left, and in its turns.
-    const connection = call.request.delivery.mayBeLarge ? readsToAnswer(call) : resource.driver;
+    // Large rows are read as those of a list: not for a client that has left, and in its turns. So
+    // are those of a view, whose key may lead to them by no index.
+    const isLong = call.request.delivery.mayBeLarge || resource.table.readOnly;
+    const connection = isLong ? readsToAnswer(call) : resource.driver;
     return then(fetchRows(connection, read, resource.reader, count), ({ rows: [row] }) => {
       if (row === undefined) throw notFound(resource, segment);
       const alone = { row, included: noneIncluded, bytes };

@@ -83,6 +83,8 @@ export class RowWidths {
     const written = this.#options.takeLongestWritten();
     if (written > 0) this.#widen(written);
     if (rows === null) return rowByRow;
+    // Nothing can end what a view does by itself, and to measure it would take as long.
+    if (rows.table.readOnly) return elsewhere;
     const most = maxExcess * maxBytes;
     const width = this.#width(rows.table, most);
     const isWide = wideRow < width.bytes && width.bytes < Infinity;

@@ -1,0 +1,85 @@
+import type { ColumnInfo } from "../../../schema/table_info.ts";
+import type { Dialect } from "../../../sql/dialect.ts";
+import { identifier, join, sql, type SqlValue, toStatement } from "../../../sql/fragment.ts";
+import { defaultTimestamps } from "../../../sql/sqlite/timestamps.ts";
+import type { Connection } from "../../driver.ts";
+import type { ColumnDraft } from "../../introspection.ts";
+import { inferColumnTypes, type InferredType } from "./infer_column_types.ts";
+
+/** A column of a SQLite table or view, as it is declared. */
+export interface DeclaredColumn {
+  readonly name: string;
+  /** Empty where there is none. */
+  readonly type: string;
+}
+
+/** What is known of a column by its declared type and some of its values. */
+type SampledColumn =
+  & InferredType
+  & Pick<ColumnDraft, "name" | "dbName" | "existingType" | "looseCollation">;
+
+/** What the declared type of a column and some of its values say about it. */
+export function sampledColumn(
+  { name, type }: DeclaredColumn,
+  values: readonly SqlValue[],
+  dialect: Dialect,
+): SampledColumn {
+  return {
+    ...fittingType(inferColumnTypes(type, values), values, dialect),
+    name,
+    dbName: name,
+    existingType: type,
+    looseCollation: false,
+  };
+}
+
+/** Some values of each column; of long ones the beginning, which is enough to infer a type. */
+export async function readSample(
+  connection: Connection,
+  table: string,
+  columns: readonly DeclaredColumn[],
+): Promise<readonly (readonly SqlValue[])[]> {
+  const values = columns.map(({ name }) => {
+    const column = identifier(name);
+    return sql`CASE typeof(${column}) WHEN 'text' THEN substr(${column}, 1, 64)
+      WHEN 'blob' THEN x'' ELSE ${column} END`;
+  });
+  const query = sql`SELECT ${join(values, ", ")} FROM ${identifier(table)} LIMIT 200`;
+  return (await connection.query(toStatement(query, () => "?"))).rows;
+}
+
+/** The first type that all values have; the last one fits any. */
+function fittingType(
+  types: readonly InferredType[],
+  values: readonly SqlValue[],
+  dialect: Dialect,
+): InferredType {
+  const fitting = types.find((type) => {
+    // The sample has the beginning of a document, which is no document.
+    if (type.kind === "json") return true;
+    const column: ColumnInfo = { ...bareColumn, ...type };
+    let fits = true;
+    for (const value of values) dialect.decode(value, column, () => fits = false);
+    return fits;
+  });
+  return fitting ?? types.at(-1) ?? bareColumn;
+}
+
+const bareColumn: ColumnInfo = {
+  name: "",
+  dbName: "",
+  kind: "text",
+  notNull: false,
+  primaryKey: false,
+  unique: false,
+  default: null,
+  generated: false,
+  enumValues: null,
+  precision: null,
+  scale: null,
+  maxLength: null,
+  references: null,
+  existingType: "",
+  looseCollation: false,
+  timestampFormat: defaultTimestamps,
+};

@@ -1,0 +1,142 @@
+/**
+ * A view that selects rows of one table, each at most once: `SELECT … FROM table WHERE …`.
+ */
+export interface SimpleView {
+  readonly table: ViewedTable;
+  /** Its columns in their order. */
+  readonly columns: readonly ViewedColumn[];
+}
+
+/** The table of a simple view, by its names in the view's definition. */
+export interface ViewedTable {
+  /** Null where the definition has the name alone. */
+  readonly schema: string | null;
+  readonly name: string;
+}
+
+/** A column of a simple view: one of its table, all of them, or an expression. */
+export type ViewedColumn =
+  | { readonly kind: "column"; readonly name: string }
+  | { readonly kind: "all" }
+  | { readonly kind: "expression" };
+
+/**
+ * Parses the definition of a view, as Postgres prints it or as SQLite has kept the CREATE VIEW
+ * statement. Null for every view that is not certainly a simple one.
+ */
+export function parseSimpleView(definition: string): SimpleView | null {
+  const tokens = [...definition.matchAll(pattern)].map(([token]) => token)
+    .filter((token) => !blank.test(token));
+  const begin = selectOf(tokens);
+  const clauses = begin === null ? null : clausesOf(tokens.slice(begin));
+  if (clauses === null) return null;
+  const from = tableOf(clauses.from);
+  if (from === null) return null;
+  const { table, alias } = from;
+  return { table, columns: splitAtCommas(clauses.list).map((item) => columnOf(item, alias)) };
+}
+
+/** Blanks, comments, whatever is quoted, words, and single characters. */
+const pattern =
+  /\s+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\w$\u0080-\u{10ffff}]+|[^]/gu;
+const blank = /^(?:\s|--|\/\*)/;
+
+/** The place after SELECT; null where something else comes first, such as WITH. */
+function selectOf(tokens: readonly string[]): number | null {
+  let at = 0;
+  if (isWord(tokens[0], "CREATE")) {
+    at = tokens.findIndex((token) => isWord(token, "AS"));
+    // A view with names of its own for its columns is not worth the rules.
+    if (at < 0 || tokens.slice(0, at).includes("(")) return null;
+    at++;
+  }
+  return isWord(tokens[at], "SELECT") ? at + 1 : null;
+}
+
+interface Clauses {
+  readonly list: readonly string[];
+  readonly from: readonly string[];
+}
+
+/** The tokens of the select list and of FROM; null where a clause is another than WHERE and ORDER. */
+function clausesOf(tokens: readonly string[]): Clauses | null {
+  const list: string[] = [];
+  const from: string[] = [];
+  let clause: "list" | "from" | "rest" = "list";
+  let depth = 0;
+  for (const token of tokens) {
+    if (token === "(") depth++;
+    if (token === ")") depth--;
+    if (depth === 0 && otherClauses.has(token.toUpperCase())) return null;
+    if (depth === 0 && clause === "list" && isWord(token, "FROM")) clause = "from";
+    else if (depth === 0 && clause === "from" && isWord(token, "WHERE", "ORDER")) clause = "rest";
+    else if (clause === "list") list.push(token);
+    else if (clause === "from" && token !== ";") from.push(token);
+  }
+  return clause === "list" || depth !== 0 ? null : { list, from };
+}
+
+/** With these a row may be there several times, or may be another one each time. */
+const otherClauses: ReadonlySet<string> = new Set([
+  ...["DISTINCT", "GROUP", "HAVING", "WINDOW", "LIMIT", "OFFSET", "FETCH", "FOR", "VALUES"],
+  ...["UNION", "INTERSECT", "EXCEPT", "JOIN"],
+]);
+
+/** `[schema.]table [[AS] alias]`; null for anything more, such as a second table or a function. */
+function tableOf(
+  tokens: readonly string[],
+): { readonly table: ViewedTable; readonly alias: string } | null {
+  const names: string[] = [];
+  const rest = [...tokens];
+  do {
+    const name = nameOf(rest.shift());
+    if (name === null) return null;
+    names.push(name);
+  } while (rest[0] === "." && rest.shift() !== undefined && names.length < 3);
+  if (isWord(rest[0], "AS")) rest.shift();
+  const alias = rest.length === 0 ? null : nameOf(rest.shift());
+  const [name, schema = null, more] = names.toReversed();
+  if (name === undefined || more !== undefined || rest.length > 0) return null;
+  return { table: { schema, name }, alias: alias ?? name };
+}
+
+function splitAtCommas(tokens: readonly string[]): readonly (readonly string[])[] {
+  const items: string[][] = [[]];
+  let depth = 0;
+  for (const token of tokens) {
+    if (token === "(") depth++;
+    if (token === ")") depth--;
+    if (token === "," && depth === 0) items.push([]);
+    else items.at(-1)?.push(token);
+  }
+  return items;
+}
+
+/** `*`, `alias.*`, `[alias.]column [[AS] name]`, or an expression. */
+function columnOf(item: readonly string[], alias: string): ViewedColumn {
+  const rest = [...item];
+  if (rest[1] === "." && isSameName(nameOf(rest[0]), alias)) rest.splice(0, 2);
+  if (rest.length === 1 && rest[0] === "*") return { kind: "all" };
+  const name = nameOf(rest.shift());
+  if (isWord(rest[0], "AS")) rest.shift();
+  const isPlain = rest.length === 0 || (rest.length === 1 && nameOf(rest[0]) !== null);
+  return name === null || !isPlain ? { kind: "expression" } : { kind: "column", name };
+}
+
+/** The identifier that a token is; null for a sign, a text or a number. */
+function nameOf(token: string | undefined): string | null {
+  if (token === undefined) return null;
+  if (/^["`[]/.test(token)) {
+    const last = token.at(-1) ?? "";
+    return token.slice(1, -1).replaceAll(last + last, last);
+  }
+  return /^[\p{L}_]/u.test(token) ? token : null;
+}
+
+function isWord(token: string | undefined, ...words: readonly string[]): boolean {
+  return token !== undefined && words.includes(token.toUpperCase());
+}
+
+function isSameName(left: string | null, right: string): boolean {
+  return left !== null && left.toLowerCase() === right.toLowerCase();
+}

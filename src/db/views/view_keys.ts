@@ -1,0 +1,109 @@
+import { didYouMean } from "../../problem/nearest_name.ts";
+import { isSortable } from "../../schema/kind_of.ts";
+import type { ColumnDraft, IntrospectOptions, TableDraft } from "../introspection.ts";
+import type { SimpleView } from "./simple_view.ts";
+
+/** Whether two names are one to the engine. */
+export type SameName = (left: string, right: string) => boolean;
+
+/**
+ * Gives each simple view the key of its table, where its columns are all there: its rows are rows of
+ * the table, each at most once. Views of views follow from one another.
+ */
+export function inferViewKeys(
+  drafts: readonly TableDraft[],
+  isSame: SameName,
+): readonly TableDraft[] {
+  for (let known = drafts;;) {
+    const next = known.map((draft) => inferKey(draft, known, isSame) ?? draft);
+    if (next.every((draft, index) => draft === known[index])) return known;
+    known = next;
+  }
+}
+
+/** Null where it has a key or gets none. */
+function inferKey(
+  view: TableDraft,
+  drafts: readonly TableDraft[],
+  isSame: SameName,
+): TableDraft | null {
+  if (view.simple === null || (view.isDistinct && view.key.length > 0)) return null;
+  const { table, columns } = view.simple;
+  const base = drafts.find((one) => one.schema === table.schema && isSame(one.name, table.name));
+  if (base === undefined || base === view || !base.isDistinct || base.key.length === 0) return null;
+  const sources = sourcesOf(columns, base, isSame);
+  // Another number of columns was counted otherwise than here.
+  if (sources.length !== view.columns.length) return null;
+  const places = base.key.map((name) => sources.findIndex((source) => source?.dbName === name));
+  const key = places.map((place) => view.columns[place]?.dbName);
+  if (!key.every((name) => name !== undefined)) return null;
+  const keyed = view.columns.map((column, index) =>
+    places.includes(index) ? { ...column, notNull: sources[index]?.notNull === true } : column
+  );
+  return { ...view, columns: keyed, key, isDistinct: true };
+}
+
+/** The column of the table that each column of a view is; null for an expression. */
+function sourcesOf(
+  columns: SimpleView["columns"],
+  base: TableDraft,
+  isSame: SameName,
+): readonly (ColumnDraft | null)[] {
+  return columns.flatMap((column): readonly (ColumnDraft | null)[] => {
+    if (column.kind === "expression") return [null];
+    if (column.kind === "all") return base.hasRowId ? base.columns.slice(1) : base.columns;
+    return [base.columns.find(({ dbName }) => isSame(dbName, column.name)) ?? null];
+  });
+}
+
+/**
+ * Gives the views and tables that have no key the declared ones. Throws a plain Error for a name
+ * that is none of theirs, unless it is among `leftOut`, and for a table that has a key.
+ */
+export function declareKeys(
+  drafts: readonly TableDraft[],
+  keys: NonNullable<IntrospectOptions["keys"]>,
+  leftOut: readonly string[],
+): readonly TableDraft[] {
+  const named = new Map(
+    Object.entries(keys).flatMap(([name, columns]) => {
+      const draft = findDraft(drafts, name);
+      if (draft !== undefined) return [[draft, columns] as const];
+      if (leftOut.includes(name)) return [];
+      const hint = didYouMean(name, drafts.map((one) => one.name));
+      throw new Error(`Cannot find a key for "${name}": there is no such view or table${hint}`);
+    }),
+  );
+  return drafts.map((draft) => {
+    const columns = named.get(draft);
+    return columns === undefined ? draft : withKey(draft, columns);
+  });
+}
+
+function findDraft(drafts: readonly TableDraft[], name: string): TableDraft | undefined {
+  return drafts.find((one) => one.name === name) ??
+    drafts.find((one) => `${one.schema}.${one.name}` === name);
+}
+
+/** Nothing ensures that the key is unique: such a table is only read. */
+function withKey(draft: TableDraft, columns: readonly string[]): TableDraft {
+  const { name, key, isView } = draft;
+  const subject = `Cannot use (${columns.join(", ")}) as the key of "${name}"`;
+  if (!isView && key.length > 0) throw new Error(`${subject}: it has the key ${key.join(", ")}`);
+  if (columns.length === 0 || new Set(columns).size < columns.length) {
+    throw new Error(`${subject}: name one column or more, each once`);
+  }
+  for (const wanted of columns) {
+    const column = draft.columns.find(({ dbName }) => dbName === wanted);
+    if (column === undefined) {
+      const hint = didYouMean(wanted, draft.columns.map(({ dbName }) => dbName));
+      throw new Error(`${subject}: it has no column "${wanted}"${hint}`);
+    }
+    if (!isSortable({ ...column, primaryKey: false, references: null, default: null })) {
+      throw new Error(`${subject}: the type of "${wanted}" has no order`);
+    }
+  }
+  const isInferred = draft.isDistinct && key.length === columns.length &&
+    key.every((one) => columns.includes(one));
+  return { ...draft, key: columns, isDistinct: isInferred, isReadOnly: true };
+}
