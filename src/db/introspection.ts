@@ -1,7 +1,7 @@
 import { type Described, group, listOf, named } from "../options/option.ts";
 import { textLike } from "../options/option_kinds.ts";
 import { InvalidValue } from "../schema/kind.ts";
-import { kindOfColumn } from "../schema/kind_of.ts";
+import { kindOfColumn } from "../schema/structured/kind_of_column.ts";
 import {
   type ColumnDefault,
   type ColumnInfo,
@@ -157,7 +157,8 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   const database: ColumnDefault = { kind: "database", sql: column.primaryKey ? null : sql };
   // `('draft'::text)` → `'draft'`.
   const constant = constantClause.exec(sql)?.[1];
-  if (constant === undefined || column.generated) return database;
+  const isStructure = (column.databaseType?.shape.kind ?? "text") !== "text";
+  if (constant === undefined || column.generated || isStructure) return database;
   if (/^null$/i.test(constant)) return null;
   const isText = constant.startsWith("'");
   // Only the database knows what `TRUE` or `9.50` is in a text: in SQLite it is 1 and 9.5.

@@ -2,6 +2,7 @@ import { type AnyTable, columnInfoOf, type ColumnLike } from "../schema/table_li
 import { failClosedComparison } from "./operators/fail_closed_comparison.ts";
 import { nullTest } from "./operators/null_operators.ts";
 import { allRows, type Filter, noRows } from "./filter.ts";
+import { hasAllOperator, hasAnyOperator, hasOperator } from "./operators/list_operators.ts";
 import type { Operator } from "./operators/operator.ts";
 import { likeOperator } from "./operators/text_operators.ts";
 import {
@@ -102,6 +103,42 @@ export function inList<T, Of = AnyTable>(
   values: readonly FilterValue<NoInfer<T>>[] | null | undefined,
 ): Filter<Of> {
   return build(inOperator, column, values ?? []);
+}
+
+/**
+ * Builds a filter from code: the rows whose list holds the value. The column is one of lists, as an
+ * array of Postgres, or of documents, of which those are looked at that are lists.
+ *
+ * @example
+ * ```ts
+ * import { has, hasAll, hasAny, json, or, table, text } from "@svc/resource-api";
+ *
+ * const notes = table("notes", { id: text().primaryKey(), tags: json<string[]>() });
+ * const marked = or(has(notes.tags, "red"), hasAny(notes.tags, ["new", "hot"]));
+ * const both = hasAll(notes.tags, ["new", "hot"]);
+ * ```
+ */
+export function has<T, Of = AnyTable>(
+  column: ColumnLike<readonly T[], Of>,
+  value: FilterValue<NoInfer<T>>,
+): Filter<Of> {
+  return build(hasOperator, column, [value]);
+}
+
+/** Builds a filter from code: the rows whose list holds one of the values. */
+export function hasAny<T, Of = AnyTable>(
+  column: ColumnLike<readonly T[], Of>,
+  values: readonly FilterValue<NoInfer<T>>[] | null | undefined,
+): Filter<Of> {
+  return build(hasAnyOperator, column, values ?? []);
+}
+
+/** Builds a filter from code: the rows whose list holds every one of the values. */
+export function hasAll<T, Of = AnyTable>(
+  column: ColumnLike<readonly T[], Of>,
+  values: readonly FilterValue<NoInfer<T>>[] | null | undefined,
+): Filter<Of> {
+  return build(hasAllOperator, column, values ?? []);
 }
 
 /** Builds a filter from code: the rows whose column is NULL. */

@@ -1,5 +1,6 @@
 import { unreachable } from "../problem/unreachable.ts";
 import { canonicalValueText } from "../schema/canonical_value.ts";
+import { writeJson } from "../schema/exact_json.ts";
 import { and, type Comparison, type Filter, or } from "./filter.ts";
 import { isEmptyOperator, isNullOperator } from "./operators/null_operators.ts";
 import type { Operator } from "./operators/operator.ts";
@@ -51,7 +52,8 @@ function comparisonKey({ column, path, operator, values }: Comparison): string {
       (path === undefined ? canonicalValueText(value, column) : JSON.stringify(value))
   );
   // Only lists of the language: to a custom operator the order of its texts may matter.
-  const operands = operator.takes === "list" ? sortedOnce(texts) : texts;
+  const isSet = operator.takes === "list" || operator.takes === "items";
+  const operands = isSet ? sortedOnce(texts) : texts;
   const [symbol] =
     equivalent(operator, operands.length, path !== undefined || column.kind === "text").symbols;
   return JSON.stringify([
@@ -63,6 +65,7 @@ function comparisonKey({ column, path, operator, values }: Comparison): string {
 
 /** The text of an operand that is not a value of the column; null for one that is. */
 function operand(value: unknown, { takes }: Operator): string | null {
+  if (takes === "item" || takes === "items") return writeJson(value);
   return takes === "value" || takes === "list" || takes === "pair" ? null : String(value);
 }
 

@@ -1,6 +1,6 @@
 import { unreachable } from "../problem/unreachable.ts";
 import { InvalidValue } from "../schema/kind.ts";
-import { kindOfColumn } from "../schema/kind_of.ts";
+import { elementOf, kindOfColumn } from "../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { JsonPath } from "../sql/json_path_dialect.ts";
 import { comparison, type Filter } from "./filter.ts";
@@ -71,7 +71,7 @@ export function requireValueCount(
   { list, values, valuesAt }: ComparisonSyntax,
   { takes }: Operator,
 ): void {
-  if (takes === "list" || takes === "texts") return;
+  if (takes === "list" || takes === "items" || takes === "texts") return;
   if (takes === "pair" ? values.length === 2 : !list) return;
   const expected = takes === "pair" ? "exactly two values" : "one value";
   throw filterError(
@@ -101,6 +101,11 @@ function parseLiteral(
     case "list":
     case "pair":
       return typed(literal, column, isWithin);
+    case "item":
+    case "items": {
+      const element = elementOf(column);
+      return typed(literal, element ?? column, element === null);
+    }
     case "text":
     case "texts":
       return literal.text;

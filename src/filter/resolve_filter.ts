@@ -1,6 +1,7 @@
 import { nearestField } from "../problem/nearest_name.ts";
 import type { Problem } from "../problem/problem.ts";
 import type { Relation } from "../schema/relation.ts";
+import { isDocument } from "../schema/structured/kind_of_column.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { isJsonIndex, type JsonPath } from "../sql/json_path_dialect.ts";
 import { allRows, and, type Filter, noRows, or } from "./filter.ts";
@@ -151,7 +152,7 @@ function walkPath(names: readonly string[], context: FilterContext): FoundField 
       const found = ownColumn(name, walk, here);
       if (inner.length === 0 || found === null) return found;
       const { column } = found.field;
-      return column.kind === "json" ? { ...found, field: { column, path: inner } } : null;
+      return isDocument(column) ? { ...found, field: { column, path: inner } } : null;
     }
     walk.push(next.relation);
     here = next.target;

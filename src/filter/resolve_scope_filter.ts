@@ -120,7 +120,7 @@ function resolvePlaceholders(
   given: readonly unknown[],
 ): Filter {
   const { takes } = operator;
-  const takesMany = takes === "list" || takes === "pair" || takes === "texts";
+  const takesMany = ["list", "pair", "items", "texts"].includes(takes);
   const values = syntax.values.flatMap((literal) => {
     const value = isNullWord(literal) ? null : fillPlaceholder(literal, given);
     return takesMany && Array.isArray(value) ? value : [value];

@@ -136,7 +136,8 @@ function bodyType(field: FieldSchema): string {
   return field.nullable && type !== "unknown" ? `${type} | null` : type;
 }
 
-function columnType({ type, enum: values }: FieldSchema): string {
+function columnType({ type, enum: values, schema }: FieldSchema): string {
+  if (schema !== undefined) return schemaType(schema);
   if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(" | ");
   switch (type) {
     case "integer":

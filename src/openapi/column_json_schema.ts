@@ -22,8 +22,36 @@ export function sentColumn(column: ColumnInfo, mayBeNull: boolean): JsonSchema {
         ...enumOf(column),
         ...(maxLength === null ? {} : { maxLength }),
       }, mayBeNull);
+    case "json":
+      return nullable(structureOf(column, sentColumn), mayBeNull);
     default:
       return nullable(plainType(column), mayBeNull);
+  }
+}
+
+/** The schema of the lists and objects of a column; that of any value for a column of documents. */
+export function structureOf(
+  { databaseType }: ColumnInfo,
+  memberOf: (column: ColumnInfo, mayBeNull: boolean) => JsonSchema,
+): JsonSchema {
+  const shape = databaseType?.shape;
+  switch (shape?.kind) {
+    case "list": {
+      let items = memberOf(shape.element, true);
+      for (let level = 1; level < shape.dimensions; level++) items = { type: "array", items };
+      return { type: "array", items };
+    }
+    case "record":
+      return {
+        type: "object",
+        properties: Object.fromEntries(
+          shape.fields.map((field) => [field.name, memberOf(field, true)]),
+        ),
+      };
+    case "map":
+      return { type: "object", additionalProperties: { type: "string", nullable: true } };
+    default:
+      return {};
   }
 }
 
@@ -47,8 +75,8 @@ export function keySegment({ primaryKey }: { readonly primaryKey: readonly Colum
   };
 }
 
-function plainType({ kind }: ColumnInfo): JsonSchema {
-  switch (kind) {
+function plainType(column: ColumnInfo): JsonSchema {
+  switch (column.kind) {
     case "integer":
       return { type: "integer", format: "int64" };
     case "real":
@@ -68,7 +96,7 @@ function plainType({ kind }: ColumnInfo): JsonSchema {
     case "decimal":
       return { type: "string", format: "decimal" };
     case "json":
-      return {};
+      return structureOf(column, answeredColumn);
     case "text":
       return { type: "string" };
   }

@@ -1,7 +1,10 @@
+import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/define/resource.ts";
 import { mayWrite } from "../resource/write/parse_fields.ts";
+import { isDocument } from "../schema/structured/kind_of_column.ts";
 import type { ColumnKind } from "../schema/kind.ts";
 import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
+import { answeredColumn, structureOf } from "./column_json_schema.ts";
 
 /** The description of one field of a resource. A field that answers do not hold has none. */
 export interface FieldSchema {
@@ -17,6 +20,8 @@ export interface FieldSchema {
   readonly enum?: readonly string[];
   /** Of a text: the most characters. */
   readonly maxLength?: number;
+  /** Of lists, and of objects whose members are known: the JSON Schema of a value (OpenAPI 3.0). */
+  readonly schema?: JsonSchema;
   /** No body sets it. */
   readonly readOnly?: true;
   /** Only the body that creates a row sets it. */
@@ -50,6 +55,9 @@ function fieldOf(column: ColumnInfo, resource: Resource): FieldSchema {
     required: isWritten && mustSend(column, resource),
     ...(enumValues === null ? {} : { enum: enumValues }),
     ...(maxLength === null ? {} : { maxLength }),
+    ...(kind !== "json" || isDocument(column)
+      ? {}
+      : { schema: structureOf(column, answeredColumn) }),
     ...(isWritten ? {} : { readOnly: true }),
     ...(isWritten && isFixed(column, resource) ? { createOnly: true } : {}),
   };

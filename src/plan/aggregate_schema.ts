@@ -1,4 +1,4 @@
-import { hasExtremes, isSortable } from "../schema/kind_of.ts";
+import { hasExtremes, isSortable } from "../schema/structured/kind_of_column.ts";
 import {
   type ColumnInfo,
   createTableInfo,

@@ -1,7 +1,9 @@
 import { and, comparison, type Filter, noRows } from "../filter/filter.ts";
 import { equalOperator, inOperator } from "../filter/operators/value_operators.ts";
 import { Problem } from "../problem/problem.ts";
-import { kindOf, kindOfColumn } from "../schema/kind_of.ts";
+import { writeJson } from "../schema/exact_json.ts";
+import { kindOf } from "../schema/kind_of.ts";
+import { kindOfColumn } from "../schema/structured/kind_of_column.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import { compareText } from "../schema/kinds/text_kind.ts";
@@ -38,9 +40,14 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
  * Prints a key as a path segment that {@link parseKey} parses and no route of the resource shadows.
  */
 export function formatKey(key: Key): string {
-  const segment = key.map((value) => encodeURIComponent(String(value))).join(",");
+  const segment = key.map((value) => encodeURIComponent(keyText(value))).join(",");
   if (!reservedSegments.has(segment)) return segment;
   return `%${segment.charCodeAt(0).toString(16)}${segment.slice(1)}`;
+}
+
+/** A key may be a list, which is its JSON. */
+function keyText(value: unknown): string {
+  return typeof value === "object" && value !== null ? writeJson(value) : String(value);
 }
 
 /**

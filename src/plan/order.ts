@@ -1,7 +1,7 @@
 import { didYouMean } from "../problem/nearest_name.ts";
 import { Problem } from "../problem/problem.ts";
 import { nameOf, quoteName, readQuotedName, splitNames } from "../filter/syntax/quoted_name.ts";
-import { isSortable } from "../schema/kind_of.ts";
+import { isSortable } from "../schema/structured/kind_of_column.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import type { OrderKey } from "./plan.ts";

@@ -1,4 +1,5 @@
 import { shortestDecimal } from "./kinds/decimal_kind.ts";
+import { writeJson } from "./exact_json.ts";
 import type { ColumnInfo } from "./table_info.ts";
 
 /**
@@ -6,7 +7,8 @@ import type { ColumnInfo } from "./table_info.ts";
  * equal.
  */
 export function canonicalValueText(value: unknown, column: ColumnInfo): string {
-  const text = String(value);
+  // A list within a list is another one than its items.
+  const text = typeof value === "object" && value !== null ? writeJson(value) : String(value);
   // `1.50` equals `1.5` where the column leaves the scale to the value.
   return column.kind === "decimal" ? shortestDecimal(text) : text;
 }

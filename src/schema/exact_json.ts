@@ -121,6 +121,19 @@ export function jsonMembers(text: string): ReadonlyMap<string, string> {
   return members;
 }
 
+/** The exact raw JSON texts of an array's items; `text` must be valid JSON. */
+export function jsonItems(text: string): readonly string[] {
+  const items: string[] = [];
+  let at = afterSpace(text, text.indexOf("[") + 1);
+  while (at < text.length && text.charCodeAt(at) !== closeBracket) {
+    const end = endOfValue(text, at);
+    items.push(text.slice(at, end));
+    at = afterSpace(text, end);
+    if (text.charCodeAt(at) === comma) at = afterSpace(text, at + 1);
+  }
+  return items;
+}
+
 function afterSpace(text: string, from: number): number {
   let at = from;
   while (text.charCodeAt(at) <= space) at++;

@@ -43,10 +43,10 @@ export interface DatabaseType {
    */
   readonly sqlName: string;
   /** What its values are in JSON. */
-  readonly form: "text";
+  readonly shape: ValueShape;
   /**
-   * Whether its values have an order. Those of other types are compared by their texts, for equality
-   * alone.
+   * Whether its values have an order. Texts of other types are compared as texts, for equality alone;
+   * structures of other types have tests for NULL only.
    */
   readonly ordered: boolean;
   /** Whether the database has min() and max() for it. */
@@ -54,6 +54,24 @@ export interface DatabaseType {
   /** Whether texts that differ in case alone are equal. */
   readonly ignoresCase: boolean;
 }
+
+/** In a column's description: what the values of a {@link DatabaseType} are in JSON. */
+export type ValueShape =
+  /** A text, as the database prints it. */
+  | { readonly kind: "text" }
+  /** A list of values of the element, and of lists of them where it has several dimensions. */
+  | {
+    readonly kind: "list";
+    readonly element: ColumnInfo;
+    /** What stands between the elements in the text of the database. */
+    readonly delimiter: string;
+    /** As many as the column was declared with; a value may have others. */
+    readonly dimensions: number;
+  }
+  /** An object with these members, in their order. */
+  | { readonly kind: "record"; readonly fields: readonly ColumnInfo[] }
+  /** An object with texts, or null, under any names. */
+  | { readonly kind: "map" };
 
 /** The description of a column, declared with `table()` or introspected. */
 export interface ColumnInfo extends ValueRules {

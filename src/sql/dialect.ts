@@ -3,6 +3,7 @@ import type { ColumnKind } from "../schema/kind.ts";
 import type { ExplainDialect } from "./explain_dialect.ts";
 import type { Fragment, SqlValue } from "./fragment.ts";
 import type { JsonPathDialect } from "./json_path_dialect.ts";
+import type { ListDialect } from "./list_dialect.ts";
 import type { PreviewDialect } from "./preview_dialect.ts";
 
 /** The engine families of dialects; all other differences are in a {@link Dialect} value. */
@@ -137,6 +138,8 @@ export interface Dialect {
   readonly text: TextDialect;
   /** Values within JSON documents. */
   readonly jsonPaths: JsonPathDialect;
+  /** The items of lists. */
+  readonly lists: ListDialect;
   /** The SQL of metrics over groups of rows. */
   readonly metrics: MetricDialect;
   /** The beginnings of long values. */

@@ -21,7 +21,7 @@ import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { InvalidValue } from "../../src/schema/kind.ts";
-import { kindOfColumn } from "../../src/schema/kind_of.ts";
+import { isDocument, kindOfColumn } from "../../src/schema/structured/kind_of_column.ts";
 import type { Relation } from "../../src/schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../src/schema/table_info.ts";
 import { canonicalValueText } from "../../src/schema/canonical_value.ts";
@@ -276,7 +276,7 @@ const literals: readonly string[] = [
 /** The database refuses other texts. */
 const valuesOfTypes: Readonly<Record<string, readonly string[]>> = {
   inet: ["10.0.0.1", "10.0.0.1/32", "10.0.0.0/8", "9.0.0.1", "::1", "0::1", "10.0.0.1/24"],
-  "integer[]": ["{1,2}", "{}", "{NULL}", "{5}", "{ 5 }", "{-1}"],
+  "integer[]": ["[1,2]", "[]", "[null]", "[5]", "[[5]]", "[-1]"],
 };
 
 function valuesFor(column: ColumnInfo, { takes }: Operator): fc.Arbitrary<unknown[]> {
@@ -293,6 +293,9 @@ function valuesFor(column: ColumnInfo, { takes }: Operator): fc.Arbitrary<unknow
     }
   });
   const typed = fc.constantFrom(...own);
+  const items = isDocument(column)
+    ? fc.constantFrom<unknown>("a", true, { number: "5" }, { number: "1" })
+    : fc.constantFrom<unknown>(1, 2, 5);
   switch (takes) {
     case "value":
       return fc.tuple(typed);
@@ -305,6 +308,10 @@ function valuesFor(column: ColumnInfo, { takes }: Operator): fc.Arbitrary<unknow
       return fc.tuple(texts);
     case "pattern":
       return fc.tuple(texts.filter((text) => !hasDanglingEscape(text)));
+    case "item":
+      return fc.tuple(items);
+    case "items":
+      return fc.array(items, { minLength: 1, maxLength: 3 });
     case "flag":
       return fc.tuple(fc.boolean());
     case "count":

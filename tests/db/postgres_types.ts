@@ -5,6 +5,8 @@ export interface TypeCase {
   /** The type below a domain, and without numbers. */
   readonly baseType?: string;
   readonly values: readonly string[];
+  /** What rows have in JSON, where that is not the text that Postgres prints. */
+  readonly json?: readonly unknown[];
   /** How the type compares; by its own order unless said otherwise. */
   readonly compares?: "as text" | "not at all";
   /** A text that is no value of the type. */
@@ -18,6 +20,11 @@ export const typeScript: readonly string[] = [
   "CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')",
   "CREATE DOMAIN mood_domain AS mood",
   "CREATE TYPE floats AS RANGE (subtype = float8)",
+  "CREATE DOMAIN tag_list AS text[]",
+  "CREATE DOMAIN whole AS int CHECK (VALUE > 0)",
+  "CREATE DOMAIN small_whole AS whole",
+  "CREATE TYPE place AS (street text, number int, since timestamptz, tags text[], price numeric(9,2))",
+  "CREATE TYPE route AS (start place, stops place[], mood mood, extra jsonb)",
 ];
 
 /** Types of Postgres that are served as texts, and compared by the database. */
@@ -171,4 +178,125 @@ export const typeCases: readonly TypeCase[] = [
   { name: "ltree", type: "ltree", values: ["'a.b'", "'a.a.a'", "''"], extension: "ltree" },
   { name: "isbn", type: "isbn", values: ["'978-0-393-04002-9'"], extension: "isn" },
   { name: "cube", type: "cube", values: ["'(9)'", "'(10)'"], extension: "cube" },
+  { name: "whole", type: "small_whole", baseType: "int", values: ["9", "10"], json: [9, 10] },
+  {
+    name: "ints",
+    type: "int[]",
+    values: ["'{9,10}'", "'{10}'", "'{}'", "'{NULL,3}'", "'{{1,2},{3,4}}'", "'[0:1]={5,6}'"],
+    json: [[9, 10], [10], [], [null, 3], [[1, 2], [3, 4]], "[0:1]={5,6}"],
+  },
+  {
+    name: "bigs",
+    type: "bigint[]",
+    values: ["'{9007199254740991}'", "'{1}'"],
+    json: [[9007199254740991], [1]],
+  },
+  {
+    name: "texts",
+    type: "text[]",
+    values: [`'{"a b","","NULL",NULL,"x,y"}'`, `'{"q\\"z\\\\","{}"," "}'`, "'{B}'", "'{a}'"],
+    json: [["a b", "", "NULL", null, "x,y"], ['q"z\\', "{}", " "], ["B"], ["a"]],
+  },
+  { name: "tags", type: "tag_list", baseType: "text[]", values: ["'{a,b}'"], json: [["a", "b"]] },
+  {
+    name: "chars",
+    type: "varchar(3)[]",
+    baseType: "varchar[]",
+    values: ["'{abc,b}'"],
+    json: [["abc", "b"]],
+  },
+  {
+    name: "prices",
+    type: "numeric(9,2)[]",
+    baseType: "numeric[]",
+    values: ["'{1.5,NaN}'", "'{-0.01}'"],
+    json: [["1.50", "NaN"], ["-0.01"]],
+  },
+  {
+    name: "doubles",
+    type: "float8[]",
+    values: ["'{0.1,1e300}'", "'{Infinity,-Infinity,NaN}'"],
+    json: [[0.1, 1e300], ["Infinity", "-Infinity", "NaN"]],
+  },
+  { name: "halves", type: "float4[]", values: ["'{0.1,-2}'"], json: [[0.1, -2]] },
+  { name: "flags", type: "boolean[]", values: ["'{t,f,NULL}'"], json: [[true, false, null]] },
+  {
+    name: "moments",
+    type: "timestamptz[]",
+    values: [`'{"2024-01-01 00:00:00.5+02",infinity}'`, `'{"0044-03-15 00:00:00+00 BC"}'`],
+    json: [["2023-12-31T22:00:00.500Z", "infinity"], ["0044-03-15 00:00:00+00 BC"]],
+  },
+  {
+    name: "days",
+    type: "date[]",
+    values: ["'{2024-02-29,-infinity}'"],
+    json: [["2024-02-29", "-infinity"]],
+  },
+  {
+    name: "uuids",
+    type: "uuid[]",
+    values: ["'{0190163d-8694-739b-aea5-966c26f8ad91}'"],
+    json: [["0190163d-8694-739b-aea5-966c26f8ad91"]],
+  },
+  { name: "files", type: "bytea[]", values: [`'{"\\\\x00ff",""}'`], json: [["AP8=", ""]] },
+  {
+    name: "documents",
+    type: "jsonb[]",
+    values: [`'{"{\\"a\\": [1, \\"x\\"]}","[1, 2]"}'`, `'{"null"}'`],
+    json: [[{ a: [1, "x"] }, [1, 2]], '{"null"}'],
+  },
+  {
+    name: "moods",
+    type: "mood[]",
+    values: ["'{ok,sad}'", "'{sad}'"],
+    json: [["ok", "sad"], ["sad"]],
+  },
+  { name: "nets", type: "inet[]", values: ["'{10.0.0.9}'", "'{10.0.0.10}'"] },
+  { name: "spans", type: "interval[]", values: ["'{2 days,10 days}'"] },
+  { name: "ranges", type: "int4range[]", values: [`'{"[9,10)",empty}'`] },
+  { name: "boxes", type: "box[]", values: [`'{(3,4),(1,2);(9,9),(1,1)}'`], compares: "not at all" },
+  {
+    name: "place",
+    type: "place",
+    compares: "not at all",
+    values: [
+      `ROW('a "b", (c)', 7, '2024-01-01 00:00+00', '{x,"y z"}', 1.5)`,
+      "ROW(NULL, NULL, NULL, NULL, NULL)",
+      "ROW('', NULL, 'infinity', '{}', 'NaN')",
+    ],
+    json: [
+      {
+        street: 'a "b", (c)',
+        number: 7,
+        since: "2024-01-01T00:00:00.000Z",
+        tags: ["x", "y z"],
+        price: "1.50",
+      },
+      { street: null, number: null, since: null, tags: null, price: null },
+      { street: "", number: null, since: "infinity", tags: [], price: "NaN" },
+    ],
+  },
+  {
+    name: "route",
+    type: "route",
+    compares: "not at all",
+    values: [
+      `ROW(ROW('a', 1, NULL, NULL, NULL)::place, ARRAY[ROW('b', 2, NULL, '{"c d"}', 3)]::place[], 'ok',
+        '{"a":[1]}')`,
+    ],
+    json: [{
+      start: { street: "a", number: 1, since: null, tags: null, price: null },
+      stops: [{ street: "b", number: 2, since: null, tags: ["c d"], price: "3.00" }],
+      mood: "ok",
+      extra: { a: [1] },
+    }],
+  },
+  {
+    name: "attributes",
+    type: "hstore",
+    extension: "hstore",
+    values: [`'a=>1, "b c"=>NULL, "q\\"z"=>"\\\\"'`, "''"],
+    compares: "not at all",
+    json: [{ a: "1", "b c": null, 'q"z': "\\" }, {}],
+  },
 ];

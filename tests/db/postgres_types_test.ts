@@ -43,12 +43,22 @@ for (const engine of engines.filter(({ name }) => name === "postgres" || name ==
         });
         const client = new Client(db, app);
         const rows = await client.rows("/t?limit=50");
+        const printed = await printedOf(cases, client);
         for (const one of cases) {
-          const values = rows.map((row) => row[one.name]).filter((value) => value !== null);
+          const { name, json } = one;
+          if (json !== undefined) {
+            assertEquals(rows.slice(0, json.length).map((row) => row[name]), json, name);
+          }
+          const values = new Map(
+            rows.flatMap((row, index) =>
+              row[name] === null ? [] : [[literal(row[name]), printed[index]?.get(name) ?? null]]
+            ),
+          );
           await checkOrder(one, client);
-          await checkComparisons(one, [...new Set(values)], client);
+          await checkComparisons(one, [...values], client);
           await checkExtremes(one, client);
         }
+        await context.step("lists are searched", () => checkLists(client));
         await context.step("a row is written back unchanged", () => checkWritten(rows, client));
         await context.step("a stream sees what a list sees", () => checkStreams(client));
         if (cases.some(({ name }) => name === "citext")) {
@@ -105,6 +115,16 @@ function definitionsOf(tables: readonly TableInfo[]): readonly ResourceDefinitio
     };
     return resource(table, options);
   });
+}
+
+/** The texts of Postgres, row by row. */
+async function printedOf(
+  cases: readonly TypeCase[],
+  client: Client,
+): Promise<readonly ReadonlyMap<string, SqlValue>[]> {
+  const columns = cases.map(({ name }) => `${quoted(name)}::text`).join(", ");
+  const rows = await client.sql(`SELECT ${columns} FROM t ORDER BY id`);
+  return rows.map((row) => new Map(cases.map(({ name }, index) => [name, row[index] ?? null])));
 }
 
 type Row = Readonly<Record<string, unknown>>;
@@ -185,52 +205,53 @@ async function checkOrder({ name, compares }: TypeCase, client: Client): Promise
 
 const signs = { "==": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=" };
 
+/** `values` are literals of a filter, and what Postgres prints for them. */
 async function checkComparisons(
   one: TypeCase,
-  values: readonly unknown[],
+  values: readonly (readonly [string, SqlValue])[],
   client: Client,
 ): Promise<void> {
   const { name, compares, refused } = one;
   const type = compares === undefined ? one.baseType ?? one.type : "text";
   const column = `${quoted(name)}::${type}`;
+  const check = async (filter: string, condition: string, ...printed: readonly SqlValue[]) =>
+    assertEquals(
+      await client.ids(filter),
+      await client.sqlIds(`WHERE ${condition} ORDER BY id`, ...printed),
+      filter,
+    );
   for (const [symbol, sign] of Object.entries(signs)) {
-    for (const value of values) {
-      const filter = `${name}${symbol}${literal(value)}`;
-      if (compares !== undefined && /[<>]/.test(symbol)) {
+    for (const [given, printed] of values) {
+      const filter = `${name}${symbol}${given}`;
+      if (compares === "not at all" || compares !== undefined && /[<>]/.test(symbol)) {
         const { status } = await client.send(`/t?filter=${encodeURIComponent(filter)}`);
         assertEquals(status, 400, filter);
       } else {
-        const where = `WHERE ${column} ${sign} $1::text::${type} ORDER BY id`;
-        assertEquals(await client.ids(filter), await client.sqlIds(where, textOf(value)), filter);
+        await check(filter, `${column} ${sign} $1::text::${type}`, printed);
       }
     }
   }
+  await check(`${name}==null`, `${quoted(name)} IS NOT DISTINCT FROM NULL`);
+  await check(`${name}!=null`, `${quoted(name)} IS DISTINCT FROM NULL`);
   const [first, ...others] = values;
   const last = others.at(-1) ?? first;
-  const bounds = [textOf(first), textOf(last)];
-  assertEquals(
-    await client.ids(`${name}=in=(${literal(first)},${literal(last)})`),
-    await client.sqlIds(
-      `WHERE ${column} IN ($1::text::${type}, $2::text::${type}) ORDER BY id`,
-      ...bounds,
-    ),
-  );
-  if (compares === undefined) {
-    assertEquals(
-      await client.ids(`${name}=between=(${literal(first)},${literal(last)})`),
-      await client.sqlIds(
-        `WHERE ${column} BETWEEN $1::text::${type} AND $2::text::${type} ORDER BY id`,
-        ...bounds,
-      ),
-    );
+  assert(first !== undefined && last !== undefined);
+  const [list, bounds] = [`(${first[0]},${last[0]})`, [first[1], last[1]]];
+  const places = [`$1::text::${type}`, `$2::text::${type}`];
+  if (compares !== "not at all") {
+    await check(`${name}=in=${list}`, `${column} IN (${places.join()})`, ...bounds);
   }
-  assertEquals((await client.ids(`${name}==null`)).length, 1);
+  if (compares === undefined) {
+    const between = `${column} BETWEEN ${places.join(" AND ")}`;
+    await check(`${name}=between=${list}`, between, ...bounds);
+  }
   if (refused === undefined) return;
+  const before = `id>0;${name}=in=(${first[0]},`;
   for (const path of ["/t", "/t/count", "/t/aggregate", "/t/subscribe"]) {
-    const filter = encodeURIComponent(`id>0;${name}=in=(${literal(first)},${literal(refused)})`);
+    const filter = encodeURIComponent(`${before}${literal(refused)})`);
     const { status, body } = await client.send(`${path}?filter=${filter}`);
     assertEquals([status, body.code], [400, "FILTER_PARSE_ERROR"], `${path} ${name}`);
-    assertEquals(body.details.position, `id>0;${name}=in=(${literal(first)},`.length);
+    assertEquals(body.details.position, before.length);
     assert(!/select|::|syntax/i.test(body.detail), body.detail);
   }
 }
@@ -248,7 +269,10 @@ async function checkExtremes(one: TypeCase, client: Client): Promise<void> {
     assertEquals(status, 400, name);
   } else {
     const [group] = body.groups;
-    assertEquals([group.min[name], group.max[name]], [least, greatest], name);
+    const shown = [group.min[name], group.max[name]];
+    if (one.json === undefined && !one.type.endsWith("[]")) {
+      assertEquals(shown, [least, greatest], name);
+    }
   }
 }
 
@@ -275,14 +299,78 @@ async function checkWritten(rows: readonly Row[], client: Client): Promise<void>
   await client.sql("DELETE FROM t WHERE id > 100");
 }
 
+/** Filters and the conditions of SQL that mean the same. */
+const listFilters: Readonly<Record<string, string>> = {
+  "ints=has=10": "10 = ANY (ints)",
+  "ints=has=4": "ints @> '{4}'",
+  "ints=hasany=(10,3)": "ints && '{10,3}'",
+  "ints=hasall=(10,9)": "ints @> '{9,10}'",
+  'texts=has="x,y"': `texts @> '{"x,y"}'`,
+  "texts=has=NULL": `texts @> '{"NULL"}'`,
+  "moods=has=sad": "moods @> '{sad}'",
+  "nets=hasany=(10.0.0.10,::1)": "nets && '{10.0.0.10}'",
+  "spans=has=48:00:00": "spans @> '{2 days}'",
+  "prices=has=1.5": "prices @> '{1.5}'",
+  "flags=has=true": "flags @> '{t}'",
+  "moments=has=2023-12-31T22:00:00.5Z": `moments @> '{"2024-01-01 00:00:00.5+02"}'`,
+  "tags=has=b": "tags @> '{b}'",
+};
+
+async function checkLists(client: Client): Promise<void> {
+  for (const [filter, condition] of Object.entries(listFilters)) {
+    const found = await client.ids(filter);
+    assert(found.length > 0, filter);
+    assertEquals(found, await client.sqlIds(`WHERE ${condition} ORDER BY id`), filter);
+  }
+  for (
+    const filter of [
+      "ints=has=x",
+      "ints=has=(1,2)",
+      "ints=has=null",
+      "nets=has=x",
+      "moods=has=glad",
+      "boxes=has=(1,2)",
+      "place=has=1",
+      "inet=has=1",
+      "ints==9",
+      "place.street==a",
+    ]
+  ) {
+    const { status, body } = await client.send(`/t?filter=${encodeURIComponent(filter)}`);
+    assertEquals([status, body.code], [400, "FILTER_PARSE_ERROR"], filter);
+  }
+  for (
+    const body of [
+      { ints: "x" },
+      { ints: [1.5] },
+      { ints: [{}] },
+      { ints: [[1], 2] },
+      { texts: [1] },
+      { moods: ["glad"] },
+      { place: { street: 1 } },
+      { place: { town: "x" } },
+      { place: [] },
+    ]
+  ) {
+    const { status } = await client.send("/t/1", "PATCH", body);
+    assertEquals(status, 422, JSON.stringify(body));
+  }
+}
+
 async function checkStreams(client: Client): Promise<void> {
-  const filter = encodeURIComponent(`inet<"10.0.0.10";mood>=ok`);
+  const [first = {}] = await client.rows("/t?limit=1");
+  const select = ["id", "ints", "place", "texts", "moments", "attributes"]
+    .filter((name) => name in first);
+  const filter = encodeURIComponent(`inet<"10.0.0.10";mood>=ok,ints=has=77`);
   const stream = await openEventStream(
     (signal) =>
       client.app.fetch(
-        new Request(`http://test/api/t/subscribe?select=id&skipExisting=true&filter=${filter}`, {
-          signal,
-        }),
+        new Request(
+          `http://test/api/t/subscribe?select=${select}&skipExisting=true&filter=${filter}`,
+          {
+            signal,
+          },
+        ),
       ),
     () => {},
   );
@@ -291,12 +379,21 @@ async function checkStreams(client: Client): Promise<void> {
   await client.ok("/t/2", "PATCH", { inet: "10.0.0.11" });
   await client.ok("/t/3", "PATCH", { inet: "9.0.0.1", mood: "sad" });
   await client.ok("/t/4", "PATCH", { inet: "9.0.0.1", mood: "ok" });
-  const events = await stream.take(3);
+  await client.ok("/t/5", "PATCH", { ints: [[1, 77]], place: { street: "x" }, texts: ['"', null] });
+  const events = await stream.take(4);
+  const [written = {}] = await client.rows("/t?filter=id==5");
   assertEquals(events.map(({ data: { type, id } }) => `${type} ${id}`), [
     "added 1",
     "removed 3",
     "added 4",
+    "added 5",
   ]);
+  const { ints, place, texts, moments, attributes } = written;
+  const shown = { id: 5, ints, place, texts, moments };
+  assertEquals(
+    events[3]?.data.item,
+    attributes === undefined ? shown : { ...shown, attributes },
+  );
   await stream.close();
 }
 

@@ -5,6 +5,7 @@ import { allRows, type Comparison, comparison } from "../../src/filter/filter.ts
 import { hasDanglingEscape } from "../../src/filter/operators/like_pattern.ts";
 import { rowMatches } from "../../src/filter/match/row_matches.ts";
 import type { Operator } from "../../src/filter/operators/operator.ts";
+import { listOperators } from "../../src/filter/operators/list_operators.ts";
 import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
 import { rowImageOf } from "../../src/filter/match/row_image.ts";
 import {
@@ -163,7 +164,9 @@ function typed(column: ColumnInfo): (value: unknown) => unknown[] {
 }
 
 function comparisonsOf(column: ColumnInfo): Comparison[] {
-  return builtInOperators.filter((operator) => operator.accepts(column))
+  // The database alone looks into lists.
+  return builtInOperators.filter((operator) => !listOperators.includes(operator))
+    .filter((operator) => operator.accepts(column))
     .flatMap((operator) =>
       argumentsOf(operator, column).map((values) => comparison(operator, column, values))
     );

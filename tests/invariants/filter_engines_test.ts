@@ -39,6 +39,7 @@ for (const engine of everyEngine) {
       const rows = nastyTexts.map((text, id) => ({ id, name: text }));
       await using world = await openFilterWorld(engine, [{ id: -1 }, ...rows]);
       for (const operator of builtInOperators) {
+        if (!operator.accepts(name)) continue;
         for (const values of argumentsOf(operator)) {
           await compareAnswers(comparison(operator, name, values), world);
         }

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { hasDanglingEscape } from "../../src/filter/operators/like_pattern.ts";
 import type { Operator } from "../../src/filter/operators/operator.ts";
+import { listOperators } from "../../src/filter/operators/list_operators.ts";
 import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
 import type {
   ComparisonSyntax,
@@ -29,7 +30,8 @@ export function randomFilters(columns: readonly ColumnInfo[]): fc.Arbitrary<Filt
 function randomComparisons(columns: readonly ColumnInfo[]): fc.Arbitrary<ComparisonSyntax> {
   return fc.constantFrom(
     ...columns.flatMap((column) =>
-      builtInOperators.filter((operator) => operator.accepts(column))
+      builtInOperators.filter((operator) => !listOperators.includes(operator))
+        .filter((operator) => operator.accepts(column))
         .map((operator) => [column, operator] as const)
     ),
   ).chain(([column, operator]) =>
@@ -65,8 +67,10 @@ function literals(column: ColumnInfo, { takes }: Operator): fc.Arbitrary<Literal
     );
   switch (takes) {
     case "value":
+    case "item":
       return fc.tuple(typed);
     case "list":
+    case "items":
     case "texts":
       return fc.array(typed, { minLength: 1, maxLength: 4 });
     case "pair":

@@ -1,6 +1,11 @@
 import type { ColumnKind } from "../../schema/kind.ts";
-import type { DatabaseType } from "../../schema/table_info.ts";
-import { quoteIdentifier } from "../../sql/fragment.ts";
+import {
+  type ColumnInfo,
+  type DatabaseType,
+  ownTimestamps,
+  type ValueShape,
+} from "../../schema/table_info.ts";
+import { quoteIdentifier, type SqlValue } from "../../sql/fragment.ts";
 import type { Connection } from "../driver.ts";
 import { selectNamed } from "../named_columns.ts";
 import { chosenTables } from "./postgres_catalogue.ts";
@@ -27,7 +32,15 @@ export async function readTypes(
       id: "t.oid",
       name: "t.typname",
       schema: "n.nspname",
+      shown: "format_type(t.oid, NULL)",
       base: "nullif(t.typbasetype, 0)",
+      element: `CASE WHEN ${isArray} THEN t.typelem END`,
+      delimiter: "(SELECT e.typdelim FROM pg_type e WHERE e.oid = t.typelem)",
+      dimensions: `greatest(t.typndims, (SELECT max(a.attndims) FROM pg_attribute a
+        WHERE a.atttypid = t.oid AND a.attrelid IN (${chosenTables})))`,
+      members: `(SELECT json_agg(json_build_object('name', a.attname, 'type', a.atttypid::text)
+        ORDER BY a.attnum) FROM pg_attribute a WHERE t.typtype = 'c' AND a.attrelid = t.typrelid
+        AND a.attnum > 0 AND NOT a.attisdropped)`,
       isOrdered: `t.typtype IN ('e', 'r', 'm') OR t.typtype = 'b' AND t.oid IN (${sortedTypes})`,
       hasExtremes: `t.typtype = 'e' OR EXISTS (SELECT FROM pg_proc p WHERE p.proname = 'min'
         AND p.prokind = 'a' AND p.pronargs = 1 AND p.proargtypes[0] = t.oid)`,
@@ -41,19 +54,14 @@ export async function readTypes(
     schemas,
   );
   const catalogue = new Map(rows.map((row) => [String(row.id), row]));
-  const below = (id: string): CatalogueRow | undefined => {
-    const row = catalogue.get(id);
-    return row === undefined || row.base === null ? row : below(String(row.base));
-  };
-  return new Map(
-    [...catalogue.keys()].flatMap((id) => {
-      const row = below(id);
-      return row === undefined ? [] : [[id, typeOf(row)] as const];
-    }),
-  );
+  return new Map([...catalogue.keys()].map((id) => [id, typeOf(id, catalogue)]));
 }
 
 type CatalogueRow = Awaited<ReturnType<typeof selectNamed>>[number];
+type Catalogue = ReadonlyMap<string, CatalogueRow>;
+
+/** `oidvector` and the like have elements, and are no arrays. */
+const isArray = "EXISTS (SELECT FROM pg_type e WHERE e.oid = t.typelem AND e.typarray = t.oid)";
 
 /** The types of the columns, and those that these are made of. */
 const usedTypes = `
@@ -63,6 +71,9 @@ const usedTypes = `
     UNION
     SELECT part.oid FROM used JOIN pg_type t ON t.oid = used.oid CROSS JOIN LATERAL (
       SELECT t.typbasetype WHERE t.typtype = 'd'
+      UNION ALL SELECT t.typelem WHERE ${isArray}
+      UNION ALL SELECT a.atttypid FROM pg_attribute a WHERE t.typtype = 'c'
+        AND a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
     ) AS part(oid)
   )
   SELECT oid FROM used`;
@@ -81,26 +92,96 @@ const sortedTypes = `
       AND c.casttarget <> 'oid'::regtype
   ) AS s(oid)`;
 
-function typeOf(row: CatalogueRow): PostgresType {
+/** The row of a type below all domains. */
+function baseOf(id: string, catalogue: Catalogue): CatalogueRow {
+  const row = catalogue.get(id);
+  if (row === undefined) throw new Error(`The catalogue describes no type ${id}`);
+  return row.base === null ? row : baseOf(String(row.base), catalogue);
+}
+
+function typeOf(id: string, catalogue: Catalogue): PostgresType {
+  const row = baseOf(id, catalogue);
   const baseName = String(row.name);
-  const labels: readonly string[] | null = row.labels === null
-    ? null
-    : JSON.parse(String(row.labels));
+  const labels: readonly string[] | null = jsonOf(row.labels);
   const kind = kinds.get(baseName);
   if (kind !== undefined) return { baseName, kind, databaseType: null, labels };
-  const isText = textTypes.has(baseName);
+  if (textTypes.has(baseName)) return { baseName, kind: "text", databaseType: null, labels };
+  const shape = shapeOf(row, catalogue);
   return {
     baseName,
-    kind: "text",
-    databaseType: isText ? null : {
+    kind: shape.kind === "text" ? "text" : "json",
+    databaseType: {
       sqlName: `${quoteIdentifier(String(row.schema))}.${quoteIdentifier(baseName)}`,
-      form: "text",
-      ordered: row.isOrdered === "t",
-      hasExtremes: row.hasExtremes === "t",
+      shape,
+      ordered: isOrdered(row, shape, catalogue),
+      hasExtremes: row.hasExtremes === "t" || isOrdered(row, shape, catalogue) && isList(shape),
       ignoresCase: baseName === "citext" && row.isExtension === "t",
     },
     labels,
   };
+}
+
+function shapeOf(row: CatalogueRow, catalogue: Catalogue): ValueShape {
+  if (typeof row.element === "string") {
+    return {
+      kind: "list",
+      element: memberOf("element", row.element, catalogue),
+      delimiter: String(row.delimiter),
+      dimensions: Math.max(1, Number(row.dimensions)),
+    };
+  }
+  const members: readonly Member[] | null = jsonOf(row.members);
+  if (members !== null) {
+    const fields = members.map(({ name, type }) => memberOf(name, type, catalogue));
+    return { kind: "record", fields };
+  }
+  return { kind: row.name === "hstore" && row.isExtension === "t" ? "map" : "text" };
+}
+
+/** A member of a composite type, and the number of its type. */
+interface Member {
+  readonly name: string;
+  readonly type: string;
+}
+
+function isList({ kind }: ValueShape): boolean {
+  return kind === "list";
+}
+
+/** Postgres compares lists element by element. */
+function isOrdered(row: CatalogueRow, shape: ValueShape, catalogue: Catalogue): boolean {
+  if (shape.kind === "text") return row.isOrdered === "t";
+  if (shape.kind !== "list") return false;
+  const element = baseOf(String(row.element), catalogue);
+  return element.isOrdered === "t" || textTypes.has(String(element.name));
+}
+
+/** A part of a structure, as a column. */
+function memberOf(name: string, type: string, catalogue: Catalogue): ColumnInfo {
+  const { kind, databaseType, labels } = typeOf(type, catalogue);
+  return {
+    name,
+    dbName: name,
+    kind,
+    notNull: false,
+    primaryKey: false,
+    unique: false,
+    default: null,
+    generated: false,
+    enumValues: labels,
+    precision: null,
+    scale: null,
+    maxLength: null,
+    references: null,
+    existingType: String(baseOf(type, catalogue).shown),
+    ...(databaseType === null ? {} : { databaseType }),
+    looseCollation: false,
+    timestampFormat: ownTimestamps,
+  };
+}
+
+function jsonOf<T>(cell: SqlValue | undefined): T | null {
+  return cell === null || cell === undefined ? null : JSON.parse(String(cell));
 }
 
 /** The types that a kind stands for. */

@@ -1,6 +1,6 @@
 import { bytesToBase64 } from "../../protocol/byte_text.ts";
 import { type ColumnKind, InvalidValue } from "../../schema/kind.ts";
-import { kindOfColumn } from "../../schema/kind_of.ts";
+import { kindOfColumn } from "../../schema/structured/kind_of_column.ts";
 import { type ColumnInfo, ownTimestamps } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";

@@ -1,6 +1,6 @@
 import { unreachable } from "../../problem/unreachable.ts";
 import { InvalidValue } from "../../schema/kind.ts";
-import { kindOfColumn } from "../../schema/kind_of.ts";
+import { elementOf, kindOfColumn } from "../../schema/structured/kind_of_column.ts";
 import { requireStorableText } from "../../schema/kinds/text_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { comparison, type Filter, noRows } from "../filter.ts";
@@ -22,12 +22,16 @@ export function failClosedComparison(
   path: JsonPath | null = null,
 ): Filter {
   const count = operator.takes === "pair" ? 2 : 1;
-  const isOpenEnded = operator.takes === "list" || operator.takes === "texts";
+  const isOpenEnded = ["list", "items", "texts"].includes(operator.takes);
   if (isOpenEnded ? values.length === 0 : values.length !== count) return noRows;
   try {
     const toOperand = (value: unknown) =>
       path === null ? ofColumn(value, column) : jsonOperandOf(value);
-    const operands = values.map((value) => fromCode(value, operator.takes, toOperand));
+    const toItem = (value: unknown) => ofItems(value, column);
+    const isItem = operator.takes === "item" || operator.takes === "items";
+    const operands = values.map((value) =>
+      fromCode(value, operator.takes, isItem ? toItem : toOperand)
+    );
     if (path === null) return comparison(operator, column, operands);
     const isTyped = operator.takes === "value" || operator.takes === "pair";
     // Those of a value or a pair were made by the line above.
@@ -49,6 +53,8 @@ function fromCode(
     case "value":
     case "list":
     case "pair":
+    case "item":
+    case "items":
       return toOperand(value);
     case "text":
     case "pattern":
@@ -71,6 +77,11 @@ function fromCode(
 function ofColumn(value: unknown, column: ColumnInfo): unknown {
   const kind = kindOfColumn(column);
   return typeof value === "string" ? kind.fromText(value, column) : kind.fromJson(value, column);
+}
+
+function ofItems(value: unknown, column: ColumnInfo): unknown {
+  const element = elementOf(column);
+  return element === null ? jsonOperandOf(value) : ofColumn(value, element);
 }
 
 function storableText(value: unknown, takes: OperatorTakes): string {

@@ -10,6 +10,10 @@ export type OperatorTakes =
   | "list"
   /** Two values of the column. */
   | "pair"
+  /** One value of the column's lists. */
+  | "item"
+  /** One or more values of the column's lists. */
+  | "items"
   /** A text, taken literally. */
   | "text"
   /** A text with `%`, `_` and the escape `\`. */

@@ -4,6 +4,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { type Fragment, sql } from "../../sql/fragment.ts";
 import { isEmptyOperator, isNullOperator } from "./null_operators.ts";
+import { listOperators } from "./list_operators.ts";
 import type { Operator } from "./operator.ts";
 import { textOperators } from "./text_operators.ts";
 import {
@@ -53,6 +54,7 @@ export const builtInOperators: readonly Operator[] = [
   betweenOperator,
   notBetweenOperator,
   ...textOperators,
+  ...listOperators,
   isNullOperator,
   isEmptyOperator,
 ];

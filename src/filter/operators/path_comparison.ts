@@ -17,9 +17,9 @@ export function isPathComparison(comparison: Comparison): comparison is PathComp
   return comparison.path !== undefined;
 }
 
-/** Whether an operator fits values within documents: custom ones are made for columns. */
-export function fitsPaths(operator: Operator): boolean {
-  return operator.takes !== "texts";
+/** Whether an operator fits values within documents: custom ones and those of lists are for columns. */
+export function fitsPaths({ takes }: Operator): boolean {
+  return takes !== "texts" && takes !== "item" && takes !== "items";
 }
 
 /**
@@ -64,6 +64,8 @@ export function pathComparisonSql(comparison: PathComparison, dialect: Dialect):
     case "pattern":
     case "count":
       return operator.toSql(asText(column), values, dialectOf("text", value, dialect));
+    case "item":
+    case "items":
     case "texts":
       throw new Error(`${operator.symbols[0]} does not fit values within documents`);
     default:

@@ -1,4 +1,5 @@
-import { hasEquality, isOrdered, kindOf } from "../../schema/kind_of.ts";
+import { kindOf } from "../../schema/kind_of.ts";
+import { hasEquality, isOrdered } from "../../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";

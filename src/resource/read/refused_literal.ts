@@ -31,9 +31,14 @@ interface TypedLiteral {
 
 function literalsOf({ syntax, comparison }: PlacedComparison): readonly TypedLiteral[] {
   const { column, operator: { takes }, values } = comparison;
-  const isOfColumn = takes === "value" || takes === "list" || takes === "pair";
+  const isItem = takes === "item" || takes === "items";
+  const isOfColumn = isItem || takes === "value" || takes === "list" || takes === "pair";
   if (column.databaseType === undefined || !isOfColumn) return [];
-  return values.map((value, index) => ({ column, value, literal: syntax.values[index] }));
+  return values.map((value, index) => ({
+    column,
+    value: isItem ? [value] : value,
+    literal: syntax.values[index],
+  }));
 }
 
 /** Few statements find it among many: each looks at half of those that are left. */

@@ -7,7 +7,7 @@ import { chunksOf, keyId } from "../../plan/key.ts";
 import { type Assignments, databaseDefault } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import { unreachable } from "../../problem/unreachable.ts";
-import { kindOfColumn } from "../../schema/kind_of.ts";
+import { kindOfColumn } from "../../schema/structured/kind_of_column.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { insertRows } from "./insert_rows.ts";

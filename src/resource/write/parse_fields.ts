@@ -4,7 +4,7 @@ import { databaseDefault } from "../../plan/plan.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import { InvalidValue } from "../../schema/kind.ts";
-import { kindOfColumn } from "../../schema/kind_of.ts";
+import { kindOfColumn } from "../../schema/structured/kind_of_column.ts";
 import { type ColumnInfo, isRequired } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { quoteIdentifier, type SqlValue } from "../fragment.ts";
+import { structureOfImage } from "./structured_values.ts";
 
 /** The parts of the change log's schema on Postgres: what it needs before the first trigger. */
 export interface PostgresLogParts {
@@ -140,6 +141,10 @@ export function postgresLiteral(text: string): string {
  */
 export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
   if (raw === "null") return null;
+  const shape = column.databaseType?.shape;
+  if (shape !== undefined && shape.kind !== "text") {
+    return structureOfImage(raw, shape, decodePostgresCell);
+  }
   if (column.kind === "json") return raw;
   if (column.kind === "boolean" && (raw === "true" || raw === "false")) return raw.charAt(0);
   if (!raw.startsWith('"')) return raw;

@@ -6,7 +6,7 @@ import { isCalendarDate } from "../../schema/instant.ts";
 import { type ColumnKind, InvalidValue } from "../../schema/kind.ts";
 import { shortestInteger } from "../../schema/kinds/number_kinds.ts";
 import { isSpecialValue } from "../../schema/special_values.ts";
-import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo, ValueShape } from "../../schema/table_info.ts";
 import { isCanonicalUuid } from "../../schema/kinds/uuid_kind.ts";
 import { certifiedOperators } from "../certified_operators.ts";
 import type { ComparesAsMemory, Dialect, ListNames, RowsOfKeys, TextDialect } from "../dialect.ts";
@@ -23,11 +23,13 @@ import {
 } from "../fragment.ts";
 import { postgresImages } from "./row_images.ts";
 import { postgresJsonPaths } from "./json_path.ts";
+import { postgresLists } from "./lists.ts";
 import { postgresMetrics } from "./metrics.ts";
 import { postgresExplain } from "./explain.ts";
 import { postgresPreview } from "./preview.ts";
 import { decodePlain } from "./plain_values.ts";
 import { castToType, comparedByType, textOfType } from "./database_types.ts";
+import { decodeStructure, encodeStructure, type MemberCodec } from "./structured_values.ts";
 import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
 
 /**
@@ -60,7 +62,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
       const names = join(columns.map(({ dbName }) => identifier(dbName)), ", ");
       return [sql`md5(ROW(${names})::text)`];
     },
-    bound: (value, column) => sql`${encode(value, column)}${castOf(value, column)}`,
+    bound,
     boundStored: (value, column) => sql`${value}${castOf(value, column)}`,
     listed,
     firstOfEach,
@@ -79,6 +81,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     images: postgresImages,
     text: options.text,
     jsonPaths: postgresJsonPaths,
+    lists: postgresLists({ operand, bound }),
     metrics: postgresMetrics({ operand, ordered }),
     preview: postgresPreview,
     explain: postgresExplain,
@@ -159,6 +162,8 @@ function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
 
 function encode(value: unknown, column: ColumnInfo): SqlValue {
   if (value === null) return null;
+  const shape = column.databaseType?.shape ?? plainText;
+  if (shape.kind !== "text") return encodeStructure(value, shape, memberCodec);
   switch (column.kind) {
     case "boolean":
       return typeof value === "boolean" ? String(value) : bindable(value);
@@ -171,13 +176,26 @@ function encode(value: unknown, column: ColumnInfo): SqlValue {
   }
 }
 
+const plainText: ValueShape = { kind: "text" };
+
+/** A member that does not fit its kind is shown as it is, and makes no misfit of the structure. */
+const memberCodec: MemberCodec = {
+  encode,
+  decode: (text, column) => decode(text, column, () => {}),
+};
+
 function decode(
   value: SqlValue,
   column: ColumnInfo,
   misfit: (column: ColumnInfo) => void,
 ): unknown {
   if (value === null) return null;
-  const decoded = typeof value === "string" ? decoders[column.kind](value, column) : undefined;
+  const shape = column.databaseType?.shape ?? plainText;
+  const decoded = typeof value !== "string"
+    ? undefined
+    : shape.kind === "text"
+    ? decoders[column.kind](value, column)
+    : decodeStructure(value, shape, memberCodec);
   if (decoded !== undefined) return decoded;
   misfit(column);
   return asStored(value);
@@ -284,6 +302,10 @@ const leadingColumns = `
   JOIN pg_namespace AS n ON n.oid = t.relnamespace
   JOIN pg_attribute AS c ON c.attrelid = t.oid AND c.attnum = i.indkey[0]
   WHERE i.indisvalid AND i.indpred IS NULL`;
+
+function bound(value: unknown, column: ColumnInfo): Fragment {
+  return sql`${encode(value, column)}${castOf(value, column)}`;
+}
 
 function castOf(value: unknown, column: ColumnInfo): Fragment {
   if (column.databaseType !== undefined) return castToType(column.databaseType);

@@ -3,8 +3,22 @@ import { type Fragment, identifier, rawSql, sql } from "../fragment.ts";
 import { isJsonIndex, type JsonPath, type JsonPathDialect } from "../json_path_dialect.ts";
 import { introspectedTypeName } from "./introspected_type.ts";
 
+/** JSON documents as a whole in SQL of Postgres. */
+interface WholeDocuments {
+  /** The document as `jsonb`, and its type. */
+  whole(column: ColumnInfo): { readonly document: Fragment; readonly type: Fragment };
+}
+
 /** Values within JSON documents in SQL of Postgres, in columns of `jsonb` and of `json`. */
-export const postgresJsonPaths: JsonPathDialect = {
+export const postgresJsonPaths: JsonPathDialect & WholeDocuments = {
+  whole(column) {
+    const isText = keepsText(column);
+    const document = isText ? readable(column) : identifier(column.dbName);
+    return {
+      document: isText ? sql`${document}::jsonb` : document,
+      type: sql`${rawSql(isText ? "json_typeof" : "jsonb_typeof")}(${document})`,
+    };
+  },
   at(column, path) {
     const isText = keepsText(column);
     const value = follow(isText ? readable(column) : identifier(column.dbName), path);

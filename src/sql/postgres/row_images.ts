@@ -1,4 +1,5 @@
 import { bytesToHex } from "../../protocol/byte_text.ts";
+import { isDocument } from "../../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { ImageDialect, RowImages } from "../dialect.ts";
 import { type Fragment, identifier, sql, type SqlValue } from "../fragment.ts";
@@ -29,5 +30,5 @@ function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
 function cell(value: SqlValue, column: ColumnInfo): string {
   if (value === null) return "null";
   if (value instanceof Uint8Array) return JSON.stringify(`\\x${bytesToHex(value)}`);
-  return column.kind === "json" ? String(value) : JSON.stringify(String(value));
+  return isDocument(column) ? String(value) : JSON.stringify(String(value));
 }

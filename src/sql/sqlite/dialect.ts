@@ -23,6 +23,7 @@ import {
 import { affinityOf, sqliteColumnType } from "./column_type.ts";
 import { sqliteImages } from "./row_images.ts";
 import { sqliteJsonPaths } from "./json_path.ts";
+import { sqliteLists } from "./lists.ts";
 import { sqliteMetrics } from "./metrics.ts";
 import { sqliteExplain } from "./explain.ts";
 import { sqlitePreview } from "./preview.ts";
@@ -79,6 +80,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     images: sqliteImages,
     text: options.text,
     jsonPaths: sqliteJsonPaths,
+    lists: sqliteLists,
     metrics: sqliteMetrics,
     preview: sqlitePreview,
     explain: sqliteExplain,

@@ -1,0 +1,58 @@
+import { parseJson } from "../exact_json.ts";
+import { InvalidValue, type Kind } from "../kind.ts";
+import { kindOf } from "../kind_of.ts";
+import type { ColumnInfo } from "../table_info.ts";
+import { textKind } from "../kinds/text_kind.ts";
+import { fromStructure } from "./structured_value.ts";
+
+/** Whether rows can be ordered by a column, and its values be grouped. */
+export function isSortable({ kind, databaseType }: ColumnInfo): boolean {
+  return databaseType === undefined ? kindOf(kind).compare !== null : databaseType.ordered;
+}
+
+/** Whether a column has equality. */
+export function hasEquality({ kind, databaseType }: ColumnInfo): boolean {
+  if (databaseType === undefined) return kindOf(kind).compare !== null;
+  return databaseType.shape.kind === "text" || databaseType.ordered;
+}
+
+/** Whether `>` is defined for a column. */
+export function isOrdered({ kind, databaseType }: ColumnInfo): boolean {
+  return databaseType === undefined ? kindOf(kind).ordered : databaseType.ordered;
+}
+
+/** Whether min and max are defined for a column. */
+export function hasExtremes({ kind, databaseType }: ColumnInfo): boolean {
+  return databaseType === undefined ? kindOf(kind).compare !== null : databaseType.hasExtremes;
+}
+
+/** The elements of a column of lists, as a column of their own; null for all others. */
+export function elementOf({ databaseType }: ColumnInfo): ColumnInfo | null {
+  return databaseType?.shape.kind === "list" ? databaseType.shape.element : null;
+}
+
+/** Whether a column is one of documents, whose values have the form that each row gives them. */
+export function isDocument({ kind, databaseType }: ColumnInfo): boolean {
+  return kind === "json" && databaseType === undefined;
+}
+
+/** The checks and texts of a column's values: those of its kind, narrowed by its type. */
+export function kindOfColumn({ kind, databaseType, enumValues }: ColumnInfo): Kind {
+  if (databaseType === undefined) return kindOf(kind);
+  if (databaseType.shape.kind === "text") return enumValues === null ? textKind : labelKind;
+  const { shape } = databaseType;
+  return {
+    ...kindOf("json"),
+    fromJson: (value) => fromStructure(value, shape, kindOfColumn),
+    fromText: (text) => fromStructure(parseJson(text) ?? text, shape, kindOfColumn),
+  };
+}
+
+/** The labels of an enum: the database has no order for another text. */
+const labelKind: Kind = {
+  ...textKind,
+  fromText(text, { enumValues }) {
+    if (enumValues?.includes(text) === true) return text;
+    throw new InvalidValue(`must be one of: ${enumValues?.join(", ")}`);
+  },
+};

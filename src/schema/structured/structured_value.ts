@@ -1,0 +1,119 @@
+import { InvalidValue, type Kind } from "../kind.ts";
+import type { ColumnInfo, ValueShape } from "../table_info.ts";
+import { requireStorableText } from "../kinds/text_kind.ts";
+
+type KindOfColumn = (column: ColumnInfo) => Kind;
+type ShapeOf<Name extends ValueShape["kind"]> = Extract<ValueShape, { readonly kind: Name }>;
+
+/**
+ * A JSON value → the value of a column of lists, records or maps, whose members are values of their
+ * own columns. A text that a row of the table may hold in place of a structure is given as it is.
+ * Throws {@link InvalidValue}.
+ */
+export function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfColumn): unknown {
+  switch (shape.kind) {
+    case "text":
+      throw new Error("A text has no members");
+    case "list":
+      return isText(value, listText) ? value : fromList(value, shape, kindOf, 1);
+    case "record":
+      return isText(value, recordText) ? value : fromRecord(value, shape, kindOf);
+    case "map":
+      return fromMap(value);
+  }
+}
+
+/** `[0:1]={1,2}`: only this text says where the list begins. Also of documents in two dimensions. */
+const listText = /^(?:\[-?\d+:-?\d+\])*=?\{.*\}$/s;
+const recordText = /^\(.*\)$/s;
+
+function isText(value: unknown, pattern: RegExp): value is string {
+  if (typeof value !== "string" || !pattern.test(value)) return false;
+  requireStorableText(value);
+  return true;
+}
+
+/** Postgres takes no more. */
+const maxDimensions = 6;
+
+function fromList(
+  value: unknown,
+  shape: ShapeOf<"list">,
+  kindOf: KindOfColumn,
+  dimension: number,
+): readonly unknown[] {
+  if (!Array.isArray(value)) throw new InvalidValue("must be a JSON list");
+  if (dimension > maxDimensions) {
+    throw new InvalidValue(`must not be deeper than ${maxDimensions} levels`);
+  }
+  return value.map((item) => {
+    if (item === null) return null;
+    if (Array.isArray(item) && hasDimensions(shape)) {
+      return fromList(item, shape, kindOf, dimension + 1);
+    }
+    return fromMember(item, shape.element, kindOf, "an item");
+  });
+}
+
+/** Whether a list within the list is a further dimension, and no element. */
+export function hasDimensions({ element }: ShapeOf<"list">): boolean {
+  return element.kind !== "json" || element.databaseType?.shape.kind === "record" ||
+    element.databaseType?.shape.kind === "map";
+}
+
+function fromRecord(
+  value: unknown,
+  { fields }: ShapeOf<"record">,
+  kindOf: KindOfColumn,
+): unknown {
+  const members = membersOf(value);
+  const unknown = [...members.keys()].find((name) => !fields.some((field) => field.name === name));
+  if (unknown !== undefined) {
+    throw new InvalidValue(`must not have the member ${JSON.stringify(unknown.slice(0, 20))}`);
+  }
+  return Object.fromEntries(fields.map((field) => {
+    const member = members.get(field.name) ?? null;
+    const shown = `the member ${JSON.stringify(field.name)}`;
+    return [field.name, member === null ? null : fromMember(member, field, kindOf, shown)];
+  }));
+}
+
+function fromMap(value: unknown): unknown {
+  for (const [name, member] of membersOf(value)) {
+    requireStorableText(name);
+    if (member === null) continue;
+    if (typeof member !== "string") {
+      throw new InvalidValue("has a member that must be a string or null");
+    }
+    requireStorableText(member);
+  }
+  return value;
+}
+
+function membersOf(value: unknown): ReadonlyMap<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new InvalidValue("must be a JSON object");
+  }
+  return new Map(Object.entries(value));
+}
+
+function fromMember(
+  value: unknown,
+  column: ColumnInfo,
+  kindOf: KindOfColumn,
+  shown: string,
+): unknown {
+  try {
+    return kindOf(column).fromJson(value, column);
+  } catch (error) {
+    if (!(error instanceof InvalidValue)) throw error;
+    // `NaN`, `infinity` and other values that JSON lacks: the database knows them.
+    if (typeof value === "string" && !exactKinds.has(column.kind)) {
+      requireStorableText(value);
+      return value;
+    }
+    throw new InvalidValue(`has ${shown} that ${error.message}`);
+  }
+}
+
+const exactKinds: ReadonlySet<string> = new Set(["text", "boolean", "json", "bytes"]);

@@ -1,0 +1,113 @@
+/** A value in the text of a Postgres array, its own or that of a further dimension. */
+export type ArrayItem = string | null | readonly ArrayItem[];
+
+/** Writes a Postgres array: `{"a",NULL}`. */
+export function printArray(items: readonly ArrayItem[], delimiter: string): string {
+  const texts = items.map((item) =>
+    typeof item === "object" && item !== null ? printArray(item, delimiter) : printItem(item)
+  );
+  return `{${texts.join(delimiter)}}`;
+}
+
+function printItem(item: string | null): string {
+  return item === null ? "NULL" : quoted(item);
+}
+
+/** Writes a value of a composite type of Postgres: `("a",)`. NULL is nothing at all there. */
+export function printRecord(members: readonly (string | null)[]): string {
+  return `(${members.map((member) => member === null ? "" : quoted(member)).join(",")})`;
+}
+
+/** Writes an hstore of Postgres: `"a"=>"1", "b"=>NULL`. */
+export function printMap(members: readonly (readonly [string, string | null])[]): string {
+  return members.map(([name, value]) => `${quoted(name)}=>${printItem(value)}`).join(", ");
+}
+
+/** All three take a backslash before any character. */
+function quoted(text: string): string {
+  return `"${text.replace(/["\\]/g, "\\$&")}"`;
+}
+
+/**
+ * Reads an array as Postgres writes it. Null for one that begins elsewhere than at 1, which a list
+ * cannot say: `[0:1]={a,b}`.
+ */
+export function readArray(text: string, delimiter: string): readonly ArrayItem[] | null {
+  if (!text.startsWith("{")) return null;
+  let at = 0;
+
+  function readItems(): readonly ArrayItem[] {
+    const items: ArrayItem[] = [];
+    at++;
+    while (text[at] !== "}" && at < text.length) {
+      if (text[at] === delimiter) at++;
+      else items.push(text[at] === "{" ? readItems() : readItem());
+    }
+    at++;
+    return items;
+  }
+
+  function readItem(): string | null {
+    if (text[at] === '"') {
+      const { value, end } = readQuoted(text, at);
+      at = end;
+      return value;
+    }
+    const start = at;
+    while (at < text.length && text[at] !== delimiter && text[at] !== "}") at++;
+    const word = text.slice(start, at);
+    return word === "NULL" ? null : word;
+  }
+
+  return readItems();
+}
+
+/** Reads a value of a composite type as Postgres writes it. */
+export function readRecord(text: string): readonly (string | null)[] {
+  const members: (string | null)[] = [];
+  let at = 1;
+  while (at < text.length) {
+    if (text[at] === '"') {
+      const { value, end } = readQuoted(text, at);
+      members.push(value);
+      at = end;
+    } else {
+      const start = at;
+      while (text[at] !== "," && text[at] !== ")" && at < text.length) at++;
+      members.push(start === at ? null : text.slice(start, at));
+    }
+    at++;
+  }
+  return members;
+}
+
+/** Reads an hstore as Postgres writes it. */
+export function readMap(text: string): readonly (readonly [string, string | null])[] {
+  const members: (readonly [string, string | null])[] = [];
+  let at = 0;
+  while (text[at] === '"') {
+    const name = readQuoted(text, at);
+    const start = name.end + "=>".length;
+    const isNull = text[start] !== '"';
+    const member = isNull ? { value: null, end: start + "NULL".length } : readQuoted(text, start);
+    members.push([name.value, member.value]);
+    at = member.end + ", ".length;
+  }
+  return members;
+}
+
+/** The text between the quotes at `at`, and what follows them. Two quotes are one, as `\"` is. */
+function readQuoted(text: string, at: number): { readonly value: string; readonly end: number } {
+  let value = "";
+  let from = at + 1;
+  for (let end = from; end < text.length; end++) {
+    const character = text[end];
+    if (character === "\\" || character === '"' && text[end + 1] === '"') {
+      value += text.slice(from, end);
+      from = ++end;
+    } else if (character === '"') {
+      return { value: value + text.slice(from, end), end: end + 1 };
+    }
+  }
+  return { value: value + text.slice(from), end: text.length };
+}
