@@ -1,6 +1,7 @@
 import type { Resource } from "../resource/define/resource.ts";
 import { mayWrite } from "../resource/write/parse_fields.ts";
 import type { ColumnKind } from "../schema/kind.ts";
+import { ownColumns } from "../schema/relation.ts";
 import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
 
 /** The description of one field of a resource. A field that answers do not hold has none. */
@@ -64,6 +65,6 @@ function isFixed(column: ColumnInfo, { fields }: Resource): boolean {
 function isFilledByRelation(column: ColumnInfo, { nestedWrites, relations }: Resource): boolean {
   return nestedWrites &&
     [...relations.values()].some(({ type, steps: [step] }) =>
-      type === "belongsTo" && step.own === column
+      type === "belongsTo" && ownColumns(step).includes(column)
     );
 }
