@@ -33,7 +33,7 @@ export function walkShape(
   };
 }
 
-function isUnique(columns: readonly ColumnInfo[], { primaryKey }: TableInfo): boolean {
+function isUnique(columns: readonly ColumnInfo[], { primaryKey, distinct }: TableInfo): boolean {
   return columns.some(({ unique }) => unique) ||
-    (primaryKey.length > 0 && primaryKey.every((column) => columns.includes(column)));
+    (distinct && primaryKey.every((column) => columns.includes(column)));
 }
