@@ -1,6 +1,7 @@
 import { equals } from "../filter/operators/value_operators.ts";
 import type { RelatedPlan } from "../plan/plan.ts";
-import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
+import { ownColumns, type RelationStep } from "../schema/relation.ts";
+import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Dialect, ListNames } from "../sql/dialect.ts";
 import { columnOf, type Fragment, identifier, join, sql, tableName } from "../sql/fragment.ts";
 import { compileOrder } from "./order.ts";
@@ -13,21 +14,27 @@ import { compileFilter } from "./where.ts";
  * the database compares them, by its own equality.
  */
 export function compileRelatedRows(plan: RelatedPlan, dialect: Dialect): Fragment {
-  const { relation: { steps: [step, second] }, keys } = plan;
-  const values = keys.map((key) => dialect.encode(key, step.own));
+  const { relation: { steps: [step, second] } } = plan;
+  const own = ownColumns(step);
+  const encoded = plan.keys.map((key) =>
+    own.map((column, index) => dialect.encode(key[index], column))
+  );
+  const [names, farNames] = namesFor(step, second);
+  const near = { step, keys: dialect.listed(encoded, own, names), names };
   if (second !== undefined) {
-    const names = namesFor([step.table, second.table]);
-    const linked = keysAfterLinks(plan, dialect.listed(values, step.own, names), names, dialect);
-    return compileRanked(plan, { step: second, keys: linked, names }, dialect);
+    const far = {
+      step: second,
+      keys: keysAfterLinks(plan, near, farNames, dialect),
+      names: farNames,
+    };
+    return compileRanked(plan, far, dialect);
   }
-  const names = namesFor([step.table]);
-  const list = { step, keys: dialect.listed(values, step.own, names), names };
-  return plan.byIndex ? compileSought(plan, list, dialect) : compileRanked(plan, list, dialect);
+  return plan.byIndex ? compileSought(plan, near, dialect) : compileRanked(plan, near, dialect);
 }
 
 interface List {
   /** The step by which rows belong to the keys. */
-  readonly step: { readonly table: TableInfo; readonly other: ColumnInfo };
+  readonly step: RelationStep;
   readonly keys: Fragment;
   readonly names: ListNames;
 }
@@ -35,8 +42,7 @@ interface List {
 /** Where an index gives the first rows of each key, however many rows there are. */
 function compileSought(plan: RelatedPlan, { step, keys, names }: List, dialect: Dialect): Fragment {
   const { columns, where, order, limit, most } = plan;
-  const { table, other } = step;
-  const belongs = equals(other, dialect, sql`= ${names.value}`);
+  const { table } = step;
   return dialect.firstOfEach({
     names,
     keys,
@@ -44,7 +50,10 @@ function compileSought(plan: RelatedPlan, { step, keys, names }: List, dialect: 
     primaryKey: table.primaryKey,
     columns,
     sorted: order.map(({ column }) => column),
-    where: withScanCheck(sql`${belongs} AND ${compileFilter(where, dialect)}`, dialect),
+    where: withScanCheck(
+      sql`${belongsTo(step, names, dialect)} AND ${compileFilter(where, dialect)}`,
+      dialect,
+    ),
     order: compileOrder(order, dialect),
     orderUnder: (names) =>
       compileOrder(order.map((key) => ({ ...key, column: renamed(key.column, names) })), dialect),
@@ -60,14 +69,14 @@ function renamed(column: ColumnInfo, names: ReadonlyMap<ColumnInfo, string>): Co
 /** Without an index one scan of the table finds the rows of all keys, and numbers them. */
 function compileRanked(plan: RelatedPlan, { step, keys, names }: List, dialect: Dialect): Fragment {
   const { columns, where, order, limit, most } = plan;
-  const { list, ordinal, value, rank } = names;
+  const { list, ordinal, rank } = names;
   const selected = join([...columns.map((column) => dialect.selected(column)), ordinal], ", ");
   const number = sql`row_number() OVER (PARTITION BY ${ordinal} ORDER BY ${
     compileOrder(order, dialect)
   }) AS ${rank}`;
-  const on = equals(step.other, dialect, sql`= ${value}`);
-  const joined = sql`${keys} AS ${list} JOIN ${tableName(step.table)} ON ${on}`;
-  const condition = withScanCheck(compileFilter(where, dialect), dialect, columnOf(step.other));
+  const joined = joinedRows({ step, keys, names }, dialect);
+  const checked = columnOf(step.pairs[0].other);
+  const condition = withScanCheck(compileFilter(where, dialect), dialect, checked);
   const ranked = sql`SELECT ${selected}, ${number} FROM ${joined} WHERE ${condition}`;
   return sql`SELECT * FROM (${ranked}) AS ${list} WHERE ${
     // Once more, for the rows that come out of the sort.
@@ -76,35 +85,52 @@ function compileRanked(plan: RelatedPlan, { step, keys, names }: List, dialect: 
 
 /** The keys to which rows of a link table refer. Two links between the same rows count as one. */
 function keysAfterLinks(
-  { relation: { steps: [near, far] }, links }: RelatedPlan,
-  keys: Fragment,
-  { list, ordinal, value, rank }: ListNames,
+  { relation: { steps: [, far] }, links }: RelatedPlan,
+  near: List,
+  { ordinal, values }: ListNames,
   dialect: Dialect,
 ): Fragment {
-  if (far === undefined) return keys;
-  const on = equals(near.other, dialect, sql`= ${value}`);
-  const joined = sql`${keys} AS ${list} JOIN ${tableName(near.table)} ON ${on}`;
-  // Not under the name of the near key, which is in the condition of the join.
-  const linked = sql`SELECT DISTINCT ${ordinal}, ${
-    dialect.operand(far.own)
-  } AS ${rank} FROM ${joined} WHERE ${
-    withScanCheck(compileFilter(links, dialect), dialect, columnOf(near.other))
-  }`;
-  return sql`(SELECT ${ordinal}, ${rank} AS ${value} FROM (${linked}) AS ${list})`;
+  if (far === undefined) return near.keys;
+  const checked = columnOf(near.step.pairs[0].other);
+  const cells = values.map((name, index) => {
+    const { own } = far.pairs[index] ?? far.pairs[0];
+    return sql`${dialect.operand(own)} AS ${name}`;
+  });
+  return sql`(SELECT DISTINCT ${ordinal}, ${join(cells, ", ")} FROM ${
+    joinedRows(near, dialect)
+  } WHERE ${withScanCheck(compileFilter(links, dialect), dialect, checked)})`;
 }
 
-/** Comparisons name columns without a table, so that no other name may be that of a column. */
-function namesFor(tables: readonly TableInfo[]): ListNames {
+/** The keys with the rows of their step. */
+function joinedRows({ step, keys, names }: List, dialect: Dialect): Fragment {
+  return sql`${keys} AS ${names.list} JOIN ${tableName(step.table)} ON ${
+    belongsTo(step, names, dialect)
+  }`;
+}
+
+/** Whether a row of a step belongs to the values of a key. */
+function belongsTo({ pairs }: RelationStep, { values }: ListNames, dialect: Dialect): Fragment {
+  const terms = pairs.map(({ other }, index) =>
+    equals(other, dialect, sql`= ${values[index] ?? dialect.operand(other)}`)
+  );
+  return join(terms, " AND ");
+}
+
+/**
+ * The names in a statement over one step or two, for each of them. Comparisons name columns without
+ * a table, so that no other name may be that of a column; and the values of a step have other names
+ * than those of the other one, which are in the condition of the join.
+ */
+function namesFor(near: RelationStep, far: RelationStep | undefined): [ListNames, ListNames] {
+  const tables = [near.table, ...(far === undefined ? [] : [far.table])];
   const taken = new Set(
     tables.flatMap(({ name, columns }) => [name, ...columns.map(({ dbName }) => dbName)])
       .map((name) => name.toLowerCase()),
   );
   const unused = (name: string): string => taken.has(name) ? unused(`_${name}`) : name;
   const named = (name: string) => identifier(unused(name));
-  return {
-    list: named("_list"),
-    ordinal: named("_ordinal"),
-    value: named("_value"),
-    rank: named("_rank"),
-  };
+  const all = { list: named("_list"), ordinal: named("_ordinal"), rank: named("_rank") };
+  const valuesOf = (start: string, step: RelationStep | undefined) =>
+    (step?.pairs ?? []).map((_pair, index) => named(`${start}${index}`));
+  return [{ ...all, values: valuesOf("_value", near) }, { ...all, values: valuesOf("_far", far) }];
 }

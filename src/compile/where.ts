@@ -79,20 +79,32 @@ function compileRelated(
   const last = relation.steps.length - 1;
   const within = relation.toMany ? { dialect, isForFewRows: false } : context;
   const innermost = compileAt(filter, within, depth + relation.steps.length);
-  return relation.steps.reduceRight((inner, { table, own, other }, step) => {
+  return relation.steps.reduceRight((inner, { table, pairs }, step) => {
     const [before, here] = [rowName(depth + step), rowName(depth + step + 1)];
-    const [key, found] = [dialect.operand(own, before), dialect.operand(other, here)];
+    const keys = pairs.map(({ own }) => dialect.operand(own, before));
+    const found = pairs.map(({ other }) => dialect.operand(other, here));
+    const isSame = join(
+      found.map((value, index) => sql`${value} = ${keys[index] ?? value}`),
+      " AND ",
+    );
     const isLink = step < last && links.kind !== "all";
     const condition = isLink
       ? sql`${compileAt(links, within, depth + step + 1)} AND ${inner}`
       : inner;
     const rows = sql`${tableName(table)} AS ${here} WHERE`;
     // SQLite may turn the subquery into a join: by the column the check stays in this loop.
-    const column = columnOf(other, here);
+    const column = columnOf(pairs[0].other, here);
     return isOnce && step === 0
-      ? sql`${key} IN (SELECT ${found} FROM ${rows} ${withScanCheck(condition, dialect, column)})`
+      ? sql`${rowOf(keys)} IN (SELECT ${join(found, ", ")} FROM ${rows} ${
+        withScanCheck(condition, dialect, column)
+      })`
       : sql`EXISTS (SELECT 1 FROM ${rows} ${
-        withScanCheck(sql`${found} = ${key} AND ${condition}`, dialect, column)
+        withScanCheck(sql`${isSame} AND ${condition}`, dialect, column)
       })`;
   }, innermost);
+}
+
+function rowOf(values: readonly Fragment[]): Fragment {
+  const row = join(values, ", ");
+  return values.length === 1 ? row : sql`(${row})`;
 }

@@ -3,6 +3,7 @@ import type { Resource } from "../resource/define/resource.ts";
 import { mayWrite } from "../resource/write/parse_fields.ts";
 import { isDocument } from "../schema/structured/kind_of_column.ts";
 import type { ColumnKind } from "../schema/kind.ts";
+import { ownColumns } from "../schema/relation.ts";
 import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
 import { answeredColumn, structureOf } from "./column_json_schema.ts";
 
@@ -72,6 +73,6 @@ function isFixed(column: ColumnInfo, { fields }: Resource): boolean {
 function isFilledByRelation(column: ColumnInfo, { nestedWrites, relations }: Resource): boolean {
   return nestedWrites &&
     [...relations.values()].some(({ type, steps: [step] }) =>
-      type === "belongsTo" && step.own === column
+      type === "belongsTo" && ownColumns(step).includes(column)
     );
 }

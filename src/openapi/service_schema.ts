@@ -1,5 +1,6 @@
 import type { ResolvedCapabilities, Resource } from "../resource/define/resource.ts";
-import type { Relation } from "../schema/relation.ts";
+import { otherColumns, ownColumns, type Relation } from "../schema/relation.ts";
+import type { ColumnInfo } from "../schema/table_info.ts";
 import { type FieldSchema, fieldsOf } from "./fields.ts";
 import { describeProcedure, type ProcedureSchema } from "./procedure_schema.ts";
 
@@ -48,8 +49,14 @@ export interface RelationSchema {
   readonly path: string;
   /** Whether `filter` may walk it. */
   readonly filterable: boolean;
-  /** The fields that are equal, of a relation without a link table; absent where one is hidden. */
-  readonly on?: { readonly field: string; readonly references: string };
+  /**
+   * The fields that are equal, of a relation without a link table: lists of them where the foreign
+   * key has several columns. Absent where one is hidden.
+   */
+  readonly on?: {
+    readonly field: string | readonly string[];
+    readonly references: string | readonly string[];
+  };
 }
 
 /** What is to be known of a resource's ETags. */
@@ -105,13 +112,20 @@ export function describeRelation(
 ): readonly RelationSchema[] {
   const other = resourceOf(target);
   if (other === undefined) return [];
-  const [{ own, other: references }] = steps;
-  const isShown = type !== "manyToMany" && fields.readable.includes(own) &&
-    other.fields.readable.includes(references);
+  const [own, references] = [ownColumns(steps[0]), otherColumns(steps[0])];
+  const isShown = type !== "manyToMany" &&
+    own.every((column) => fields.readable.includes(column)) &&
+    references.every((column) => other.fields.readable.includes(column));
+  const on = { field: loneOrAll(own), references: loneOrAll(references) };
   return [{
     ...{ name, type, resource: other.name, path: prefix + other.url, filterable },
-    ...(isShown ? { on: { field: own.name, references: references.name } } : {}),
+    ...(isShown ? { on } : {}),
   }];
+}
+
+function loneOrAll(columns: readonly ColumnInfo[]): string | readonly string[] {
+  const [first = "", ...others] = columns.map(({ name }) => name);
+  return others.length === 0 ? first : [first, ...others];
 }
 
 function describeEtag({ etag, fields }: Resource): EtagSchema | null {

@@ -54,12 +54,15 @@ export interface Preview {
   readonly whole: readonly ColumnInfo[];
 }
 
+/** The values of a row by which a relation leads to others, one for each pair of columns. */
+export type RelatedKey = readonly unknown[];
+
 /** A plan that reads the rows related to given ones, in one statement for all of them. */
 export interface RelatedPlan {
   readonly kind: "related";
   readonly relation: Relation;
-  /** In-process values of the column that the relation starts at; none is null. */
-  readonly keys: readonly unknown[];
+  /** In-process values of the columns that the relation starts at; none is null. */
+  readonly keys: readonly RelatedKey[];
   readonly columns: readonly ColumnInfo[];
   /** Over the relation's target. */
   readonly where: Filter;

@@ -1,6 +1,6 @@
 import type { AggregateGroup } from "../db/aggregate_groups.ts";
 import type { ColumnMetric, GroupKey, Metric, OrderKey } from "../plan/plan.ts";
-import type { Relation } from "../schema/relation.ts";
+import { ownColumns, type Relation } from "../schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import type { Computed, Resource } from "./define/resource.ts";
 import { parseSelect, type Selectable } from "./read/parse_select.ts";
@@ -90,7 +90,7 @@ export function columnsOf(
   { columns, primaryKey }: TableInfo,
 ): readonly ColumnInfo[] {
   if (computed.fields.length > 0) return columns;
-  const keys = include.map(({ relation }) => relation.steps[0].own);
+  const keys = include.flatMap(({ relation }) => ownColumns(relation.steps[0]));
   const wanted = keys.length === 0 ? visible : [...new Set([...visible, ...keys])];
   return wanted.length === 0 ? primaryKey : wanted;
 }

@@ -20,16 +20,44 @@ export interface Relation {
 }
 
 /**
- * One step of a relation: from a row to the rows of `table` whose `other` columns equal the row's
- * `own` ones.
+ * One step of a relation: from a row to the rows of `table` whose columns equal those of the row, in
+ * all pairs. A row with NULL in one of them has no related row.
  */
 export interface RelationStep {
   /** The table that the step leads to. */
   readonly table: TableInfo;
+  /** The columns that must be equal. */
+  readonly pairs: ColumnPairs;
+}
+
+/** The pairs of columns of a step, as many as its foreign key has columns. */
+export type ColumnPairs = readonly [ColumnPair, ...ColumnPair[]];
+
+/** Two columns that a step of a relation compares. */
+export interface ColumnPair {
   /** A column of the row that the step starts from. */
   readonly own: ColumnInfo;
-  /** The column of `table` that must equal it. */
+  /** The column of the step's table that must equal it. */
   readonly other: ColumnInfo;
+}
+
+/** The same pairs, from the other table. */
+export function reversedPairs([first, ...more]: ColumnPairs): ColumnPairs {
+  return [reversedPair(first), ...more.map(reversedPair)];
+}
+
+function reversedPair({ own, other }: ColumnPair): ColumnPair {
+  return { own: other, other: own };
+}
+
+/** The columns of the rows that a step of a relation starts from. */
+export function ownColumns({ pairs }: RelationStep): readonly ColumnInfo[] {
+  return pairs.map(({ own }) => own);
+}
+
+/** The columns of the rows that a step of a relation leads to. */
+export function otherColumns({ pairs }: RelationStep): readonly ColumnInfo[] {
+  return pairs.map(({ other }) => other);
 }
 
 /** The relations of one resource, by name. */

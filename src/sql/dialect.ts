@@ -84,10 +84,14 @@ export interface Dialect {
   boundStored(value: SqlValue, column: ColumnInfo): Fragment;
 
   /**
-   * Stored values of a column as a table, bound as one value: their ordinals, counted from 0, and
-   * the values, each of which can be compared with {@link operand}.
+   * Keys of stored values of these columns as a table, bound as one value: their ordinals, counted
+   * from 0, and the values, each of which can be compared with {@link operand}.
    */
-  listed(values: readonly SqlValue[], column: ColumnInfo, names: ListNames): Fragment;
+  listed(
+    keys: readonly (readonly SqlValue[])[],
+    columns: readonly ColumnInfo[],
+    names: ListNames,
+  ): Fragment;
   /**
    * The first rows of each of the {@link listed} keys, sought key by key; those of one key together
    * and in order: the columns, then the ordinal of the key. No primary key is NULL.
@@ -205,17 +209,17 @@ export interface RowEstimate {
 }
 
 /**
- * Names that a dialect gives to a list of values and to its columns: no table of the statement has
+ * Names that a dialect gives to a list of keys and to its columns: no table of the statement has
  * such a column.
  */
 export interface ListNames {
   /** The list. */
   readonly list: Fragment;
-  /** The ordinal of a value. */
+  /** The ordinal of a key. */
   readonly ordinal: Fragment;
-  /** The value. */
-  readonly value: Fragment;
-  /** The number of a row among those of its value. */
+  /** The values of a key. */
+  readonly values: readonly Fragment[];
+  /** The number of a row among those of its key. */
   readonly rank: Fragment;
 }
 

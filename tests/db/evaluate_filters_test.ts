@@ -89,11 +89,11 @@ testOnDialects("images are evaluated with the related rows of now", async (engin
     await insertRows(db, people, [{ id: 1, name: "ada", bossId: null }]);
     const boss: Relation = {
       ...{ name: "boss", owner: info, target: info, type: "belongsTo", filterable: true },
-      ...{ toMany: false, steps: [{ table: info, own: bossId, other: id }] },
+      ...{ toMany: false, steps: [{ table: info, pairs: [{ own: bossId, other: id }] }] },
     };
     const reports: Relation = {
       ...{ name: "reports", owner: info, target: info, type: "hasMany", filterable: true },
-      ...{ toMany: true, steps: [{ table: info, own: id, other: bossId }] },
+      ...{ toMany: true, steps: [{ table: info, pairs: [{ own: id, other: bossId }] }] },
     };
     const named = (value: string) => comparison(equalOperator, name, [value]);
     const filters: Filter[] = [
@@ -231,7 +231,7 @@ function joins(info: TableInfo): Relation[] {
       : own;
     return {
       ...{ name: own.name, owner: info, target: info, type: "belongsTo", filterable: true },
-      ...{ toMany: false, steps: [{ table: info, own, other }] },
+      ...{ toMany: false, steps: [{ table: info, pairs: [{ own, other }] }] },
     };
   });
 }

@@ -28,7 +28,7 @@ const postgres = createCertifiedComparisons(postgresDialect({ text: postgresText
 const [id, , , owner] = things.columns as readonly [ColumnInfo, ColumnInfo, ColumnInfo, ColumnInfo];
 const relation: Relation = {
   ...{ name: "boss", owner: things, target: things, type: "belongsTo", filterable: true },
-  ...{ toMany: false, steps: [{ table: things, own: owner, other: id }] },
+  ...{ toMany: false, steps: [{ table: things, pairs: [{ own: owner, other: id }] }] },
 };
 const ofRelation: Filter = { kind: "related", relation, filter: allRows, links: allRows };
 

@@ -29,7 +29,7 @@ const children: Relation = {
   type: "hasMany",
   filterable: false,
   toMany: true,
-  steps: [{ table: info, own: id, other: parentId }],
+  steps: [{ table: info, pairs: [{ own: id, other: parentId }] }],
 };
 
 /** Rows with their children, as the database has them at the moment. */

@@ -11,6 +11,7 @@ import { equalOperator } from "../../src/filter/operators/value_operators.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
+import type { RelationStep } from "../../src/schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../src/schema/table_info.ts";
 import type { Connection } from "../../src/db/driver.ts";
 import type { EventStream, ServerEvent } from "../support/event_stream.ts";
@@ -110,8 +111,8 @@ const scopes: readonly Scope[] = [
       relation: {
         ...relation("placedIn", item, project, "manyToMany"),
         steps: [
-          { table: placement, own: column(item, "id"), other: column(placement, "itemId") },
-          { table: project, own: column(placement, "projectId"), other: column(project, "id") },
+          stepTo(placement, column(item, "id"), column(placement, "itemId")),
+          stepTo(project, column(placement, "projectId"), column(project, "id")),
         ],
       },
       links: is(placement, "gone", 0),
@@ -520,6 +521,10 @@ function relation(
   return { name, owner, target, type, filterable: true, toMany: type !== "belongsTo" };
 }
 
+function stepTo(table: TableInfo, own: ColumnInfo, other: ColumnInfo): RelationStep {
+  return { table, pairs: [{ own, other }] };
+}
+
 function walk(
   name: string,
   owner: TableInfo,
@@ -528,7 +533,7 @@ function walk(
   other: string,
   filter: Filter,
 ): Related {
-  const step = { table: target, own: column(owner, own), other: column(target, other) };
+  const step = stepTo(target, column(owner, own), column(target, other));
   return {
     kind: "related",
     relation: { ...relation(name, owner, target, "belongsTo"), steps: [step] },

@@ -23,7 +23,7 @@ const children: Relation = {
   type: "hasMany",
   filterable: false,
   toMany: true,
-  steps: [{ table: info, own: id, other: parentId }],
+  steps: [{ table: info, pairs: [{ own: id, other: parentId }] }],
 };
 const shown = { relation: children, filter: allRows, links: allRows, isIndexed: true, shown: [] };
 const request = { resource: "/api/rows", scope: allRows, filter: allRows, view: noRowsShown };

@@ -33,7 +33,7 @@ for (const library of sqliteLibraries) {
       kind: "related",
       relation: {
         ...{ name: "others", owner: info, target: info, type: "hasMany", filterable: true },
-        ...{ toMany: true, steps: [{ table: info, own: authorId, other: authorId }] },
+        ...{ toMany: true, steps: [{ table: info, pairs: [{ own: authorId, other: authorId }] }] },
       },
       filter: comparison(equalOperator, title, ["zzz"]),
       links: allRows,

@@ -81,11 +81,14 @@ Deno.test("foreign keys become relations, named by their columns and by the othe
     "ReportsToEmployee: belongsTo Employee",
     "EmployeeByReportsTo: hasMany Employee",
   ]);
-  // A key of several columns makes no relation.
-  assertEquals(
-    (await relationsOf(mediaScripts.sqlite, "Album Track")).filter((one) => /eview/.test(one)),
-    [],
-  );
+  // By a key of three columns, which are called as those that they refer to.
+  assertEquals(await relationsOf(mediaScripts.sqlite, "Album Track"), [
+    "Album: belongsTo Album",
+    "Review: hasMany Review",
+  ]);
+  assertEquals(await relationsOf(mediaScripts.sqlite, "Review"), [
+    "Album Track: belongsTo Album Track",
+  ]);
 });
 
 const clashing = `

@@ -2,6 +2,7 @@ import { compileFiltersOnImages } from "../../compile/filters_on_images.ts";
 import type { Filter } from "../../filter/filter.ts";
 import { columnValue } from "../../filter/match/row_matches.ts";
 import type { RowImage } from "../../filter/match/row_image.ts";
+import { ownColumns } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
@@ -75,8 +76,7 @@ function collect(filter: Filter, used: Set<ColumnInfo>): boolean {
     case "or":
       return filter.terms.every((term) => collect(term, used));
     case "related": {
-      const [step] = filter.relation.steps;
-      if (step !== undefined) used.add(step.own);
+      for (const column of ownColumns(filter.relation.steps[0])) used.add(column);
       return true;
     }
     case "compare":

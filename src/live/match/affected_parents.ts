@@ -3,9 +3,9 @@ import type { Position } from "../../db/changes/log_position.ts";
 import { keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { LiveQuery } from "../live_query.ts";
-import { type IncludePath, linkValuesOf } from "./include_path.ts";
+import { type IncludePath, linkKeysOf } from "./include_path.ts";
 import { rowChangeKey, rowChangesOf } from "./row_change.ts";
-import { type ParentRows, type ParentSearch, searchParents } from "./search_parents.ts";
+import { addLinkKey, type ParentRows, type ParentSearch, searchParents } from "./search_parents.ts";
 
 /** A group of subscribers with parents that may be affected by changes of related rows. */
 export interface AffectedGroup {
@@ -49,7 +49,7 @@ export class AffectedParents<G extends AffectedGroup> {
   /** All groups with parents that may be affected. */
   get groups(): ReadonlySet<G> {
     const groups = new Set<G>();
-    for (const { keys } of this.#searches.values()) addAll(groups, keys.values());
+    for (const search of this.#searches.values()) addAll(groups, groupsOf(search));
     return groups;
   }
 
@@ -57,9 +57,8 @@ export class AffectedParents<G extends AffectedGroup> {
   add(change: Change, group: G): void {
     for (const path of group.includePaths) {
       if (path.table !== change.table) continue;
-      for (const value of linkValuesOf(change, path)) {
-        const { keys } = this.#searchOf(path, group);
-        keys.set(value, (keys.get(value) ?? new Set()).add(group));
+      for (const key of linkKeysOf(change, path)) {
+        addLinkKey(this.#searchOf(path, group).keys, key, [group]);
       }
     }
   }
@@ -124,9 +123,10 @@ export class AffectedParents<G extends AffectedGroup> {
     const affected = new Map<string, { readonly row: Row; readonly groups: Set<G> }>();
     const overflowing = new Set<G>();
     const searches = [...this.#searches.values()];
-    for (const [index, { keys, group: { query: { resource, table } } }] of searches.entries()) {
+    for (const [index, search] of searches.entries()) {
+      const { resource, table } = search.group.query;
       const rows = parentRows[index]?.rows ?? null;
-      if (rows === null) addAll(overflowing, keys.values());
+      if (rows === null) addAll(overflowing, groupsOf(search));
       for (const [row, groups] of rows ?? []) {
         if (changed.has(row, table)) continue;
         // Several paths may lead to one row.
@@ -174,6 +174,10 @@ class ChangedRows {
     }
     return ids;
   }
+}
+
+function groupsOf<G>({ keys }: ParentSearch<G>): readonly ReadonlySet<G>[] {
+  return [...keys.values()].map(({ groups }) => groups);
 }
 
 function addAll<T>(set: Set<T>, more: Iterable<Iterable<T>>): void {

@@ -1,7 +1,14 @@
 import type { Change } from "../../db/changes/change_log.ts";
 import type { Filter } from "../../filter/filter.ts";
 import type { InMemoryMatcher } from "../../filter/match/in_memory_matcher.ts";
-import type { Relation, RelationStep } from "../../schema/relation.ts";
+import type { RelatedKey } from "../../plan/plan.ts";
+import { relatedKeyOf } from "../../plan/related_key.ts";
+import {
+  ownColumns,
+  type Relation,
+  type RelationStep,
+  reversedPairs,
+} from "../../schema/relation.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 
 /**
@@ -32,25 +39,24 @@ export interface ParentStep {
 }
 
 /**
- * The values that lead from a changed row one step up its include path: of the row before and after
+ * The keys that lead from a changed row one step up its include path: of the row before and after
  * the change. None where the change cannot matter.
  */
-export function linkValuesOf(
+export function linkKeysOf(
   change: Change,
   { decide, mayMatter, parentSteps }: IncludePath,
-): ReadonlySet<unknown> {
+): readonly RelatedKey[] {
   const { before, after } = change;
-  const column = parentSteps[0]?.relation.steps[0].own;
-  const values = new Set<unknown>();
+  const step = parentSteps[0]?.relation.steps[0];
   // An event would reveal a row that is included neither before nor after.
   const passes = (row: Row | null) => row !== null && decide({ row }) !== false;
-  if (column === undefined || (!passes(before) && !passes(after))) return values;
-  if (mayMatter !== null && !mayMatter(change)) return values;
-  for (const row of [before, after]) {
-    const value = row?.[column.name] ?? null;
-    if (value !== null) values.add(value);
-  }
-  return values;
+  if (step === undefined || (!passes(before) && !passes(after))) return [];
+  if (mayMatter !== null && !mayMatter(change)) return [];
+  const columns = ownColumns(step);
+  return [before, after].flatMap((row) => {
+    const key = row === null ? null : relatedKeyOf(row, columns);
+    return key === null ? [] : [key];
+  });
 }
 
 /**
@@ -73,6 +79,6 @@ export function reverseRelation(
   };
 }
 
-function reverseStep({ own, other }: RelationStep, table: TableInfo): RelationStep {
-  return { table, own: other, other: own };
+function reverseStep({ pairs }: RelationStep, table: TableInfo): RelationStep {
+  return { table, pairs: reversedPairs(pairs) };
 }

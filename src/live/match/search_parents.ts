@@ -3,7 +3,9 @@ import type { Position } from "../../db/changes/log_position.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import type { Connection, ReadLimits } from "../../db/driver.ts";
 import { fetchRelated, type RowReader } from "../../db/rows.ts";
-import type { RelatedPlan } from "../../plan/plan.ts";
+import type { RelatedKey, RelatedPlan } from "../../plan/plan.ts";
+import { relatedKeyId, relatedKeyOf } from "../../plan/related_key.ts";
+import { ownColumns } from "../../schema/relation.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { LiveQuery } from "../live_query.ts";
 import { evaluationLimits } from "./evaluation_limits.ts";
@@ -27,8 +29,19 @@ export interface ParentSearch<G> {
   readonly parentSteps: readonly ParentStep[];
   /** One of the groups that have this path. */
   readonly group: G;
-  /** The values that link changed rows to parents, and for which groups. */
-  readonly keys: Map<unknown, Set<G>>;
+  /** The keys that link changed rows to parents. */
+  readonly keys: LinkKeys<G>;
+}
+
+/** Keys that link rows to parents, by their ids, and for which groups. */
+export type LinkKeys<G> = Map<unknown, { readonly key: RelatedKey; readonly groups: Set<G> }>;
+
+/** Adds a key for some groups. */
+export function addLinkKey<G>(keys: LinkKeys<G>, key: RelatedKey, groups: Iterable<G>): void {
+  const id = relatedKeyId(key);
+  const known = keys.get(id) ?? { key, groups: new Set() };
+  for (const group of groups) known.groups.add(group);
+  keys.set(id, known);
 }
 
 /** The parents that a search has found, and for which groups. */
@@ -48,13 +61,13 @@ export async function searchParents<G extends SearchedGroup>(
   log: ChangeLog,
 ): Promise<ParentRows<G> | null> {
   const { table, reader } = group.query;
-  let keys: ReadonlyMap<unknown, ReadonlySet<G>> = first;
+  let keys = first;
   for (const [index, step] of parentSteps.entries()) {
-    const parentKey = parentSteps[index + 1]?.relation.steps[0].own;
-    const columns = parentKey === undefined ? table.columns : [parentKey];
+    const next = parentSteps[index + 1]?.relation.steps[0];
+    const columns = next === undefined ? table.columns : ownColumns(next);
     const found = await readParents(log, { step, keys, columns, reader, identity });
-    if (found === null || parentKey === undefined) return found;
-    keys = keysOf(found.rows, parentKey);
+    if (found === null || next === undefined) return found;
+    keys = keysOf(found.rows, columns);
     if (keys.size === 0) return { rows: new Map(), at: found.at };
   }
   throw new Error("An include path has a step");
@@ -62,7 +75,7 @@ export async function searchParents<G extends SearchedGroup>(
 
 interface ParentRead<G> {
   readonly step: ParentStep;
-  readonly keys: ReadonlyMap<unknown, ReadonlySet<G>>;
+  readonly keys: LinkKeys<G>;
   readonly columns: readonly ColumnInfo[];
   readonly reader: RowReader;
   readonly identity: string;
@@ -73,11 +86,12 @@ async function readParents<G>(
   { step: { relation, where, links, isIndexed }, keys, columns, reader, identity }: ParentRead<G>,
 ): Promise<ParentRows<G> | null> {
   const { target } = relation;
+  const linkKeys = [...keys.values()];
   const limits = evaluationLimits(identity, maxAffectedBytes);
   const found = await readRelated({ log, limits, reader }, {
     kind: "related",
     relation,
-    keys: [...keys.keys()],
+    keys: linkKeys.map(({ key }) => key),
     columns,
     where,
     links,
@@ -88,9 +102,8 @@ async function readParents<G>(
     byIndex: isIndexed,
   });
   if (found === null || found.rows.length > maxAffectedParents) return null;
-  const groups = [...keys.values()];
   const rows = new Map(found.rows.map((row, index) => {
-    return [row, groups[found.places[index] ?? -1] ?? new Set<G>()] as const;
+    return [row, linkKeys[found.places[index] ?? -1]?.groups ?? new Set<G>()] as const;
   }));
   return { rows, at: found.at };
 }
@@ -123,15 +136,12 @@ async function readRelated({ log, limits, reader }: RelatedRead, plan: RelatedPl
 
 function keysOf<G>(
   rows: ReadonlyMap<Row, ReadonlySet<G>>,
-  { name }: ColumnInfo,
-): ReadonlyMap<unknown, ReadonlySet<G>> {
-  const keys = new Map<unknown, Set<G>>();
+  columns: readonly ColumnInfo[],
+): LinkKeys<G> {
+  const keys: LinkKeys<G> = new Map();
   for (const [row, groups] of rows) {
-    const key = row[name] ?? null;
-    if (key === null) continue;
-    const known = keys.get(key) ?? new Set();
-    for (const group of groups) known.add(group);
-    keys.set(key, known);
+    const key = relatedKeyOf(row, columns);
+    if (key !== null) addLinkKey(keys, key, groups);
   }
   return keys;
 }

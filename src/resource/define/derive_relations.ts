@@ -1,5 +1,12 @@
 import { columnInfoOf, isColumn } from "../../schema/table_like.ts";
-import { canRelate, type Relation, type RelationStep } from "../../schema/relation.ts";
+import {
+  canRelate,
+  type ColumnPairs,
+  ownColumns,
+  type Relation,
+  type RelationStep,
+  reversedPairs,
+} from "../../schema/relation.ts";
 import {
   chooseNames,
   isPlainKey,
@@ -9,14 +16,14 @@ import {
   namesToMany,
   namesToOne,
 } from "../../schema/relation_names.ts";
-import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo, ForeignKey, TableInfo } from "../../schema/table_info.ts";
 import type { ServedTable } from "./resource_definition.ts";
 
 /**
  * Derives relations from foreign keys, between served tables of one database: to one for each key
  * of the table, to many for each key that refers to it, and through link tables to the rows that
- * these link it with. Left out are keys of several columns, keys whose column is not readable,
- * because a relation would reveal it, and relations for which no name is free.
+ * these link it with. Left out are keys with a column that is not readable, because a relation would
+ * reveal it, and relations for which no name is free.
  */
 export function deriveRelations(
   from: ServedTable,
@@ -54,35 +61,44 @@ interface Candidate {
   readonly names: NameChoices;
 }
 
-/** A foreign key of one column between two served tables. */
-interface LoneKey {
+/** A foreign key between two served tables. */
+interface ServedKey {
   readonly from: ServedTable;
   readonly to: ServedTable;
-  /** The column that has it. */
-  readonly own: ColumnInfo;
-  /** The column that it refers to. */
-  readonly other: ColumnInfo;
+  /** Its place among the foreign keys of the table that has it. */
+  readonly index: number;
+  readonly pairs: ColumnPairs;
   readonly named: NamedKey;
 }
 
-function foreignKeys(from: ServedTable, targets: readonly ServedTable[]): readonly LoneKey[] {
-  return from.table.foreignKeys.flatMap(({ columns, table, references }) =>
+function foreignKeys(from: ServedTable, targets: readonly ServedTable[]): readonly ServedKey[] {
+  return from.table.foreignKeys.flatMap((key, index) =>
     targets.flatMap((to) => {
-      if (table !== to.table.name || from.table.schema !== to.table.schema) return [];
-      if (columns.length !== 1) return [];
-      const own = from.table.columns.find(({ dbName }) => dbName === columns[0]);
-      const other = to.table.columns.find(({ dbName }) => dbName === references[0]);
-      const isWhole = own !== undefined && other !== undefined && canRelate(own, other);
-      if (!isWhole || !isReadable(own, from)) return [];
+      if (key.table !== to.table.name || from.table.schema !== to.table.schema) return [];
+      const pairs = readablePairs(key, from, to);
+      if (pairs === null) return [];
       const named = {
-        columns: [own.name],
-        references: [other.name],
+        columns: pairs.map(({ own }) => own.name),
+        references: pairs.map(({ other }) => other.name),
         from: from.table.name,
         to: to.table.name,
       };
-      return [{ from, to, own, other, named }];
+      return [{ from, to, index, pairs, named }];
     })
   );
+}
+
+/** Null where a relation cannot use them, or would reveal a hidden one. */
+function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): ColumnPairs | null {
+  const pairs = key.columns.flatMap((name, index) => {
+    const own = from.table.columns.find(({ dbName }) => dbName === name);
+    const other = to.table.columns.find(({ dbName }) => dbName === key.references[index]);
+    const isPair = own !== undefined && other !== undefined && canRelate(own, other) &&
+      isReadable(own, from);
+    return isPair ? [{ own, other }] : [];
+  });
+  const [first, ...more] = pairs;
+  return first === undefined || pairs.length < key.columns.length ? null : [first, ...more];
 }
 
 function isReadable(column: ColumnInfo, { definition }: ServedTable): boolean {
@@ -93,7 +109,7 @@ function isReadable(column: ColumnInfo, { definition }: ServedTable): boolean {
     );
 }
 
-function toOne(key: LoneKey): Candidate {
+function toOne(key: ServedKey): Candidate {
   return {
     relation: {
       target: key.to.table,
@@ -105,7 +121,7 @@ function toOne(key: LoneKey): Candidate {
   };
 }
 
-function toMany(key: LoneKey): Candidate {
+function toMany(key: ServedKey): Candidate {
   return {
     relation: {
       target: key.from.table,
@@ -118,11 +134,15 @@ function toMany(key: LoneKey): Candidate {
 }
 
 /** The relation through the table that has the key, to where its other key leads. */
-function throughLink(near: LoneKey, others: readonly ServedTable[]): readonly Candidate[] {
+function throughLink(near: ServedKey, others: readonly ServedTable[]): readonly Candidate[] {
   const link = near.from;
-  if (link.table.foreignKeys.length !== 2) return [];
-  const far = foreignKeys(link, others).find(({ own }) => own !== near.own);
-  if (far === undefined || !isPureLink(link.table, [near.own, far.own])) return [];
+  const far = foreignKeys(link, others).find(({ index }) => index !== near.index);
+  if (
+    far === undefined ||
+    !isPureLink(link.table, ownColumns(stepAlong(near)), ownColumns(stepAlong(far)))
+  ) {
+    return [];
+  }
   return [{
     relation: {
       target: far.to.table,
@@ -135,20 +155,29 @@ function throughLink(near: LoneKey, others: readonly ServedTable[]): readonly Ca
 }
 
 /**
- * Whether the rows of a table say only that two others are linked: its key are the two foreign
- * keys, and there is nothing else but when that was. A quantity or a price says more.
+ * Whether the rows of a table say only that two others are linked: its key are the columns of its
+ * two foreign keys, and there is nothing else but when that was. A quantity or a price says more.
  */
-function isPureLink({ primaryKey, columns }: TableInfo, keys: readonly ColumnInfo[]): boolean {
-  return primaryKey.length === keys.length && keys.every((column) => primaryKey.includes(column)) &&
+function isPureLink(
+  { primaryKey, columns, foreignKeys }: TableInfo,
+  near: readonly ColumnInfo[],
+  far: readonly ColumnInfo[],
+): boolean {
+  const linked = new Set([...near, ...far]);
+  const hasBoth = near.some((column) => !far.includes(column)) &&
+    far.some((column) => !near.includes(column));
+  return foreignKeys.length === 2 && hasBoth && primaryKey.length === linked.size &&
     columns.every((column) =>
-      primaryKey.includes(column) || column.kind === "timestamp" || column.generated
+      linked.has(column)
+        ? primaryKey.includes(column)
+        : column.kind === "timestamp" || column.generated
     );
 }
 
-function stepAlong({ to, own, other }: LoneKey): RelationStep {
-  return { table: to.table, own, other };
+function stepAlong({ to, pairs }: ServedKey): RelationStep {
+  return { table: to.table, pairs };
 }
 
-function stepAgainst({ from, own, other }: LoneKey): RelationStep {
-  return { table: from.table, own: other, other: own };
+function stepAgainst({ from, pairs }: ServedKey): RelationStep {
+  return { table: from.table, pairs: reversedPairs(pairs) };
 }

@@ -92,12 +92,13 @@ function isSegment(segment: string): boolean {
   }
 }
 
+const relatedColumn = other<ColumnLike<unknown> | string>("a column", isColumnReference);
 const relation = group(
   {
     type: oneOf("belongsTo", "hasOne", "hasMany", "manyToMany").required(),
     resource: either(table, textLike("the name of one", /./)).required(),
-    foreignKey: other<ColumnLike<unknown> | string>("a column", isColumnReference).required(),
-    references: other<ColumnLike<unknown> | string>("a column", isColumnReference),
+    foreignKey: either(relatedColumn, listOf("columns", relatedColumn)).required(),
+    references: either(relatedColumn, listOf("columns", relatedColumn)),
     through: table,
     filterable: flag().unlessSet(false),
   } satisfies Described<RelationOptions>,

@@ -1,6 +1,11 @@
 import type { Driver } from "../../db/driver.ts";
-import { columnInfoOf, type ColumnLike } from "../../schema/table_like.ts";
-import { canRelate, type Relation, type Relations } from "../../schema/relation.ts";
+import { columnInfoOf } from "../../schema/table_like.ts";
+import {
+  canRelate,
+  type ColumnPairs,
+  type Relation,
+  type Relations,
+} from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { RelationOptions } from "./resource_options.ts";
 import {
@@ -61,16 +66,18 @@ function resolveRelation(
     toMany: options.type === "hasMany" || options.type === "manyToMany",
     steps: stepsOf(options, { owner, target, fault }),
   };
-  for (const { table, own, other } of relation.steps) {
+  for (const { table, pairs } of relation.steps) {
     const elsewhere = served.find((one) => one.table === table);
     if (elsewhere !== undefined && elsewhere.driver !== from.driver) {
       throw fault(`"${table.name}" is served from another database`);
     }
-    if (canRelate(own, other)) continue;
-    throw fault(
-      `"${own.name}" (${own.kind}) and "${other.name}" (${other.kind}) cannot be equal: a relation ` +
-        "takes two columns of one kind, and none that is real, json or bytes",
-    );
+    for (const { own, other } of pairs) {
+      if (canRelate(own, other)) continue;
+      throw fault(
+        `"${own.name}" (${own.kind}) and "${other.name}" (${other.kind}) cannot be equal: a ` +
+          "relation takes columns of one kind, and none that is real, json or bytes",
+      );
+    }
   }
   return relation;
 }
@@ -99,29 +106,26 @@ interface Ends {
 function stepsOf(options: RelationOptions, ends: Ends): Relation["steps"] {
   const { owner, target, fault } = ends;
   const { type, foreignKey, references, through } = options;
-  const column = (
-    reference: ColumnLike<unknown> | string | undefined,
-    table: TableInfo,
-  ): ColumnInfo =>
-    reference === undefined ? loneKey(table, fault) : findColumn(reference, table, fault);
+  const step = (table: TableInfo, own: readonly ColumnInfo[], other: readonly ColumnInfo[]) => ({
+    table,
+    pairs: pairsOf(own, other, fault),
+  });
+  const named = (reference: RelationOptions["foreignKey"] | undefined, table: TableInfo) =>
+    reference === undefined ? table.primaryKey : findColumns(reference, table, fault);
   switch (type) {
     case "belongsTo":
-      return [{
-        table: target,
-        own: column(foreignKey, owner),
-        other: column(references, target),
-      }];
+      return [step(target, named(foreignKey, owner), named(references, target))];
     case "hasOne":
     case "hasMany":
-      return [{ table: target, own: column(references, owner), other: column(foreignKey, target) }];
+      return [step(target, named(references, owner), named(foreignKey, target))];
     case "manyToMany": {
       if (through === undefined || references === undefined) {
         throw fault("manyToMany needs through and references");
       }
       const link = requireTableInfo(through);
       return [
-        { table: link, own: column(undefined, owner), other: column(foreignKey, link) },
-        { table: target, own: column(references, link), other: column(undefined, target) },
+        step(link, owner.primaryKey, named(foreignKey, link)),
+        step(target, named(references, link), target.primaryKey),
       ];
     }
     default: {
@@ -131,23 +135,39 @@ function stepsOf(options: RelationOptions, ends: Ends): Relation["steps"] {
   }
 }
 
-function findColumn(
-  reference: ColumnLike<unknown> | string,
-  table: TableInfo,
+function pairsOf(
+  own: readonly ColumnInfo[],
+  others: readonly ColumnInfo[],
   fault: (message: string) => Error,
-): ColumnInfo {
-  const found = typeof reference === "string"
-    ? table.byName.get(reference)
-    : table.columns.find((known) => known === columnInfoOf(reference));
-  if (found === undefined) throw fault(`its column is none of "${table.name}"`);
-  return found;
+): ColumnPairs {
+  const pairs = own.flatMap((column, index) => {
+    const other = others[index];
+    return other === undefined ? [] : [{ own: column, other }];
+  });
+  const [first, ...more] = pairs;
+  if (first !== undefined && pairs.length === own.length && own.length === others.length) {
+    return [first, ...more];
+  }
+  const list = (columns: readonly ColumnInfo[]) =>
+    columns.map(({ name }) => `"${name}"`).join(", ") || "none";
+  throw fault(
+    `it compares the columns ${list(own)} with ${
+      list(others)
+    }: foreignKey and references must be ` +
+      "lists of as many, or of as many as the primary key has",
+  );
 }
 
-function loneKey(table: TableInfo, fault: (message: string) => Error): ColumnInfo {
-  const [key, second] = table.primaryKey;
-  if (key === undefined || second !== undefined) {
-    const keys = key === undefined ? "no key" : "a key of several columns";
-    throw fault(`"${table.name}" has ${keys}: name the column in references`);
-  }
-  return key;
+function findColumns(
+  references: RelationOptions["foreignKey"],
+  table: TableInfo,
+  fault: (message: string) => Error,
+): readonly ColumnInfo[] {
+  return [references].flat().map((reference) => {
+    const found = typeof reference === "string"
+      ? table.byName.get(reference)
+      : table.columns.find((known) => known === columnInfoOf(reference));
+    if (found === undefined) throw fault(`its column is none of "${table.name}"`);
+    return found;
+  });
 }

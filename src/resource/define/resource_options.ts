@@ -84,29 +84,37 @@ export interface RelationOptions<
   readonly type: Type;
   /** The other resource's table, or its name; of a table that is served twice, the first. */
   readonly resource: TableLike<unknown, unknown, Target> | TableInfo | string;
-  /** The referring column; of `manyToMany`, the link's column that refers to this resource. */
-  readonly foreignKey:
+  /**
+   * The referring column, or a list of them; of `manyToMany`, that of the link which refers to this
+   * resource.
+   */
+  readonly foreignKey: OneOrMore<
     | ColumnLike<
       unknown,
       Type extends "belongsTo" ? Of : Type extends "manyToMany" ? AnyTable : NoInfer<Target>
     >
-    | string;
+    | string
+  >;
   /**
-   * The referenced column, the primary key of its table unless set; of `manyToMany`, the link's
-   * column that refers to the other resource.
+   * The referenced columns, as many and in the order of `foreignKey`; the primary key of their table
+   * unless set. Of `manyToMany`, the link's columns that refer to the other resource.
    */
   readonly references?:
-    | ColumnLike<
-      unknown,
-      Type extends "belongsTo" ? NoInfer<Target> : Type extends "manyToMany" ? AnyTable : Of
+    | OneOrMore<
+      | ColumnLike<
+        unknown,
+        Type extends "belongsTo" ? NoInfer<Target> : Type extends "manyToMany" ? AnyTable : Of
+      >
+      | string
     >
-    | string
     | undefined;
   /** The link table of `manyToMany`. */
   readonly through?: TableLike<unknown, unknown> | TableInfo | undefined;
   /** Lets the `filter` of a request walk it: `author.name==Ann`. Off unless set. */
   readonly filterable?: boolean | undefined;
 }
+
+type OneOrMore<Value> = Value | readonly Value[];
 
 /** The options of the relations that a resource derives from foreign keys. */
 export interface AutoRelationOptions {

@@ -2,8 +2,10 @@ import type { Grant } from "../../auth/authorize.ts";
 import type { Connection } from "../../db/driver.ts";
 import { fetchRelated, type RelatedRows } from "../../db/rows.ts";
 import { and } from "../../filter/filter.ts";
-import type { RelatedPlan } from "../../plan/plan.ts";
+import type { RelatedKey, RelatedPlan } from "../../plan/plan.ts";
+import { relatedKeyId, relatedKeyOf } from "../../plan/related_key.ts";
 import { Problem } from "../../problem/problem.ts";
+import { otherColumns, ownColumns } from "../../schema/relation.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import {
@@ -131,7 +133,7 @@ async function loadOne(
 ): Promise<Included> {
   const { relation, target, view } = include;
   const path = around === "" ? relation.name : `${around}.${relation.name}`;
-  const { keys, placeOf } = distinctKeys(rows, relation.steps[0].own);
+  const { keys, placeOf } = distinctKeys(rows, ownColumns(relation.steps[0]));
   const read = columnsOf(view, target.table);
   const right = relatedRight(include, loading.related);
   const { stored, ...found } = right === null || keys.length === 0
@@ -170,17 +172,20 @@ async function fetchPart(
  */
 function distinctKeys(
   rows: readonly Row[],
-  { name }: ColumnInfo,
-): { readonly keys: readonly unknown[]; readonly placeOf: readonly number[] } {
+  columns: readonly ColumnInfo[],
+): { readonly keys: readonly RelatedKey[]; readonly placeOf: readonly number[] } {
   const places = new Map<unknown, number>();
+  const keys: RelatedKey[] = [];
   const placeOf = rows.map((row) => {
-    const key = row[name] ?? null;
+    const key = relatedKeyOf(row, columns);
     if (key === null) return -1;
-    const place = places.get(key) ?? places.size;
-    places.set(key, place);
-    return place;
+    const id = relatedKeyId(key);
+    const known = places.get(id);
+    if (known !== undefined) return known;
+    places.set(id, keys.length);
+    return keys.push(key) - 1;
   });
-  return { keys: [...places.keys()], placeOf };
+  return { keys, placeOf };
 }
 
 /** Counts included rows, before any of them is nested in one that includes it. */
@@ -212,7 +217,7 @@ function sumByPlace(
 
 function planFor(
   { relation, target, order, limit }: Include,
-  keys: readonly unknown[],
+  keys: readonly RelatedKey[],
   columns: readonly ColumnInfo[],
   right: RelatedRight,
   { left }: Loading,
@@ -228,7 +233,8 @@ function planFor(
     // One more row shows that there are too many.
     most: left + 1,
     // The lookup needs a key without NULL, which introspected tables may allow.
-    byIndex: target.isIndexed(relation.steps[0].other) && target.table.primaryKey.length > 0 &&
+    byIndex: otherColumns(relation.steps[0]).some(target.isIndexed) &&
+      target.table.primaryKey.length > 0 &&
       target.table.primaryKey.every(({ notNull }) => notNull),
   };
 }

@@ -1,4 +1,4 @@
-import type { Relation } from "../../schema/relation.ts";
+import { otherColumns, ownColumns, type Relation } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
 /** The shape of a filter's walk along one relation: how often it looks at the related rows. */
@@ -22,15 +22,18 @@ export function walkShape(
   looksOnce: boolean,
   isIndexed: (column: ColumnInfo) => boolean,
 ): WalkShape {
-  const isOwned = looksOnce && isUnique(step.own, owner);
-  const isOnce = !isUnique(step.other, step.table) && !(isOwned && isIndexed(step.other));
+  const isOwned = looksOnce && isUnique(ownColumns(step), owner);
+  const others = otherColumns(step);
+  const isOnce = !isUnique(others, step.table) && !(isOwned && others.some(isIndexed));
   const looksOnceThere = isOnce || isOwned;
   return {
     isOnce,
-    looksOnce: looksOnceThere && (second === undefined || isUnique(second.own, step.table)),
+    looksOnce: looksOnceThere &&
+      (second === undefined || isUnique(ownColumns(second), step.table)),
   };
 }
 
-function isUnique(column: ColumnInfo, { primaryKey }: TableInfo): boolean {
-  return column.unique || (primaryKey.length === 1 && primaryKey[0] === column);
+function isUnique(columns: readonly ColumnInfo[], { primaryKey, distinct }: TableInfo): boolean {
+  return columns.some(({ unique }) => unique) ||
+    (distinct && primaryKey.every((column) => columns.includes(column)));
 }

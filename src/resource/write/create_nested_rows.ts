@@ -7,6 +7,7 @@ import { chunksOf, keyId } from "../../plan/key.ts";
 import { type Assignments, databaseDefault } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import { unreachable } from "../../problem/unreachable.ts";
+import { canonicalValueText } from "../../schema/canonical_value.ts";
 import { kindOfColumn } from "../../schema/structured/kind_of_column.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
@@ -187,15 +188,24 @@ function withoutSources(error: FailedWrite, { rows }: RowsStep): FailedWrite {
 function withForeignKeys(row: NestedRow, { values, written }: WriteState): Assignments {
   const prepared = values.get(row) ?? new Map();
   if (row.foreignKeySources.length === 0) return prepared;
-  const foreignKeySources = row.foreignKeySources.map(({ column, from, source }) => {
-    const value = written.get(from)?.[source.name] ?? null;
-    if (value === null) {
-      const message = "cannot be related: the other row has no value to refer to";
-      throw atBodyPath(new InvalidFields([{ path: "", message }]), row.bodyPath);
+  const unrelated = (message: string) =>
+    atBodyPath(
+      new InvalidFields([{ path: "", message: `cannot be related: ${message}` }]),
+      row.bodyPath,
+    );
+  const filled = new Map<ColumnInfo, unknown>();
+  for (const { column, from, source } of row.foreignKeySources) {
+    const stored = written.get(from)?.[source.name] ?? null;
+    if (stored === null) throw unrelated("the other row has no value to refer to");
+    const value = valueFor(column, stored, source);
+    // Two keys of a link may share a column, in which the rows that it links must agree.
+    const known = filled.get(column) ?? value;
+    if (canonicalValueText(known, column) !== canonicalValueText(value, column)) {
+      throw unrelated(`the rows differ in what "${column.name}" refers to`);
     }
-    return [column, valueFor(column, value, source)] as const;
-  });
-  return new Map([...prepared, ...foreignKeySources]);
+    filled.set(column, value);
+  }
+  return new Map([...prepared, ...filled]);
 }
 
 /** In existing tables the kinds of both columns may differ: a text may refer to a number. */

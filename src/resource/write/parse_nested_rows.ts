@@ -154,8 +154,12 @@ function parseRelation(
     const own = byDraft.get(draft) ?? [];
     draft.embedded.push({ relation, target, rows: own });
     if (relation.type !== "belongsTo") continue;
-    const { own: column, other: source } = relation.steps[0];
-    draft.foreignKeySources.push(...own.map((from) => ({ column, from, source })));
+    const [{ pairs }] = relation.steps;
+    draft.foreignKeySources.push(
+      ...own.flatMap((from) =>
+        pairs.map(({ own, other }) => ({ column: own, from, source: other }))
+      ),
+    );
   }
 }
 
@@ -181,10 +185,12 @@ function sourcesIn(
   if (bodies.length > limit) throw batchTooLarge(limit, `${name} holds more rows`);
   state.count += bodies.length;
   if (state.count > state.maxRows) throw batchTooLarge(state.maxRows, "it embeds more rows");
-  const { own, other } = relation.steps[0];
-  if (type === "belongsTo") requireOpen(own, draft, name);
+  const [{ pairs }] = relation.steps;
+  for (const { own } of type === "belongsTo" ? pairs : []) requireOpen(own, draft, name);
   const isChild = type === "hasOne" || type === "hasMany";
-  const foreignKeySources = isChild ? [{ column: other, from: draft, source: own }] : [];
+  const foreignKeySources = isChild
+    ? pairs.map(({ own, other }) => ({ column: other, from: draft, source: own }))
+    : [];
   return bodies.map((body, index) => {
     const inner = toMany ? `${name}.${index}` : name;
     if (typeof body !== "object" || body === null || Array.isArray(body)) {
@@ -280,8 +286,8 @@ function linkRow(from: NestedRow, to: NestedRow, relation: Relation): NestedRow 
     bodyPath: to.bodyPath,
     given: new Map(),
     foreignKeySources: [
-      { column: near.other, from, source: near.own },
-      { column: far.own, from: to, source: far.other },
+      ...near.pairs.map(({ own, other }) => ({ column: other, from, source: own })),
+      ...far.pairs.map(({ own, other }) => ({ column: own, from: to, source: other })),
     ],
     embedded: [],
   };

@@ -176,8 +176,9 @@ function referenceOf(
   resource: Resource,
   served: readonly Resource[],
 ): NonNullable<FieldFacts["references"]> | null {
-  for (const { type, target, steps: [{ own, other }] } of resource.relations.values()) {
-    const related = type === "belongsTo" && own === column
+  for (const { type, target, steps: [{ pairs }] } of resource.relations.values()) {
+    const [{ own, other }, ...more] = pairs;
+    const related = type === "belongsTo" && own === column && more.length === 0
       ? resource.resourceOf(target)
       : undefined;
     if (related?.fields.readable.includes(other)) {

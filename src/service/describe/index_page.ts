@@ -62,7 +62,9 @@ function relationCells(
   const included = `${list}?include=${encodeURIComponent(quoteName(name))}&limit=3`;
   const facts = [
     type,
-    ...(on === undefined ? [] : [`${on.field} = ${on.references}`]),
+    ...(on === undefined
+      ? []
+      : [`${[on.field].flat().join(", ")} = ${[on.references].flat().join(", ")}`]),
     ...(filterable ? ["filterable"] : []),
   ];
   return [

@@ -270,13 +270,17 @@ function ordered(column: ColumnInfo): Fragment {
 }
 
 function listed(
-  values: readonly SqlValue[],
-  column: ColumnInfo,
-  { ordinal, value }: ListNames,
+  keys: readonly (readonly SqlValue[])[],
+  columns: readonly ColumnInfo[],
+  { ordinal, values }: ListNames,
 ): Fragment {
-  const source = sql`json_array_elements_text(${writeJson(values)}::json) WITH ORDINALITY`;
-  const cast = castOf(null, column);
-  return sql`(SELECT at - 1 AS ${ordinal}, item${cast} AS ${value} FROM ${source} AS listed(item, at))`;
+  const source = sql`json_array_elements(${writeJson(keys)}::json) WITH ORDINALITY`;
+  const cells = columns.map((column, index) =>
+    sql`(item ->> ${rawSql(String(index))})${castOf(null, column)} AS ${values[index] ?? ordinal}`
+  );
+  return sql`(SELECT at - 1 AS ${ordinal}, ${
+    join(cells, ", ")
+  } FROM ${source} AS listed(item, at))`;
 }
 
 /**

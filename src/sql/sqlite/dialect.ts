@@ -8,7 +8,7 @@ import { shortestInteger } from "../../schema/kinds/number_kinds.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { isCanonicalUuid } from "../../schema/kinds/uuid_kind.ts";
 import { certifiedOperators } from "../certified_operators.ts";
-import type { ComparesAsMemory, Dialect, RowsOfKeys, TextDialect } from "../dialect.ts";
+import type { ComparesAsMemory, Dialect, ListNames, RowsOfKeys, TextDialect } from "../dialect.ts";
 import {
   asStored,
   bindable,
@@ -57,8 +57,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     bound: (value, column) => sql`${encode(value, column)}`,
     boundStored: (value, column) =>
       holdsNumbers(column) ? sql`CAST(${value} AS TEXT)` : sql`${value}`,
-    listed: (values, _column, { ordinal, value }) =>
-      sql`(SELECT key AS ${ordinal}, value AS ${value} FROM json_each(${writeJson(values)}))`,
+    listed,
     firstOfEach,
     comparesRows: false,
     plansSemiJoins: false,
@@ -200,6 +199,19 @@ function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boo
   if (typeof stored === "string" || typeof encoded === "string") return encoded === stored;
   // An integer may be a number or a bigint, which depends on the driver.
   return encoded !== null && encoded >= stored && encoded <= stored;
+}
+
+function listed(
+  keys: readonly (readonly SqlValue[])[],
+  _columns: readonly ColumnInfo[],
+  { ordinal, values }: ListNames,
+): Fragment {
+  const isLone = values.length === 1;
+  const cells = values.map((name, index) =>
+    isLone ? sql`value AS ${name}` : sql`json_extract(value, ${rawSql(`'$[${index}]'`)}) AS ${name}`
+  );
+  const items = writeJson(isLone ? keys.map(([value]) => value) : keys);
+  return sql`(SELECT key AS ${ordinal}, ${join(cells, ", ")} FROM json_each(${items}))`;
 }
 
 /**
