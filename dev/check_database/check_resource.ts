@@ -1,0 +1,268 @@
+import { csvRows } from "./csv_rows.ts";
+import type { FieldSchema } from "../../src/openapi/fields.ts";
+import type { ResourceSchema } from "../../src/openapi/service_schema.ts";
+import { quoteName } from "../../src/filter/syntax/quoted_name.ts";
+import type { Cell, Condition, Oracle, OracleTable } from "./oracle.ts";
+import { isSameValue } from "./same_value.ts";
+import type { Served } from "./served.ts";
+
+/** What is compared, and how much of it. */
+export interface CheckContext {
+  readonly served: Served;
+  readonly oracle: Oracle;
+  /** The most rows of a table that are walked. */
+  readonly maxRows: number;
+}
+
+/** What the comparison of a resource came to. */
+export interface Checked {
+  readonly rows: number;
+  /** Each with the path of the request. */
+  readonly differences: readonly string[];
+  /** Filters and orders that the service refuses for the type of their field. */
+  readonly refused: number;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Compares everything that a resource answers to reads with plain SQL. */
+export async function checkResource(
+  resource: ResourceSchema,
+  context: CheckContext,
+): Promise<Checked> {
+  const table = context.served.tables.get(resource.path);
+  if (table === undefined) throw new Error(`${resource.path} has no table`);
+  return await new ResourceCheck(resource, table, context).run();
+}
+
+class ResourceCheck {
+  readonly #resource: ResourceSchema;
+  readonly #table: OracleTable;
+  readonly #context: CheckContext;
+  readonly #differences: string[] = [];
+  #refused = 0;
+
+  constructor(resource: ResourceSchema, table: OracleTable, context: CheckContext) {
+    this.#resource = resource;
+    this.#table = table;
+    this.#context = context;
+  }
+
+  async run(): Promise<Checked> {
+    const { fields } = this.#resource;
+    const cells = await this.#select([], this.#context.maxRows);
+    const rows = await this.#walk(cells);
+    await this.#count();
+    await this.#export(rows);
+    for (const field of fields) await this.#order(field);
+    for (const [index, field] of fields.entries()) {
+      await this.#filter(field, cells.map((row) => row[index] ?? null));
+    }
+    await this.#rowsByKey(rows);
+    for (const relation of this.#resource.relations) await this.#include(relation.name, rows);
+    return { rows: rows.length, differences: this.#differences, refused: this.#refused };
+  }
+
+  /** All rows, row for row and value for value. */
+  async #walk(cells: readonly (readonly Cell[])[]): Promise<readonly Row[]> {
+    const rows: Row[] = [];
+    let cursor = "";
+    do {
+      const path = this.#path({ limit: "100", ...(cursor === "" ? {} : { cursor }) });
+      const page = await this.#read(path);
+      if (page === null) return rows;
+      rows.push(...page.items);
+      cursor = page.nextCursor ?? "";
+    } while (cursor !== "" && rows.length < this.#context.maxRows);
+    const walked = rows.slice(0, this.#context.maxRows);
+    if (walked.length !== cells.length) {
+      this.#differ(this.#path({}), `a walk gives ${walked.length} rows, SQL ${cells.length}`);
+    }
+    // Without a key no order of SQL is that of the walk.
+    if (this.#resource.primaryKey.length > 0) {
+      for (const [index, row] of walked.entries()) this.#compare(row, cells[index] ?? []);
+    }
+    return walked;
+  }
+
+  #compare(row: Row, cells: readonly Cell[]): void {
+    for (const [index, { name, type }] of this.#resource.fields.entries()) {
+      if (isSameValue(row[name] ?? null, cells[index] ?? null, type) !== false) continue;
+      const [sent, stored] = [JSON.stringify(row[name]), String(cells[index])];
+      this.#differ(this.#keyPath(row), `${name} is ${sent}, SQL has ${stored}`);
+    }
+  }
+
+  async #count(): Promise<void> {
+    const path = `${this.#resource.path}/count`;
+    const { text } = await this.#context.served.get(path);
+    const stored = await this.#context.oracle.count(this.#table, []);
+    if (JSON.parse(text).count !== stored) this.#differ(path, `counts ${text}, SQL ${stored}`);
+  }
+
+  async #export(rows: readonly Row[]): Promise<void> {
+    const { path } = this.#resource;
+    const { served, maxRows } = this.#context;
+    const ndjson = await served.get(path, "application/x-ndjson");
+    const lines = ndjson.text.split("\n").filter((line) => line !== "").slice(0, maxRows);
+    const written = rows.map((row) => JSON.stringify(row));
+    const wrong = written.findIndex((line, index) =>
+      JSON.stringify(JSON.parse(lines[index] ?? "null")) !== line
+    );
+    if (ndjson.status !== 200 || wrong >= 0) this.#differ(path, `NDJSON differs at line ${wrong}`);
+    const csv = await served.get(path, "text/csv");
+    const count = Math.min(csvRows(csv.text) - 1, maxRows);
+    if (csv.status !== 200 || count !== rows.length) this.#differ(path, `CSV has ${count} rows`);
+  }
+
+  /** Both directions: the first page, by its keys. */
+  async #order({ name }: FieldSchema): Promise<void> {
+    const { primaryKey } = this.#resource;
+    if (primaryKey.length === 0) return;
+    for (const descending of [false, true]) {
+      const orderBy = `${descending ? "-" : ""}${quoteName(name)}`;
+      const path = this.#path({ orderBy, limit: "60" });
+      const page = await this.#read(path);
+      if (page === null) continue;
+      const order = [
+        { column: name, descending },
+        ...primaryKey.filter((key) => key !== name).map((column) => ({ column, descending: false })),
+      ];
+      this.#sameKeys(path, page.items, await this.#select([], 60, order));
+    }
+  }
+
+  /** By values that the table has. */
+  async #filter({ name }: FieldSchema, cells: readonly Cell[]): Promise<void> {
+    const rows = await this.#read(this.#path({ limit: "100", select: quoteName(name) }));
+    const known = cells.map((cell, index) => ({ cell, value: rows?.items[index]?.[name] }))
+      .filter(({ cell, value }) => cell !== null && isPlain(value));
+    const samples = [known[0], known[known.length >> 1], known.at(-1)].filter((one) =>
+      one !== undefined
+    );
+    await this.#filterBy(`${quoteName(name)}=isnull=true`, [
+      { column: name, operator: "IS NULL", values: [] },
+    ]);
+    if (this.#resource.primaryKey.length === 0 || samples.length === 0) return;
+    for (const { cell, value } of samples) {
+      for (const [symbol, operator] of comparisons) {
+        const filter = `${quoteName(name)}${symbol}${literal(value)}`;
+        await this.#filterBy(filter, [{ column: name, operator, values: [cell] }]);
+      }
+    }
+    const list = samples.map(({ value }) => literal(value)).join(",");
+    const values = samples.map(({ cell }) => cell);
+    await this.#filterBy(`${quoteName(name)}=in=(${list})`, [
+      { column: name, operator: "IN", values },
+    ]);
+  }
+
+  async #filterBy(filter: string, where: readonly Condition[]): Promise<void> {
+    const path = this.#path({ filter, limit: "60" });
+    const page = await this.#read(path);
+    if (page === null) return;
+    const { oracle, served } = this.#context;
+    const stored = await oracle.count(this.#table, where);
+    const counted = `${this.#resource.path}/count?${new URLSearchParams({ filter })}`;
+    const { text } = await served.get(counted);
+    if (JSON.parse(text).count !== stored) this.#differ(counted, `counts ${text}, SQL ${stored}`);
+    if (this.#resource.primaryKey.length === 0) return;
+    this.#sameKeys(path, page.items, await this.#select(where, 60));
+  }
+
+  async #rowsByKey(rows: readonly Row[]): Promise<void> {
+    if (this.#resource.primaryKey.length === 0) return;
+    const step = Math.max(1, Math.floor(rows.length / 20));
+    for (let index = 0; index < rows.length; index += step) {
+      const row = rows[index] ?? {};
+      const path = this.#keyPath(row);
+      const { status, text } = await this.#context.served.get(path);
+      if (status !== 200 || JSON.stringify(JSON.parse(text)) !== JSON.stringify(row)) {
+        this.#differ(path, `is ${status} ${text.slice(0, 200)}`);
+      }
+    }
+  }
+
+  /** The related rows, by what SQL counts for each of some rows. */
+  async #include(name: string, rows: readonly Row[]): Promise<void> {
+    const relation = this.#resource.relations.find((one) => one.name === name);
+    const table = this.#context.served.tables.get(relation?.path ?? "");
+    if (relation?.on === undefined || table === undefined) return;
+    const own = [relation.on.field].flat();
+    const others = [relation.on.references].flat();
+    const path = this.#path({ include: quoteName(name), limit: "20" });
+    const page = await this.#read(path);
+    for (const [index, row] of (page?.items ?? []).entries()) {
+      const related = [row[name] ?? []].flat();
+      const values = own.map((field) => rows[index]?.[field] ?? null);
+      if (!values.every((value) => typeof value === "string" || typeof value === "number")) continue;
+      const where = others.map((column, place): Condition => ({
+        ...{ column, operator: "=" as const },
+        values: [values[place] as string | number],
+      }));
+      const stored = await this.#context.oracle.count(table, where);
+      // A list has a limit of its own.
+      if (related.length === stored || related.length === mostRelated && stored > mostRelated) continue;
+      this.#differ(path, `row ${index} has ${related.length} of ${name}, SQL ${stored}`);
+    }
+  }
+
+  #sameKeys(path: string, items: readonly Row[], cells: readonly (readonly Cell[])[]): void {
+    const { fields, primaryKey } = this.#resource;
+    const places = primaryKey.map((key) => fields.findIndex(({ name }) => name === key));
+    const isSame = items.length === cells.length && items.every((row, index) =>
+      places.every((place) => {
+        const { name = "", type = "" } = fields[place] ?? {};
+        return isSameValue(row[name], cells[index]?.[place] ?? null, type) !== false;
+      })
+    );
+    if (!isSame) this.#differ(path, `gives ${items.length} rows, SQL ${cells.length}, or others`);
+  }
+
+  async #select(where: readonly Condition[], limit: number, order = this.#keyOrder()) {
+    const columns = this.#resource.fields.map(({ name }) => name);
+    return await this.#context.oracle.select({ table: this.#table, columns, where, order, limit });
+  }
+
+  #keyOrder(): readonly { readonly column: string; readonly descending: boolean }[] {
+    return this.#resource.primaryKey.map((column) => ({ column, descending: false }));
+  }
+
+  /** Null where the service refuses the request: for some types that is right. */
+  async #read(path: string): Promise<{ items: Row[]; nextCursor: string | null } | null> {
+    const { status, text } = await this.#context.served.get(path);
+    if (status === 200) return JSON.parse(text);
+    if (status === 400) this.#refused++;
+    else this.#differ(path, `is ${status} ${text.slice(0, 200)}`);
+    return null;
+  }
+
+  #path(query: Readonly<Record<string, string>>): string {
+    return `${this.#resource.path}?${new URLSearchParams(query)}`;
+  }
+
+  #keyPath(row: Row): string {
+    const parts = this.#resource.primaryKey.map((name) =>
+      encodeURIComponent(String(row[name])).replaceAll(",", "%2C")
+    );
+    return `${this.#resource.path}/${parts.join(",")}`;
+  }
+
+  #differ(path: string, difference: string): void {
+    this.#differences.push(`${path}\n    ${difference}`);
+  }
+}
+
+/** The most related rows of each row that an include gives. */
+const mostRelated = 100;
+
+const comparisons = [["==", "="], ["!=", "<>"], ["<", "<"], [">=", ">="]] as const;
+
+function isPlain(value: unknown): boolean {
+  return ["string", "number", "boolean"].includes(typeof value) && String(value).length < 200;
+}
+
+/** A value as a filter writes it: a text in quotes. */
+function literal(value: unknown): string {
+  return typeof value === "string" ? `"${value.replace(/["\\]/g, "\\$&")}"` : String(value);
+}

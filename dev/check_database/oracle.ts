@@ -1,0 +1,145 @@
+/** The other side of the comparison: plain SQL by the library of the database, and nothing of ours. */
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import postgres from "postgres";
+
+/** A table as the database names it. */
+export interface OracleTable {
+  readonly schema: string | null;
+  readonly name: string;
+}
+
+/** A stored value; of Postgres its text. */
+export type Cell = null | number | bigint | string | Uint8Array;
+
+/** A condition on one column. */
+export interface Condition {
+  readonly column: string;
+  readonly operator: "=" | "<>" | "<" | ">=" | "IN" | "IS NULL" | "IS NOT NULL";
+  readonly values: readonly Cell[];
+}
+
+/** A plain SELECT of one table. */
+export interface Selection {
+  readonly table: OracleTable;
+  readonly columns: readonly string[];
+  readonly where: readonly Condition[];
+  /** A column, or one with a `-` before it, by an array of both. */
+  readonly order: readonly { readonly column: string; readonly descending: boolean }[];
+  readonly limit: number;
+}
+
+/** What the database itself says. */
+export interface Oracle {
+  select(selection: Selection): Promise<readonly (readonly Cell[])[]>;
+  count(table: OracleTable, where: readonly Condition[]): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Opens the database of a path or a URL, read-only. */
+export async function openOracle(place: string): Promise<Oracle> {
+  if (/^postgres(ql)?:/.test(place)) return await openPostgres(place);
+  if (/^pglite:/.test(place)) throw new Error("Cannot check a PGlite folder: it has one connection");
+  return openSqlite(place.replace(/^(node-)?sqlite:(\/\/)?/, ""));
+}
+
+function openSqlite(path: string): Oracle {
+  const db = new DatabaseSync(path, { readOnly: true });
+  const nameOf = ({ name }: OracleTable) => quote(name);
+  // Texts compare by their code points, whatever the collation of the column.
+  const condition = ({ column, operator, values }: Condition) =>
+    written(`${quote(column)} COLLATE BINARY`, operator, values.map(() => "?"));
+  function run(text: string, values: readonly Cell[]): (readonly Cell[])[] {
+    const statement = db.prepare(text);
+    statement.setReadBigInts(true);
+    statement.setReturnArrays(true);
+    // With arrays the rows have no other form, which the types of the library do not say.
+    return statement.all(...values as SQLInputValue[]) as unknown as Cell[][];
+  }
+  return {
+    select: ({ table, columns, where, order, limit }) => {
+      const text = `SELECT ${columns.map(quote).join(", ")} FROM ${nameOf(table)}${
+        whereOf(where.map(condition))
+      }${
+        orderOf(order.map(({ column, descending }) =>
+          `${quote(column)} COLLATE BINARY${descending ? " DESC" : ""} NULLS LAST`
+        ))
+      } LIMIT ${limit}`;
+      return Promise.resolve(run(text, where.flatMap(({ values }) => values)));
+    },
+    count: (table, where) => {
+      const text = `SELECT count(*) FROM ${nameOf(table)}${whereOf(where.map(condition))}`;
+      return Promise.resolve(Number(run(text, where.flatMap(({ values }) => values))[0]?.[0]));
+    },
+    close: () => Promise.resolve(db.close()),
+  };
+}
+
+async function openPostgres(url: string): Promise<Oracle> {
+  const client = postgres(url, { max: 1, onnotice: () => {}, connection: { TimeZone: "UTC" } });
+  const nameOf = ({ schema, name }: OracleTable) =>
+    schema === null ? quote(name) : `${quote(schema)}.${quote(name)}`;
+  const types = new Map<string, ReadonlyMap<string, string>>();
+  async function typesOf(table: OracleTable): Promise<ReadonlyMap<string, string>> {
+    const known = types.get(nameOf(table));
+    if (known !== undefined) return known;
+    const rows = await client.unsafe(
+      `SELECT attname, format_type(atttypid, -1) FROM pg_attribute
+       WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped`,
+      [nameOf(table)],
+    ).values();
+    const found = new Map(rows.map(([name, type]) => [String(name), String(type)]));
+    types.set(nameOf(table), found);
+    return found;
+  }
+  async function conditionsOf(table: OracleTable, where: readonly Condition[]) {
+    const found = await typesOf(table);
+    let place = 0;
+    return where.map(({ column, operator, values }) => {
+      const type = found.get(column) ?? "text";
+      return written(quote(column), operator, values.map(() => `$${++place}::text::${type}`));
+    });
+  }
+  async function run(text: string, values: readonly Cell[]) {
+    // Values are bound as texts, and cast by the statement.
+    const rows = await client.unsafe(text, values as string[]).values();
+    return rows.map((row) => [...row] as Cell[]);
+  }
+  await client.unsafe("SET default_transaction_read_only = on");
+  return {
+    async select({ table, columns, where, order, limit }) {
+      const text = `SELECT ${columns.map((name) => `${quote(name)}::text`).join(", ")} FROM ${
+        nameOf(table)
+      }${whereOf(await conditionsOf(table, where))}${
+        orderOf(order.map(({ column, descending }) =>
+          `${quote(column)}${descending ? " DESC" : ""} NULLS LAST`
+        ))
+      } LIMIT ${limit}`;
+      return await run(text, where.flatMap(({ values }) => values));
+    },
+    async count(table, where) {
+      const conditions = whereOf(await conditionsOf(table, where));
+      const text = `SELECT count(*)::text FROM ${nameOf(table)}${conditions}`;
+      return Number((await run(text, where.flatMap(({ values }) => values)))[0]?.[0]);
+    },
+    close: () => client.end(),
+  };
+}
+
+function written(operand: string, operator: Condition["operator"], places: readonly string[]) {
+  if (operator === "IS NULL" || operator === "IS NOT NULL") return `${operand} ${operator}`;
+  return operator === "IN"
+    ? `${operand} IN (${places.join(", ")})`
+    : `${operand} ${operator} ${places[0]}`;
+}
+
+function whereOf(conditions: readonly string[]): string {
+  return conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`;
+}
+
+function orderOf(keys: readonly string[]): string {
+  return keys.length === 0 ? "" : ` ORDER BY ${keys.join(", ")}`;
+}
+
+function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

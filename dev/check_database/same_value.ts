@@ -1,0 +1,58 @@
+import { Buffer } from "node:buffer";
+import type { Cell } from "./oracle.ts";
+
+/**
+ * Whether a value of an answer is a stored one, by the type of the field; null where the type has
+ * no form that plain SQL shows as well.
+ */
+export function isSameValue(value: unknown, cell: Cell, type: string): boolean | null {
+  if (value === null || cell === null) return value === null && cell === null;
+  const stored = cell instanceof Uint8Array ? Buffer.from(cell).toString("base64") : String(cell);
+  const sent = String(value);
+  switch (type) {
+    case "text":
+    case "uuid":
+    case "date":
+      return sent === stored || sent.toLowerCase() === stored.toLowerCase() && type === "uuid";
+    case "integer":
+    case "bigint":
+      return sent === stored || Number(sent) === Number(stored);
+    case "real":
+    case "decimal":
+      return sent === stored || Number(sent) === Number(stored);
+    case "boolean":
+      return value === ["1", "t", "true"].includes(stored.toLowerCase());
+    case "bytes":
+      return sent === stored || stored === `\\x${Buffer.from(sent, "base64").toString("hex")}`;
+    case "json":
+      return typeof cell === "string" ? sameJson(value, cell) : null;
+    case "timestamp":
+      return momentsOf(stored).includes(Date.parse(sent)) || sent === stored;
+    default:
+      return null;
+  }
+}
+
+function sameJson(value: unknown, text: string): boolean {
+  try {
+    return JSON.stringify(value) === JSON.stringify(JSON.parse(text)) ||
+      sorted(value) === sorted(JSON.parse(text));
+  } catch {
+    // A text that is no document is sent as a text.
+    return value === text;
+  }
+}
+
+function sorted(value: unknown): string {
+  return JSON.stringify(value, (_name, part) =>
+    part !== null && typeof part === "object" && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => one < other ? -1 : 1))
+      : part);
+}
+
+/** The moments that a stored timestamp may mean: a text in UTC, or seconds or milliseconds. */
+function momentsOf(stored: string): readonly number[] {
+  if (/^-?[\d.]+$/.test(stored)) return [Number(stored) * 1_000, Number(stored)];
+  const iso = stored.replace(" ", "T").replace(/(\.\d{3})\d+/, "$1").replace(/\+00(:00)?$/, "Z");
+  return [Date.parse(iso), Date.parse(/Z$/.test(iso) ? iso : `${iso}Z`)];
+}
