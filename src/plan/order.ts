@@ -24,6 +24,24 @@ export function parseOrder(
   table: TableInfo,
   fields: OrderFields,
 ): readonly OrderKey[] {
+  const keys = parseOrderKeys(text, table, fields);
+  return table.primaryKey.length === 0 ? widestOrder(keys, fields) : completeOrder(keys, table);
+}
+
+/** The same for groups, which their keys distinguish: without a key there is one group. */
+export function parseGroupOrder(
+  text: string | null,
+  table: TableInfo,
+  fields: OrderFields,
+): readonly OrderKey[] {
+  return completeOrder(parseOrderKeys(text, table, fields), table);
+}
+
+function parseOrderKeys(
+  text: string | null,
+  table: TableInfo,
+  fields: OrderFields,
+): readonly OrderKey[] {
   const items = text === null || text === "" ? [] : splitNames(text);
   if (items.length > maxKeys) {
     throw new Problem("invalid-parameter", `Cannot order by more than ${maxKeys} fields`);
@@ -36,7 +54,7 @@ export function parseOrder(
     }
     keys.push(key);
   }
-  return table.primaryKey.length === 0 ? widestOrder(keys, fields) : completeOrder(keys, table);
+  return keys;
 }
 
 /** The canonical text of an order: cursors are bound to it. */

@@ -102,7 +102,7 @@ async function checkPostgres(db: Database, tables: readonly TableInfo[]): Promis
     "code uuid unique",
     "loud text generated",
     "address text",
-    "tags text",
+    "tags json",
   ]);
   assertEquals(describe(tables, "employee")[0], "employee_id integer key not-null =database");
   checkKeys(tables, {
