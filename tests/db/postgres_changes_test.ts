@@ -18,6 +18,7 @@ import {
   runtime,
 } from "../conformance/change_log_support.ts";
 import { handClock } from "./hand_clock.ts";
+import { parseJson } from "../../src/schema/exact_json.ts";
 import { createScratchDatabase, everyEngine } from "../support/engines.ts";
 import { run, runScript } from "../support/scratch.ts";
 import { testPostgres, testUnless } from "../support/skip.ts";
@@ -175,7 +176,7 @@ testOnPostgres("a document that jsonb would refuse makes no write fail", async (
   await assertChanges(
     log,
     () => run(db, `INSERT INTO odd VALUES (1, '{"b":"\\u0000", "a":1e999999}')`),
-    [["insert", null, { id: 1, doc: { b: "\0", a: Infinity } }]],
+    [["insert", null, { id: 1, doc: parseJson('{"b":"\\u0000","a":1e999999}') }]],
   );
   await log.close();
 });
@@ -231,7 +232,7 @@ testOnPostgres("an old image that its type no longer accepts is shown all the sa
       `INSERT INTO odd VALUES (1, '{fine}');
        ALTER TYPE mood RENAME VALUE 'fine' TO 'good';`,
     ));
-  assertEquals(kindsAndRows(changes), [["insert", null, { id: 1, moods: '["fine"]' }]]);
+  assertEquals(kindsAndRows(changes), [["insert", null, { id: 1, moods: ["fine"] }]]);
   await log.close();
 });
 
