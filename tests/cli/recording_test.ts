@@ -152,7 +152,7 @@ testOnPostgres("--write serves without what the role may not do, and says it", a
        GRANT SELECT, INSERT, UPDATE, DELETE ON notes TO ${role};
        CREATE SCHEMA "the log" AUTHORIZATION ${role}`,
     );
-    const none = await start(weak.href, own);
+    const none = await start(weak.href, own, true);
     assertEquals(
       none.streams,
       `Live streams: none. A log of changes needs tables, and the role "${role}" may create none ` +
@@ -160,6 +160,8 @@ testOnPostgres("--write serves without what the role may not do, and says it", a
         "where it may by --changes-schema; without the log nothing else is missing",
     );
     assertEquals(await none.subscribe(), 404);
+    assert(!none.notices.join().includes("to be added"));
+    assertStringIncludes(none.notices.join(), "is kept in memory");
     const created = await none.app.fetch(
       new Request("http://localhost/api/notes", {
         method: "POST",
