@@ -5,7 +5,7 @@ import { decideCliRights } from "../../src/cli/cli_rights.ts";
 import type { RecordingWishes } from "../../src/cli/database/decide_recording.ts";
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";
 import { uninstall } from "../../src/cli/uninstall/run_uninstall_command.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { testOnPostgres } from "../support/postgres_tests.ts";
 import { runScript, scratchFolder } from "../support/scratch.ts";
@@ -152,7 +152,11 @@ testOnPostgres("--write serves without what the role may not do, and says it", a
        GRANT SELECT, INSERT, UPDATE, DELETE ON notes TO ${role};
        CREATE SCHEMA "the log" AUTHORIZATION ${role}`,
     );
-    const none = await start(weak.href, own);
+    const readOnly = await start(url, null);
+    assertEquals((await readOnly.app.fetch(new Request("http://localhost/api/notes"))).status, 200);
+    await readOnly.app.close();
+    assertEquals(await ownParts(owner), []);
+    const none = await start(weak.href, own, true);
     assertEquals(
       none.streams,
       `Live streams: none. A log of changes needs tables, and the role "${role}" may create none ` +
@@ -160,6 +164,8 @@ testOnPostgres("--write serves without what the role may not do, and says it", a
         "where it may by --changes-schema; without the log nothing else is missing",
     );
     assertEquals(await none.subscribe(), 404);
+    assert(!none.notices.join().includes("to be added"));
+    assertStringIncludes(none.notices.join(), "is kept in memory");
     const created = await none.app.fetch(
       new Request("http://localhost/api/notes", {
         method: "POST",
@@ -189,13 +195,7 @@ testOnPostgres("--write serves without what the role may not do, and says it", a
     const lines: string[] = [];
     await uninstall(url, (line) => lines.push(line));
     assertEquals(lines.at(-1), "Removed 2 triggers, 6 functions, 6 tables");
-    const { rows } = await owner.driver.query({
-      text: `SELECT relname FROM pg_class WHERE relname LIKE '%service%'
-        UNION SELECT proname FROM pg_proc WHERE proname LIKE '%service%'
-        UNION SELECT tgname FROM pg_trigger`,
-      values: [],
-    });
-    assertEquals(rows, []);
+    assertEquals(await ownParts(owner), []);
     await uninstall(url, (line) => lines.push(line));
     assertStringIncludes(lines.at(-1) ?? "", "Nothing of the service is in");
   } finally {
@@ -207,3 +207,14 @@ testOnPostgres("--write serves without what the role may not do, and says it", a
     await owner.close();
   }
 });
+
+/** The names of what a service has added to a Postgres database without triggers of its own. */
+async function ownParts({ driver }: Database): Promise<unknown> {
+  const { rows } = await driver.query({
+    text: `SELECT relname FROM pg_class WHERE relname LIKE '%service%'
+      UNION SELECT proname FROM pg_proc WHERE proname LIKE '%service%'
+      UNION SELECT tgname FROM pg_trigger`,
+    values: [],
+  });
+  return rows;
+}

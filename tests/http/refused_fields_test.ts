@@ -12,6 +12,7 @@ const script = `
     id $serial,
     isbn text UNIQUE,
     secret text UNIQUE,
+    token text, part integer,
     shelf integer REFERENCES shelves (id),
     later integer REFERENCES shelves (id) DEFERRABLE INITIALLY DEFERRED,
     place integer,
@@ -23,7 +24,7 @@ const script = `
     must integer NOT NULL DEFAULT 1,
     grade $positive,
     CHECK (low < high),
-    UNIQUE (shelf, place)
+    UNIQUE (shelf, place), UNIQUE (part, token)
   );
   CREATE UNIQUE INDEX of_hints ON books (lower(hint));
   CREATE TABLE ratings (id $serial, isbn text UNIQUE, pages integer CHECK (pages > 5));
@@ -96,7 +97,9 @@ async function withBooks(
           nestedWrites: table.name !== "ratings",
         };
         const isBooks = table.name === "books";
-        const readable = table.columns.map(({ name }) => name).filter((name) => name !== "secret");
+        const readable = table.columns.map(({ name }) => name).filter((name) =>
+          name !== "secret" && name !== "token"
+        );
         return resource(table, isBooks ? { ...options, fields: { readable } } : options);
       }),
     });
@@ -141,6 +144,8 @@ testOnEveryEngine(
       assertEquals(await create({ hint: "X" }), [409, { path: "hint", message: taken }]);
       assertEquals(await create({ secret: "1" }), [201]);
       assertEquals(await create({ secret: "1" }), [409, conflict]);
+      assertEquals(await create({ token: "1", part: 1 }), [201]);
+      assertEquals(await create({ token: "1", part: 1 }), [409, conflict]);
       const check = "does not pass a check of the database";
       assertEquals(await create({ "the title": "" }), [422, {
         path: "the title",

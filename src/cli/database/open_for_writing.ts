@@ -1,4 +1,8 @@
-import { missingParts, type NeededParts } from "../../db/installed/missing_parts.ts";
+import {
+  mayCreateTables,
+  missingParts,
+  type NeededParts,
+} from "../../db/installed/missing_parts.ts";
 import { type Database, openDatabase } from "../../db/open_database.ts";
 import type { Observer } from "../../runtime/observation.ts";
 
@@ -55,9 +59,13 @@ async function announceFile(url: string, options: WritingOptions): Promise<strin
 /** Says what is going to be installed in a database, where anything is. */
 export async function announce(
   { driver, label }: Database,
-  { needed, place, observe }: Pick<WritingOptions, "needed" | "place" | "observe">,
+  { needed, place, schema, observe }: WritingOptions,
 ): Promise<void> {
-  const missing = await missingParts(driver, needed);
+  const mayCreate = await mayCreateTables(driver);
+  const missing = await missingParts(driver, {
+    log: needed.log && (mayCreate || schema !== null),
+    search: needed.search && mayCreate,
+  });
   if (missing.length === 0) return;
   const back = `"cli.ts uninstall ${place.replace(/\/\/[^/]*@/, "//…@")}" takes it away again`;
   const message = `writing changes ${label} itself: ${missing.join("; ")}. ${back}`;

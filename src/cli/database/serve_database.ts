@@ -1,6 +1,8 @@
 import { type Database, openDatabase } from "../../db/open_database.ts";
 import { resource, type ResourceDefinition } from "../../resource/define/resource_definition.ts";
 import type { ResourceOptions } from "../../resource/define/resource_options.ts";
+import { mayCreateTables } from "../../db/installed/missing_parts.ts";
+import type { Observer } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { databaseSearch } from "../../search/database_search.ts";
@@ -69,7 +71,7 @@ export async function serveDatabase(
       runtime,
       auth: accountsIn === undefined ? tokenAuth(rights) : accountAuth(rights),
       middleware: [...dnsRebindingGuard(rights), ...(rights.writable ? [] : [refuseWrites])],
-      search: isSearched ? searchIn(rights) : undefined,
+      search: isSearched ? await searchIn(db, rights, observe) : undefined,
       changes,
       resources: tables.map((table) => definition(table, rights, changes !== undefined)),
     },
@@ -83,8 +85,16 @@ export async function serveDatabase(
 }
 
 /** In a database that is opened read-only nothing is installed: there the index is in memory. */
-function searchIn({ writable }: CliRights): SearchAdapter {
-  return writable ? databaseSearch() : memorySearch();
+async function searchIn(
+  { driver, label }: Database,
+  { writable }: CliRights,
+  observe: Observer,
+): Promise<SearchAdapter> {
+  if (!writable) return memorySearch();
+  if (await mayCreateTables(driver)) return databaseSearch();
+  const message = `the search of ${label} is kept in memory, because the role may create no tables`;
+  observe({ kind: "notice", message });
+  return memorySearch();
 }
 
 async function install(

@@ -24,7 +24,8 @@ export async function runMcpCommand({ database, write }: McpCommand): Promise<nu
       kv: undefined,
       accountsIn: undefined,
       isSearched: false,
-      recording: null,
+      // Streams of other processes show what it writes.
+      recording: { triggers: false, schema: null },
     });
     const app = await createApp(config);
     try {

@@ -38,3 +38,13 @@ export async function missingParts(
   }
   return missing;
 }
+
+/** Whether the role of a database may create tables in the schema where it creates them by itself. */
+export async function mayCreateTables(driver: Driver): Promise<boolean> {
+  if (driver.dialect.engine === "sqlite") return true;
+  const { rows } = await driver.query({
+    text: "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)",
+    values: [],
+  });
+  return rows[0]?.[0] === "t";
+}
