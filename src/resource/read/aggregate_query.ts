@@ -4,7 +4,7 @@ import { nameOf, splitNames } from "../../filter/syntax/quoted_name.ts";
 import { createOperatorRegistry } from "../../filter/operators/operator_registry.ts";
 import { resolveFilter } from "../../filter/resolve_filter.ts";
 import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
-import { parseOrder } from "../../plan/order.ts";
+import { parseGroupOrder } from "../../plan/order.ts";
 import { type PageLimits, parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
 import type { GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
@@ -53,7 +53,7 @@ export function parseAggregateQuery(
     mayFilter: mayUse,
     readable: table.columns,
   });
-  const order = parseOrder(query.get("orderBy") ?? null, table, {
+  const order = parseGroupOrder(query.get("orderBy") ?? null, table, {
     sortable: { has: mayUse },
     readable: table.columns,
   });
