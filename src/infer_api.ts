@@ -70,6 +70,7 @@ export type IsUnknownName<Name> = 0 extends (1 & Name) ? true : string extends N
 /** The value of a key by its columns, or the values of a composite one. */
 export type InferredKey<Id, Row> = Id extends ColumnLike<infer Value> ? Value
   : Id extends keyof Row ? Row[Id]
+  : Id extends readonly [] ? never
   : Id extends readonly [infer Only] ? InferredKey<Only, Row>
   : Id extends readonly unknown[] ? { [Index in keyof Id]: InferredKey<Id[Index], Row> }
   : unknown;

@@ -63,7 +63,9 @@ export function Grid({ resource, fields, rows, query, changed }: {
           <Spacer height={above} />
           {shown.map((index) => {
             const row = rows.rowAt(index);
-            const key = row && keyOfRow(resource, row).join();
+            // The rows of a view without a key are known by their place alone.
+            const hasKey = row !== null && resource.key.length > 0;
+            const key = hasKey ? keyOfRow(resource, row).join() : null;
             return (
               <GridRow
                 key={key ?? index}

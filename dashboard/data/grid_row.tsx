@@ -34,7 +34,8 @@ function Cell({ resource, field, row, isFirst }: {
 }) {
   const value = row[field.name];
   const { references } = field;
-  if (isFirst || resource.key.length === 1 && resource.key[0] === field.name) {
+  const [keyField, more] = resource.key;
+  if (keyField !== undefined && (isFirst || more === undefined && keyField === field.name)) {
     const key = keyOfRow(resource, row);
     return (
       <a href={href(`data/${resource.path}/${keyText(key)}`)}>

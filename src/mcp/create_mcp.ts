@@ -123,13 +123,14 @@ function questionOf(
 }
 
 function toolResources({ basePath, resources }: ServiceSchema): ReadonlyMap<string, ToolResource> {
-  return new Map(resources.map(({ path, primaryKey, fields, etag }) => {
+  return new Map(resources.map(({ path, primaryKey, keyless, fields, etag }) => {
     const below = path.slice(basePath.length);
     return [
       below.slice(1).split("/").map(decodeURIComponent).join("/"),
       {
         path: below,
         key: primaryKey,
+        isKeyless: keyless === true,
         fields: fields.map(({ name }) => name),
         hasEtag: etag !== null,
       },

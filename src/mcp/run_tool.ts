@@ -22,6 +22,8 @@ export interface ToolResource {
   /** Percent-encoded, below the base path: `/books`. */
   readonly path: string;
   readonly key: readonly string[];
+  /** Whether its rows have no key, so that none is named by an id. */
+  readonly isKeyless: boolean;
   readonly fields: readonly string[];
   readonly hasEtag: boolean;
 }
@@ -136,7 +138,7 @@ async function oneRow(args: ToolArguments, context: ToolContext): Promise<unknow
     ...pick(args, ["include"]),
     ...(select === null ? {} : { select: select.join(",") }),
   });
-  const path = `${resource.path}/${rowSegment(args)}${query}`;
+  const path = `${resource.path}/${rowSegment(args, resource)}${query}`;
   const { body, etag } = requireAnswered(await context.send({ method: "GET", path }));
   return shortened({ data: body, ...(etag === null ? {} : { etag }) });
 }
@@ -175,7 +177,7 @@ async function writeRow(args: ToolArguments, context: ToolContext): Promise<unkn
   const { body, etag } = requireAnswered(
     await context.send({
       method: isNew ? "POST" : "PATCH",
-      path: isNew ? resource.path : `${resource.path}/${rowSegment(args)}`,
+      path: isNew ? resource.path : `${resource.path}/${rowSegment(args, resource)}`,
       body: args["values"],
       headers,
     }),
@@ -188,7 +190,7 @@ async function deleteRow(args: ToolArguments, context: ToolContext): Promise<unk
   requireAnswered(
     await context.send({
       method: "DELETE",
-      path: `${resource.path}/${rowSegment(args)}`,
+      path: `${resource.path}/${rowSegment(args, resource)}`,
       headers: conditionOf(args, resource),
     }),
   );
@@ -244,7 +246,10 @@ function idempotencyOf({ idempotency_key: key }: ToolArguments): Readonly<Record
 }
 
 /** The parts of a composite key stay separate. */
-function rowSegment({ id }: ToolArguments): string {
+function rowSegment({ id }: ToolArguments, { isKeyless }: ToolResource): string {
+  if (isKeyless) {
+    throw new ToolRefusal("Rows of this resource have no key: find them by a filter, without id");
+  }
   return String(id).split(",").map(encodeURIComponent).join(",");
 }
 

@@ -71,13 +71,13 @@ function interfacesOf(resource: ResourceSchema, names: TypeNames): readonly stri
 }
 
 function memberOf(resource: ResourceSchema, names: TypeNames, basePath: string): string {
-  const { path, fields, primaryKey, capabilities, etag, procedures } = resource;
+  const { path, fields, primaryKey, keyless = false, capabilities, etag, procedures } = resource;
   const name = names.get(path);
   const keys = primaryKey.map((key) => {
     const field = fields.find((one) => one.name === key);
     return field === undefined ? "unknown" : columnType(field);
   });
-  const [key = "unknown", ...others] = keys;
+  const [key = keyless ? "never" : "unknown", ...others] = keys;
   const calls = procedures.map(({ name, input, output }) =>
     `      ${propertyName(name)}: { input: ${schemaType(input)}; output: ${schemaType(output)} };\n`
   ).join("");

@@ -25,6 +25,8 @@ export interface ResourceSchema {
   readonly path: string;
   /** The fields of the key, in its order; those that answers hold. */
   readonly primaryKey: readonly string[];
+  /** Of a view or a table without a key, whose rows have no path of their own; absent elsewhere. */
+  readonly keyless?: true;
   /** In the order of the table, then the computed ones. */
   readonly fields: readonly FieldSchema[];
   /** What `include` loads. */
@@ -94,6 +96,7 @@ function describeResource(resource: Resource, prefix: string): ResourceSchema {
     path: prefix + url,
     primaryKey: table.primaryKey.filter((column) => fields.readable.includes(column))
       .map((column) => column.name),
+    ...(table.primaryKey.length === 0 ? { keyless: true as const } : {}),
     fields: fieldsOf(resource),
     relations: [...relations.values()].flatMap((relation) =>
       describeRelation(relation, resource, prefix)

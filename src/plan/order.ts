@@ -15,8 +15,8 @@ export interface OrderFields {
 }
 
 /**
- * Parses `orderBy=rank:desc,-created,title` to the order, ended by the primary key so that it is
- * total, or by all readable columns of a table without one. Unknown and unsortable columns, and
+ * Parses `orderBy=rank:desc,-created,title` to the order of rows, ended by the primary key so that it
+ * is total, or by all readable columns of a table without one. Unknown and unsortable columns, and
  * those whose kind has no order, give the same 400.
  */
 export function parseOrder(
@@ -28,33 +28,13 @@ export function parseOrder(
   return table.primaryKey.length === 0 ? widestOrder(keys, fields) : completeOrder(keys, table);
 }
 
-/** The same for groups, which their keys distinguish: without a key there is one group. */
+/** The same for groups, whose keys are the primary key of `table`; without keys there is one group. */
 export function parseGroupOrder(
   text: string | null,
   table: TableInfo,
   fields: OrderFields,
 ): readonly OrderKey[] {
   return completeOrder(parseOrderKeys(text, table, fields), table);
-}
-
-function parseOrderKeys(
-  text: string | null,
-  table: TableInfo,
-  fields: OrderFields,
-): readonly OrderKey[] {
-  const items = text === null || text === "" ? [] : splitNames(text);
-  if (items.length > maxKeys) {
-    throw new Problem("invalid-parameter", `Cannot order by more than ${maxKeys} fields`);
-  }
-  const keys: OrderKey[] = [];
-  for (const item of items) {
-    const key = parseOrderKey(item, table, fields);
-    if (keys.some((other) => other.column === key.column)) {
-      throw new Problem("invalid-parameter", `Cannot order by "${item.slice(0, 20)}" twice`);
-    }
-    keys.push(key);
-  }
-  return keys;
 }
 
 /** The canonical text of an order: cursors are bound to it. */
@@ -75,6 +55,26 @@ export function keysetPosition(
   order: readonly OrderKey[],
 ): readonly SqlValue[] {
   return order.map(({ column }) => stored[columns.indexOf(column)] ?? null);
+}
+
+function parseOrderKeys(
+  text: string | null,
+  table: TableInfo,
+  fields: OrderFields,
+): readonly OrderKey[] {
+  const items = text === null || text === "" ? [] : splitNames(text);
+  if (items.length > maxKeys) {
+    throw new Problem("invalid-parameter", `Cannot order by more than ${maxKeys} fields`);
+  }
+  const keys: OrderKey[] = [];
+  for (const item of items) {
+    const key = parseOrderKey(item, table, fields);
+    if (keys.some((other) => other.column === key.column)) {
+      throw new Problem("invalid-parameter", `Cannot order by "${item.slice(0, 20)}" twice`);
+    }
+    keys.push(key);
+  }
+  return keys;
 }
 
 function parseOrderKey(

@@ -1,7 +1,10 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { all, createApp, type Database, resource } from "../../mod.ts";
+import { all, type App, createApp, type Database, resource } from "../../mod.ts";
 import type { TableInfo } from "../../exports/schema.ts";
 import { parseSimpleView } from "../../src/db/views/simple_view.ts";
+import { runTool } from "../../src/mcp/run_tool.ts";
+import { ToolRefusal } from "../../src/mcp/tool_request.ts";
+import { writeApiTypes } from "../../src/openapi/api_types.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { everyEngine } from "../support/engines.ts";
 import { runScript } from "../support/scratch.ts";
@@ -195,7 +198,30 @@ async function checkRequests(db: Database): Promise<void> {
     assertEquals((await send("GET", "faulty")).status, 400);
     assertEquals((await send("GET", "faulty/2")).status, 200);
   }
+  await checkDescriptions(app);
   await app.close();
+}
+
+/** What has no key has no path of a row, for any reader of the descriptions. */
+async function checkDescriptions(app: App): Promise<void> {
+  const document = JSON.stringify(app.openapi());
+  assertEquals(["grouped", "plain"].map((name) => document.includes(`/api/${name}/{id}`)), [
+    false,
+    true,
+  ]);
+  const types = writeApiTypes(app.schema());
+  assertEquals(/grouped: \{\s+path: "\/api\/grouped";\s+key: never;/.test(types), true, types);
+  const tool = { path: "/grouped", key: [], isKeyless: true, fields: [], hasEtag: false };
+  const context = {
+    resources: new Map([["grouped", tool]]),
+    indexBase: "/api",
+    send: () => Promise.reject(new Error("nothing is to be sent")),
+  };
+  await assertRejects(
+    () => runTool("query_rows", { resource: "grouped", id: "1" }, context),
+    ToolRefusal,
+    "Rows of this resource have no key",
+  );
 }
 
 Deno.test("only a SELECT of one table's rows, each once, is a simple view", () => {
