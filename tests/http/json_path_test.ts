@@ -234,11 +234,11 @@ testOnEngines("values within documents of existing tables are filtered by path",
       () => {},
     );
     await stream.untilSynced();
-    for (const [index, document] of [...odd.slice(0, 2), '{"v":7.5}'].entries()) {
+    for (const [index, document] of [...odd, '{"w":-1e99999,"v":7.5,"x":"1e99999"}'].entries()) {
       await run(db, `INSERT INTO docs VALUES (?, NULL, ?)`, 200 + index, document);
     }
     const event = await stream.next();
-    assertEquals([event?.type, event?.data.id], ["added", 202]);
+    assertEquals([event?.type, event?.data.id], ["added", 203]);
     await stream.close();
   } finally {
     await app.close();

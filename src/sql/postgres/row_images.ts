@@ -34,5 +34,18 @@ function cell(value: SqlValue, column: ColumnInfo): string {
   if (!isDocument(column)) return JSON.stringify(String(value));
   // Filters find no values within an unreadable one, and `jsonb` does not take it.
   const document = String(value);
-  return isUnreadable(document) ? "[]" : document;
+  return isUnreadable(document) ? "[]" : withCastableNumbers(document);
+}
+
+/**
+ * `jsonb` refuses a number such as `1e999999`, which a `json` column keeps. No filter compares with
+ * the one that takes its place either.
+ */
+function withCastableNumbers(document: string): string {
+  if (!/[eE][+-]?\d{4}/.test(document)) return document;
+  return document.replace(
+    /"(?:[^"\\]|\\.)*"|(-?)\d[\d.]*[eE]([+-]?)\d{4,}/g,
+    (part, sign?: string, direction?: string) =>
+      part.startsWith('"') ? part : `${sign}1e${direction}1001`,
+  );
 }
