@@ -163,7 +163,11 @@ testOnEngines(
         assertEquals((await get("/api/scoped", { "x-user": "eve" })).body.items, []);
         // A missing value of the user grants access to nothing.
         assertEquals((await get("/api/scoped", { "x-user": "nobody" })).status, 403);
-        assertEquals((await get("/api/notes?orderBy=data.v")).status, 400);
+        for (const order of ["data.v", '-"data".v', 'data."a b":desc']) {
+          const { status, body } = await get(`/api/notes?orderBy=${encodeURIComponent(order)}`);
+          assertEquals(status, 400);
+          assertStringIncludes(body.detail, "values within a document have no order");
+        }
 
         // The database decides for a stream, also about a row as a change left it.
         const stream = await subscribe(
