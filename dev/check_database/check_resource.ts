@@ -126,7 +126,10 @@ class ResourceCheck {
       if (page === null) continue;
       const order = [
         { column: name, descending },
-        ...primaryKey.filter((key) => key !== name).map((column) => ({ column, descending: false })),
+        ...primaryKey.filter((key) => key !== name).map((column) => ({
+          column,
+          descending: false,
+        })),
       ];
       this.#sameKeys(path, page.items, await this.#select([], 60, order));
     }
@@ -195,14 +198,18 @@ class ResourceCheck {
     for (const [index, row] of (page?.items ?? []).entries()) {
       const related = [row[name] ?? []].flat();
       const values = own.map((field) => rows[index]?.[field] ?? null);
-      if (!values.every((value) => typeof value === "string" || typeof value === "number")) continue;
+      if (!values.every((value) => typeof value === "string" || typeof value === "number")) {
+        continue;
+      }
       const where = others.map((column, place): Condition => ({
         ...{ column, operator: "=" as const },
         values: [values[place] as string | number],
       }));
       const stored = await this.#context.oracle.count(table, where);
       // A list has a limit of its own.
-      if (related.length === stored || related.length === mostRelated && stored > mostRelated) continue;
+      if (related.length === stored || related.length === mostRelated && stored > mostRelated) {
+        continue;
+      }
       this.#differ(path, `row ${index} has ${related.length} of ${name}, SQL ${stored}`);
     }
   }
@@ -210,12 +217,13 @@ class ResourceCheck {
   #sameKeys(path: string, items: readonly Row[], cells: readonly (readonly Cell[])[]): void {
     const { fields, primaryKey } = this.#resource;
     const places = primaryKey.map((key) => fields.findIndex(({ name }) => name === key));
-    const isSame = items.length === cells.length && items.every((row, index) =>
-      places.every((place) => {
-        const { name = "", type = "" } = fields[place] ?? {};
-        return isSameValue(row[name], cells[index]?.[place] ?? null, type) !== false;
-      })
-    );
+    const isSame = items.length === cells.length &&
+      items.every((row, index) =>
+        places.every((place) => {
+          const { name = "", type = "" } = fields[place] ?? {};
+          return isSameValue(row[name], cells[index]?.[place] ?? null, type) !== false;
+        })
+      );
     if (!isSame) this.#differ(path, `gives ${items.length} rows, SQL ${cells.length}, or others`);
   }
 

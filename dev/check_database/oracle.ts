@@ -38,7 +38,9 @@ export interface Oracle {
 /** Opens the database of a path or a URL, read-only. */
 export async function openOracle(place: string): Promise<Oracle> {
   if (/^postgres(ql)?:/.test(place)) return await openPostgres(place);
-  if (/^pglite:/.test(place)) throw new Error("Cannot check a PGlite folder: it has one connection");
+  if (/^pglite:/.test(place)) {
+    throw new Error("Cannot check a PGlite folder: it has one connection");
+  }
   return openSqlite(place.replace(/^(node-)?sqlite:(\/\/)?/, ""));
 }
 

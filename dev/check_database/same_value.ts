@@ -44,10 +44,13 @@ function sameJson(value: unknown, text: string): boolean {
 }
 
 function sorted(value: unknown): string {
-  return JSON.stringify(value, (_name, part) =>
-    part !== null && typeof part === "object" && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => one < other ? -1 : 1))
-      : part);
+  return JSON.stringify(
+    value,
+    (_name, part) =>
+      part !== null && typeof part === "object" && !Array.isArray(part)
+        ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => one < other ? -1 : 1))
+        : part,
+  );
 }
 
 /** The moments that a stored timestamp may mean: a text in UTC, or seconds or milliseconds. */

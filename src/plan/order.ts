@@ -1,7 +1,7 @@
 import { didYouMean } from "../problem/nearest_name.ts";
 import { Problem } from "../problem/problem.ts";
 import { nameOf, quoteName, readQuotedName, splitNames } from "../filter/syntax/quoted_name.ts";
-import { isSortable } from "../schema/structured/kind_of_column.ts";
+import { isDocument, isSortable } from "../schema/structured/kind_of_column.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import type { OrderKey } from "./plan.ts";
@@ -100,6 +100,12 @@ function parseOrderKey(
         `Cannot order by "${name.slice(0, 20)}": it is not a sortable field, its type has no order`,
       );
     }
+    if (leadsIntoDocument(name, table, readable)) {
+      throw new Problem(
+        "invalid-parameter",
+        `Cannot order by "${name.slice(0, 20)}": values within a document have no order`,
+      );
+    }
     const known = readable.filter((column) => sortable.has(column) && isSortable(column));
     const hint = didYouMean(name, known.map(({ name }) => name));
     throw new Problem(
@@ -108,6 +114,19 @@ function parseOrderKey(
     );
   }
   return { column, descending: direction === "desc" };
+}
+
+/** Whether a name is a path that begins with a column of documents, which filters would follow. */
+function leadsIntoDocument(
+  name: string,
+  table: TableInfo,
+  readable: OrderFields["readable"],
+): boolean {
+  const end = name.startsWith('"') ? readQuotedName(name, 0)?.end ?? -1 : name.indexOf(".");
+  const column = name.charAt(end) === "."
+    ? table.byName.get(nameOf(name.slice(0, end)))
+    : undefined;
+  return column !== undefined && isDocument(column) && readable.includes(column);
 }
 
 /** Appends the missing key columns, and drops columns after a complete key: they decide nothing. */

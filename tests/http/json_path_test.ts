@@ -1,5 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createApp, integer, json, resource, rsql, table, text } from "../../mod.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { openEventStream } from "../support/event_stream.ts";
 import { testOnEngines, withService } from "../support/http.ts";
 import { run } from "../support/scratch.ts";
 
@@ -161,7 +163,11 @@ testOnEngines(
         assertEquals((await get("/api/scoped", { "x-user": "eve" })).body.items, []);
         // A missing value of the user grants access to nothing.
         assertEquals((await get("/api/scoped", { "x-user": "nobody" })).status, 403);
-        assertEquals((await get("/api/notes?orderBy=data.v")).status, 400);
+        for (const order of ["data.v", '-"data".v', 'data."a b":desc']) {
+          const { status, body } = await get(`/api/notes?orderBy=${encodeURIComponent(order)}`);
+          assertEquals(status, 400);
+          assertStringIncludes(body.detail, "values within a document have no order");
+        }
 
         // The database decides for a stream, also about a row as a change left it.
         const stream = await subscribe(
@@ -202,6 +208,8 @@ testOnEngines("values within documents of existing tables are filtered by path",
   const app = await createApp({
     db,
     secret: "a secret for the tests only",
+    changes: { mode: "triggers" },
+    runtime: { ...systemRuntime(() => {}), cron: undefined },
     resources: [resource(info, { id: "id", auth: { public: true } })],
   });
   try {
@@ -216,6 +224,26 @@ testOnEngines("values within documents of existing tables are filtered by path",
     const url = `http://test/api/docs?filter=${encodeURIComponent("json.v==1,json.v>0")}`;
     const { items } = await (await app.fetch(new Request(url))).json();
     assertEquals(items?.filter(({ id }: { id: number }) => id >= 100), []);
+    // Such a row does not end a stream whose filter the database evaluates.
+    const stream = await openEventStream(
+      (signal) =>
+        app.fetch(
+          new Request(
+            `http://test/api/docs/subscribe?filter=${encodeURIComponent("json.v==7.50")}`,
+            {
+              signal,
+            },
+          ),
+        ),
+      () => {},
+    );
+    await stream.untilSynced();
+    for (const [index, document] of [...odd, '{"w":-1e99999,"v":7.5,"x":"1e99999"}'].entries()) {
+      await run(db, `INSERT INTO docs VALUES (?, NULL, ?)`, 200 + index, document);
+    }
+    const event = await stream.next();
+    assertEquals([event?.type, event?.data.id], ["added", 203]);
+    await stream.close();
   } finally {
     await app.close();
     await db.close();

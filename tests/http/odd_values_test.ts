@@ -59,6 +59,19 @@ const postgres: readonly Column[] = [
   ["json", `'"t"'`, String.raw`'{"a":"\u00e9\/"}'`],
   ["jsonb", `'{ "a": 1.0, "b": [1e400, 0.1234567890123456789, 1.10] }'`, "'null'", "'12.50'"],
   ["char(5)", "'ab'", "''"],
+  ["interval", "'1 mon -1 day 24:00:00.000001'", "'-0.5 s'", "'178000000 years'"],
+  ["timetz", "'24:00:00+05'", "'10:00:00.5-15:59'"],
+  ["money", "-1234.5", "0"],
+  ["inet", "'10.0.0.1/8'", "'10.0.0.1/32'", "'::1'"],
+  ["int4range", "'empty'", "'(,5)'", "'[1,)'"],
+  ["tstzrange", "'[-infinity, infinity)'", "'(,)'"],
+  ["text[]", `'{NULL,"null","a\\"b",""}'`, "'[3:4]={a,b}'", "'{}'", "'{{a,b},{c,d}}'"],
+  ["float8[]", "'{NaN,-0,Infinity,NULL,0.1}'", "'{}'"],
+  ["jsonb[]", `ARRAY['{"a": 1.10}'::jsonb, 'null', NULL]`],
+  ["bit(3)", "B'101'"],
+  ["point", "'(1,-0)'", "'(NaN,Infinity)'"],
+  ["xml", "'<a  b=\"1\"/>'"],
+  ["tsvector", "'a:1 b''s'"],
 ];
 
 const options: ResourceOptions<Record<string, unknown>> = {

@@ -5,7 +5,6 @@ import { parseJson, writeJson } from "../../schema/exact_json.ts";
 import { isCalendarDate } from "../../schema/instant.ts";
 import { type ColumnKind, InvalidValue } from "../../schema/kind.ts";
 import { shortestInteger } from "../../schema/kinds/number_kinds.ts";
-import { isSpecialValue } from "../../schema/special_values.ts";
 import type { ColumnInfo, ValueShape } from "../../schema/table_info.ts";
 import { isCanonicalUuid } from "../../schema/kinds/uuid_kind.ts";
 import { certifiedOperators } from "../certified_operators.ts";
@@ -21,6 +20,9 @@ import {
   sql,
   type SqlValue,
 } from "../fragment.ts";
+import { leadingColumns } from "./leading_columns.ts";
+import { hasOtherForms } from "./other_forms.ts";
+import { postgresEstimate } from "./row_estimate.ts";
 import { postgresImages } from "./row_images.ts";
 import { postgresJsonPaths } from "./json_path.ts";
 import { postgresLists } from "./lists.ts";
@@ -77,7 +79,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     rowLock: rawSql(" FOR UPDATE"),
     timestampStepMicros: 1,
     columnDefault: () => rawSql("DEFAULT"),
-    estimate: { statement: (select) => sql`EXPLAIN (FORMAT JSON) ${select}`, parse: plannedRows },
+    estimate: postgresEstimate,
     images: postgresImages,
     text: options.text,
     jsonPaths: postgresJsonPaths,
@@ -201,12 +203,6 @@ function decode(
   return asStored(value);
 }
 
-/** Documents have spaces, zeros at the end of numbers and a null of their own; floats have −0. */
-function hasOtherForms(value: unknown, { kind, existingType }: ColumnInfo): boolean {
-  if (existingType !== null && (kind === "json" || kind === "real" && value === 0)) return true;
-  return typeof value === "string" && isSpecialValue(value, kind);
-}
-
 /** Each gives `undefined` for what does not fit, e.g. `infinity`, `NaN` and years before Christ. */
 const decoders: Readonly<Record<ColumnKind, (text: string, column: ColumnInfo) => unknown>> = {
   text: (text) => text,
@@ -298,15 +294,6 @@ function firstOfEach(rows: RowsOfKeys): Fragment {
   return sql`SELECT * FROM (${found}) AS found ORDER BY ${ordinal}, ${rank}`;
 }
 
-/** The schema is NULL for tables of the default schema. */
-const leadingColumns = `
-  SELECT CASE WHEN n.nspname = current_schema THEN NULL ELSE n.nspname END, t.relname, c.attname
-  FROM pg_index AS i
-  JOIN pg_class AS t ON t.oid = i.indrelid
-  JOIN pg_namespace AS n ON n.oid = t.relnamespace
-  JOIN pg_attribute AS c ON c.attrelid = t.oid AND c.attnum = i.indkey[0]
-  WHERE i.indisvalid AND i.indpred IS NULL`;
-
 function bound(value: unknown, column: ColumnInfo): Fragment {
   return sql`${encode(value, column)}${castOf(value, column)}`;
 }
@@ -333,15 +320,4 @@ function isServedThroughText(column: ColumnInfo): boolean {
   return column.kind === "text" && column.existingType !== null &&
     column.databaseType === undefined &&
     !textTypes.has(introspectedTypeName(column));
-}
-
-/** `[{"Plan": {"Plan Rows": 120, …}}]` → 120. */
-function plannedRows(cell: SqlValue): number | null {
-  const plans = typeof cell === "string" ? parseJson(cell) : undefined;
-  if (!Array.isArray(plans)) return null;
-  // Each member may be missing: other servers of this protocol may have other plans.
-  const [first] =
-    plans as readonly ({ readonly Plan?: { readonly "Plan Rows"?: unknown } } | null)[];
-  const rows = first?.Plan?.["Plan Rows"];
-  return typeof rows === "number" ? rows : null;
 }

@@ -36,6 +36,14 @@ export const postgresJsonPaths: JsonPathDialect & WholeDocuments = {
   boundNumber: (plain) => sql`${plain}::numeric`,
 };
 
+/**
+ * Whether the text of a document, as a `json` column may keep it, has an escaped character that no
+ * text of Postgres has.
+ */
+export function isUnreadable(document: string): boolean {
+  return document.includes("\\u") && unreadableText.test(document);
+}
+
 /** A longer one would end the statement with an error. */
 const castableNumber = `'^[-0-9.]+([eE][-+]?[0-9]{1,3})?$'`;
 
@@ -69,3 +77,6 @@ function readable({ dbName }: ColumnInfo): Fragment {
 /** NUL, and one half of a surrogate pair without the other, after an even number of backslashes. */
 const unreadable = "(^|[^\\\\])(\\\\\\\\)*(\\\\u0000|\\\\u[dD][89abAB]..(?!\\\\u[dD][c-fC-F])|" +
   "(?<!\\\\u[dD][89abAB]..)\\\\u[dD][c-fC-F])";
+
+/** Postgres and JavaScript read the pattern alike. */
+const unreadableText = new RegExp(unreadable);

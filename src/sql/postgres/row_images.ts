@@ -2,6 +2,7 @@ import { bytesToHex } from "../../protocol/byte_text.ts";
 import { isDocument } from "../../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { ImageDialect, RowImages } from "../dialect.ts";
+import { isUnreadable } from "./json_path.ts";
 import { type Fragment, identifier, sql, type SqlValue } from "../fragment.ts";
 
 /** Row images in SQL of Postgres: conditions on rows that are not in their table. */
@@ -30,5 +31,21 @@ function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
 function cell(value: SqlValue, column: ColumnInfo): string {
   if (value === null) return "null";
   if (value instanceof Uint8Array) return JSON.stringify(`\\x${bytesToHex(value)}`);
-  return isDocument(column) ? String(value) : JSON.stringify(String(value));
+  if (!isDocument(column)) return JSON.stringify(String(value));
+  // Filters find no values within an unreadable one, and `jsonb` does not take it.
+  const document = String(value);
+  return isUnreadable(document) ? "[]" : withCastableNumbers(document);
+}
+
+/**
+ * `jsonb` refuses a number such as `1e999999`, which a `json` column keeps. No filter compares with
+ * the one that takes its place either.
+ */
+function withCastableNumbers(document: string): string {
+  if (!/[eE][+-]?\d{4}/.test(document)) return document;
+  return document.replace(
+    /"(?:[^"\\]|\\.)*"|(-?)\d[\d.]*[eE]([+-]?)\d{4,}/g,
+    (part, sign?: string, direction?: string) =>
+      part.startsWith('"') ? part : `${sign}1e${direction}1001`,
+  );
 }
