@@ -53,10 +53,12 @@ export function parseAggregateQuery(
     mayFilter: mayUse,
     readable: table.columns,
   });
-  const order = parseOrder(query.get("orderBy") ?? null, table, {
+  const named = parseOrder(query.get("orderBy") ?? null, table, {
     sortable: { has: mayUse },
     readable: table.columns,
   });
+  // One group has no order.
+  const order = keys.length === 0 ? [] : named;
   const used = [...comparedColumns(having), ...order.map(({ column }) => column)]
     .flatMap((column) => metricOf(column, groups) ?? []);
   return {
