@@ -3,7 +3,12 @@
  *
  * @module
  */
-export type { Introspection, IntrospectOptions, LeftOut } from "../src/db/introspection.ts";
+export type {
+  Introspection,
+  IntrospectOptions,
+  LeftOut,
+  LeftOutSchema,
+} from "../src/db/introspection.ts";
 export {
   ColumnBuilder,
   type ColumnDeclaration,

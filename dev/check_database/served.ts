@@ -24,14 +24,17 @@ export interface Answer {
 }
 
 /** Serves a database within this process. */
-export async function serve(place: string): Promise<Served> {
+export async function serve(
+  place: string,
+  schemas: readonly string[] | null,
+): Promise<Served> {
   const rights = decideCliRights({ host: "127.0.0.1", public: true, writable: false }, "unused");
   const runtime = systemRuntime(({ kind, ...facts }) => {
     if (kind === "table_left_out" || kind === "request_failed") console.error(kind, facts);
   });
   const service = await serveDatabase(place, {
     ...{ rights, runtime, kv: undefined, accountsIn: undefined },
-    ...{ isSearched: false, recording: null },
+    ...{ isSearched: false, schemas, recording: null },
   });
   const app = await createApp(service.config);
   const get = getter(app);

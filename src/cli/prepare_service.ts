@@ -58,6 +58,7 @@ export async function prepareService(
   const service = await serveDatabase(database, {
     ...{ rights, runtime, kv, accountsIn },
     isSearched: command.search,
+    schemas: command.schemas,
     recording: { triggers: command.triggers, schema: command.changesSchema },
   });
   return withDashboard(service, command);

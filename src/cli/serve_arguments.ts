@@ -3,6 +3,7 @@ import { listenOptions } from "../listener.ts";
 import { whole } from "../options/option_kinds.ts";
 import { nearestName } from "../problem/nearest_name.ts";
 import { defaultStore } from "./account_arguments.ts";
+import { readSchemaNames, wrongSchemas } from "./database/schema_names.ts";
 
 /**
  * The arguments of the command that serves a database, a configuration file, or else the one in the
@@ -18,6 +19,8 @@ export interface ServeCommand {
   readonly host: string | null;
   readonly public: boolean;
   readonly write: boolean;
+  /** The schemas of a Postgres to serve, or null for the first one of the search path. */
+  readonly schemas: readonly string[] | null;
   /** Whether the database records the changes of every program. */
   readonly triggers: boolean;
   /** The schema of a Postgres for the log of changes, or null. */
@@ -71,6 +74,7 @@ export function parseServeArguments(args: readonly string[]): ServeArguments {
     host: textOf(values.host),
     public: values.public === true,
     write: values.write === true,
+    schema: textOf(values.schema),
     triggers: values.triggers === true,
     changesSchema: textOf(values["changes-schema"]),
     search: values.search === true,
@@ -120,6 +124,14 @@ const options = {
     type: "string",
     shown: "NAME",
     says: ["the schema of Postgres for the log of changes; with --write"],
+  },
+  schema: {
+    type: "string",
+    shown: "NAMES",
+    says: [
+      "the schemas of Postgres to serve, as a,b or '*' for all; tables of all but the",
+      "first are at schema.table",
+    ],
   },
   search: {
     type: "boolean",
@@ -213,6 +225,7 @@ function textOf(value: unknown): string | null {
 
 interface Given {
   readonly positionals: readonly string[];
+  readonly schema: string | null;
   readonly config: string | null;
   readonly port: string | null;
   readonly host: string | null;
@@ -233,7 +246,9 @@ function serveCommand(given: Given): ServeArguments {
   const { positionals, config, balancer } = given;
   const workers = given.workers === null ? null : wholeOf(given.workers);
   const wanted = given.port === null ? null : wholeOf(given.port);
+  const schemas = given.schema === null ? null : readSchemaNames(given.schema);
   const [database = null] = positionals;
+  if (given.schema !== null && schemas === null) return misused(wrongSchemas(given.schema));
   if (wanted !== null && !port.rules.fits(wanted)) {
     return misused(`The port must be ${port.rules.takes}, not "${given.port}"`);
   }
@@ -246,20 +261,16 @@ function serveCommand(given: Given): ServeArguments {
   if (database !== null && config !== null) {
     return misused("Give a database or --config, not both: a configuration names its own database");
   }
-  if (database === null && given.write) {
-    return misused("The option --write belongs to a database: name its file or URL");
+  const ofDatabase = {
+    ...{ write: given.write, schema: schemas !== null, search: given.search },
+    ...{ "watch-schema": given.watchSchema, users: given.users },
+  };
+  const [lone] = Object.entries(ofDatabase).find(([, isGiven]) => isGiven) ?? [];
+  if (database === null && lone !== undefined) {
+    return misused(`The option --${lone} belongs to a database: name its file or URL`);
   }
   if (!given.write && (given.triggers || given.changesSchema !== null)) {
     return misused("The options --triggers and --changes-schema belong to --write");
-  }
-  if (database === null && given.search) {
-    return misused("The option --search belongs to a database: name its file or URL");
-  }
-  if (database === null && given.watchSchema) {
-    return misused("The option --watch-schema belongs to a database: name its file or URL");
-  }
-  if (database === null && given.users) {
-    return misused("The option --users belongs to a database: name its file or URL");
   }
   if (given.kv !== null && !given.users) {
     return misused("The option --kv belongs to --users, and to the commands keys and users");
@@ -281,6 +292,7 @@ function serveCommand(given: Given): ServeArguments {
     host: given.host,
     public: given.public,
     write: given.write,
+    schemas,
     triggers: given.triggers,
     changesSchema: given.changesSchema,
     search: given.search,

@@ -13,7 +13,11 @@ import type { SimpleView } from "./views/simple_view.ts";
 
 /** Options of the introspection of an existing database: which tables are described. */
 export interface IntrospectOptions {
-  /** Postgres schemas; by default the first one of the search path. */
+  /**
+   * Postgres schemas, `*` for all that the role may use; by default the first one of the search path.
+   * Tables of the first schema that is given keep their names, those of others are served as
+   * `schema.table`.
+   */
   readonly schemas?: readonly string[] | undefined;
   /**
    * The key columns of views and of tables without a key, by their names: `{ totals: ["region"] }`.
@@ -36,6 +40,18 @@ export interface Introspection {
   readonly tables: readonly TableInfo[];
   /** Tables and views that cannot, and why. */
   readonly leftOut: readonly LeftOut[];
+  /** Schemas of Postgres with tables that were not asked for. */
+  readonly otherSchemas: readonly LeftOutSchema[];
+}
+
+/** A schema whose tables introspection has not described, as it was not asked to. */
+export interface LeftOutSchema {
+  /** Its name. */
+  readonly schema: string;
+  /** How many tables and views it has that could be served. */
+  readonly tables: number;
+  /** Whether the role may use it. */
+  readonly isOpen: boolean;
 }
 
 /** A table or view that introspection found but leaves out: it cannot be served. */
@@ -53,6 +69,8 @@ export interface LeftOut {
 export interface TableDraft {
   readonly name: string;
   readonly schema: string | null;
+  /** Its name in paths. */
+  readonly label: string;
   readonly columns: readonly ColumnDraft[];
   /** Whether it is a view, also one whose rows are stored. */
   readonly isView: boolean;
@@ -97,7 +115,7 @@ export function completeDrafts(drafts: readonly TableDraft[]): readonly TableInf
 function completeDraft(draft: TableDraft, served: readonly TableDraft[]): TableInfo {
   const foreignKeys = draft.foreignKeys.flatMap((key) => {
     const target = served.find((other) =>
-      other.schema === draft.schema && sameName(other.name, key.table)
+      other.schema === key.schema && sameName(other.name, key.table)
     );
     return target === undefined ? [] : foreignKey(key, draft, target);
   });
@@ -106,9 +124,9 @@ function completeDraft(draft: TableDraft, served: readonly TableDraft[]): TableI
   const primaryKey = draft.key.flatMap((name) =>
     columns.find(({ dbName }) => dbName === name) ?? []
   );
-  const { name, schema, isReadOnly: readOnly, isDistinct: distinct } = draft;
+  const { name, schema, label, isReadOnly: readOnly, isDistinct: distinct } = draft;
   return createTableInfo({
-    ...{ name, schema, columns, primaryKey, foreignKeys, own: false, readOnly, distinct },
+    ...{ name, schema, label, columns, primaryKey, foreignKeys, own: false, readOnly, distinct },
   });
 }
 
@@ -118,7 +136,7 @@ function foreignKey(key: ForeignKeyDraft, from: TableDraft, to: TableDraft): For
   const references = (key.references ?? to.key).map((name) => spelledBy(to, name));
   const isWhole = columns.every((name) => name !== null) &&
     references.every((name) => name !== null) && columns.length === references.length;
-  return isWhole ? [{ columns, table: to.name, references }] : [];
+  return isWhole ? [{ columns, schema: to.schema, table: to.name, references }] : [];
 }
 
 function spelledBy(table: TableDraft, name: string): string | null {
@@ -145,7 +163,7 @@ function completeColumn(
     primaryKey: table.key.includes(column.dbName),
     references: alone === undefined || target === undefined
       ? null
-      : { table: alone.table, column: target },
+      : { schema: alone.schema, table: alone.table, column: target },
     default: null,
   };
   return Object.freeze({ ...info, default: columnDefault(defaultSql, info) });

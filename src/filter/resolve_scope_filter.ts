@@ -38,7 +38,7 @@ export function createScopeResolver(
   return function resolveScope(scope) {
     if (!isObserved && typeof scope === "string" && scope !== "") {
       isObserved = true;
-      const message = `a scope of "${context.table.name}" answered plain text: ` +
+      const message = `a scope of "${context.table.label}" answered plain text: ` +
         "use eq() or rsql, where a value is never read as syntax";
       observe({ kind: "deprecated", message });
     }
@@ -76,7 +76,7 @@ function resolveText(
       : resolveFilterWith(syntax, everything(table, context), toFilter);
   } catch (cause) {
     if (!(cause instanceof Problem)) throw cause;
-    throw new Error(`Cannot use a scope of "${table.name}": ${cause.message}`, { cause });
+    throw new Error(`Cannot use a scope of "${table.label}": ${cause.message}`, { cause });
   }
 }
 
@@ -154,19 +154,21 @@ function requireFilter(filter: Filter, table: TableInfo): void {
     case "compare": {
       const { name } = filter.column;
       if (table.columns.includes(filter.column)) return;
-      throw new Error(`Cannot use a scope of "${table.name}": "${name}" is another table's column`);
+      throw new Error(
+        `Cannot use a scope of "${table.label}": "${name}" is another table's column`,
+      );
     }
     case "related":
       if (filter.relation.owner === table) {
         return requireFilter(filter.filter, filter.relation.target);
       }
       throw new Error(
-        `Cannot use a scope of "${table.name}": "${filter.relation.name}" is another table's relation`,
+        `Cannot use a scope of "${table.label}": "${filter.relation.name}" is another table's relation`,
       );
     default: {
       const never: never = filter;
       throw new Error(
-        `Cannot use the scope of "${table.name}": it answered ${showValue(never)}, not a filter`,
+        `Cannot use the scope of "${table.label}": it answered ${showValue(never)}, not a filter`,
       );
     }
   }

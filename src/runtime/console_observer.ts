@@ -88,6 +88,7 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   live_mismatch: "error",
   aggregate_mismatch: "error",
   table_left_out: "info",
+  schema_left_out: "info",
   tables_changed: "warning",
   tables_unread: "error",
   proof_of_work_refused: "info",
@@ -173,6 +174,7 @@ const sentences: Sentences = {
     `memory and database differ about ${one.operator} on ${one.table}.${one.column}; from now on the database evaluates it`,
   aggregate_mismatch: (one) =>
     `a live aggregate of ${one.resource} had drifted from the database, which was read again`,
+  schema_left_out: (one) => `the schema ${one.schema} is left out: ${one.reason}`,
   table_left_out: (one) => `the table ${one.table} is left out: ${one.reason}`,
   tables_changed: describeTables,
   tables_unread: () => "the tables were looked at again, and could not be served as they are now",

@@ -52,6 +52,8 @@ export type Observation =
   }
   | { readonly kind: "aggregate_mismatch"; readonly resource: string }
   | { readonly kind: "table_left_out"; readonly table: string; readonly reason: string }
+  /** The command line serves none of the tables of a schema. */
+  | { readonly kind: "schema_left_out"; readonly schema: string; readonly reason: string }
   | TablesObservation
   | {
     /** A client of MCP has called a tool. */

@@ -195,7 +195,8 @@ function checkedDefault(column: string, declared: ColumnDeclaration): ColumnDefa
 function resolveReference(source: string, target: () => ColumnLike<unknown>): ColumnReference {
   try {
     const column = target();
-    return { table: tableInfoOf(column).name, column: columnInfoOf(column).dbName };
+    const { schema, name } = tableInfoOf(column);
+    return { schema, table: name, column: columnInfoOf(column).dbName };
   } catch (cause) {
     throw new Error(`Cannot resolve what ${source} references`, { cause });
   }
@@ -218,7 +219,7 @@ function requireNames(table: string, columns: readonly ColumnInfo[]): void {
 
 function toForeignKey(column: ColumnInfo): ForeignKey[] {
   const { references } = column;
-  return references === null
-    ? []
-    : [{ columns: [column.dbName], table: references.table, references: [references.column] }];
+  if (references === null) return [];
+  const { schema, table, column: target } = references;
+  return [{ columns: [column.dbName], schema, table, references: [target] }];
 }

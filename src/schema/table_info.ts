@@ -111,6 +111,8 @@ export interface ColumnInfo extends ValueRules {
 
 /** In a column's description: the column that a one-column foreign key references. */
 export interface ColumnReference {
+  /** The schema of the table, as in its description. */
+  readonly schema: string | null;
   /** The table, by its name in the database. */
   readonly table: string;
   /** The column, by its name in the database. */
@@ -121,10 +123,20 @@ export interface ColumnReference {
 export interface ForeignKey {
   /** The referencing columns. */
   readonly columns: readonly string[];
+  /** The schema of the referenced table, as in its description. */
+  readonly schema: string | null;
   /** The referenced table. */
   readonly table: string;
   /** The referenced columns, in the order of `columns`. */
   readonly references: readonly string[];
+}
+
+/** Whether a foreign key refers to the table. */
+export function refersTo(
+  key: Pick<ForeignKey, "schema" | "table">,
+  table: Pick<TableInfo, "schema" | "name">,
+): boolean {
+  return key.table === table.name && key.schema === table.schema;
 }
 
 /**
@@ -144,6 +156,11 @@ export interface TableInfo {
   readonly name: string;
   /** The Postgres schema, or null for the default one. */
   readonly schema: string | null;
+  /**
+   * Its name in paths and descriptions: that in the database, or `schema.table` where introspection
+   * has described several schemas and this is not the first of them.
+   */
+  readonly label: string;
   /** In declaration order. */
   readonly columns: readonly ColumnInfo[];
   /** By name. A Map, so that inherited names such as `constructor` are unknown. */
@@ -169,6 +186,8 @@ export type Row = Readonly<Record<string, unknown>>;
 /** The parts of a table's description. */
 export interface TableInfoOptions
   extends Pick<TableInfo, "name" | "schema" | "columns" | "foreignKeys" | "own"> {
+  /** Its name in paths; the name in the database unless set. */
+  readonly label?: string;
   /** The key columns in key order, where that differs from the order of the columns. */
   readonly primaryKey?: readonly ColumnInfo[];
   /** Whether it is a view; false unless set. */
@@ -184,6 +203,7 @@ export function createTableInfo(declared: TableInfoOptions): TableInfo {
   return Object.freeze({
     name,
     schema,
+    label: declared.label ?? name,
     columns: Object.freeze(columns),
     byName: new Map(columns.map((column) => [column.name, column])),
     primaryKey: Object.freeze(primaryKey),

@@ -64,7 +64,7 @@ export class SearchIndexes {
     );
     if (twin !== undefined) {
       throw new Error(
-        `Cannot serve "${index.table.name}": another resource has the search index "${index.name}" ` +
+        `Cannot serve "${index.table.label}": another resource has the search index "${index.name}" ` +
           "already: set search.indexName of one of them",
       );
     }

@@ -1,5 +1,10 @@
 import { bytesToHex } from "../protocol/byte_text.ts";
-import type { ColumnInfo, ForeignKey, TableInfo } from "../schema/table_info.ts";
+import {
+  type ColumnInfo,
+  type ForeignKey,
+  refersTo,
+  type TableInfo,
+} from "../schema/table_info.ts";
 import type { Dialect } from "./dialect.ts";
 import { quoteIdentifier, type SqlValue, type Statement } from "./fragment.ts";
 
@@ -14,8 +19,7 @@ export function createTableStatements(table: TableInfo, dialect: Dialect): State
     ...(hasOneKey ? [] : [`PRIMARY KEY (${names(table.primaryKey.map((key) => key.dbName))})`]),
     ...table.foreignKeys.map(foreignKeyLine),
   ];
-  const name = table.schema === null ? [table.name] : [table.schema, table.name];
-  const text = `CREATE TABLE IF NOT EXISTS ${name.map(quoteIdentifier).join(".")} (\n  ${
+  const text = `CREATE TABLE IF NOT EXISTS ${qualified(table.schema, table.name)} (\n  ${
     lines.join(",\n  ")
   }\n)`;
   return [{ text, values: [] }];
@@ -26,14 +30,13 @@ export function createTableStatements(table: TableInfo, dialect: Dialect): State
  * requires that; a cycle of tables has no such order and comes out in some order.
  */
 export function inCreationOrder(tables: readonly TableInfo[]): TableInfo[] {
-  const byName = new Map(tables.map((table) => [table.name, table]));
   const ordered = new Set<TableInfo>();
   const entered = new Set<TableInfo>();
   const visit = (table: TableInfo) => {
     if (entered.has(table)) return;
     entered.add(table);
-    for (const { table: target } of table.foreignKeys) {
-      const found = byName.get(target);
+    for (const key of table.foreignKeys) {
+      const found = tables.find((one) => refersTo(key, one));
       if (found !== undefined) visit(found);
     }
     ordered.add(table);
@@ -66,9 +69,13 @@ function columnLine(column: ColumnInfo, hasOneKey: boolean, dialect: Dialect): s
 }
 
 function foreignKeyLine(key: ForeignKey): string {
-  return `FOREIGN KEY (${names(key.columns)}) REFERENCES ${quoteIdentifier(key.table)} (${
+  return `FOREIGN KEY (${names(key.columns)}) REFERENCES ${qualified(key.schema, key.table)} (${
     names(key.references)
   })`;
+}
+
+function qualified(schema: string | null, name: string): string {
+  return [...(schema === null ? [] : [schema]), name].map(quoteIdentifier).join(".");
 }
 
 function names(columns: readonly string[]): string {

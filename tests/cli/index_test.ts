@@ -27,7 +27,7 @@ Deno.test("GET / of the command line leads to the index, whose links work and wh
   const rights = decideCliRights({ host: "127.0.0.1", public: false, writable: false }, "token");
   const service = await serveDatabase(path, {
     ...{ rights, runtime: systemRuntime(() => {}), kv: undefined },
-    ...{ accountsIn: undefined, isSearched: false, recording: null },
+    ...{ accountsIn: undefined, isSearched: false, schemas: null, recording: null },
   });
   const { app } = await openService(service);
   const get = async (url: URL, headers: Record<string, string> = {}) => {

@@ -30,7 +30,7 @@ async function start(
   });
   const facts = { host: "127.0.0.1", public: false, writable: recording !== null };
   const { config, streams } = await serveDatabase(place, {
-    ...{ rights: decideCliRights(facts, "t_token"), runtime, recording, isSearched },
+    ...{ rights: decideCliRights(facts, "t_token"), runtime, recording, isSearched, schemas: null },
     ...{ kv: undefined, accountsIn: undefined },
   });
   const app = await createApp({ ...config, secret: "a secret for the tests only" });

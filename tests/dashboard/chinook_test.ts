@@ -18,7 +18,7 @@ createBrowserTests([], missing)(
     await Deno.copyFile(chinook ?? "", path);
     const rights = decideCliRights({ host: "127.0.0.1", public: false, writable: true }, "t_token");
     const { config } = await serveDatabase(path, {
-      ...{ rights, runtime: systemRuntime(() => {}), isSearched: false },
+      ...{ rights, runtime: systemRuntime(() => {}), isSearched: false, schemas: null },
       ...{ kv: undefined, accountsIn: undefined, recording: null },
     });
     const app = await createApp({ ...config, adminUI: true, observability: true });

@@ -130,11 +130,11 @@ function checkKeys(
   const key = find(tables, names.track).primaryKey.map(({ name }) => name);
   assertEquals(key, [...names.key]);
   assertEquals(find(tables, names.review).foreignKeys, [
-    { columns: names.key, table: names.track, references: names.key },
+    { columns: names.key, schema: null, table: names.track, references: names.key },
   ]);
   const [column, target] = names.boss;
   assertEquals(find(tables, names.employee).foreignKeys, [
-    { columns: [column], table: names.employee, references: [target] },
+    { columns: [column], schema: null, table: names.employee, references: [target] },
   ]);
 }
 

@@ -10,7 +10,7 @@ import { testUnless } from "../support/skip.ts";
 const cli = new URL("../../cli.ts", import.meta.url).pathname;
 
 Deno.test("the arguments of mcp name a database", () => {
-  const shop = { kind: "mcp", database: "shop.db", write: false } as const;
+  const shop = { kind: "mcp", database: "shop.db", write: false, schemas: null } as const;
   assertEquals(parseArguments(["mcp", "shop.db"]), shop);
   assertEquals(parseArguments(["mcp", "--write", "shop.db"]), { ...shop, write: true });
   for (const args of [[], ["a", "b"], ["a", "--wirte"], ["a", "--write=no"]]) {

@@ -62,9 +62,13 @@ Deno.test("foreign keys are resolved lazily, also to the table itself and to a l
   });
   const second = table("second", { key: integer().primaryKey().as("the_key") });
   assertEquals(tableInfoOf(first).foreignKeys, [
-    { columns: ["next"], table: "second", references: ["the_key"] },
+    { columns: ["next"], schema: null, table: "second", references: ["the_key"] },
   ]);
-  assertEquals(columnInfoOf(people.managerId).references, { table: "people", column: "id" });
+  assertEquals(columnInfoOf(people.managerId).references, {
+    schema: null,
+    table: "people",
+    column: "id",
+  });
   assertEquals(columnInfoOf(people.id).references, null);
 });
 

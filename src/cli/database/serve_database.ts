@@ -9,6 +9,7 @@ import { databaseSearch } from "../../search/database_search.ts";
 import { memorySearch } from "../../search/memory_search.ts";
 import type { SearchAdapter } from "../../search/search_adapter.ts";
 import { decideRecording, type Recording, type RecordingWishes } from "./decide_recording.ts";
+import { findTables } from "./find_tables.ts";
 import {
   announce,
   keepJournalMode,
@@ -38,6 +39,8 @@ export interface ServeDatabaseOptions {
   readonly accountsIn: string | undefined;
   /** Whether every table with texts has a search. */
   readonly isSearched: boolean;
+  /** The schemas of a Postgres, or null for the first one of the search path. */
+  readonly schemas: readonly string[] | null;
   /** How changes are recorded where the database is writable; null for no log and no streams. */
   readonly recording: RecordingWishes | null;
 }
@@ -49,7 +52,7 @@ export interface ServeDatabaseOptions {
  */
 export async function serveDatabase(
   place: string,
-  { rights, runtime, kv, accountsIn, isSearched, recording: wishes }: ServeDatabaseOptions,
+  { rights, runtime, kv, accountsIn, isSearched, schemas, recording: wishes }: ServeDatabaseOptions,
 ): Promise<CliService> {
   const url = await databaseUrl(place);
   const { observe } = runtime;
@@ -59,7 +62,8 @@ export async function serveDatabase(
     ? await openForWriting(url, writing)
     : { db: await openDatabase(url, { readOnly: true, observe }), journalMode: null };
   const { db } = opened;
-  const tables = await introspect(db, runtime);
+  const wanted = { schemas: schemas ?? undefined };
+  const tables = await findTables(db, wanted, runtime);
   const recording = rights.writable
     ? await install(opened, tables, { ...writing, wishes, runtime })
     : null;
@@ -80,7 +84,7 @@ export async function serveDatabase(
     accountsIn,
     streams: recording?.streams,
     exampleQuery: "?limit=3",
-    describe: async () => describedTables((await db.introspect()).tables),
+    describe: async () => describedTables((await db.introspect(wanted)).tables),
   };
 }
 
@@ -117,16 +121,6 @@ async function install(
     await db.close();
     throw error;
   }
-}
-
-async function introspect(db: Database, runtime: Runtime): Promise<readonly TableInfo[]> {
-  const { tables, leftOut } = await db.introspect();
-  for (const { table, reason } of leftOut) {
-    runtime.observe({ kind: "table_left_out", table, reason });
-  }
-  if (tables.length > 0) return tables;
-  await db.close();
-  throw new Error(`Cannot serve ${db.label}: it has no table that can be read`);
 }
 
 function definition(

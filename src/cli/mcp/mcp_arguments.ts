@@ -1,4 +1,5 @@
-import { readCommandWords } from "../command_options.ts";
+import { readCommandWords, textOf } from "../command_options.ts";
+import { readSchemaNames, wrongSchemas } from "../database/schema_names.ts";
 
 /** The arguments of the command that serves a database to one MCP client, over its standard streams. */
 export interface McpCommand {
@@ -6,11 +7,13 @@ export interface McpCommand {
   /** A file or a URL of a database. */
   readonly database: string;
   readonly write: boolean;
+  /** The schemas of a Postgres, or null for the first one of the search path. */
+  readonly schemas: readonly string[] | null;
 }
 
 /** The part of `--help` about MCP. */
 export const mcpHelp = `MCP over the standard streams, for the configuration of a client:
-  mcp DATABASE [--write]                tools over every table, read-only unless --write`;
+  mcp DATABASE [--write] [--schema NAMES]   tools over every table, read-only unless --write`;
 
 /** Parses the arguments of the command for MCP; never throws. */
 export function parseMcpArguments(
@@ -26,11 +29,15 @@ export function parseMcpArguments(
   const [database, extra] = positionals;
   if (database === undefined) return misused("needs a database: a SQLite file or a URL");
   if (extra !== undefined) return misused(`takes one database: "${extra}" is one too many`);
-  return { kind: "mcp", database, write: values.write === true };
+  const given = textOf(values.schema);
+  const schemas = given === null ? null : readSchemaNames(given);
+  if (given !== null && schemas === null) return { kind: "misused", message: wrongSchemas(given) };
+  return { kind: "mcp", database, write: values.write === true, schemas };
 }
 
 const options = {
   write: { type: "boolean" },
+  schema: { type: "string" },
   help: { type: "boolean", short: "h" },
 } as const;
 

@@ -12,7 +12,7 @@ import type { McpCommand } from "./mcp_arguments.ts";
  * Serves a database to the MCP client that has started this process, until it closes the standard
  * input; returns the exit code. The client has the rights of the operator.
  */
-export async function runMcpCommand({ database, write }: McpCommand): Promise<number> {
+export async function runMcpCommand({ database, write, schemas }: McpCommand): Promise<number> {
   // Observations go to the standard error: the standard output is the client's.
   const runtime = systemRuntime(consoleObserver());
   const token = makeServiceToken(runtime.random);
@@ -26,6 +26,7 @@ export async function runMcpCommand({ database, write }: McpCommand): Promise<nu
       isSearched: false,
       // Streams of other processes show what it writes.
       recording: { triggers: false, schema: null },
+      schemas,
     });
     const app = await createApp(config);
     try {

@@ -5,7 +5,7 @@ export type DescribedTables = ReadonlyMap<string, string>;
 
 /** Describes tables, so that two looks at a database can be compared. */
 export function describedTables(tables: readonly TableInfo[]): DescribedTables {
-  return new Map(tables.map((table) => [nameOf(table), textOf(table)]));
+  return new Map(tables.map((table) => [table.label, textOf(table)]));
 }
 
 /** The names of the tables that differ between two looks at a database. */
@@ -25,10 +25,6 @@ export function tableChanges(before: DescribedTables, after: DescribedTables): T
       return known === undefined || known === text ? [] : [name];
     }),
   };
-}
-
-function nameOf({ schema, name }: TableInfo): string {
-  return schema === null ? name : `${schema}.${name}`;
 }
 
 function textOf({ columns, primaryKey, foreignKeys }: TableInfo): string {

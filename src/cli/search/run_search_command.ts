@@ -26,7 +26,7 @@ export async function runSearchCommand(command: SearchCommand): Promise<number> 
   }
 }
 
-async function configOf({ database, config }: SearchCommand): Promise<AppConfig> {
+async function configOf({ database, config, schemas }: SearchCommand): Promise<AppConfig> {
   const runtime = systemRuntime(consoleObserver());
   if (database === null) {
     const path = config ?? await findConfiguration();
@@ -40,6 +40,7 @@ async function configOf({ database, config }: SearchCommand): Promise<AppConfig>
   const { config: served } = await serveDatabase(database, {
     ...{ rights, runtime, kv: undefined, accountsIn: undefined },
     isSearched: true,
+    schemas,
     recording: null,
   });
   return {

@@ -1,4 +1,5 @@
 import { readCommandWords, textOf } from "../command_options.ts";
+import { readSchemaNames, wrongSchemas } from "../database/schema_names.ts";
 
 /** The arguments of the command that indexes all rows again. */
 export interface SearchCommand {
@@ -7,11 +8,14 @@ export interface SearchCommand {
   readonly database: string | null;
   /** The path of a configuration file, or null for the one in the folder. */
   readonly config: string | null;
+  /** The schemas of a Postgres, or null for the first one of the search path. */
+  readonly schemas: readonly string[] | null;
 }
 
 /** The part of `--help` about search. */
 export const searchHelp = `Search, of service.config.ts, of another FILE, or of a database:
-  search reindex [DATABASE] [--config FILE]   index every row again, with progress`;
+  search reindex [--config FILE]              index every row again, with progress
+  search reindex DATABASE [--schema NAMES]    the same, for a database`;
 
 /** Whether the arguments are those of the command for search. */
 export function isSearchCommand([first]: readonly string[]): boolean {
@@ -38,11 +42,15 @@ export function parseSearchArguments(
   if (database !== null && config !== null) {
     return misused("search reindex takes a database or --config, not both");
   }
-  return { kind: "search", database, config };
+  const given = textOf(values.schema);
+  const schemas = given === null ? null : readSchemaNames(given);
+  if (given !== null && schemas === null) return misused(wrongSchemas(given));
+  return { kind: "search", database, config, schemas };
 }
 
 const options = {
   config: { type: "string", short: "c" },
+  schema: { type: "string" },
   help: { type: "boolean", short: "h" },
 } as const;
 

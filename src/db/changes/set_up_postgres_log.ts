@@ -160,10 +160,10 @@ async function describe(table: TableInfo, connection: Connection): Promise<Postg
     postgresTriggerName,
   );
   if (found === undefined) {
-    throw new Error(`Cannot record the changes of "${table.name}": there is no such table`);
+    throw new Error(`Cannot record the changes of "${table.label}": there is no such table`);
   }
   if (found.kind !== "r" && found.kind !== "p") {
-    throw new Error(`Cannot record the changes of "${table.name}": it is not a table`);
+    throw new Error(`Cannot record the changes of "${table.label}": it is not a table`);
   }
   const composed = await selectNamed(
     connection,

@@ -3,7 +3,7 @@ import { compileFilter } from "../../compile/where.ts";
 import { keyId, keyOf } from "../../plan/key.ts";
 import type { DeletePlan, InsertPlan, Plan, UpdatePlan } from "../../plan/plan.ts";
 import { boundedMap } from "../../runtime/bounded_map.ts";
-import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import { type ColumnInfo, refersTo, type TableInfo } from "../../schema/table_info.ts";
 import {
   join,
   quoteIdentifier,
@@ -183,7 +183,7 @@ export class WriteRecorder {
   /** Tables that a delete may cascade to: our own have no cascades, of others it is not known. */
   #cascadesOf(table: TableInfo): readonly PostgresLogTable[] {
     return this.#tables.filter(({ table: other }) =>
-      !other.own && other.foreignKeys.some((key) => key.table === table.name)
+      !other.own && other.foreignKeys.some((key) => refersTo(key, table))
     );
   }
 

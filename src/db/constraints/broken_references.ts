@@ -1,6 +1,6 @@
 import { databaseDefault, oneMore, storedValue } from "../../plan/plan.ts";
 import type { ColumnInfo, ForeignKey, TableInfo } from "../../schema/table_info.ts";
-import { identifier, join, sql, toStatement } from "../../sql/fragment.ts";
+import { identifier, join, sql, tableName, toStatement } from "../../sql/fragment.ts";
 import type { Driver } from "../driver.ts";
 
 /** The values of a row by column, as a write gives them. */
@@ -41,7 +41,7 @@ function referencingColumns(
 }
 
 async function isThere(
-  { table, references }: ForeignKey,
+  { schema, table, references }: ForeignKey,
   columns: readonly ColumnInfo[],
   values: RowValues,
   driver: Driver,
@@ -50,7 +50,8 @@ async function isThere(
   const terms = columns.map((column, index) =>
     sql`${identifier(references[index] ?? "")} = ${dialect.encode(values.get(column), column)}`
   );
-  const query = sql`SELECT 1 FROM ${identifier(table)} WHERE ${join(terms, " AND ")} LIMIT 1`;
+  const target = tableName({ schema, name: table });
+  const query = sql`SELECT 1 FROM ${target} WHERE ${join(terms, " AND ")} LIMIT 1`;
   const { rows } = await driver.query(toStatement(query, dialect.placeholder));
   return rows.length > 0;
 }

@@ -1,4 +1,4 @@
-import type { TableInfo } from "../../schema/table_info.ts";
+import { refersTo, type TableInfo } from "../../schema/table_info.ts";
 import { sqlName } from "../../sql/postgres/change_log_schema.ts";
 import type { DatabaseError } from "../database_error.ts";
 import type { Connection } from "../driver.ts";
@@ -30,7 +30,7 @@ export async function postgresConstraintColumns(
 function refersToOwnColumns(columns: readonly string[], table: TableInfo): boolean {
   const key = table.primaryKey.map(({ dbName }) => dbName);
   return table.foreignKeys.some((foreignKey) =>
-    foreignKey.table === table.name &&
+    refersTo(foreignKey, table) &&
     foreignKey.columns.every((column) => columns.includes(column)) &&
     !foreignKey.references.every((column) => key.includes(column))
   );

@@ -20,6 +20,7 @@ import {
 } from "./postgres_catalogue.ts";
 import { parseSimpleView } from "../views/simple_view.ts";
 import { declareKeys, inferViewKeys } from "../views/view_keys.ts";
+import { chooseSchemas } from "./postgres_schemas.ts";
 import { type PostgresType, readTypes } from "./postgres_types.ts";
 
 /** Describes the tables of a Postgres database, from its catalogue. */
@@ -27,9 +28,10 @@ export async function introspectPostgres(
   driver: Driver,
   options: IntrospectOptions = {},
 ): Promise<Introspection> {
-  const schemas = options.schemas === undefined ? null : JSON.stringify(options.schemas);
+  const chosen = await chooseSchemas(driver, options.schemas);
+  const schemas = JSON.stringify(chosen.names);
   const [listed, columns, types, uniques, constraints] = await Promise.all([
-    listTables(driver, schemas),
+    listTables(driver, chosen),
     readColumns(driver, schemas),
     readTypes(driver, schemas),
     readUniques(driver, schemas),
@@ -45,7 +47,11 @@ export async function introspectPostgres(
     options.keys ?? {},
     listed.leftOut.map(({ table }) => table),
   );
-  return { tables: completeDrafts(keyed), leftOut: listed.leftOut };
+  return {
+    tables: completeDrafts(keyed),
+    leftOut: listed.leftOut,
+    otherSchemas: chosen.leftOut,
+  };
 }
 
 type TypedColumn = CatalogueColumn & PostgresType;
@@ -71,6 +77,7 @@ function draftTable(
   return {
     name: table.name,
     schema: table.schema,
+    label: table.label,
     ...{ isView, isReadOnly: isView, hasRowId: false },
     simple: table.view === null ? null : parseSimpleView(table.view),
     key: keyOf(uniques, columns, isView),

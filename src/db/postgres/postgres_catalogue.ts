@@ -2,22 +2,20 @@ import type { SqlValue } from "../../sql/fragment.ts";
 import type { Connection } from "../driver.ts";
 import { type ForeignKeyDraft, isInternal, type LeftOut } from "../introspection.ts";
 import { selectNamed, textOrNull } from "../named_columns.ts";
+import { type ChosenSchemas, labelOf } from "./postgres_schemas.ts";
 
-/**
- * In the catalogue of Postgres: the ids of all relations in the schemas of `$1`, or in the first one
- * of the search path.
- */
+/** In the catalogue of Postgres: the ids of all relations in the schemas of `$1`, a list in JSON. */
 export const chosenTables =
   `SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-  WHERE n.nspname IN (
-    SELECT json_array_elements_text(coalesce($1::json, json_build_array(current_schema())))
-  )`;
+  WHERE n.nspname IN (SELECT json_array_elements_text($1::json))`;
 
 /** A table that the catalogue of Postgres lists. */
 export interface CatalogueTable {
   readonly id: string;
   readonly name: string;
   readonly schema: string | null;
+  /** Its name in paths. */
+  readonly label: string;
   /** The SELECT of a view, also of one whose rows are stored; null for a table. */
   readonly view: string | null;
 }
@@ -25,14 +23,15 @@ export interface CatalogueTable {
 /** Lists the tables in the catalogue of Postgres, and those that cannot be served, with reasons. */
 export async function listTables(
   connection: Connection,
-  schemas: string | null,
+  schemas: ChosenSchemas,
 ): Promise<{ tables: readonly CatalogueTable[]; leftOut: readonly LeftOut[] }> {
   const rows = await selectNamed(
     connection,
     {
       id: "c.oid",
       name: "c.relname",
-      schema: "CASE WHEN n.nspname <> current_schema() THEN n.nspname END",
+      namespace: "n.nspname",
+      schema: schemaOf("c.oid", "n.nspname"),
       // A function of several rows in the select list would give a row of a table several times.
       view: `CASE WHEN c.relkind IN ('v', 'm') THEN CASE WHEN EXISTS (SELECT FROM pg_rewrite r
         WHERE r.ev_class = c.oid AND r.ev_action::text LIKE '%:hasTargetSRFs true%')
@@ -46,18 +45,21 @@ export async function listTables(
     `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE c.oid IN (${chosenTables}) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
        AND NOT c.relispartition
-     ORDER BY n.nspname, c.relname`,
-    schemas,
+     ORDER BY array_position(ARRAY(SELECT json_array_elements_text($1::json)), n.nspname::text),
+       c.relname`,
+    JSON.stringify(schemas.names),
   );
-  const listed = rows.filter(({ name }) => !isInternal(String(name)));
+  const listed = rows.filter(({ name }) => !isInternal(String(name))).map((row) => {
+    const [name, schema] = [String(row.name), String(row.namespace)];
+    return { ...row, name, label: labelOf({ schema, name }, schemas) };
+  });
   return {
-    tables: listed.flatMap(({ id, name, schema, view, reason }) => {
+    tables: listed.flatMap(({ id, name, label, schema, view, reason }) => {
       if (reason !== null) return [];
-      const names = { name: String(name), schema: textOrNull(schema) };
-      return [{ id: String(id), ...names, view: textOrNull(view) }];
+      return [{ id: String(id), name, label, schema: textOrNull(schema), view: textOrNull(view) }];
     }),
-    leftOut: listed.flatMap(({ name, reason }) =>
-      typeof reason === "string" ? [{ table: String(name), reason }] : []
+    leftOut: listed.flatMap(({ label, reason }) =>
+      typeof reason === "string" ? [{ table: label, reason }] : []
     ),
   };
 }
@@ -83,7 +85,7 @@ export interface CatalogueColumn {
 /** Reads the columns of all tables from the catalogue of Postgres. */
 export async function readColumns(
   connection: Connection,
-  schemas: string | null,
+  schemas: string,
 ): Promise<readonly CatalogueColumn[]> {
   const rows = await selectNamed(
     connection,
@@ -135,7 +137,7 @@ export interface CatalogueUnique {
 /** Reads the unique indexes of all tables from the catalogue of Postgres. */
 export async function readUniques(
   connection: Connection,
-  schemas: string | null,
+  schemas: string,
 ): Promise<readonly CatalogueUnique[]> {
   const rows = await selectNamed(
     connection,
@@ -164,38 +166,47 @@ export interface CatalogueConstraint {
   readonly owner: string;
   readonly columns: readonly string[];
   /** Of a foreign key. */
-  readonly target: Pick<ForeignKeyDraft, "table" | "references"> | null;
+  readonly target: Pick<ForeignKeyDraft, "schema" | "table" | "references"> | null;
   readonly definition: string;
 }
 
-/** Reads from the catalogue of Postgres the foreign keys to tables of the same schema, and checks. */
+/** Reads the foreign keys and checks of all tables from the catalogue of Postgres. */
 export async function readConstraints(
   connection: Connection,
-  schemas: string | null,
+  schemas: string,
 ): Promise<readonly CatalogueConstraint[]> {
   const rows = await selectNamed(
     connection,
     {
       owner: "k.conrelid",
       columns: columnNames("k.conrelid", "k.conkey", "32767"),
+      schema: schemaOf("f.oid", "m.nspname"),
       table: "f.relname",
       references: columnNames("k.confrelid", "k.confkey", "32767"),
       definition: "pg_get_constraintdef(k.oid)",
     },
     `FROM pg_constraint k
-     JOIN pg_class c ON c.oid = k.conrelid
-     LEFT JOIN pg_class f ON f.oid = k.confrelid AND f.relnamespace = c.relnamespace
+     LEFT JOIN pg_class f ON f.oid = k.confrelid
+     LEFT JOIN pg_namespace m ON m.oid = f.relnamespace
      WHERE k.conrelid IN (${chosenTables}) AND k.conparentid = 0
        AND (k.contype = 'c' OR k.contype = 'f' AND f.oid IS NOT NULL)
      ORDER BY k.oid`,
     schemas,
   );
-  return rows.map(({ owner, columns, table, references, definition }) => ({
+  return rows.map(({ owner, columns, schema, table, references, definition }) => ({
     owner: String(owner),
     columns: columns === null ? [] : names(columns),
-    target: typeof table === "string" ? { table, references: names(references) } : null,
+    target: typeof table === "string"
+      ? { schema: textOrNull(schema), table, references: names(references) }
+      : null,
     definition: String(definition),
   }));
+}
+
+/** Null where the name alone finds the table: one of the server may hide another of its name. */
+function schemaOf(table: string, schema: string): string {
+  return `CASE WHEN ${schema} IS DISTINCT FROM current_schema() OR NOT pg_table_is_visible(${table})
+    THEN ${schema} END`;
 }
 
 /** The names of the numbered columns, as JSON, in the order of the numbers. */

@@ -24,7 +24,7 @@ export interface PostgresType {
 /** Reads the types of all columns from the catalogue of Postgres, by their numbers. */
 export async function readTypes(
   connection: Connection,
-  schemas: string | null,
+  schemas: string,
 ): Promise<ReadonlyMap<string, PostgresType>> {
   const rows = await selectNamed(
     connection,

@@ -23,8 +23,11 @@ import { declareKeys, inferViewKeys } from "../views/view_keys.ts";
 /** Describes the tables and views of a SQLite file, from its PRAGMAs and a few of its rows. */
 export async function introspectSqlite(
   driver: Driver,
-  { keys = {} }: IntrospectOptions = {},
+  { schemas, keys = {} }: IntrospectOptions = {},
 ): Promise<Introspection> {
+  if (schemas !== undefined) {
+    throw new Error("Cannot read the schemas that were named: SQLite has none");
+  }
   const listed = await listTables(driver);
   const [columns, foreignKeys, uniques] = await Promise.all([
     readColumns(driver),
@@ -55,7 +58,7 @@ export async function introspectSqlite(
     keys,
     leftOut.map(({ table }) => table),
   );
-  return { tables: completeDrafts(keyed), leftOut };
+  return { tables: completeDrafts(keyed), leftOut, otherSchemas: [] };
 }
 
 function isSameName(left: string, right: string): boolean {
@@ -173,6 +176,7 @@ async function readForeignKeys(
     const references = names(to);
     return {
       owner: String(owner),
+      schema: null,
       table: String(table),
       columns: names(from).map(String),
       references: references.includes(null) ? null : references.map(String),
@@ -226,6 +230,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
   return {
     name: table.name,
     schema: null,
+    label: table.name,
     ...{ isView: false, isReadOnly: false, simple: null, hasRowId: rowId !== null },
     key: rowId === null ? key.map(({ name }) => name) : [rowId.dbName],
     isDistinct: true,
@@ -260,6 +265,7 @@ async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<Ta
   return {
     name,
     schema: null,
+    label: name,
     ...{ isView: true, isReadOnly: true, simple: parseSimpleView(sql), hasRowId: false },
     ...{ key: [], isDistinct: false, foreignKeys: [] },
     columns: columns.map((column, index) => ({

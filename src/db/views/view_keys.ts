@@ -70,7 +70,7 @@ export function declareKeys(
       const draft = findDraft(drafts, name);
       if (draft !== undefined) return [[draft, columns] as const];
       if (leftOut.includes(name)) return [];
-      const hint = didYouMean(name, drafts.map((one) => one.name));
+      const hint = didYouMean(name, drafts.map((one) => one.label));
       throw new Error(`Cannot find a key for "${name}": there is no such view or table${hint}`);
     }),
   );
@@ -81,14 +81,14 @@ export function declareKeys(
 }
 
 function findDraft(drafts: readonly TableDraft[], name: string): TableDraft | undefined {
-  return drafts.find((one) => one.name === name) ??
+  return drafts.find((one) => one.label === name) ?? drafts.find((one) => one.name === name) ??
     drafts.find((one) => `${one.schema}.${one.name}` === name);
 }
 
 /** Nothing ensures that the key is unique: such a table is only read. */
 function withKey(draft: TableDraft, columns: readonly string[]): TableDraft {
-  const { name, key, isView } = draft;
-  const subject = `Cannot use (${columns.join(", ")}) as the key of "${name}"`;
+  const { label, key, isView } = draft;
+  const subject = `Cannot use (${columns.join(", ")}) as the key of "${label}"`;
   if (!isView && key.length > 0) throw new Error(`${subject}: it has the key ${key.join(", ")}`);
   if (columns.length === 0 || new Set(columns).size < columns.length) {
     throw new Error(`${subject}: name one column or more, each once`);

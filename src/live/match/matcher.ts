@@ -77,7 +77,7 @@ export function createMatcher(
       for (const fault of faults) {
         certification.demote(fault);
         const { column, operator: { symbols: [operator] } } = fault;
-        observe({ kind: "live_mismatch", table: table.name, column: column.name, operator });
+        observe({ kind: "live_mismatch", table: table.label, column: column.name, operator });
       }
       return faults.length === 0;
     },

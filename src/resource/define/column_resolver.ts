@@ -19,7 +19,7 @@ export type ColumnResolver = (
 export function createColumnResolver(table: TableInfo, observe: Observer): ColumnResolver {
   let warned = false;
   return (reference, option) => {
-    const subject = `Cannot serve "${table.name}": ${option} names`;
+    const subject = `Cannot serve "${table.label}": ${option} names`;
     const isName = typeof reference === "string";
     const name = isName ? reference : columnInfoOf(reference).name;
     const column = table.byName.get(name);
@@ -32,7 +32,7 @@ export function createColumnResolver(table: TableInfo, observe: Observer): Colum
       warned = true;
       observe({
         kind: "deprecated",
-        message: `"${table.name}" refers to columns by name in ${option}: use the column object`,
+        message: `"${table.label}" refers to columns by name in ${option}: use the column object`,
       });
     }
     return column;

@@ -16,7 +16,12 @@ import {
   namesToMany,
   namesToOne,
 } from "../../schema/relation_names.ts";
-import type { ColumnInfo, ForeignKey, TableInfo } from "../../schema/table_info.ts";
+import {
+  type ColumnInfo,
+  type ForeignKey,
+  refersTo,
+  type TableInfo,
+} from "../../schema/table_info.ts";
 import type { ServedTable } from "./resource_definition.ts";
 
 /**
@@ -37,8 +42,7 @@ export function deriveRelations(
   const keysInto = others.flatMap((other) => foreignKeys(other, [from]));
   const groups = [
     foreignKeys(from, others).map(toOne),
-    keysInto.filter(({ named }) => isPlainKey(named)).map(toMany),
-    keysInto.filter(({ named }) => !isPlainKey(named)).map(toMany),
+    ...manyGroups(keysInto),
     keysInto.flatMap((key) => throughLink(key, others)),
   ];
   const { table, definition } = from;
@@ -54,6 +58,15 @@ export function deriveRelations(
     const name = names.get(one);
     return name === undefined ? [] : [{ ...one.relation, name, owner: table, filterable }];
   });
+}
+
+/** Keys of tables of the same schema precede, and those that are called as the table. */
+function manyGroups(keys: readonly ServedKey[]): readonly (readonly Candidate[])[] {
+  const isNear = ({ from, to }: ServedKey) => from.table.schema === to.table.schema;
+  return [keys.filter(isNear), keys.filter((key) => !isNear(key))].flatMap((some) => [
+    some.filter(({ named }) => isPlainKey(named)).map(toMany),
+    some.filter(({ named }) => !isPlainKey(named)).map(toMany),
+  ]);
 }
 
 interface Candidate {
@@ -74,14 +87,14 @@ interface ServedKey {
 function foreignKeys(from: ServedTable, targets: readonly ServedTable[]): readonly ServedKey[] {
   return from.table.foreignKeys.flatMap((key, index) =>
     targets.flatMap((to) => {
-      if (key.table !== to.table.name || from.table.schema !== to.table.schema) return [];
+      if (!refersTo(key, to.table)) return [];
       const pairs = readablePairs(key, from, to);
       if (pairs === null) return [];
       const named = {
         columns: pairs.map(({ own }) => own.name),
         references: pairs.map(({ other }) => other.name),
-        from: from.table.name,
-        to: to.table.name,
+        from: nameFrom(to.table, from.table),
+        to: nameFrom(from.table, to.table),
       };
       return [{ from, to, index, pairs, named }];
     })
@@ -99,6 +112,11 @@ function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): Col
   });
   const [first, ...more] = pairs;
   return first === undefined || pairs.length < key.columns.length ? null : [first, ...more];
+}
+
+/** The name for rows of another table: with its schema, unless that is theirs or the first. */
+function nameFrom(viewer: TableInfo, { schema, name, label }: TableInfo): string {
+  return schema === null || schema === viewer.schema || label === name ? name : `${schema}_${name}`;
 }
 
 function isReadable(column: ColumnInfo, { definition }: ServedTable): boolean {

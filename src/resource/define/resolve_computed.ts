@@ -11,7 +11,7 @@ export function resolveComputed(
 ): Computed {
   for (const name of Object.keys(computed)) {
     if (!table.byName.has(name)) continue;
-    throw new Error(`Cannot serve "${table.name}": computed "${name}" is a column as well`);
+    throw new Error(`Cannot serve "${table.label}": computed "${name}" is a column as well`);
   }
   const failures = new Map<string, Failures>();
   return {
@@ -26,7 +26,7 @@ export function resolveComputed(
       }
       const suppressed = known?.suppressed ?? 0;
       failures.set(field, { observedAt: now, suppressed: 0 });
-      observe({ kind: "computed_failed", resource: table.name, field, suppressed, error });
+      observe({ kind: "computed_failed", resource: table.label, field, suppressed, error });
     },
   };
 }

@@ -59,7 +59,7 @@ function requireKind(
 ): void {
   if (column === null || kinds.includes(column.kind)) return;
   throw new Error(
-    `Cannot serve "${table.name}": ${option} must be of kind ${kinds.join(" or ")}, ` +
+    `Cannot serve "${table.label}": ${option} must be of kind ${kinds.join(" or ")}, ` +
       `and "${column.name}" is ${column.kind}`,
   );
 }

@@ -54,7 +54,7 @@ function resolveRelation(
   requireName(name, from, fault);
   const tables = served.map(({ table }) => table);
   const target = typeof options.resource === "string"
-    ? tables.find((table) => table.name === options.resource)
+    ? tables.find((table) => table.label === options.resource)
     : requireTableInfo(options.resource);
   if (target === undefined) throw fault(`no resource serves the table "${options.resource}"`);
   const relation: Relation = {

@@ -96,8 +96,8 @@ export function resolveResource(
     softDelete,
   });
   if (isSubscribable(options, table)) requireReadableKey(table, fields);
-  const url = `${context.basePath}/${options.path ?? encodeURIComponent(table.name)}`;
-  const place = { subject: `Cannot serve "${table.name}"`, url };
+  const url = `${context.basePath}/${options.path ?? encodeURIComponent(table.label)}`;
+  const place = { subject: `Cannot serve "${table.label}"`, url };
   const procedures = resolveProcedures(options.procedures, table);
   const { batch, nestedWrites } = options;
   const reader = createRowReader(driver.dialect, observeMisfits(table, runtime.observe));
@@ -108,7 +108,7 @@ export function resolveResource(
     context.searchIndexes,
   );
   return {
-    name: table.name,
+    name: table.label,
     url,
     table,
     driver,
@@ -177,7 +177,7 @@ function observeMisfits(table: TableInfo, observe: Observer): Misfit {
   return (column) => {
     if (observed.has(column)) return;
     observed.add(column);
-    observe({ kind: "value_does_not_fit", table: table.name, column: column.name });
+    observe({ kind: "value_does_not_fit", table: table.label, column: column.name });
   };
 }
 
@@ -205,7 +205,7 @@ function checkKey(
   if (!same) {
     const key = table.primaryKey.map((column) => column.name).join(", ");
     const wanted = key === "" ? "[], as it has no key" : `its primary key (${key})`;
-    throw new Error(`Cannot serve "${table.name}": id must be ${wanted}`);
+    throw new Error(`Cannot serve "${table.label}": id must be ${wanted}`);
   }
 }
 
@@ -237,7 +237,7 @@ function resolvePage({ pagination }: Options, table: TableInfo): PageLimits {
   const { maxLimit, defaultLimit = Math.min(20, maxLimit) } = pagination;
   if (defaultLimit > maxLimit) {
     throw new Error(
-      `Cannot serve "${table.name}": pagination.defaultLimit must be at most maxLimit, ${maxLimit}, ` +
+      `Cannot serve "${table.label}": pagination.defaultLimit must be at most maxLimit, ${maxLimit}, ` +
         `not ${defaultLimit}`,
     );
   }
@@ -266,7 +266,7 @@ function requireCreatable(
     if (isOpen || !column.notNull || column.default !== null) continue;
     const mark = column === softDelete?.field ? "softDelete.field: " : "";
     throw new Error(
-      `Cannot serve "${table.name}": ${mark}nothing can fill "${column.name}" of a new row: make ` +
+      `Cannot serve "${table.label}": ${mark}nothing can fill "${column.name}" of a new row: make ` +
         "it writable or generated, give it a default, or set it in onBeforeCreate",
     );
   }
@@ -282,7 +282,7 @@ function resolveGenerated(
   for (const column of generated) {
     if (canGenerate(column) || isFilledElsewhere) continue;
     throw new Error(
-      `Cannot serve "${table.name}": nothing generates "${column.name}", which must not be null: ` +
+      `Cannot serve "${table.label}": nothing generates "${column.name}", which must not be null: ` +
         "give it a default, or set it in onBeforeCreate",
     );
   }

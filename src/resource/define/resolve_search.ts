@@ -34,7 +34,7 @@ export function resolveSearch(
   const fields = resolveFields(options.fields, resource, indexes.adapter.columns);
   if (fields.length === 0) return null;
   const index = {
-    name: options.indexName ?? table.name,
+    name: options.indexName ?? table.label,
     table,
     fields,
     driver,

@@ -19,7 +19,7 @@ export interface SoftDelete {
  * where it cannot.
  */
 export function resolveSoftDelete(field: ColumnInfo, table: TableInfo): SoftDelete {
-  const subject = `Cannot serve "${table.name}": softDelete.field`;
+  const subject = `Cannot serve "${table.label}": softDelete.field`;
   if (field.primaryKey) {
     throw new Error(`${subject} must be no part of the primary key, and "${field.name}" is`);
   }

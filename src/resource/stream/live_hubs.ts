@@ -139,7 +139,7 @@ function requireDeletionRecorded(
   const column = unrecordedIn(undeleted, changes.exclude);
   if (column === null) return;
   throw new Error(
-    `Cannot follow "${table.name}": "changes.exclude" names "${column.name}", which marks its ` +
+    `Cannot follow "${table.label}": "changes.exclude" names "${column.name}", which marks its ` +
       "rows deleted",
   );
 }

@@ -27,7 +27,7 @@ export class OpenSearchIndex implements IndexBackend {
     this.#name = prefix + index.name.toLowerCase();
     if (!/^[a-z0-9][a-z0-9_.-]{0,200}$/.test(this.#name)) {
       throw new Error(
-        `Cannot serve "${index.table.name}": OpenSearch takes no index "${this.#name}": set ` +
+        `Cannot serve "${index.table.label}": OpenSearch takes no index "${this.#name}": set ` +
           "search.indexName to letters, digits, _ and -",
       );
     }

@@ -56,7 +56,7 @@ function openIndex(index: IndexDescription, language: string, name: string): Ind
   const { table, driver } = index;
   if (driver.dialect.engine !== "postgres") {
     throw new Error(
-      `Cannot serve "${table.name}": postgresSearch() indexes tables of Postgres, and this one is ` +
+      `Cannot serve "${table.label}": postgresSearch() indexes tables of Postgres, and this one is ` +
         "in another database",
     );
   }

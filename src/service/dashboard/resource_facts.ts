@@ -4,7 +4,7 @@ import type { ResolvedCapabilities, Resource } from "../../resource/define/resou
 import { mayWrite } from "../../resource/write/parse_fields.ts";
 import type { ColumnKind } from "../../schema/kind.ts";
 import type { Relation } from "../../schema/relation.ts";
-import type { ColumnInfo } from "../../schema/table_info.ts";
+import { type ColumnInfo, refersTo } from "../../schema/table_info.ts";
 
 /** What the dashboard shows of a resource: its fields, and who may do what with its rows. */
 export interface ResourceFacts {
@@ -190,7 +190,7 @@ function referenceOf(
     columns.length === 1 && columns[0] === column.dbName
   );
   const referenced = served.find((one) =>
-    one.driver === driver && one.table.name === key?.table && one.table.schema === table.schema
+    one.driver === driver && key !== undefined && refersTo(key, one.table)
   );
   const field = referenced?.fields.readable.find(({ dbName }) => dbName === key?.references[0]);
   return referenced === undefined || field === undefined

@@ -66,7 +66,7 @@ export function createStreamsReport({ hubs, resources, clock }: StreamsReportPar
     return {
       id: idOf(session),
       kind: isAggregate ? "aggregates" : "rows",
-      resource: table.name,
+      resource: table.label,
       user: user?.id ?? null,
       address: addressOf(session),
       since: Math.round(clock.now() - (clock.elapsedMs() - openedAt)),

@@ -1,0 +1,60 @@
+import type { IntrospectOptions, LeftOutSchema } from "../../db/introspection.ts";
+import type { Database } from "../../db/open_database.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import { shellQuote } from "../banner.ts";
+import { writeSchemaName } from "./schema_names.ts";
+
+/**
+ * The tables of a database that are served, with a notice for each table and each schema that is
+ * not. Where there are none the database is closed, and an Error of one sentence says where some are.
+ */
+export async function findTables(
+  db: Database,
+  options: IntrospectOptions,
+  { observe }: Runtime,
+): Promise<readonly TableInfo[]> {
+  try {
+    const { tables, leftOut, otherSchemas } = await db.introspect(options);
+    for (const { table, reason } of leftOut) observe({ kind: "table_left_out", table, reason });
+    if (tables.length === 0) {
+      throw new Error(
+        `Cannot serve ${db.label}: it has no table that can be read${elsewhere(otherSchemas)}`,
+      );
+    }
+    for (const other of otherSchemas) {
+      observe({ kind: "schema_left_out", schema: other.schema, reason: reasonOf(other) });
+    }
+    return tables;
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+/** Where there is something to serve; a database may have hundreds of schemas. */
+function elsewhere(schemas: readonly LeftOutSchema[]): string {
+  const open = schemas.filter(({ isOpen }) => isOpen);
+  if (open.length === 0) return "";
+  const named = open.slice(0, maxNamed).map((one) => `${optionFor(one)} serves ${countOf(one)}`);
+  const more = open.length > maxNamed ? [`${open.length - maxNamed} more schemas have some`] : [];
+  return ` in the schemas looked at; ${[...named, ...more].join(", ")}`;
+}
+
+const maxNamed = 5;
+
+/** Completes "the schema … is left out: ". */
+function reasonOf(schema: LeftOutSchema): string {
+  return schema.isOpen
+    ? `${countOf(schema)}; ${optionFor(schema)} serves ${schema.tables === 1 ? "it" : "them"}`
+    : `${countOf(schema)}, and this user may not use it`;
+}
+
+function countOf({ tables }: LeftOutSchema): string {
+  return tables === 1 ? "one table or view" : `${tables} tables and views`;
+}
+
+function optionFor({ schema }: LeftOutSchema): string {
+  const name = writeSchemaName(schema);
+  return `--schema ${/^[\w.-]+$/.test(name) ? name : shellQuote(name)}`;
+}
