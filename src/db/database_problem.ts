@@ -24,17 +24,7 @@ export function databaseProblem(error: unknown, access: string): unknown {
       });
     case "not-null":
     case "check":
-      // Another row would lose what it must have, or a rule of the database keeps the row.
-      if (access === "delete") {
-        return new Problem("conflict", `Cannot delete: the database keeps this row`, { cause });
-      }
-      return new Problem(
-        "validation-error",
-        `Cannot ${access}: a value is missing or not allowed`,
-        {
-          cause,
-        },
-      );
+      return refusedRow(access, cause);
     case "invalid-value":
       return new Problem(
         access === "read" ? "invalid-parameter" : "validation-error",
@@ -83,6 +73,17 @@ export function databaseProblem(error: unknown, access: string): unknown {
     default:
       return unreachable(error.kind);
   }
+}
+
+function refusedRow(access: string, cause: unknown): Problem {
+  // Another row would lose what it must have, or a rule of the database keeps the row.
+  return access === "delete"
+    ? new Problem("conflict", "Cannot delete: the database keeps this row", { cause })
+    : new Problem(
+      "validation-error",
+      `Cannot ${access}: a value is missing or not allowed`,
+      { cause },
+    );
 }
 
 function unavailable(detail: string, cause: unknown): Problem {
