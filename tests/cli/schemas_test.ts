@@ -181,7 +181,7 @@ testOnPostgres(
 );
 
 testOnPostgres(
-  "a schema that is not there, is closed or is empty is told at the start",
+  "a schema that is not there, is closed or is empty is said at the start",
   async (url) => {
     const db = await openDatabase(url);
     try {
