@@ -47,9 +47,13 @@ export async function openOracle(place: string): Promise<Oracle> {
 function openSqlite(path: string): Oracle {
   const db = new DatabaseSync(path, { readOnly: true });
   const nameOf = ({ name }: OracleTable) => quote(name);
-  // Texts compare by their code points, whatever the collation of the column.
+  // The service distinguishes texts that are equal, whatever the collation of the column, and orders by it.
   const condition = ({ column, operator, values }: Condition) =>
-    written(`${quote(column)} COLLATE BINARY`, operator, values.map(() => "?"));
+    written(
+      operator === "<" || operator === ">=" ? quote(column) : `${quote(column)} COLLATE BINARY`,
+      operator,
+      values.map(() => "?"),
+    );
   function run(text: string, values: readonly Cell[]): (readonly Cell[])[] {
     const statement = db.prepare(text);
     statement.setReadBigInts(true);
@@ -63,7 +67,7 @@ function openSqlite(path: string): Oracle {
         whereOf(where.map(condition))
       }${
         orderOf(order.map(({ column, descending }) =>
-          `${quote(column)} COLLATE BINARY${descending ? " DESC" : ""} NULLS LAST`
+          `${quote(column)}${descending ? " DESC" : ""} NULLS LAST`
         ))
       } LIMIT ${limit}`;
       return Promise.resolve(run(text, where.flatMap(({ values }) => values)));
@@ -111,9 +115,10 @@ async function openPostgres(url: string): Promise<Oracle> {
     async select({ table, columns, where, order, limit }) {
       const text = `SELECT ${columns.map((name) => `${quote(name)}::text`).join(", ")} FROM ${
         nameOf(table)
-      }${whereOf(await conditionsOf(table, where))}${
+      } AS t${whereOf(await conditionsOf(table, where))}${
         orderOf(order.map(({ column, descending }) =>
-          `${quote(column)}${descending ? " DESC" : ""} NULLS LAST`
+          // Without the table it would be the text of the select list.
+          `t.${quote(column)}${descending ? " DESC" : ""} NULLS LAST`
         ))
       } LIMIT ${limit}`;
       return await run(text, where.flatMap(({ values }) => values));

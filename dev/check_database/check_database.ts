@@ -1,0 +1,45 @@
+import { checkResource } from "./check_resource.ts";
+import { openOracle } from "./oracle.ts";
+import { serve } from "./served.ts";
+
+/** How much of a database is compared. */
+export interface CheckOptions {
+  /** The most rows of each table. */
+  readonly maxRows: number;
+  /** Of Postgres; null for the first one of the search path. */
+  readonly schemas: readonly string[] | null;
+  /** Takes a line for each resource, and its first differences. */
+  readonly print: (line: string) => void;
+}
+
+const maxShown = 10;
+
+/** Compares a service over a database with plain SQL; gives the differences. */
+export async function checkDatabase(
+  place: string,
+  { maxRows, schemas, print }: CheckOptions,
+): Promise<readonly string[]> {
+  const served = await serve(place, schemas);
+  const oracle = await openOracle(place);
+  const all: string[] = [];
+  try {
+    for (const resource of served.schema.resources) {
+      const before = served.requests;
+      const checked = await checkResource(resource, { served, oracle, maxRows });
+      const { differences, rows, refused } = checked;
+      all.push(...differences);
+      print(
+        `${resource.path.padEnd(44)} ${String(rows).padStart(7)} rows ` +
+          `${String(served.requests - before).padStart(6)} requests ` +
+          `${String(refused).padStart(4)} refused ${String(differences.length).padStart(4)} differ`,
+      );
+      for (const difference of differences.slice(0, maxShown)) print(`  ${difference}`);
+    }
+  } finally {
+    await oracle.close();
+    await served.close();
+  }
+  print(`${served.schema.resources.length} resources, ${served.requests} requests`);
+  print(`${all.length} differences`);
+  return all;
+}
