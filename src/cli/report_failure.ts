@@ -8,8 +8,13 @@ import { DatabaseError } from "../db/database_error.ts";
 export function reportFailure(error: unknown, exitCode: number): number {
   const isMistake = error instanceof DatabaseError ||
     (error instanceof Error && error.constructor === Error);
-  console.error(isMistake ? messageOf(error) : Deno.inspect(error));
+  console.error(isMistake ? printable(messageOf(error)) : Deno.inspect(error));
   return isMistake ? exitCode : 1;
+}
+
+/** Names of a database are in messages: a control character could rewrite the terminal. */
+function printable(text: string): string {
+  return text.replace(/[^\P{Cc}\n]/gu, "\ufffd");
 }
 
 function messageOf(error: Error): string {

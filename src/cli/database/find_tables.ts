@@ -18,12 +18,21 @@ export async function findTables(
     const { tables, leftOut, otherSchemas } = await db.introspect(options);
     for (const { table, reason } of leftOut) observe({ kind: "table_left_out", table, reason });
     if (tables.length === 0) {
+      const place = options.schemas === undefined
+        ? "the first schema of its search path"
+        : "those schemas";
       throw new Error(
-        `Cannot serve ${db.label}: it has no table that can be read${elsewhere(otherSchemas)}`,
+        `Cannot serve ${db.label}: it has no table that can be read${
+          elsewhere(otherSchemas, place)
+        }`,
       );
     }
-    for (const other of otherSchemas) {
+    for (const other of otherSchemas.slice(0, maxLines)) {
       observe({ kind: "schema_left_out", schema: other.schema, reason: reasonOf(other) });
+    }
+    if (otherSchemas.length > maxLines) {
+      const message = `${otherSchemas.length - maxLines} more schemas are left out`;
+      observe({ kind: "notice", message });
     }
     return tables;
   } catch (error) {
@@ -32,16 +41,18 @@ export async function findTables(
   }
 }
 
-/** Where there is something to serve; a database may have hundreds of schemas. */
-function elsewhere(schemas: readonly LeftOutSchema[]): string {
+/** Where there is something to serve instead of the place that has nothing. */
+function elsewhere(schemas: readonly LeftOutSchema[], place: string): string {
   const open = schemas.filter(({ isOpen }) => isOpen);
   if (open.length === 0) return "";
   const named = open.slice(0, maxNamed).map((one) => `${optionFor(one)} serves ${countOf(one)}`);
   const more = open.length > maxNamed ? [`${open.length - maxNamed} more schemas have some`] : [];
-  return ` in the schemas looked at; ${[...named, ...more].join(", ")}`;
+  return ` in ${place}; ${[...named, ...more].join(", ")}`;
 }
 
+/** A database may have a schema for each of thousands of tenants. */
 const maxNamed = 5;
+const maxLines = 20;
 
 /** Completes "the schema … is left out: ". */
 function reasonOf(schema: LeftOutSchema): string {

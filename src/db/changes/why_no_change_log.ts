@@ -1,4 +1,5 @@
 import type { TableInfo } from "../../schema/table_info.ts";
+import { quoteIdentifier, type SqlValue } from "../../sql/fragment.ts";
 import { sqlName } from "../../sql/postgres/change_log_schema.ts";
 import type { Driver } from "../driver.ts";
 import { selectNamed } from "../named_columns.ts";
@@ -33,7 +34,9 @@ export async function whyNoChangeLog(
   if (found?.hasLog !== "t" && found?.mayCreate !== "t") {
     const place = `the schema "${found?.schema}"`;
     return `A log of changes needs tables, and ${role} may create none in ${place}: ` +
-      `GRANT CREATE ON SCHEMA "${found?.schema}" TO "${found?.role}", or name a schema where it may ` +
+      `GRANT CREATE ON SCHEMA ${quoted(found?.schema)} TO ${
+        quoted(found?.role)
+      }, or name a schema where it may ` +
       "by --changes-schema; without the log nothing else is missing";
   }
   if (mode === "triggers" && others.length > 0) {
@@ -44,4 +47,8 @@ export async function whyNoChangeLog(
   }
   return `The log of changes, _service_changes, belongs to another role, and ${role} lacks rights ` +
     "on it and the other tables _service_*: GRANT ALL on them, or ON ALL TABLES of their schema";
+}
+
+function quoted(name: SqlValue | undefined): string {
+  return quoteIdentifier(String(name));
 }

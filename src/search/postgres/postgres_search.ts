@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type Described, group, listOf } from "../../options/option.ts";
 import { textLike } from "../../options/option_kinds.ts";
 import { rawSql, sql, toStatement } from "../../sql/fragment.ts";
@@ -46,10 +47,18 @@ export function postgresSearch(options: PostgresSearchOptions = {}): SearchAdapt
   return {
     kind: "postgres",
     columns: columns === undefined ? null : new Set(columns),
-    openIndex: (index) => openIndex(index, language, tablePrefix + index.name),
+    openIndex: (index) => openIndex(index, language, wholeName(tablePrefix, index.name)),
     check: null,
     close: () => Promise.resolve(),
   };
+}
+
+/** Postgres cuts a name after 63 bytes, where those of two tables may be the same. */
+function wholeName(prefix: string, name: string): string {
+  if (new TextEncoder().encode(prefix + name).length <= 63) return prefix + name;
+  const hash = createHash("sha256").update(name).digest("hex").slice(0, 16);
+  // Eight characters have 32 bytes at most.
+  return `${prefix}${[...name].slice(0, 8).join("")}_${hash}`;
 }
 
 function openIndex(index: IndexDescription, language: string, name: string): IndexBackend {
