@@ -28,6 +28,8 @@ export interface CliService {
   readonly exampleQuery: string;
   /** Looks at the tables as they are now; absent where they are declared. */
   readonly describe?: () => Promise<DescribedTables>;
+  /** What records changes in the database, as a text; absent where nothing does. */
+  readonly installed?: (() => Promise<string>) | undefined;
 }
 
 /**
