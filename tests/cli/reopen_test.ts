@@ -138,7 +138,7 @@ for (const { name, open, missing } of kinds) {
       await using db = await open();
       await db.run(
         `CREATE TABLE notes (id integer PRIMARY KEY, title text, body text, n integer)`,
-        `CREATE TABLE tags (id integer PRIMARY KEY, label text)`,
+        `CREATE TABLE tags (id integer PRIMARY KEY, n bigint DEFAULT 9007199254740993)`,
         `INSERT INTO notes VALUES (1, 'a', 'b', 1), (2, 'c', 'd', 2)`,
       );
       await using served = await serve(db.place);

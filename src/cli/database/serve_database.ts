@@ -85,7 +85,10 @@ export async function serveDatabase(
     accountsIn,
     streams: recording?.streams,
     exampleQuery: "?limit=3",
-    describe: async () => describedTables((await db.introspect(wanted)).tables),
+    // A database within this process is altered by no other, and must not be opened twice.
+    describe: db.driver.isShared
+      ? async () => describedTables((await db.introspect(wanted)).tables)
+      : undefined,
     installed: changes?.mode === "triggers" ? () => installedTriggers(db.driver) : undefined,
   };
 }

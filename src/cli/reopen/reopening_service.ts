@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { schemaVersion } from "../../db/tables/schema_version.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
@@ -52,12 +53,14 @@ class ReopeningService {
   constructor(options: ReopeningOptions) {
     this.#options = options;
     const { runtime } = options;
+    // A statement that fails may be of a transaction, in which no other part may use the database.
+    const outside = AsyncLocalStorage.snapshot();
     this.#runtime = {
       ...runtime,
       observe: (observation) => {
         runtime.observe(observation);
         const failure = failureOf(observation);
-        if (failure !== null) this.#look ??= this.#lookAfterPause(failure);
+        if (failure !== null) this.#look ??= outside(() => this.#lookAfterPause(failure));
       },
     };
   }
