@@ -26,8 +26,10 @@ export interface CliService {
   readonly streams?: string | undefined;
   /** The query of the banner's example, for the first resource. */
   readonly exampleQuery: string;
-  /** Looks at the tables as they are now; absent where they are declared. */
-  readonly describe?: () => Promise<DescribedTables>;
+  /** Looks at the tables as they are now; absent where no other program can alter them. */
+  readonly describe?: (() => Promise<DescribedTables>) | undefined;
+  /** What records changes in the database, as a text; absent where nothing does. */
+  readonly installed?: (() => Promise<string>) | undefined;
 }
 
 /**

@@ -70,7 +70,10 @@ export function exercise(engine: Engine, lacks: ChangeLogLacks = {}): void {
   test("a log that was wiped begins a new epoch", wiped);
   test("purged changes are lost for readers before them, and for no others", purges);
   test("excluded columns are in no image", excluded);
-  test("a new column is recorded from the next start on", drift);
+  test(
+    "a new column is recorded from the next start on, and what was recorded without it is a touch",
+    drift,
+  );
   test("opening it again, and twice at once, changes nothing", opensAgain);
   test("it hints at commits, until the listener is removed", hints);
   test("the client's name of a new row is in its change", names);
@@ -389,10 +392,9 @@ async function drift(db: Database): Promise<void> {
   const fresh = await openLog(db, [moody]);
   await run(db, "UPDATE notes SET mood = 'good' WHERE id = 1");
   const was = { id: 1, title: "c", mood: null };
-  assertEquals(kindsAndRows((await readOn(fresh, from)).changes), [
-    ["update", { ...was, title: "a" }, was],
-    ["update", was, { ...was, mood: "good" }],
-  ]);
+  const { changes } = await readOn(fresh, from);
+  assertEquals(kindsAndRows(changes.slice(-1)), [["update", was, { ...was, mood: "good" }]]);
+  assertEquals(new Set(changes.slice(0, -1).map(({ kind }) => kind)), new Set(["touch"]));
   await fresh.close();
 }
 

@@ -282,6 +282,8 @@ async function syntaxIsToldApart(db: Database): Promise<void> {
   const cases: readonly (readonly [string, string, DatabaseErrorKind])[] = [
     ["SELECT ?::tsvector", "\\", "invalid-value"],
     ["SELECT ?::tsquery", "a &", "invalid-value"],
+    ["SELECT ?::regclass", "nowhere", "invalid-value"],
+    ["SELECT ?::text::regtype", "no_type", "invalid-value"],
     ["SELECT ?::text::tsquery", "a &", "invalid-value"],
     ["SELECT ?::jsonpath", "$.", "invalid-value"],
     ["SELEC ?::text", "a", "other"],

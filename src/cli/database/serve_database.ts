@@ -5,6 +5,7 @@ import { mayCreateTables } from "../../db/installed/missing_parts.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
+import { installedTriggers } from "../../db/installed/installed_triggers.ts";
 import { databaseSearch } from "../../search/database_search.ts";
 import { memorySearch } from "../../search/memory_search.ts";
 import type { SearchAdapter } from "../../search/search_adapter.ts";
@@ -84,7 +85,11 @@ export async function serveDatabase(
     accountsIn,
     streams: recording?.streams,
     exampleQuery: "?limit=3",
-    describe: async () => describedTables((await db.introspect(wanted)).tables),
+    // A database within this process is altered by no other, and must not be opened twice.
+    describe: db.driver.isShared
+      ? async () => describedTables((await db.introspect(wanted)).tables)
+      : undefined,
+    installed: changes?.mode === "triggers" ? () => installedTriggers(db.driver) : undefined,
   };
 }
 

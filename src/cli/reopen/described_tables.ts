@@ -1,36 +1,67 @@
-import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
 
-/** Tables by name, each with all that is known of it as a text. */
-export type DescribedTables = ReadonlyMap<string, string>;
+/** Tables by name, as they are described. */
+export type DescribedTables = ReadonlyMap<string, DescribedTable>;
+
+interface DescribedTable {
+  /** All that is known of each column, as a text. */
+  readonly columns: ReadonlyMap<string, string>;
+  /** The same of its keys. */
+  readonly keys: string;
+}
 
 /** Describes tables, so that two looks at a database can be compared. */
 export function describedTables(tables: readonly TableInfo[]): DescribedTables {
-  return new Map(tables.map((table) => [table.label, textOf(table)]));
+  return new Map(tables.map(({ label, columns, primaryKey, foreignKeys }) => [label, {
+    columns: new Map(columns.map((column) => [column.dbName, textOf(column)])),
+    keys: textOf([primaryKey.map(({ dbName }) => dbName), foreignKeys]),
+  }]));
 }
 
 /** The names of the tables that differ between two looks at a database. */
 export interface TableChanges {
   readonly added: readonly string[];
   readonly gone: readonly string[];
+  /** With the names of the columns: `notes (body gone)`. */
   readonly changed: readonly string[];
 }
 
 /** Compares two looks at a database. */
 export function tableChanges(before: DescribedTables, after: DescribedTables): TableChanges {
   return {
-    added: [...after.keys()].filter((name) => !before.has(name)),
-    gone: [...before.keys()].filter((name) => !after.has(name)),
-    changed: [...after].flatMap(([name, text]) => {
+    ...namesBetween(before, after),
+    changed: [...after].flatMap(([name, table]) => {
       const known = before.get(name);
-      return known === undefined || known === text ? [] : [name];
+      const changes = known === undefined ? [] : columnChanges(known, table);
+      return changes.length === 0 ? [] : [`${name} (${changes.join(", ")})`];
     }),
   };
 }
 
-function textOf({ columns, primaryKey, foreignKeys }: TableInfo): string {
-  return JSON.stringify({ columns, key: primaryKey.map(keyName), foreignKeys });
+function columnChanges(before: DescribedTable, after: DescribedTable): readonly string[] {
+  const { added, gone } = namesBetween(before.columns, after.columns);
+  const changed = [...after.columns].filter(([name, text]) =>
+    before.columns.has(name) && before.columns.get(name) !== text
+  );
+  return [
+    ...added.map((name) => `${name} added`),
+    ...gone.map((name) => `${name} gone`),
+    ...changed.map(([name]) => `${name} changed`),
+    ...before.keys === after.keys ? [] : ["keys changed"],
+  ];
 }
 
-function keyName({ dbName }: ColumnInfo): string {
-  return dbName;
+function namesBetween(
+  before: ReadonlyMap<string, unknown>,
+  after: ReadonlyMap<string, unknown>,
+): Pick<TableChanges, "added" | "gone"> {
+  return {
+    added: [...after.keys()].filter((name) => !before.has(name)),
+    gone: [...before.keys()].filter((name) => !after.has(name)),
+  };
+}
+
+/** A default may be an integer that no number is. */
+function textOf(value: unknown): string {
+  return JSON.stringify(value, (_, part) => typeof part === "bigint" ? `${part}n` : part);
 }

@@ -1,4 +1,5 @@
 import type { App, RequestInfo } from "../../app.ts";
+import { Problem } from "../../problem/problem.ts";
 import { sleep } from "../../runtime/event_loop.ts";
 import type { OpenService } from "../run_service.ts";
 
@@ -23,6 +24,7 @@ interface Generation {
 export function reopeningApp(first: App, looked: () => Promise<void>): ReopeningApp {
   let current: Generation = { app: first, answering: 0 };
   let isDraining = false;
+  let isClosing = false;
   const ending = new Set<Promise<void>>();
 
   async function answer(request: Request, info?: RequestInfo): Promise<Response> {
@@ -40,9 +42,12 @@ export function reopeningApp(first: App, looked: () => Promise<void>): Reopening
   async function fetch(request: Request, info?: RequestInfo): Promise<Response> {
     const asked = current;
     const response = await answer(request, info);
-    if (response.status < 500 || !reads.has(request.method)) return response;
+    if (response.status < 500) return response;
     await looked();
     if (current === asked) return response;
+    if (!reads.has(request.method)) {
+      return response.status === 500 ? await changedTables(response) : response;
+    }
     await response.body?.cancel();
     return await answer(request, info);
   }
@@ -50,7 +55,8 @@ export function reopeningApp(first: App, looked: () => Promise<void>): Reopening
   async function end(generation: Generation): Promise<void> {
     // Its streams end one after the other, and their clients come to the next one.
     generation.app.drain();
-    for (let waitedMs = 0; generation.answering > 0 && waitedMs < maxWaitMs; waitedMs += askMs) {
+    for (let waitedMs = 0; waitedMs < maxWaitMs; waitedMs += askMs) {
+      if (generation.answering === 0 || isClosing) break;
       await sleep(askMs);
     }
     await generation.app.close();
@@ -70,6 +76,7 @@ export function reopeningApp(first: App, looked: () => Promise<void>): Reopening
       },
       warmUp: () => current.app.warmUp(),
       async close() {
+        isClosing = true;
         await Promise.all([current.app.close(), ...ending]);
       },
     },
@@ -86,6 +93,18 @@ export function reopeningApp(first: App, looked: () => Promise<void>): Reopening
 
 const reads: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
-/** As long as a stop waits for requests. */
-const maxWaitMs = 10_000;
+/** The answer of a failed write, once it is known that the database has other tables now. */
+async function changedTables({ headers: given, body }: Response): Promise<Response> {
+  await body?.cancel();
+  const detail =
+    "The tables of the database were changed by another program, and nothing was written";
+  const problem = new Problem("schema-changed", detail);
+  const headers = new Headers(given);
+  headers.delete("content-length");
+  headers.set("retry-after", "1");
+  return new Response(JSON.stringify(problem.toBody()), { status: problem.status, headers });
+}
+
+/** As long as the export of a large table may take. */
+const maxWaitMs = 600_000;
 const askMs = 50;

@@ -1,7 +1,9 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { schemaVersion } from "../../db/tables/schema_version.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Observation } from "../../runtime/observation.ts";
+import { jitteredBetween } from "../../runtime/jitter.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { OpenService } from "../run_service.ts";
 import { type DescribedTables, tableChanges } from "./described_tables.ts";
@@ -35,20 +37,30 @@ class ReopeningService {
   #opened: OpenService | null = null;
   #reopening: ReopeningApp | null = null;
   #known: DescribedTables = new Map();
+  /** What records changes, as the app that is open has left it. */
+  #installed = "";
+  /** That of the last look; null where the database did not answer. */
+  #version: string | null = null;
   #look: Promise<void> | null = null;
-  /** How long after a look that found nothing the next failed statement is no reason for another. */
+  /** Whether the look that is to come opens the service again in any case. */
+  #isAsked = false;
+  /** How long after a look a failed statement is no reason for another: longer if it found nothing. */
   #pauseMs = minPauseMs;
   #lookedAt = -Infinity;
+  #cancelWatch = () => {};
   #isClosed = false;
 
   constructor(options: ReopeningOptions) {
     this.#options = options;
     const { runtime } = options;
+    // A statement that fails may be of a transaction, in which no other part may use the database.
+    const outside = AsyncLocalStorage.snapshot();
     this.#runtime = {
       ...runtime,
       observe: (observation) => {
         runtime.observe(observation);
-        this.#afterFailure(failureOf(observation));
+        const failure = failureOf(observation);
+        if (failure !== null) this.#look ??= outside(() => this.#lookAfterPause(failure));
       },
     };
   }
@@ -58,49 +70,44 @@ class ReopeningService {
     const opened = await this.#options.open(this.#runtime, true);
     if (opened.service.describe === undefined) return opened;
     this.#opened = opened;
+    this.#version = await this.#readVersion();
     this.#known = await opened.service.describe();
-    const reopening = reopeningApp(opened.app, async () => {
-      await this.#look;
-    });
+    this.#installed = await opened.service.installed?.() ?? "";
+    const reopening = reopeningApp(opened.app, () => this.#looked());
     this.#reopening = reopening;
-    const lookAgain = () => void this.#lookNow(true);
-    if (takesSignals && hasHangUp) Deno.addSignalListener("SIGHUP", lookAgain);
-    if (watches) void this.#watch();
+    const stopSignals = takesSignals ? onHangUp(() => void this.#lookNow(true)) : () => {};
+    if (watches) this.#watch();
     const { app } = reopening;
     const close = async () => {
       this.#isClosed = true;
-      if (takesSignals && hasHangUp) Deno.removeSignalListener("SIGHUP", lookAgain);
+      this.#cancelWatch();
+      stopSignals();
       await this.#look;
       await app.close();
     };
     return { ...opened, app: { ...app, close } };
   }
 
-  #afterFailure(failure: "changed" | "unknown" | null): void {
-    const { clock } = this.#runtime;
-    if (failure === null || this.#look !== null) return;
-    const pauseMs = failure === "changed" ? minPauseMs : this.#pauseMs;
-    if (clock.elapsedMs() < this.#lookedAt + pauseMs) return;
-    void this.#lookNow(false).then(() => {
-      this.#lookedAt = clock.elapsedMs();
-      this.#pauseMs = Math.min(this.#pauseMs * 2, maxPauseMs);
+  /** Resolves when the look that is under way has ended, or takes too long for a request. */
+  async #looked(): Promise<void> {
+    if (this.#look === null) return;
+    const late = Promise.withResolvers<void>();
+    const cancel = this.#runtime.clock.after(maxWaitMs, late.resolve);
+    await Promise.race([this.#look, late.promise]);
+    cancel();
+  }
+
+  #watch(): void {
+    const waitMs = jitteredBetween(this.#runtime, watchMs, 1.5 * watchMs);
+    this.#cancelWatch = this.#runtime.clock.after(waitMs, async () => {
+      const now = await this.#readVersion();
+      if (now !== null && now !== this.#version) await this.#lookNow(false);
+      if (!this.#isClosed) this.#watch();
     });
   }
 
-  async #watch(): Promise<void> {
-    let version = await this.#version();
-    while (!this.#isClosed) {
-      await new Promise<void>((resolve) => this.#runtime.clock.after(watchMs, resolve));
-      const now = await this.#version();
-      if (this.#isClosed || now === null || now === version) continue;
-      await this.#lookNow(false);
-      // What the next app has installed is no change.
-      version = await this.#version();
-    }
-  }
-
   /** Null where the database does not answer now. */
-  async #version(): Promise<string | null> {
+  async #readVersion(): Promise<string | null> {
     const db = this.#opened?.service.config.db;
     try {
       return db === undefined ? null : await schemaVersion(db.driver);
@@ -109,27 +116,77 @@ class ReopeningService {
     }
   }
 
-  /** One look at a time: a second request for one has the result of the first. */
-  #lookNow(isAsked: boolean): Promise<void> {
-    this.#look ??= this.#lookAgain(isAsked).catch((error) =>
-      this.#options.runtime.observe({ kind: "tables_unread", error })
-    ).finally(() => this.#look = null);
-    return this.#look;
+  #wait(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#runtime.clock.after(ms, resolve));
   }
 
-  async #lookAgain(isAsked: boolean): Promise<void> {
-    if (this.#isClosed || this.#opened === null) return;
-    const now = await this.#opened.service.describe?.() ?? this.#known;
+  /** Any client may cause failures, but no more looks than these pauses allow. */
+  async #lookAfterPause(failure: "changed" | "unknown"): Promise<void> {
+    const pauseMs = this.#lookedAt + this.#pauseMs - this.#runtime.clock.elapsedMs();
+    if (pauseMs > 0) await this.#wait(pauseMs);
+    const isSame = failure === "unknown" && await this.#readVersion() === this.#version;
+    if (!isSame || this.#isAsked) return await this.#lookAgain();
+    this.#foundNothing();
+    this.#look = null;
+  }
+
+  /** One look at a time: a second request for one has the result of the first. */
+  #lookNow(isAsked: boolean): Promise<void> {
+    this.#isAsked ||= isAsked;
+    return this.#look ??= this.#lookAgain();
+  }
+
+  async #lookAgain(): Promise<void> {
+    try {
+      if (!this.#isClosed) await this.#compare();
+    } catch (error) {
+      this.#foundNothing();
+      this.#options.runtime.observe({ kind: "tables_unread", error });
+    } finally {
+      this.#look = null;
+    }
+  }
+
+  async #compare(): Promise<void> {
+    const service = this.#opened?.service;
+    const isAsked = this.#isAsked;
+    this.#isAsked = false;
+    // Before the tables are read: what changes from here on is found by the next look.
+    this.#version = await this.#readVersion();
+    const now = await service?.describe?.() ?? this.#known;
+    const installed = await service?.installed?.() ?? "";
     const changes = tableChanges(this.#known, now);
-    const differs = Object.values(changes).some((names) => names.length > 0);
-    if (!differs && !isAsked) return;
+    const differs = installed !== this.#installed ||
+      Object.values(changes).some((names) => names.length > 0);
+    if (!differs && !isAsked) return this.#foundNothing();
     const next = await this.#options.open(this.#runtime, false);
     this.#opened = next;
     this.#known = now;
+    this.#installed = await next.service.installed?.() ?? "";
     this.#pauseMs = minPauseMs;
+    this.#lookedAt = this.#runtime.clock.elapsedMs();
     this.#reopening?.replaceBy(next);
     this.#options.runtime.observe({ kind: "tables_changed", ...changes });
   }
+
+  #foundNothing(): void {
+    this.#lookedAt = this.#runtime.clock.elapsedMs();
+    this.#pauseMs = Math.min(this.#pauseMs * 2, maxPauseMs);
+  }
+}
+
+/** Calls `lookAgain` for each SIGHUP of an operator; gives the function that ends that. */
+function onHangUp(lookAgain: () => void): () => void {
+  // Windows has no such signal.
+  if (Deno.build.os === "windows") return () => {};
+  const hadTerminal = Deno.stdin.isTerminal();
+  const hangUp = () => {
+    // A terminal sends it to all its processes when it is closed.
+    if (hadTerminal && !Deno.stdin.isTerminal()) Deno.kill(Deno.pid, "SIGTERM");
+    else lookAgain();
+  };
+  Deno.addSignalListener("SIGHUP", hangUp);
+  return () => Deno.removeSignalListener("SIGHUP", hangUp);
 }
 
 /**
@@ -137,6 +194,8 @@ class ReopeningService {
  * found to be so, it may be so, or it is not.
  */
 function failureOf(observation: Observation): "changed" | "unknown" | null {
+  // The type of its column may be another one now.
+  if (observation.kind === "value_does_not_fit") return "unknown";
   if (!("error" in observation)) return null;
   let error: unknown = observation.error;
   for (let depth = 0; error instanceof Error && depth < 5; depth++, error = error.cause) {
@@ -146,7 +205,9 @@ function failureOf(observation: Observation): "changed" | "unknown" | null {
   return null;
 }
 
-const hasHangUp = Deno.build.os !== "windows";
 const watchMs = 2_000;
-const minPauseMs = 1_000;
-const maxPauseMs = 60_000;
+const minPauseMs = 250;
+const maxPauseMs = 5_000;
+
+/** How long a request that has failed waits for a look. */
+const maxWaitMs = 2_000;

@@ -17,21 +17,15 @@ interface ImageFormat {
 
 /**
  * Creates the decoder of the row images in the change log: it gives rows as a read of the table
- * gives them. Columns that are never recorded are absent; a column that was added to the table
- * after the image is null.
+ * gives them. Columns that are never recorded are absent; a column that the image does not have is
+ * null, see {@link wholeImages}.
  */
 export function imageDecoder(
   reader: RowReader,
   exclude: ReadonlySet<ColumnInfo>,
 ): DecodeImage {
   const format = formats[reader.dialect.engine];
-  const recorded = new WeakMap<TableInfo, readonly ColumnInfo[]>();
-
-  function columnsOf(table: TableInfo): readonly ColumnInfo[] {
-    const columns = recorded.get(table) ?? table.columns.filter((column) => !exclude.has(column));
-    recorded.set(table, columns);
-    return columns;
-  }
+  const columnsOf = recordedColumns(exclude);
 
   return (image, table) => {
     const columns = columnsOf(table);
@@ -42,6 +36,37 @@ export function imageDecoder(
     });
     const [row = {}] = reader.toRows([cells], columns);
     return row;
+  };
+}
+
+/**
+ * Says whether an image has every column that is recorded of its table. One that has not is of the
+ * table as it was before it was altered, or as it is since: it is no row that may be shown.
+ */
+export function wholeImages(
+  engine: Dialect["engine"],
+  exclude: ReadonlySet<ColumnInfo>,
+): (image: string, table: TableInfo) => boolean {
+  const columnsOf = recordedColumns(exclude);
+  return (image, table) => {
+    // To parse every image would cost as much as to decode it, which most are not.
+    const missing = columnsOf(table).filter(({ dbName }) => !image.includes(`"${dbName}":`));
+    if (missing.length === 0) return true;
+    const members = formats[engine].parse(image);
+    return missing.every(({ dbName }) =>
+      members.has(dbName) || inAnyCase(members, dbName) !== undefined
+    );
+  };
+}
+
+function recordedColumns(
+  exclude: ReadonlySet<ColumnInfo>,
+): (table: TableInfo) => readonly ColumnInfo[] {
+  const recorded = new WeakMap<TableInfo, readonly ColumnInfo[]>();
+  return (table) => {
+    const columns = recorded.get(table) ?? table.columns.filter((column) => !exclude.has(column));
+    recorded.set(table, columns);
+    return columns;
   };
 }
 

@@ -13,6 +13,19 @@ export interface LoggedRow {
   readonly optimisticId: string | null;
 }
 
+/**
+ * The same row, or no more than that something has changed where an image does not have all columns
+ * of its table: streams begin again then.
+ */
+export function rowOfWholeImages(
+  row: LoggedRow,
+  isWhole: (image: string, table: TableInfo) => boolean,
+): LoggedRow {
+  const { before, after, table } = row;
+  const areWhole = [before, after].every((image) => image === null || isWhole(image, table));
+  return areWhole ? row : { ...row, kind: "touch", before: null, after: null };
+}
+
 /** Decodes an image of a logged change to the row. */
 export type DecodeImage = (image: string, table: TableInfo) => Row;
 

@@ -7,7 +7,7 @@ import { createRowReader } from "../rows.ts";
 import type { ChangeHints } from "./change_hints.ts";
 import type { Change, ChangeLog, Step } from "./change_log.ts";
 import { minRetentionMs, type ResolvedChangesOptions } from "./changes_options.ts";
-import { imageDecoder } from "./image_decoder.ts";
+import { imageDecoder, wholeImages } from "./image_decoder.ts";
 import {
   covers,
   includes,
@@ -16,7 +16,7 @@ import {
   printPosition,
   type SnapshotPosition,
 } from "./log_position.ts";
-import { changeKind, type DecodeImage, LoggedChange } from "./logged_change.ts";
+import { changeKind, type DecodeImage, LoggedChange, rowOfWholeImages } from "./logged_change.ts";
 import { metaValue, PostgresLogReader, type PostgresLogRow } from "./postgres_log_reader.ts";
 import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 
@@ -67,6 +67,7 @@ class PostgresChangeLog implements ChangeLog {
   readonly #byName: ReadonlyMap<string, readonly PostgresLogTable[]>;
   readonly #reader: PostgresLogReader;
   readonly #decodeImage: DecodeImage;
+  readonly #isWhole: (image: string, table: TableInfo) => boolean;
   #epoch = "";
 
   constructor(options: PostgresChangeLogOptions, secret: string) {
@@ -77,6 +78,7 @@ class PostgresChangeLog implements ChangeLog {
     this.#byName = Map.groupBy(tables, ({ name }) => name);
     this.#reader = new PostgresLogReader(driver, tables, random);
     this.#decodeImage = imageDecoder(createRowReader(driver.dialect, () => {}), changes.exclude);
+    this.#isWhole = wholeImages("postgres", changes.exclude);
   }
 
   async end(): Promise<Position> {
@@ -184,15 +186,18 @@ class PostgresChangeLog implements ChangeLog {
   /** None for a table that another process records; several where it was declared twice. */
   #changes({ seq, xid, table: name, op, before, after, optimisticId }: PostgresLogRow): Change[] {
     return (this.#byName.get(String(name)) ?? []).map(({ table }) =>
-      new LoggedChange({
-        seq: Number(seq),
-        transaction: BigInt(String(xid)),
-        table,
-        kind: changeKind(String(op)),
-        before: textOrNull(before),
-        after: textOrNull(after),
-        optimisticId: textOrNull(optimisticId),
-      }, this.#decodeImage)
+      new LoggedChange(
+        rowOfWholeImages({
+          seq: Number(seq),
+          transaction: BigInt(String(xid)),
+          table,
+          kind: changeKind(String(op)),
+          before: textOrNull(before),
+          after: textOrNull(after),
+          optimisticId: textOrNull(optimisticId),
+        }, this.#isWhole),
+        this.#decodeImage,
+      )
     );
   }
 }

@@ -39,14 +39,15 @@ export function setUpPostgresLog(
   return driver.transaction(async (connection) => {
     // Two processes that start together would both find the log missing, and one would fail.
     await run(connection, `SELECT pg_advisory_xact_lock(7237120946)`);
-    const functionName = await createLog(connection, changes.schema, random);
+    const { functionName, isNew } = await createLog(connection, changes.schema, random);
     const described: PostgresLogTable[] = [];
     for (const table of tables) {
       const found = await describe(table, connection);
       const hidden = table.columns.filter((column) => changes.exclude.has(column));
       const isWatched = changes.mode === "triggers" || found.isWatched;
       if (changes.mode === "triggers") {
-        await installTriggers(found, hidden, functionName, connection);
+        const isFresh = await installTriggers(found, hidden, functionName, connection);
+        if (isFresh && !isNew) await noteGap(found, connection);
       }
       described.push({ ...found, isWatched });
     }
@@ -54,12 +55,17 @@ export function setUpPostgresLog(
   });
 }
 
-/** Gives the name of the function that triggers call. */
+/** Rows may have changed while the table was recorded otherwise, or not at all: streams begin again. */
+async function noteGap({ name }: PostgresLogTable, connection: Connection): Promise<void> {
+  await run(connection, `INSERT INTO "_service_changes" ("table", op) VALUES ($1, 'touch')`, name);
+}
+
+/** Gives the name of the function that triggers call, and whether the log is a new one. */
 async function createLog(
   connection: Connection,
   wanted: string | null,
   random: Random,
-): Promise<string> {
+): Promise<{ readonly functionName: string; readonly isNew: boolean }> {
   const [found] = await selectNamed(
     connection,
     {
@@ -94,7 +100,7 @@ async function createLog(
   if (parts?.hasEpoch !== "t") await run(connection, epochTable);
   if (parts?.hasFunction !== "t") { for (const text of functions) await run(connection, text); }
   await resolveEpoch(connection, random, isNew);
-  return name;
+  return { functionName: name, isNew };
 }
 
 /** A copy or a restored dump has the tables of another database, epoch included. */
@@ -181,12 +187,13 @@ async function describe(table: TableInfo, connection: Connection): Promise<Postg
   };
 }
 
+/** Gives whether the table was recorded otherwise before, or not at all. */
 async function installTriggers(
   { name }: PostgresLogTable,
   hiddenColumns: readonly ColumnInfo[],
   functionName: string,
   connection: Connection,
-): Promise<void> {
+): Promise<boolean> {
   const hidden = hiddenColumns.map(({ dbName }) => dbName);
   const found = await selectNamed(
     connection,
@@ -202,8 +209,9 @@ async function installTriggers(
   const wanted = bytesToHex(
     new TextEncoder().encode([name, ...hidden].map((part) => `${part}\0`).join("")),
   );
-  if (found.length === 2 && found.every(({ args }) => args === wanted)) return;
+  if (found.length === 2 && found.every(({ args }) => args === wanted)) return false;
   for (const text of postgresTriggers({ name, hidden }, functionName)) await run(connection, text);
+  return true;
 }
 
 async function run(

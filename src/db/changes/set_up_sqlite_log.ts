@@ -24,17 +24,27 @@ export function setUpSqliteLog(
   random: Random,
 ): Promise<readonly TableInfo[]> {
   return driver.transaction(async (connection) => {
-    await createLog(connection, random);
+    const isNew = await createLog(connection, random);
     const untracked: TableInfo[] = [];
     for (const table of tables) {
-      const lifetime = await installTriggers(table, changes, connection);
-      if (lifetime === "temporary") untracked.push(table);
+      const installed = await installTriggers(table, changes, connection);
+      if (installed.lifetime === "temporary") untracked.push(table);
+      else if (installed.isFresh && !isNew) await noteGap(table, connection);
     }
     return untracked;
   });
 }
 
-async function createLog(connection: Connection, random: Random): Promise<void> {
+/** Rows may have changed while other triggers recorded the table, or none: streams begin again. */
+async function noteGap({ name }: TableInfo, connection: Connection): Promise<void> {
+  await connection.query({
+    text: `INSERT INTO "_service_changes" ("table", op) VALUES (?, 'touch')`,
+    values: [name],
+  });
+}
+
+/** Gives whether it is a new one. */
+async function createLog(connection: Connection, random: Random): Promise<boolean> {
   const existing = await selectNamed(
     connection,
     { name: "name" },
@@ -46,7 +56,7 @@ async function createLog(connection: Connection, random: Random): Promise<void> 
     { value: "value" },
     `FROM "_service_meta" WHERE name = 'secret'`,
   );
-  if (existing.length > 0 && secret.length > 0) return;
+  if (existing.length > 0 && secret.length > 0) return false;
   // Numbers begin at 1 again: the epoch keeps a token of an earlier log from passing for one of this.
   await connection.query({
     text:
@@ -54,27 +64,35 @@ async function createLog(connection: Connection, random: Random): Promise<void> 
       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
     values: [bytesToHex(random.bytes(8)), bytesToHex(random.bytes(16))],
   });
+  return true;
+}
+
+/** How a table is recorded from now on. */
+interface Installed {
+  readonly lifetime: "permanent" | "temporary";
+  /** Whether it was recorded otherwise before, or not at all. */
+  readonly isFresh: boolean;
 }
 
 /**
  * The names of triggers depend on what they record, so that those of another version of the table,
- * or of this program, are found and replaced. Gives how long the triggers last.
+ * or of this program, are found and replaced.
  */
 async function installTriggers(
   table: TableInfo,
   { mode, exclude }: Pick<ResolvedChangesOptions, "mode" | "exclude">,
   connection: Connection,
-): Promise<"permanent" | "temporary"> {
+): Promise<Installed> {
   const recorded = await describeRecordedTable(table, exclude, connection);
   const permanent = sqliteTriggers(recorded, "permanent");
   const schema = mode === "triggers" ? "main" : "temp";
   const wanted = mode === "triggers" ? permanent : sqliteTriggers(recorded, "temporary");
   const inFile = await triggersOf(recorded.name, "main", connection);
-  if (isInstalled(permanent, inFile)) return "permanent";
+  if (isInstalled(permanent, inFile)) return { lifetime: "permanent", isFresh: false };
   await dropOurs(inFile, "main", connection);
   if (schema === "temp") {
     const temporary = await triggersOf(recorded.name, "temp", connection);
-    if (isInstalled(wanted, temporary)) return "temporary";
+    if (isInstalled(wanted, temporary)) return { lifetime: "temporary", isFresh: false };
     await dropOurs(temporary, "temp", connection);
   }
   // Notes of other triggers may be out of date: rows may have changed while there were none.
@@ -83,7 +101,7 @@ async function installTriggers(
     values: [recorded.name],
   });
   for (const { text } of wanted) await connection.query({ text, values: [] });
-  return schema === "temp" ? "temporary" : "permanent";
+  return { lifetime: schema === "temp" ? "temporary" : "permanent", isFresh: true };
 }
 
 interface FoundTrigger {

@@ -12,8 +12,8 @@ import {
 } from "./log_position.ts";
 import { minRetentionMs, type ResolvedChangesOptions } from "./changes_options.ts";
 import type { Driver, QueryResult, ReadLimits } from "../driver.ts";
-import { imageDecoder } from "./image_decoder.ts";
-import { changeKind, type DecodeImage, LoggedChange } from "./logged_change.ts";
+import { imageDecoder, wholeImages } from "./image_decoder.ts";
+import { changeKind, type DecodeImage, LoggedChange, rowOfWholeImages } from "./logged_change.ts";
 import { namedColumns, textOrNull } from "../named_columns.ts";
 import { createRowReader } from "../rows.ts";
 
@@ -86,6 +86,7 @@ class SqliteChangeLog implements ChangeLog {
   readonly #options: SqliteChangeLogOptions;
   readonly #byName: ReadonlyMap<string, readonly TableInfo[]>;
   readonly #decodeImage: DecodeImage;
+  readonly #isWhole: (image: string, table: TableInfo) => boolean;
   #epoch = "";
 
   constructor(options: SqliteChangeLogOptions, secret: string) {
@@ -97,6 +98,7 @@ class SqliteChangeLog implements ChangeLog {
     this.#byName = Map.groupBy(tables, ({ name }) => name.toLowerCase());
     const reader = createRowReader(driver.dialect, () => {});
     this.#decodeImage = imageDecoder(reader, changes.exclude);
+    this.#isWhole = wholeImages("sqlite", changes.exclude);
   }
 
   async end(): Promise<Position> {
@@ -198,15 +200,18 @@ class SqliteChangeLog implements ChangeLog {
   #changes({ seq, table: name, op, before, after, optimisticId }: LogRow): Change[] {
     const tables = this.#byName.get(String(name).toLowerCase()) ?? [];
     return tables.map((table) =>
-      new LoggedChange({
-        seq: Number(seq),
-        transaction: null,
-        table,
-        kind: changeKind(String(op)),
-        before: textOrNull(before),
-        after: textOrNull(after),
-        optimisticId: textOrNull(optimisticId),
-      }, this.#decodeImage)
+      new LoggedChange(
+        rowOfWholeImages({
+          seq: Number(seq),
+          transaction: null,
+          table,
+          kind: changeKind(String(op)),
+          before: textOrNull(before),
+          after: textOrNull(after),
+          optimisticId: textOrNull(optimisticId),
+        }, this.#isWhole),
+        this.#decodeImage,
+      )
     );
   }
 }

@@ -32,14 +32,23 @@ function failedConstraint(error: Error): FailedConstraint | null {
 }
 
 /**
- * Whether an error of Postgres means that a value was refused with the code of a syntax error, as
- * the input functions of tsquery, tsvector and jsonpath do. The error of a statement that is wrong
- * itself has the position of the mistake.
+ * Whether an error of Postgres means that a value was refused with the code of a wrong statement: the
+ * input functions of tsquery, tsvector and jsonpath do that, and those of regclass and its like, whose
+ * values name tables and types. The error of a statement has the position of the mistake, also that
+ * of one in a function.
  */
-export function refusesSyntaxOfValue(error: unknown): boolean {
-  if (codeOf(error) !== "42601") return false;
-  return !(error instanceof Error && "position" in error && error.position !== undefined);
+export function refusesTextOfValue(error: unknown): boolean {
+  if (!(error instanceof Error) || !codesOfStatements.has(codeOf(error) ?? "")) return false;
+  const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(error));
+  return ["position", "internal_position", "internalPosition"].every((name) =>
+    fields.get(name) === undefined
+  );
 }
+
+/** Of a wrong syntax, and of tables, types, functions and schemas that are not there. */
+const codesOfStatements: ReadonlySet<string> = new Set([
+  ...["42601", "42P01", "42704", "42883", "3F000"],
+]);
 
 function codeOf(error: unknown): string | null {
   if (!(error instanceof Error) || !("code" in error)) return null;

@@ -4,7 +4,7 @@ import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { QueryResult } from "../driver.ts";
 import type { PostgresConnection, PostgresResult } from "./postgres_connection.ts";
-import { refusesSyntaxOfValue, toPostgresError } from "./postgres_errors.ts";
+import { refusesTextOfValue, toPostgresError } from "./postgres_errors.ts";
 
 /**
  * Waits until a Postgres connection is open. Nothing was sent yet, so that the outcome of a failure
@@ -38,13 +38,13 @@ export function toQueryResult(
   return describe ? { rows, changed, columns } : { rows, changed };
 }
 
-/** Translates the error of a statement, which may also have refused a value by its syntax. */
+/** Translates the error of a statement, which may also have refused a value by its text. */
 export function translated(
   error: unknown,
   { values }: Statement,
   sent: "write" | "read",
 ): unknown {
-  const refused = values.length > 0 && refusesSyntaxOfValue(error);
+  const refused = values.length > 0 && refusesTextOfValue(error);
   return refused ? new DatabaseError("invalid-value", error) : toPostgresError(error, sent);
 }
 

@@ -1,7 +1,7 @@
 import type { Driver } from "../driver.ts";
 
 /**
- * A text that is another one once any table of the database has other columns or constraints: much
+ * A text that is another one once any table of the database has other columns, constraints or triggers: much
  * cheaper than an introspection. It may change where no description does.
  */
 export async function schemaVersion(driver: Driver): Promise<string> {
@@ -23,5 +23,7 @@ const postgresCatalogue = `WITH own AS (
       FROM pg_constraint c JOIN own ON own.oid = c.conrelid
     UNION ALL SELECT i.indexrelid || ' ' || i.xmin::text
       FROM pg_index i JOIN own ON own.oid = i.indrelid
+    UNION ALL SELECT t.oid || ' ' || t.xmin::text
+      FROM pg_trigger t JOIN own ON own.oid = t.tgrelid
     UNION ALL SELECT e.oid || ' ' || e.xmin::text FROM pg_enum e
   ) AS parts (part)`;

@@ -9,7 +9,7 @@ interface TablesChanged {
   readonly kind: "tables_changed";
   readonly added: readonly string[];
   readonly gone: readonly string[];
-  /** Those whose columns or keys are others. */
+  /** Those whose columns or keys are others, which are named. */
   readonly changed: readonly string[];
 }
 
