@@ -76,6 +76,8 @@ export interface RelatedPlan {
   readonly most: number;
   /** Whether an index finds the rows of a key and no primary key is NULL. */
   readonly byIndex: boolean;
+  /** Whether no index leads from a key to the rows of the first step. */
+  readonly isUnindexed: boolean;
 }
 
 /**

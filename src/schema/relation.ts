@@ -67,6 +67,8 @@ export type Relations = ReadonlyMap<string, Relation>;
 export function canRelate(own: ColumnInfo, other: ColumnInfo): boolean {
   const family = families[own.kind];
   if (family === null || family !== families[other.kind]) return false;
+  // Only the database knows how the values of such a type compare, with those of the same type.
+  if (own.databaseType?.sqlName !== other.databaseType?.sqlName) return false;
   return family !== "timestamp" || own.timestampFormat === other.timestampFormat;
 }
 

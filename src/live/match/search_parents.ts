@@ -100,6 +100,8 @@ async function readParents<G>(
     // One more shows that there are too many.
     most: maxAffectedParents + 1,
     byIndex: isIndexed,
+    // They are few, and there may be an index.
+    isUnindexed: false,
   });
   if (found === null || found.rows.length > maxAffectedParents) return null;
   const rows = new Map(found.rows.map((row, index) => {

@@ -222,6 +222,7 @@ function planFor(
   right: RelatedRight,
   { left }: Loading,
 ): RelatedPlan {
+  const isIndexed = otherColumns(relation.steps[0]).some(target.isIndexed);
   return {
     kind: "related",
     relation,
@@ -233,9 +234,9 @@ function planFor(
     // One more row shows that there are too many.
     most: left + 1,
     // The lookup needs a key without NULL, which introspected tables may allow.
-    byIndex: otherColumns(relation.steps[0]).some(target.isIndexed) &&
-      target.table.primaryKey.length > 0 &&
+    byIndex: isIndexed && target.table.primaryKey.length > 0 &&
       target.table.primaryKey.every(({ notNull }) => notNull),
+    isUnindexed: !isIndexed,
   };
 }
 
