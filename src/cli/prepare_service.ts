@@ -59,6 +59,7 @@ export async function prepareService(
     ...{ rights, runtime, kv, accountsIn },
     isSearched: command.search,
     schemas: command.schemas,
+    keys: command.keys,
     recording: { triggers: command.triggers, schema: command.changesSchema },
   });
   return withDashboard(service, command);

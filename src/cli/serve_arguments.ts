@@ -3,6 +3,7 @@ import { listenOptions } from "../listener.ts";
 import { whole } from "../options/option_kinds.ts";
 import { nearestName } from "../problem/nearest_name.ts";
 import { defaultStore } from "./account_arguments.ts";
+import { type DeclaredKeys, readDeclaredKeys } from "./database/declared_keys.ts";
 import { readSchemaNames, wrongSchemas } from "./database/schema_names.ts";
 
 /**
@@ -21,6 +22,8 @@ export interface ServeCommand {
   readonly write: boolean;
   /** The schemas of a Postgres to serve, or null for the first one of the search path. */
   readonly schemas: readonly string[] | null;
+  /** The keys of views, and of tables without one. */
+  readonly keys: DeclaredKeys;
   /** Whether the database records the changes of every program. */
   readonly triggers: boolean;
   /** The schema of a Postgres for the log of changes, or null. */
@@ -75,6 +78,7 @@ export function parseServeArguments(args: readonly string[]): ServeArguments {
     public: values.public === true,
     write: values.write === true,
     schema: textOf(values.schema),
+    keys: [values.key ?? []].flat().map(String),
     triggers: values.triggers === true,
     changesSchema: textOf(values["changes-schema"]),
     search: values.search === true,
@@ -132,6 +136,12 @@ const options = {
       "the schemas of Postgres to serve, as a,b or '*' for all; tables of all but the",
       "first are at schema.table",
     ],
+  },
+  key: {
+    type: "string",
+    multiple: true,
+    shown: "VIEW=COLUMN",
+    says: ["the key of a view, a,b for a composite one; may be given several times"],
   },
   search: {
     type: "boolean",
@@ -226,6 +236,7 @@ function textOf(value: unknown): string | null {
 interface Given {
   readonly positionals: readonly string[];
   readonly schema: string | null;
+  readonly keys: readonly string[];
   readonly config: string | null;
   readonly port: string | null;
   readonly host: string | null;
@@ -247,7 +258,9 @@ function serveCommand(given: Given): ServeArguments {
   const workers = given.workers === null ? null : wholeOf(given.workers);
   const wanted = given.port === null ? null : wholeOf(given.port);
   const schemas = given.schema === null ? null : readSchemaNames(given.schema);
+  const keys = readDeclaredKeys(given.keys);
   const [database = null] = positionals;
+  if (typeof keys === "string") return misused(keys);
   if (given.schema !== null && schemas === null) return misused(wrongSchemas(given.schema));
   if (wanted !== null && !port.rules.fits(wanted)) {
     return misused(`The port must be ${port.rules.takes}, not "${given.port}"`);
@@ -262,8 +275,8 @@ function serveCommand(given: Given): ServeArguments {
     return misused("Give a database or --config, not both: a configuration names its own database");
   }
   const ofDatabase = {
-    ...{ write: given.write, schema: schemas !== null, search: given.search },
-    ...{ "watch-schema": given.watchSchema, users: given.users },
+    ...{ write: given.write, schema: schemas !== null, key: given.keys.length > 0 },
+    ...{ search: given.search, "watch-schema": given.watchSchema, users: given.users },
   };
   const [lone] = Object.entries(ofDatabase).find(([, isGiven]) => isGiven) ?? [];
   if (database === null && lone !== undefined) {
@@ -286,13 +299,8 @@ function serveCommand(given: Given): ServeArguments {
   }
   return {
     kind: "serve",
-    database,
-    config,
-    port: wanted,
-    host: given.host,
-    public: given.public,
-    write: given.write,
-    schemas,
+    ...{ database, config, schemas, keys },
+    ...{ port: wanted, host: given.host, public: given.public, write: given.write },
     triggers: given.triggers,
     changesSchema: given.changesSchema,
     search: given.search,

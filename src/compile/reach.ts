@@ -1,7 +1,7 @@
-import type { OrderKey, ReachedPosition } from "../plan/plan.ts";
+import type { OrderKey, ReachedPosition, ReadPlan } from "../plan/plan.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
-import { type Fragment, join, rawSql, sql, type SqlValue } from "../sql/fragment.ts";
+import { type Fragment, rawSql, sql, type SqlValue } from "../sql/fragment.ts";
 
 /**
  * Compiles the condition for the rows of an order that have reached the values of a position, those
@@ -57,6 +57,9 @@ function orNull({ notNull }: ColumnInfo, operand: Fragment): Fragment {
  * Compiles what follows the keys of an order where rows may be equal in all of them: after it only
  * rows are equal that nothing distinguishes, so that each page has them in the same order.
  */
-export function compileTieBreak(columns: readonly ColumnInfo[], dialect: Dialect): Fragment {
-  return join([...dialect.distinguished(columns)], ", ");
+export function compileTieBreak(
+  { table, order }: Pick<ReadPlan, "table" | "order">,
+  dialect: Dialect,
+): readonly Fragment[] {
+  return dialect.distinguished(table.columns, new Set(order.map(({ column }) => column)));
 }

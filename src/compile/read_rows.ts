@@ -53,7 +53,7 @@ function compileRange(plan: ReadPlan, range: OrderedRange, context: ReadContext)
   const where = conditions.length === 0 ? rawSql("") : sql` WHERE ${join(conditions, " AND ")}`;
   const keys = [
     ...(range.order.length === 0 ? [] : [compileOrder(range.order, dialect)]),
-    ...(plan.from === undefined ? [] : [compileTieBreak(plan.table.columns, dialect)]),
+    ...(plan.from === undefined ? [] : compileTieBreak(plan, dialect)),
   ];
   const order = keys.length === 0 ? rawSql("") : sql` ORDER BY ${join(keys, ", ")}`;
   const rows = sql`FROM ${tableName(plan.table)}${where}${order}`;

@@ -74,10 +74,13 @@ export interface Dialect {
   /** The column in ranges and in ORDER BY: code-point order on our own tables. */
   ordered(column: ColumnInfo): Fragment;
   /**
-   * What follows ORDER BY so that only rows are equal that cannot be distinguished by these columns,
-   * at least one, whatever their kinds and collations are.
+   * What follows the `ordered` columns in ORDER BY, so that only rows are equal that cannot be
+   * distinguished by any of `columns`, whatever their kinds and collations are.
    */
-  distinguished(columns: readonly ColumnInfo[]): readonly Fragment[];
+  distinguished(
+    columns: readonly ColumnInfo[],
+    ordered: ReadonlySet<ColumnInfo>,
+  ): readonly Fragment[];
   /** A bound value beside {@link operand} or {@link ordered}, cast where the engine would guess. */
   bound(value: unknown, column: ColumnInfo): Fragment;
   /** The same for a stored value as the driver read it: exact, also where it does not fit its kind. */

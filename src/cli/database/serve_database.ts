@@ -9,6 +9,7 @@ import { installedTriggers } from "../../db/installed/installed_triggers.ts";
 import { databaseSearch } from "../../search/database_search.ts";
 import { memorySearch } from "../../search/memory_search.ts";
 import type { SearchAdapter } from "../../search/search_adapter.ts";
+import type { DeclaredKeys } from "./declared_keys.ts";
 import { decideRecording, type Recording, type RecordingWishes } from "./decide_recording.ts";
 import { findTables } from "./find_tables.ts";
 import {
@@ -42,6 +43,8 @@ export interface ServeDatabaseOptions {
   readonly isSearched: boolean;
   /** The schemas of a Postgres, or null for the first one of the search path. */
   readonly schemas: readonly string[] | null;
+  /** The keys of views, and of tables without one; none unless set. */
+  readonly keys?: DeclaredKeys;
   /** How changes are recorded where the database is writable; null for no log and no streams. */
   readonly recording: RecordingWishes | null;
 }
@@ -53,7 +56,8 @@ export interface ServeDatabaseOptions {
  */
 export async function serveDatabase(
   place: string,
-  { rights, runtime, kv, accountsIn, isSearched, schemas, recording: wishes }: ServeDatabaseOptions,
+  { rights, runtime, kv, accountsIn, isSearched, schemas, keys, recording: wishes }:
+    ServeDatabaseOptions,
 ): Promise<CliService> {
   const url = await databaseUrl(place);
   const { observe } = runtime;
@@ -63,7 +67,7 @@ export async function serveDatabase(
     ? await openForWriting(url, writing)
     : { db: await openDatabase(url, { readOnly: true, observe }), journalMode: null };
   const { db } = opened;
-  const wanted = { schemas: schemas ?? undefined };
+  const wanted = { schemas: schemas ?? undefined, keys };
   const tables = await findTables(db, wanted, runtime);
   const recording = rights.writable
     ? await install(opened, tables, { ...writing, wishes, runtime })

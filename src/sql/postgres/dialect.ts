@@ -29,6 +29,7 @@ import { postgresLists } from "./lists.ts";
 import { postgresMetrics } from "./metrics.ts";
 import { postgresExplain } from "./explain.ts";
 import { postgresPreview } from "./preview.ts";
+import { distinguished } from "./distinguished.ts";
 import { decodePlain } from "./plain_values.ts";
 import { castToType, comparedByType, textOfType } from "./database_types.ts";
 import { decodeStructure, encodeStructure, type MemberCodec } from "./structured_values.ts";
@@ -58,12 +59,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     textOperand,
     indexed: (column) => column.looseCollation ? asValue(column) : null,
     ordered,
-    // Values of one type may be equal and have different texts, like 1.0 and 1.00, and not every
-    // type has an order.
-    distinguished: (columns) => {
-      const names = join(columns.map(({ dbName }) => identifier(dbName)), ", ");
-      return [sql`md5(ROW(${names})::text)`];
-    },
+    distinguished,
     bound,
     boundStored: (value, column) => sql`${value}${castOf(value, column)}`,
     listed,

@@ -1,0 +1,25 @@
+import { readSchemaNames } from "./schema_names.ts";
+
+/** The columns of keys by the names of their views and tables. */
+export type DeclaredKeys = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * Reads the values of `--key`, each `view=column` or `view=column,column`; a name with `=`, a comma
+ * or a quote stands in double quotes. Gives what is wrong with them as a text.
+ */
+export function readDeclaredKeys(values: readonly string[]): DeclaredKeys | string {
+  const keys = new Map<string, readonly string[]>();
+  for (const value of values) {
+    const [, quoted, plain, list = ""] = pattern.exec(value) ?? [];
+    const name = quoted?.replaceAll('""', '"') ?? plain;
+    const columns = readSchemaNames(list);
+    if (name === undefined || columns === null) {
+      return `A key must be given as view=column or view=a,b, not ${value}`;
+    }
+    if (keys.has(name)) return `Give one key for ${name}: a composite one is ${name}=a,b`;
+    keys.set(name, columns);
+  }
+  return Object.fromEntries(keys);
+}
+
+const pattern = /^(?:"((?:[^"]|"")+)"|([^"=][^=]*))=(.+)$/;
