@@ -19,6 +19,7 @@ const shownBy: Readonly<Record<string, string>> = {
     ...["or", "User"],
   ]),
   ...by("eq", ["isNull"]),
+  ...by("has", ["hasAll", "hasAny"]),
   ...by("createApp", ["App", "AppConfig"]),
   ...by("App", ["AppEnv", "RequestInfo"]),
   ...by("AppConfig", ["Middleware"]),
