@@ -12,7 +12,7 @@ import {
   sql,
   type SqlValue,
 } from "../fragment.ts";
-import { leadingColumns } from "./leading_columns.ts";
+import { leadingColumnsSql } from "./leading_columns_sql.ts";
 import { hasOtherForms } from "./other_forms.ts";
 import { postgresEstimate } from "./row_estimate.ts";
 import { postgresImages } from "./row_images.ts";
@@ -58,7 +58,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     firstOfEach,
     comparesRows: true,
     plansSemiJoins: true,
-    leadingColumns,
+    leadingColumns: leadingColumnsSql,
     comparesAsMemory,
     certified: certifiedOperators.postgres,
     // A statement has a timeout of its own.
