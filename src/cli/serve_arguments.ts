@@ -300,16 +300,15 @@ function serveCommand(given: Given): ServeArguments {
   return {
     kind: "serve",
     ...{ database, config, schemas, keys },
-    ...{ port: wanted, host: given.host, public: given.public, write: given.write },
-    triggers: given.triggers,
+    ...{ port: wanted, host: given.host, public: given.public },
+    ...{ write: given.write, triggers: given.triggers },
     changesSchema: given.changesSchema,
     search: given.search,
     ui: given.ui,
     watchSchema: given.watchSchema,
     users: given.users,
     kv: given.kv,
-    workers,
-    balancer,
+    ...{ workers, balancer },
   };
 }
 
