@@ -7,7 +7,9 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 export function schemaType(schema: unknown): string {
   if (!isSchema(schema)) return "unknown";
   const type = plainType(schema);
-  return schema["nullable"] === true ? `${type} | null` : type;
+  // An enumeration that may be null names it.
+  const namesNull = Array.isArray(schema["enum"]) && schema["enum"].includes(null);
+  return schema["nullable"] === true && !namesNull ? `${type} | null` : type;
 }
 
 /** The name of a property in a type: quoted where it has to be. */

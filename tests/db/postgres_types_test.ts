@@ -8,6 +8,8 @@ import {
   type ResourceDefinition,
   type ResourceOptions,
 } from "../../mod.ts";
+import { writeApiTypes } from "../../src/openapi/api_types.ts";
+import type { ServiceSchema } from "../../src/openapi/service_schema.ts";
 import type { TableInfo } from "../../src/schema/table_info.ts";
 import type { SqlValue } from "../../src/sql/fragment.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
@@ -59,6 +61,7 @@ for (const engine of engines.filter(({ name }) => name === "postgres" || name ==
           await checkExtremes(one, client);
         }
         await context.step("lists are searched", () => checkLists(client));
+        await context.step("lists and objects are described", () => checkDescribed(client));
         await context.step("a row is written back unchanged", () => checkWritten(rows, client));
         await context.step("a stream sees what a list sees", () => checkStreams(client));
         if (cases.some(({ name }) => name === "citext")) {
@@ -106,6 +109,7 @@ function definitionsOf(tables: readonly TableInfo[]): readonly ResourceDefinitio
     const options: ResourceOptions<Record<string, unknown>> = {
       id: table.primaryKey.map(({ name }) => name),
       auth: { public: true, create: all, update: all, delete: all },
+      capabilities: { enableExport: true },
       autoRelations: false,
       relations: table.name === "notes" && users !== undefined
         ? {
@@ -356,6 +360,30 @@ async function checkLists(client: Client): Promise<void> {
     const { status } = await client.send("/t/1", "PATCH", body);
     assertEquals(status, 422, JSON.stringify(body));
   }
+}
+
+async function checkDescribed({ app }: Client): Promise<void> {
+  const text = async (path: string, headers: Record<string, string> = {}) =>
+    await (await app.fetch(new Request(`http://test${path}`, { headers }))).text();
+  const described: ServiceSchema = JSON.parse(await text("/__service/schema"));
+  const fields = described.resources.find(({ name }) => name === "t")?.fields ?? [];
+  const integers = { type: "integer", format: "int64", nullable: true };
+  assertEquals(
+    fields.find(({ name }) => name === "ints")?.schema,
+    { type: "array", items: integers },
+  );
+  const types = writeApiTypes(described);
+  assertStringIncludes(types, "  ints: (number | null)[] | null;");
+  assertStringIncludes(types, `  moods: ("sad" | "ok" | "happy" | null)[] | null;`);
+  assertStringIncludes(types, "tags?: (string | null)[] | null; price?: string | null }");
+  const rows = await text("/api/t?select=id,ints,place&filter=id==1", {
+    accept: "text/csv",
+  });
+  assertEquals(
+    rows,
+    'id,ints,place\r\n1,"[9,10]","{""street"":""a \\""b\\"", (c)"",""number"":7,' +
+      '""since"":""2024-01-01T00:00:00.000Z"",""tags"":[""x"",""y z""],""price"":""1.50""}"\r\n',
+  );
 }
 
 async function checkStreams(client: Client): Promise<void> {
