@@ -26,8 +26,12 @@ export async function restartWithKv(
   const stopForwarding = onStopSignals((signal, reachedChildren) => {
     if (!reachedChildren) child.kill(signal);
   });
+  const hangUp = () => child.kill("SIGHUP");
+  // Windows has no such signal.
+  if (Deno.build.os !== "windows") Deno.addSignalListener("SIGHUP", hangUp);
   const { code } = await child.status;
   stopForwarding();
+  if (Deno.build.os !== "windows") Deno.removeSignalListener("SIGHUP", hangUp);
   return code;
 }
 

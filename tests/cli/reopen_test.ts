@@ -166,7 +166,12 @@ for (const { name, open, missing } of kinds) {
         nextCursor: null,
         hasMore: false,
       }]);
-      await db.run(`DROP TABLE fresh`, `DROP TABLE notes`);
+      const foundByItself = served.reopened();
+      await db.run(`CREATE TABLE later (id integer PRIMARY KEY)`);
+      // A migration may have more to come.
+      await foundByItself;
+      assertEquals((await ask("GET", "later"))[0], 200);
+      await db.run(`DROP TABLE later`, `DROP TABLE fresh`, `DROP TABLE notes`);
       // Nothing is left that could be served, and what was is not there.
       assertEquals((await ask("GET", "notes"))[1].code, "SCHEMA_CHANGED");
       await db.run(`CREATE TABLE notes (id integer PRIMARY KEY, title text)`);

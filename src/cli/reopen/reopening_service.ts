@@ -47,6 +47,8 @@ class ReopeningService {
   /** How long after a look a failed statement is no reason for another: longer if it found nothing. */
   #pauseMs = minPauseMs;
   #lookedAt = -Infinity;
+  /** By the monotonic clock. */
+  #watchedUntil = -Infinity;
   #cancelWatch = () => {};
   #isClosed = false;
 
@@ -76,7 +78,8 @@ class ReopeningService {
     const reopening = reopeningApp(opened.app, () => this.#looked());
     this.#reopening = reopening;
     const stopSignals = takesSignals ? onHangUp(() => void this.#lookNow(true)) : () => {};
-    if (watches) this.#watch();
+    if (watches) this.#watchedUntil = Infinity;
+    this.#watch();
     const { app } = reopening;
     const close = async () => {
       this.#isClosed = true;
@@ -97,12 +100,16 @@ class ReopeningService {
     cancel();
   }
 
+  /** Looks again and again while the tables are watched. */
   #watch(): void {
+    this.#cancelWatch();
+    const { clock } = this.#runtime;
+    if (this.#isClosed || clock.elapsedMs() > this.#watchedUntil) return;
     const waitMs = jitteredBetween(this.#runtime, watchMs, 1.5 * watchMs);
-    this.#cancelWatch = this.#runtime.clock.after(waitMs, async () => {
+    this.#cancelWatch = clock.after(waitMs, async () => {
       const now = await this.#readVersion();
       if (now !== null && now !== this.#version) await this.#lookNow(false);
-      if (!this.#isClosed) this.#watch();
+      this.#watch();
     });
   }
 
@@ -165,6 +172,9 @@ class ReopeningService {
     this.#installed = await next.service.installed?.() ?? "";
     this.#pauseMs = minPauseMs;
     this.#lookedAt = this.#runtime.clock.elapsedMs();
+    // Few migrations are one transaction: a table that is gone may come back.
+    this.#watchedUntil = Math.max(this.#watchedUntil, this.#lookedAt + migrationMs);
+    this.#watch();
     this.#reopening?.replaceBy(next);
     this.#options.runtime.observe({ kind: "tables_changed", ...changes });
   }
@@ -206,6 +216,9 @@ function failureOf(observation: Observation): "changed" | "unknown" | null {
 }
 
 const watchMs = 2_000;
+
+/** How long tables that have changed are watched for more. */
+const migrationMs = 60_000;
 const minPauseMs = 250;
 const maxPauseMs = 5_000;
 
