@@ -1,4 +1,4 @@
-import { parseJson, writeJson } from "../../schema/exact_json.ts";
+import { writeJson } from "../../schema/exact_json.ts";
 import { type ColumnKind, InvalidValue } from "../../schema/kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { certifiedOperators } from "../certified_operators.ts";
