@@ -107,9 +107,7 @@ class ResourceCheck {
     const ndjson = await served.get(path, "application/x-ndjson");
     const lines = ndjson.text.split("\n").filter((line) => line !== "").slice(0, maxRows);
     const written = rows.map((row) => print(row));
-    const wrong = written.findIndex((line, index) =>
-      print(parse(lines[index] ?? "null")) !== line
-    );
+    const wrong = written.findIndex((line, index) => print(parse(lines[index] ?? "null")) !== line);
     if (ndjson.status !== 200 || wrong >= 0) this.#differ(path, `NDJSON differs at line ${wrong}`);
     const csv = await served.get(path, "text/csv");
     const count = Math.min(csvRows(csv.text) - 1, maxRows);
@@ -269,7 +267,8 @@ const mostRelated = 100;
 const comparisons = [["==", "="], ["!=", "<>"], ["<", "<"], [">=", ">="]] as const;
 
 function isPlain(value: unknown): boolean {
-  return ["string", "number", "bigint", "boolean"].includes(typeof value) && String(value).length < 200;
+  return ["string", "number", "bigint", "boolean"].includes(typeof value) &&
+    String(value).length < 200;
 }
 
 /** A value as a filter writes it: a text in quotes. */

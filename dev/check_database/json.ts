@@ -1,10 +1,13 @@
 /** Parses JSON without losing digits of whole numbers: those beyond a double are bigints. */
 export function parse(text: string): unknown {
-  return parseWithSource(text, (_name, value, { source }) =>
-    typeof value === "number" && source !== undefined && /^-?\d+$/.test(source) &&
-      !Number.isSafeInteger(value)
-      ? BigInt(source)
-      : value);
+  return parseWithSource(
+    text,
+    (_name, value, { source }) =>
+      typeof value === "number" && source !== undefined && /^-?\d+$/.test(source) &&
+        !Number.isSafeInteger(value)
+        ? BigInt(source)
+        : value,
+  );
 }
 
 /** The JSON of a value, for comparisons. */
