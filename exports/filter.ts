@@ -7,3 +7,4 @@ export type { Comparison, Related } from "../src/filter/filter.ts";
 export type { FilterText, FilterValue } from "../src/filter/builders.ts";
 export type { Operator, OperatorTakes } from "../src/filter/operators/operator.ts";
 export type { CustomOperator } from "../src/filter/operators/operator_registry.ts";
+export type { JsonPath } from "../src/sql/json_path_dialect.ts";

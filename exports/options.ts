@@ -14,6 +14,7 @@ export type {
   ColumnReferenceOf,
   EtagOptions,
   FieldOptions,
+  OneOrMore,
   PaginationOptions,
   RelationOptions,
   SearchFieldOptions,

@@ -10,6 +10,10 @@ export type { BillingObservation } from "../src/runtime/observations/billing_obs
 export type { OutboxObservation } from "../src/runtime/observations/outbox_observation.ts";
 export type { OperatorObservation } from "../src/runtime/observations/operator_observation.ts";
 export type { RequestObservation } from "../src/runtime/observations/request_observation.ts";
+export type {
+  TablesChanged,
+  TablesObservation,
+} from "../src/runtime/observations/tables_observation.ts";
 export type { SearchObservation } from "../src/runtime/observations/search_observation.ts";
 export type {
   AccountEvent,

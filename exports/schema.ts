@@ -21,10 +21,12 @@ export type {
   ColumnDefault,
   ColumnInfo,
   ColumnReference,
+  DatabaseType,
   ForeignKey,
   Row,
   TableInfo,
   TimestampFormat,
+  ValueShape,
 } from "../src/schema/table_info.ts";
 export type { ColumnKind, ValueRules } from "../src/schema/kind.ts";
 export type {
@@ -37,4 +39,4 @@ export type { FieldSchema } from "../src/openapi/fields.ts";
 export type { ProcedureSchema } from "../src/openapi/procedure_schema.ts";
 export type { JsonSchema } from "../src/protocol/route_description.ts";
 export type { ResolvedCapabilities } from "../src/resource/define/resource.ts";
-export type { Relation, RelationStep } from "../src/schema/relation.ts";
+export type { ColumnPair, ColumnPairs, Relation, RelationStep } from "../src/schema/relation.ts";

@@ -20,5 +20,7 @@ export type {
   RowsOfKeys,
   TextDialect,
 } from "../src/sql/dialect.ts";
+export type { JsonPathDialect, JsonPathValue } from "../src/sql/json_path_dialect.ts";
+export type { ListDialect, Quantifier } from "../src/sql/list_dialect.ts";
 export type { ExplainDialect } from "../src/sql/explain_dialect.ts";
 export type { PreviewDialect } from "../src/sql/preview_dialect.ts";

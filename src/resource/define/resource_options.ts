@@ -114,7 +114,8 @@ export interface RelationOptions<
   readonly filterable?: boolean | undefined;
 }
 
-type OneOrMore<Value> = Value | readonly Value[];
+/** A value, or a list of values. */
+export type OneOrMore<Value> = Value | readonly Value[];
 
 /** The options of the relations that a resource derives from foreign keys. */
 export interface AutoRelationOptions {

@@ -5,7 +5,7 @@ export type TablesObservation = TablesChanged | {
 };
 
 /** The tables are served as they are now, which is not as they were: by their names. */
-interface TablesChanged {
+export interface TablesChanged {
   readonly kind: "tables_changed";
   readonly added: readonly string[];
   readonly gone: readonly string[];
