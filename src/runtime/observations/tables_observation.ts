@@ -6,8 +6,11 @@ export type TablesObservation = TablesChanged | {
 
 /** The tables are served as they are now, which is not as they were: by their names. */
 export interface TablesChanged {
+  /** The kind of the observation. */
   readonly kind: "tables_changed";
+  /** Those that were not there. */
   readonly added: readonly string[];
+  /** Those that are not there any more. */
   readonly gone: readonly string[];
   /** Those whose columns or keys are others, which are named. */
   readonly changed: readonly string[];
