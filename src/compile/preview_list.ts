@@ -5,8 +5,8 @@ import { type Fragment, join, rawSql, sql } from "../sql/fragment.ts";
 /** What the select list of a preview is compiled with. */
 export interface PreviewListOptions {
   readonly preview: Preview;
-  /** The statement from FROM to its order. */
-  readonly rows: Fragment;
+  /** A SELECT of columns of the rows, in their order. */
+  readonly page: (columns: Fragment) => Fragment;
   readonly dialect: Dialect;
 }
 
@@ -17,14 +17,14 @@ export interface PreviewListOptions {
  */
 export function previewList(
   { columns, table: { primaryKey }, limit }: ReadPlan,
-  { preview: { length, cut, whole }, rows, dialect }: PreviewListOptions,
+  { preview: { length, cut, whole }, page, dialect }: PreviewListOptions,
 ): Fragment {
   const cells = columns.map((column) =>
     cut.has(column) ? dialect.preview.selected(column, length) : dialect.selected(column)
   );
   if (whole.length === 0 || limit === null || limit < 2) return join(cells, ", ");
   const key = join(primaryKey.map((column) => dialect.operand(column)), ", ");
-  const last = sql`SELECT ${key} ${rows} LIMIT 1 OFFSET ${rawSql(String(limit - 2))}`;
+  const last = sql`${page(key)} LIMIT 1 OFFSET ${rawSql(String(limit - 2))}`;
   const positions = whole.map((column) =>
     sql`CASE WHEN (${key}) = (${last}) THEN ${dialect.selected(column)} END`
   );

@@ -19,32 +19,53 @@ export interface ReadContext {
 
 /** Compiles the SELECT of rows in an order, after a position of it where there is one. */
 export function compileReadRows(plan: ReadPlan, context: ReadContext): Fragment {
-  const [range, ...others] = rangesOf(plan, context.dialect);
-  if (range === undefined) throw new Error("Cannot read rows: their order has no range");
-  if (others.length === 0) return compileRange(plan, range, context);
-  // In the order of the list: a database begins a range only when those before it are too short.
-  const ranges = [range, ...others].map((one, index) =>
-    sql`SELECT * FROM (${compileRange(plan, one, context)}) AS ${identifier(`_range${index}`)}`
-  );
-  return sql`${join(ranges, " UNION ALL ")}${limitTo(plan)}`;
+  const { dialect } = context;
+  const ranges = rangesOf(plan, dialect);
+  const page = (columns: Fragment) => compileRanges(plan, { ranges, columns }, context);
+  const columns = plan.preview === undefined
+    ? context.selectList(plan.columns)
+    : previewList(plan, { preview: plan.preview, page, dialect });
+  return sql`${page(columns)}${limitTo(plan)}${plan.lock === true ? dialect.rowLock : rawSql("")}`;
 }
 
-/**
- * One for all rows where no page is cut, where the position of a preview is found among all of them,
- * and where rows of it are skipped.
- */
+/** One for all rows where no page is cut, and where rows of it are skipped. */
 function rangesOf(plan: ReadPlan, dialect: Dialect): readonly OrderedRange[] {
-  const { order, after, from, limit, lock, preview } = plan;
+  const { order, after, from, limit, lock } = plan;
   if (from !== undefined) return [{ condition: compileReached(order, from, dialect), order }];
-  if (limit !== null && lock !== true && (preview?.whole.length ?? 0) === 0) {
-    return orderedRanges(order, after, dialect);
-  }
+  if (limit !== null && lock !== true) return orderedRanges(order, after, dialect);
   return [{ condition: after && compileSeek(order, after, dialect), order }];
 }
 
-function compileRange(plan: ReadPlan, range: OrderedRange, context: ReadContext): Fragment {
-  const { dialect } = context;
-  const check = mayScan(plan) ? context.checkOf(plan.table) : null;
+interface SelectedRanges {
+  readonly ranges: readonly OrderedRange[];
+  /** The select list. */
+  readonly columns: Fragment;
+}
+
+/** Without the limit of the page, which follows. */
+function compileRanges(
+  plan: ReadPlan,
+  { ranges, columns }: SelectedRanges,
+  context: ReadContext,
+): Fragment {
+  const [range, ...others] = ranges;
+  if (range === undefined) throw new Error("Cannot read rows: their order has no range");
+  if (others.length === 0) return compileRange(plan, range, columns, context);
+  // In the order of the list: a database begins a range only when those before it are too short.
+  const selects = ranges.map((one, index) => {
+    const rows = sql`${compileRange(plan, one, columns, context)}${limitTo(plan)}`;
+    return sql`SELECT * FROM (${rows}) AS ${identifier(`_range${index}`)}`;
+  });
+  return join(selects, " UNION ALL ");
+}
+
+function compileRange(
+  plan: ReadPlan,
+  range: OrderedRange,
+  columns: Fragment,
+  { dialect, checkOf }: ReadContext,
+): Fragment {
+  const check = mayScan(plan) ? checkOf(plan.table) : null;
   const conditions = [
     ...(check === null ? [] : [check]),
     ...(plan.where.kind === "all" ? [] : [compileFilter(plan.where, dialect)]),
@@ -56,13 +77,7 @@ function compileRange(plan: ReadPlan, range: OrderedRange, context: ReadContext)
     ...(plan.from === undefined ? [] : compileTieBreak(plan, dialect)),
   ];
   const order = keys.length === 0 ? rawSql("") : sql` ORDER BY ${join(keys, ", ")}`;
-  const rows = sql`FROM ${tableName(plan.table)}${where}${order}`;
-  const columns = plan.preview === undefined
-    ? context.selectList(plan.columns)
-    : previewList(plan, { preview: plan.preview, rows, dialect });
-  return sql`SELECT ${columns} ${rows}${limitTo(plan)}${
-    plan.lock === true ? dialect.rowLock : rawSql("")
-  }`;
+  return sql`SELECT ${columns} FROM ${tableName(plan.table)}${where}${order}`;
 }
 
 /** In the text, as it is a number of the service: SQLite takes 8 µs longer for a bound limit. */
