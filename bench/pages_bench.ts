@@ -36,7 +36,7 @@ const orders = [
 ];
 const filters = [
   "score<3000",
-  "place==p017",
+  "place==p0017",
   "kind==b;takenAt<2000-02-01T00:00:00Z",
   "score==null;id<50000",
 ];
@@ -47,7 +47,7 @@ const postgresTable = [
   `CREATE TABLE readings (id int PRIMARY KEY, score int, place text, kind text NOT NULL,
     "takenAt" timestamptz NOT NULL)`,
   `INSERT INTO readings SELECT i, CASE WHEN i % 5 > 0 THEN (i * 7919::int8) % 1000003 END,
-    CASE WHEN i % 100 > 0 THEN 'p' || lpad(((i * 31::int8) % 1000)::text, 3, '0') END,
+    CASE WHEN i % 100 > 0 THEN 'p' || lpad(((i * 31::int8) % 5000)::text, 4, '0') END,
     substr('abc', i % 3 + 1, 1), '2000-01-01Z'::timestamptz + i * interval '1 minute'
     FROM generate_series(1, ${rows}) AS i`,
   ...indexes(" NULLS LAST"),
@@ -59,7 +59,7 @@ const sqliteTable = [
     "takenAt" TIMESTAMP NOT NULL)`,
   `INSERT INTO readings WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})
     SELECT i, CASE WHEN i % 5 > 0 THEN (i * 7919) % 1000003 END,
-    CASE WHEN i % 100 > 0 THEN 'p' || printf('%03d', (i * 31) % 1000) END,
+    CASE WHEN i % 100 > 0 THEN 'p' || printf('%04d', (i * 31) % 5000) END,
     substr('abc', i % 3 + 1, 1), strftime('%Y-%m-%dT%H:%M:%SZ', 946684800 + i * 60, 'unixepoch')
     FROM n`,
   ...indexes(""),

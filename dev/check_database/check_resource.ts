@@ -72,7 +72,9 @@ class ResourceCheck {
     try {
       await work();
     } catch (error) {
-      if (!(error instanceof postgres.PostgresError) || error.code !== undefinedFunction) throw error;
+      if (!(error instanceof postgres.PostgresError) || error.code !== undefinedFunction) {
+        throw error;
+      }
       this.#refused++;
     }
   }

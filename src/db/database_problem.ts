@@ -52,6 +52,8 @@ export function databaseProblem(error: unknown, access: string): unknown {
     case "unavailable":
     case "read-only":
       return unavailable(`Cannot ${access}: the database is not available`, cause);
+    // Rules of the table make it another statement.
+    case "no-returning":
     case "forbidden":
       return new Problem("forbidden", `Cannot ${access}: the database does not allow it`, {
         cause,
@@ -67,7 +69,6 @@ export function databaseProblem(error: unknown, access: string): unknown {
         `The connection was lost while the write was confirmed: read before you repeat it`,
         cause,
       );
-    case "no-returning":
     case "other":
       return error;
     default:

@@ -74,15 +74,17 @@ function draftTable(
   constraints: readonly CatalogueConstraint[],
 ): TableDraft {
   const isView = table.view !== null;
+  // Its key says nothing of the rows of other tables, and a write by key would change those as well.
+  const { isInherited } = table;
   return {
     name: table.name,
     schema: table.schema,
     label: table.label,
-    ...{ isView, isReadOnly: isView, hasRowId: false },
+    ...{ isView, isReadOnly: isView || isInherited, hasRowId: false },
     simple: table.view === null ? null : parseSimpleView(table.view),
-    key: keyOf(uniques, columns, isView),
+    key: isInherited ? [] : keyOf(uniques, columns, isView),
     // A stored view has no column that is NOT NULL, and any number of rows may have a NULL.
-    isDistinct: !isView,
+    isDistinct: !isView && !isInherited,
     foreignKeys: constraints.flatMap(({ columns, target }) =>
       target === null ? [] : [{ columns, ...target }]
     ),

@@ -18,6 +18,8 @@ export interface CatalogueTable {
   readonly label: string;
   /** The SELECT of a view, also of one whose rows are stored; null for a table. */
   readonly view: string | null;
+  /** Whether rows of other tables, which inherit from it, are rows of it, too. */
+  readonly isInherited: boolean;
 }
 
 /** Lists the tables in the catalogue of Postgres, and those that cannot be served, with reasons. */
@@ -36,6 +38,8 @@ export async function listTables(
       view: `CASE WHEN c.relkind IN ('v', 'm') THEN CASE WHEN EXISTS (SELECT FROM pg_rewrite r
         WHERE r.ev_class = c.oid AND r.ev_action::text LIKE '%:hasTargetSRFs true%')
         THEN '' ELSE pg_get_viewdef(c.oid) END END`,
+      isInherited: `c.relkind IN ('r', 'f')
+        AND EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid)`,
       reason: `CASE WHEN c.relkind = 'm' AND NOT c.relispopulated
         THEN 'it has no rows before REFRESH MATERIALIZED VIEW'
         WHEN EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
@@ -54,9 +58,10 @@ export async function listTables(
     return { ...row, name, label: labelOf({ schema, name }, schemas) };
   });
   return {
-    tables: listed.flatMap(({ id, name, label, schema, view, reason }) => {
+    tables: listed.flatMap(({ id, name, label, schema, view, isInherited, reason }) => {
       if (reason !== null) return [];
-      return [{ id: String(id), name, label, schema: textOrNull(schema), view: textOrNull(view) }];
+      const texts = { schema: textOrNull(schema), view: textOrNull(view) };
+      return [{ id: String(id), name, label, ...texts, isInherited: isInherited === "t" }];
     }),
     leftOut: listed.flatMap(({ label, reason }) =>
       typeof reason === "string" ? [{ table: label, reason }] : []

@@ -233,7 +233,8 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     label: table.name,
     ...{ isView: false, isReadOnly: false, simple: null, hasRowId: rowId !== null },
     key: rowId === null ? key.map(({ name }) => name) : [rowId.dbName],
-    isDistinct: true,
+    // Any number of rows may have a NULL in such a key.
+    isDistinct: !hasNullKey,
     foreignKeys: facts.foreignKeys,
     columns: [...(rowId === null ? [] : [rowId])].concat(
       columns.map((column, index): ColumnDraft => {

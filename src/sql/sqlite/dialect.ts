@@ -55,8 +55,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     distinguished: (columns) =>
       columns.map(({ dbName }) => sql`${identifier(dbName)}${binaryCollation}`),
     bound: (value, column) => sql`${encode(value, column)}`,
-    boundStored: (value, column) =>
-      holdsNumbers(column) ? sql`CAST(${value} AS TEXT)` : sql`${value}`,
+    boundStored,
     listed,
     firstOfEach,
     comparesRows: false,
@@ -117,6 +116,14 @@ function holdsNumbers(column: ColumnInfo): boolean {
   if (column.kind !== "text" || column.existingType === null) return false;
   const affinity = affinityOf(column);
   return affinity !== "TEXT" && affinity !== "BLOB";
+}
+
+/** As the column would be cast, where a library reads and binds 1.0 as 1. */
+function boundStored(value: SqlValue, column: ColumnInfo): Fragment {
+  if (!holdsNumbers(column)) return sql`${value}`;
+  const isReal = affinityOf(column) === "REAL" &&
+    (typeof value === "number" || typeof value === "bigint");
+  return isReal ? sql`CAST(CAST(${value} AS REAL) AS TEXT)` : sql`CAST(${value} AS TEXT)`;
 }
 
 /**
