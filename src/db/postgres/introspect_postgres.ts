@@ -1,4 +1,6 @@
 import { ownTimestamps } from "../../schema/table_info.ts";
+import { identifier, join, sql, tableName, toStatement } from "../../sql/fragment.ts";
+import { DatabaseError } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
 import { postgresEnumCheck } from "../tables/enum_checks.ts";
 import {
@@ -37,11 +39,15 @@ export async function introspectPostgres(
     readUniques(driver, schemas),
     readConstraints(driver, schemas),
   ]);
-  const drafts = listed.tables.map((table) => {
+  const drafts = await Promise.all(listed.tables.map(async (table) => {
     const of = <R extends { readonly owner: string }>(rows: readonly R[]) =>
       rows.filter(({ owner }) => owner === table.id);
-    return draftTable(table, typedColumns(of(columns), types), of(uniques), of(constraints));
-  });
+    const draft = draftTable(table, typedColumns(of(columns), types), of(uniques), of(constraints));
+    // A write by a key that several rows have would change all of them.
+    return table.isInherited && await sharesKeys(draft, driver)
+      ? { ...draft, key: [], isReadOnly: true }
+      : draft;
+  }));
   const keyed = declareKeys(
     inferViewKeys(drafts, (left, right) => left === right),
     options.keys ?? {},
@@ -52,6 +58,22 @@ export async function introspectPostgres(
     leftOut: listed.leftOut,
     otherSchemas: chosen.leftOut,
   };
+}
+
+/** Whether several rows of a table have the same key, or to find out takes too long. */
+async function sharesKeys({ key, ...table }: TableDraft, driver: Driver): Promise<boolean> {
+  if (key.length === 0) return false;
+  const columns = join(key.map((name) => identifier(name)), ", ");
+  const several = sql`SELECT 1 FROM ${
+    tableName(table)
+  } GROUP BY ${columns} HAVING count(*) > 1 LIMIT 1`;
+  try {
+    const { rows } = await driver.query(toStatement(several, driver.dialect.placeholder));
+    return rows.length > 0;
+  } catch (error) {
+    if (error instanceof DatabaseError && error.kind === "timeout") return true;
+    throw error;
+  }
 }
 
 type TypedColumn = CatalogueColumn & PostgresType;
@@ -74,17 +96,16 @@ function draftTable(
   constraints: readonly CatalogueConstraint[],
 ): TableDraft {
   const isView = table.view !== null;
-  // Its key says nothing of the rows of other tables, and a write by key would change those as well.
-  const { isInherited } = table;
   return {
     name: table.name,
     schema: table.schema,
     label: table.label,
-    ...{ isView, isReadOnly: isView || isInherited, hasRowId: false },
+    ...{ isView, isReadOnly: isView, hasRowId: false },
     simple: table.view === null ? null : parseSimpleView(table.view),
-    key: isInherited ? [] : keyOf(uniques, columns, isView),
+    key: keyOf(uniques, columns, isView),
     // A stored view has no column that is NOT NULL, and any number of rows may have a NULL.
-    isDistinct: !isView && !isInherited,
+    // Rows of the tables that inherit from it are rows of it, and its key says nothing of those.
+    isDistinct: !isView && !table.isInherited,
     foreignKeys: constraints.flatMap(({ columns, target }) =>
       target === null ? [] : [{ columns, ...target }]
     ),
