@@ -205,7 +205,7 @@ interface ShownOption {
 
 function helpOf([name, { short, shown, says }]: readonly [string, ShownOption]): string {
   const flags = `  ${short === undefined ? "   " : `-${short},`} --${name} ${shown ?? ""}`;
-  return says.map((line, index) => (index === 0 ? flags : "").padEnd(23) + line).join("\n");
+  return says.map((line, index) => `${index === 0 ? flags : ""} `.padEnd(23) + line).join("\n");
 }
 
 interface OptionToken {

@@ -13,6 +13,8 @@ export function nearestName(
   let best: string | null = null;
   let bestDistance = Math.max(1, maxDistance) + 1;
   for (const candidate of candidates) {
+    // A column may have no letters at all in its name, which nothing is a misspelling of.
+    if (candidate === "") continue;
     if (Math.abs(candidate.length - text.length) >= bestDistance) continue;
     const distance = editDistance(text, candidate);
     if (distance < bestDistance) {

@@ -1,3 +1,4 @@
+import type { Access } from "../../auth/scope.ts";
 import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
@@ -87,7 +88,10 @@ export async function lockRow(
   return rows[0] ?? null;
 }
 
-/** Why a write met no row: `current` was read before and has changed since, or is out of reach. */
+/**
+ * Why a write met no row: `current` was read before and has changed since, the row is out of reach,
+ * or a trigger or a rule of the table has kept it as it is.
+ */
 export async function targetNotWritten(
   target: RowTarget,
   current: Row | null,
@@ -95,9 +99,17 @@ export async function targetNotWritten(
   connection: Connection,
 ): Promise<Error> {
   const { etag } = write.resource;
-  return current === null || etag === null
-    ? await notFoundOrForbidden(target, write, connection)
-    : preconditionFailed(tagOf(current, etag));
+  const stored = await lockRow(writableTarget(target, write), write.resource, connection);
+  if (stored === null) return await notFoundOrForbidden(target, write, connection);
+  const isChanged = current !== null && etag !== null &&
+    tagOf(stored, etag) !== tagOf(current, etag);
+  return isChanged ? preconditionFailed(tagOf(stored, etag)) : notKept(write.grant.access);
+}
+
+function notKept(access: Access): Problem {
+  return access === "delete"
+    ? new Problem("conflict", "Cannot delete: the database keeps this row")
+    : new Problem("validation-error", `Cannot ${access}: the database did not keep the change`);
 }
 
 /**
