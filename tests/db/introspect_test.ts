@@ -199,6 +199,10 @@ Deno.test("a SQLite column has the kind of its rows, where they do not fit its d
     ["NUMERIC(10,2)", "0.5", "decimal (10,2)"],
     ["DECIMAL", "12345678901234", "decimal"],
     ["INT", "'many'", "text"],
+    // It was a column of texts, in which 10 came before 9.
+    ["INT", "9), (10), ('n/a'", "integer"],
+    ["DECIMAL(8,2)", "9), (10.5), ('x'", "decimal (8,2)"],
+    ["DATETIME", "1700000000), ('now'", "timestamp epoch-seconds"],
     ["UNSIGNED BIG INT", "9007199254740993", "integer"],
     ["VARCHAR (20)", "'x'", "text <=20"],
     ["", "7", "integer"],

@@ -24,13 +24,27 @@ export function sampledColumn(
   values: readonly SqlValue[],
   dialect: Dialect,
 ): SampledColumn {
+  const typical = typicalValues(type, values);
   return {
-    ...fittingType(inferColumnTypes(type, values), values, dialect),
+    ...fittingType(inferColumnTypes(type, typical), typical, dialect),
     name,
     dbName: name,
     existingType: type,
     looseCollation: false,
   };
+}
+
+/**
+ * The values that a column's kind is inferred from: its numbers, where it was declared for some and
+ * they are not fewer than the others. A few texts would else make it a column of texts, in which 10
+ * comes before 9; so they are misfits, as those are that come later.
+ */
+function typicalValues(declared: string, values: readonly SqlValue[]): readonly SqlValue[] {
+  // Without a type, or with one of texts, a number that is inserted is compared as what it is.
+  if (/^$|CHAR|CLOB|TEXT|STRING|BLOB|BINARY|JSON|UUID|GUID|UNIQUE/i.test(declared)) return values;
+  const numbers = values.filter((value) => typeof value === "number" || typeof value === "bigint");
+  const given = values.filter((value) => value !== null);
+  return numbers.length * 2 >= given.length ? numbers : values;
 }
 
 /** Some values of each column; of long ones the beginning, which is enough to infer a type. */
