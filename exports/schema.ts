@@ -28,6 +28,13 @@ export type {
   TimestampFormat,
   ValueShape,
 } from "../src/schema/table_info.ts";
+export type {
+  CheckInfo,
+  ConditionWriter,
+  IndexInfo,
+  ReferentialAction,
+  SqlCondition,
+} from "../src/schema/table_constraints.ts";
 export type { ColumnKind, ValueRules } from "../src/schema/kind.ts";
 export type {
   EtagSchema,

@@ -95,7 +95,10 @@ export interface ColumnDraft extends Omit<ColumnInfo, "primaryKey" | "references
 }
 
 /** A foreign key as introspection reads it; SQLite may leave out the columns that it refers to. */
-export interface ForeignKeyDraft extends Omit<ForeignKey, "references"> {
+export interface ForeignKeyDraft
+  extends
+    Pick<ForeignKey, "columns" | "schema" | "table">,
+    Partial<Pick<ForeignKey, "onDelete" | "onUpdate">> {
   readonly references: readonly string[] | null;
 }
 
@@ -136,7 +139,10 @@ function foreignKey(key: ForeignKeyDraft, from: TableDraft, to: TableDraft): For
   const references = (key.references ?? to.key).map((name) => spelledBy(to, name));
   const isWhole = columns.every((name) => name !== null) &&
     references.every((name) => name !== null) && columns.length === references.length;
-  return isWhole ? [{ columns, schema: to.schema, table: to.name, references }] : [];
+  const { onDelete = null, onUpdate = null } = key;
+  return isWhole
+    ? [{ columns, schema: to.schema, table: to.name, references, onDelete, onUpdate }]
+    : [];
 }
 
 function spelledBy(table: TableDraft, name: string): string | null {

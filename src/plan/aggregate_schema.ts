@@ -2,7 +2,7 @@ import { hasExtremes, isSortable } from "../schema/structured/kind_of_column.ts"
 import {
   type ColumnInfo,
   createTableInfo,
-  ownTimestamps,
+  plainColumn,
   type TableInfo,
 } from "../schema/table_info.ts";
 import type { ColumnKind } from "../schema/kind.ts";
@@ -111,19 +111,4 @@ function called(
 }
 
 /** The attributes of a column that no table declares. */
-const neutral: Omit<ColumnInfo, "name" | "dbName"> = {
-  kind: "integer",
-  notNull: false,
-  primaryKey: false,
-  unique: false,
-  default: null,
-  generated: false,
-  enumValues: null,
-  precision: null,
-  scale: null,
-  maxLength: null,
-  references: null,
-  existingType: null,
-  looseCollation: false,
-  timestampFormat: ownTimestamps,
-};
+const neutral: Omit<ColumnInfo, "name" | "dbName"> = { ...plainColumn, kind: "integer" };

@@ -1,11 +1,12 @@
 import { type Described, group, listOf } from "../options/option.ts";
 import { other, whole } from "../options/option_kinds.ts";
 import type { ColumnLike } from "./table_like.ts";
-import type { ColumnDefault } from "./table_info.ts";
-import type { ColumnKind } from "./kind.ts";
+import type { ColumnDefault, ColumnInfo } from "./table_info.ts";
+import { anyValue, type ColumnKind, type ValueRules } from "./kind.ts";
 
 /** The attributes that a column builder has collected; `table()` adds the names. */
-export interface ColumnDeclaration {
+export interface ColumnDeclaration
+  extends ValueRules, Pick<ColumnInfo, "moment" | "generatedSql" | "formerName"> {
   /** The kind of its values. */
   readonly kind: ColumnKind;
   /** The name in the database, or null for that of the property. */
@@ -18,14 +19,6 @@ export interface ColumnDeclaration {
   readonly unique: boolean;
   /** The default of an omitted value. */
   readonly default: ColumnDefault | null;
-  /** The allowed texts, or null for any. */
-  readonly enumValues: readonly string[] | null;
-  /** Of a decimal: the number of all digits. */
-  readonly precision: number | null;
-  /** Of a decimal: the number of digits after the point. */
-  readonly scale: number | null;
-  /** Of a text: the longest value, in characters. */
-  readonly maxLength: number | null;
   /** The referenced column, resolved lazily. */
   readonly references: (() => ColumnLike<unknown>) | null;
 }
@@ -212,10 +205,10 @@ function declare<T, Assigned extends boolean>(
     primaryKey: false,
     unique: false,
     default: null,
-    enumValues: null,
-    precision: null,
-    scale: null,
-    maxLength: null,
+    ...anyValue,
+    moment: null,
+    generatedSql: null,
+    formerName: null,
     references: null,
     ...options,
   });

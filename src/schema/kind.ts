@@ -36,7 +36,33 @@ export interface ValueRules {
   readonly scale: number | null;
   /** Of a text: the longest value in characters, when declared. */
   readonly maxLength: number | null;
+  /** Of a text: the shortest value in characters, when declared. */
+  readonly minLength: number | null;
+  /** The lowest allowed value of an ordered kind, in process; null for any. */
+  readonly min: unknown;
+  /** The highest allowed value of an ordered kind, in process; null for any. */
+  readonly max: unknown;
+  /**
+   * Of a text: the source of a regular expression with the flag `u` that a part of every value
+   * matches, as in JSON Schema.
+   */
+  readonly pattern: string | null;
+  /** Of a text: what every value is. */
+  readonly format: "email" | null;
 }
+
+/** The rules of a column that takes every value of its kind. */
+export const anyValue: ValueRules = Object.freeze({
+  enumValues: null,
+  precision: null,
+  scale: null,
+  maxLength: null,
+  minLength: null,
+  min: null,
+  max: null,
+  pattern: null,
+  format: null,
+});
 
 /**
  * The interface of a column kind: how its values are parsed and ordered. The caller handles null

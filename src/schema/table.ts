@@ -169,7 +169,7 @@ function describeColumn(table: string, name: string, declared: ColumnDeclaration
     name,
     dbName: declaration.dbName ?? name,
     default: checkedDefault(`${table}.${name}`, declared),
-    generated: false,
+    generated: declaration.generatedSql !== null,
     existingType: null,
     looseCollation: false,
     timestampFormat: ownTimestamps,
@@ -221,5 +221,6 @@ function toForeignKey(column: ColumnInfo): ForeignKey[] {
   const { references } = column;
   if (references === null) return [];
   const { schema, table, column: target } = references;
-  return [{ columns: [column.dbName], schema, table, references: [target] }];
+  const actions = { onDelete: null, onUpdate: null };
+  return [{ columns: [column.dbName], schema, table, references: [target], ...actions }];
 }

@@ -1,12 +1,13 @@
-import type { ColumnKind, ValueRules } from "./kind.ts";
+import { anyValue, type ColumnKind, type ValueRules } from "./kind.ts";
+import type { CheckInfo, IndexInfo, ReferentialAction } from "./table_constraints.ts";
 
 /** In a column's description: the source of an omitted value. */
 export type ColumnDefault =
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "function"; readonly make: () => unknown }
   /**
-   * The database supplies it: a DEFAULT clause of an existing table, an identity column. `sql` is
-   * the clause, null where there is none that could be repeated.
+   * The database supplies it: a DEFAULT clause in SQL, an identity column. `sql` is the clause, null
+   * where there is none that could be repeated.
    */
   | { readonly kind: "database"; readonly sql: string | null };
 
@@ -91,6 +92,15 @@ export interface ColumnInfo extends ValueRules {
   readonly default: ColumnDefault | null;
   /** Computed by the database; may be read, never written. */
   readonly generated: boolean;
+  /** The expression of a generated column, where it is known. */
+  readonly generatedSql: string | null;
+  /**
+   * Which moment of its row the service fills in, when it is created or at every update; never taken
+   * from a body.
+   */
+  readonly moment: "created" | "updated" | null;
+  /** The name that it had in the database before, for migrations. */
+  readonly formerName: string | null;
   /** The column that a foreign key of this column alone references. */
   readonly references: ColumnReference | null;
   /**
@@ -108,6 +118,23 @@ export interface ColumnInfo extends ValueRules {
   /** Of a timestamp: its format in a database without such a type. */
   readonly timestampFormat: TimestampFormat;
 }
+
+/** The description of a nullable column that nothing restricts, of a table that the service creates. */
+export const plainColumn: Omit<ColumnInfo, "name" | "dbName" | "kind"> = Object.freeze({
+  ...anyValue,
+  notNull: false,
+  primaryKey: false,
+  unique: false,
+  default: null,
+  generated: false,
+  generatedSql: null,
+  moment: null,
+  formerName: null,
+  references: null,
+  existingType: null,
+  looseCollation: false,
+  timestampFormat: ownTimestamps,
+});
 
 /** In a column's description: the column that a one-column foreign key references. */
 export interface ColumnReference {
@@ -129,6 +156,10 @@ export interface ForeignKey {
   readonly table: string;
   /** The referenced columns, in the order of `columns`. */
   readonly references: readonly string[];
+  /** What happens when the referenced row is deleted; null where that fails. */
+  readonly onDelete: ReferentialAction | null;
+  /** What happens when the referenced key is changed; null where that fails. */
+  readonly onUpdate: ReferentialAction | null;
 }
 
 /** Whether a foreign key refers to the table. */
@@ -173,6 +204,17 @@ export interface TableInfo {
   readonly readOnly: boolean;
   /** The foreign keys, of one or more columns each. */
   readonly foreignKeys: readonly ForeignKey[];
+  /** The indexes beside those of the key and of `uniques`. */
+  readonly indexes: readonly IndexInfo[];
+  /**
+   * Sets of columns, by their names in the database, that no two rows share, beside single `unique`
+   * columns and the key.
+   */
+  readonly uniques: readonly (readonly string[])[];
+  /** The conditions that no row fails, beside the rules of single columns. */
+  readonly checks: readonly CheckInfo[];
+  /** The name that it had in the database before, for migrations. */
+  readonly formerName: string | null;
   /** Whether the service creates it. False for introspected tables, which keep their collations. */
   readonly own: boolean;
 }
@@ -185,7 +227,9 @@ export type Row = Readonly<Record<string, unknown>>;
 
 /** The parts of a table's description. */
 export interface TableInfoOptions
-  extends Pick<TableInfo, "name" | "schema" | "columns" | "foreignKeys" | "own"> {
+  extends
+    Pick<TableInfo, "name" | "schema" | "columns" | "foreignKeys" | "own">,
+    Partial<Pick<TableInfo, "indexes" | "uniques" | "checks" | "formerName">> {
   /** Its name in paths; the name in the database unless set. */
   readonly label?: string;
   /** The key columns in key order, where that differs from the order of the columns. */
@@ -213,6 +257,16 @@ export function createTableInfo(declared: TableInfoOptions): TableInfo {
     get foreignKeys() {
       return declared.foreignKeys;
     },
+    get indexes() {
+      return declared.indexes ?? [];
+    },
+    get uniques() {
+      return declared.uniques ?? [];
+    },
+    get checks() {
+      return declared.checks ?? [];
+    },
+    formerName: declared.formerName ?? null,
     own,
   });
 }

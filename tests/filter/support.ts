@@ -4,7 +4,12 @@ import { parseFilter } from "../../src/filter/syntax/parse_filter.ts";
 import type { Filter } from "../../src/filter/filter.ts";
 import type { FilterSyntax, Literal } from "../../src/filter/syntax/filter_syntax.ts";
 import { Problem } from "../../src/problem/problem.ts";
-import { type ColumnInfo, createTableInfo, type TableInfo } from "../../src/schema/table_info.ts";
+import {
+  type ColumnInfo,
+  createTableInfo,
+  plainColumn,
+  type TableInfo,
+} from "../../src/schema/table_info.ts";
 import type { ColumnKind } from "../../src/schema/kind.ts";
 
 /** A table from the kinds of its columns; the first column is the key. */
@@ -17,22 +22,9 @@ export function tableOf(kinds: Readonly<Record<string, ColumnKind>>): TableInfo 
 
 function columnOf(name: string, kind: ColumnKind, primaryKey: boolean): ColumnInfo {
   return {
-    name,
-    dbName: name,
-    kind,
-    notNull: primaryKey,
-    primaryKey,
-    unique: false,
-    default: null,
-    generated: false,
-    enumValues: null,
-    precision: null,
+    ...plainColumn,
+    ...{ name, dbName: name, kind, primaryKey, notNull: primaryKey },
     scale: kind === "decimal" ? 2 : null,
-    maxLength: null,
-    references: null,
-    existingType: null,
-    looseCollation: false,
-    timestampFormat: "dateTtime.ffffffZ",
   };
 }
 

@@ -1,4 +1,4 @@
-import { ownTimestamps } from "../../schema/table_info.ts";
+import { plainColumn } from "../../schema/table_info.ts";
 import { identifier, join, sql, tableName, toStatement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
@@ -114,6 +114,7 @@ function draftTable(
       const [first = null, second = null] = /\((\d+)(?:,(-?\d+))?\)/.exec(column.baseType)
         ?.slice(1).map((digits) => digits === undefined ? null : Number(digits)) ?? [];
       return {
+        ...plainColumn,
         name: column.name,
         dbName: column.name,
         kind,
@@ -136,7 +137,6 @@ function draftTable(
         existingType: column.declared,
         ...(databaseType === null ? {} : { databaseType }),
         looseCollation: column.isLoose,
-        timestampFormat: ownTimestamps,
       };
     }),
   };

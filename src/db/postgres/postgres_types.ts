@@ -2,7 +2,7 @@ import type { ColumnKind } from "../../schema/kind.ts";
 import {
   type ColumnInfo,
   type DatabaseType,
-  ownTimestamps,
+  plainColumn,
   type ValueShape,
 } from "../../schema/table_info.ts";
 import { quoteIdentifier, type SqlValue } from "../../sql/fragment.ts";
@@ -160,23 +160,10 @@ function isOrdered(row: CatalogueRow, shape: ValueShape, catalogue: Catalogue): 
 function memberOf(name: string, type: string, catalogue: Catalogue): ColumnInfo {
   const { kind, databaseType, labels } = typeOf(type, catalogue);
   return {
-    name,
-    dbName: name,
-    kind,
-    notNull: false,
-    primaryKey: false,
-    unique: false,
-    default: null,
-    generated: false,
-    enumValues: labels,
-    precision: null,
-    scale: null,
-    maxLength: null,
-    references: null,
+    ...plainColumn,
+    ...{ name, dbName: name, kind, enumValues: labels },
     existingType: String(baseOf(type, catalogue).shown),
     ...(databaseType === null ? {} : { databaseType }),
-    looseCollation: false,
-    timestampFormat: ownTimestamps,
   };
 }
 

@@ -1,7 +1,7 @@
 import { bytesToBase64 } from "../../protocol/byte_text.ts";
-import { type ColumnKind, InvalidValue } from "../../schema/kind.ts";
+import { anyValue, type ColumnKind, InvalidValue } from "../../schema/kind.ts";
 import { kindOfColumn } from "../../schema/structured/kind_of_column.ts";
-import { type ColumnInfo, ownTimestamps } from "../../schema/table_info.ts";
+import { type ColumnInfo, plainColumn } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
@@ -66,9 +66,7 @@ function inProcess(
   dialect: Dialect,
 ): unknown {
   if (value === null) return null;
-  const rules = stores
-    ? column
-    : { enumValues: null, maxLength: null, precision: null, scale: null };
+  const rules = stores ? column : anyValue;
   const given = value instanceof Uint8Array && column.kind === "bytes"
     ? bytesToBase64(value)
     : value;
@@ -159,22 +157,5 @@ function kindOfFree(value: unknown): ColumnKind {
 }
 
 function freeColumn(kind: ColumnKind): ColumnInfo {
-  return {
-    name: "value",
-    dbName: "value",
-    kind,
-    notNull: false,
-    primaryKey: false,
-    unique: false,
-    default: null,
-    enumValues: null,
-    maxLength: null,
-    precision: null,
-    scale: null,
-    generated: false,
-    references: null,
-    existingType: null,
-    looseCollation: false,
-    timestampFormat: ownTimestamps,
-  };
+  return { ...plainColumn, name: "value", dbName: "value", kind };
 }

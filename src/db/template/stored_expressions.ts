@@ -1,4 +1,4 @@
-import { InvalidValue } from "../../schema/kind.ts";
+import { anyValue, InvalidValue } from "../../schema/kind.ts";
 import { kindOf } from "../../schema/kind_of.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { ColumnsInSql } from "./columns_in_sql.ts";
@@ -94,11 +94,10 @@ function isReadable(column: ColumnInfo, text: string, isText: boolean, stores: b
   }
   if (isText !== ["text", "date", "uuid"].includes(kind)) return false;
   if (!isText && !isWhole(column) && kind !== "decimal") return false;
-  const free = { enumValues: null, maxLength: null, precision: null, scale: null };
   try {
     // Numbers of the text have no sign: that is an operator.
     const given = kind === "integer" ? Number(text) : text;
-    return kindOf(kind).fromJson(given, stores ? column : free) === given || !isText;
+    return kindOf(kind).fromJson(given, stores ? column : anyValue) === given || !isText;
   } catch (error) {
     if (error instanceof InvalidValue) return false;
     throw error;

@@ -1,4 +1,4 @@
-import { ownTimestamps } from "../../../schema/table_info.ts";
+import { plainColumn } from "../../../schema/table_info.ts";
 import { rowIdNames } from "../../../sql/sqlite/recorded_table.ts";
 import type { ColumnDraft } from "../../introspection.ts";
 
@@ -13,19 +13,9 @@ export function rowIdColumn(columns: readonly string[]): ColumnDraft | null {
   const name = rowIdNames.find((one) => !taken.has(one));
   if (name === undefined) return null;
   return {
-    name,
-    dbName: name,
-    kind: "integer",
+    ...plainColumn,
+    ...{ name, dbName: name, kind: "integer", existingType: "INTEGER" },
     notNull: true,
-    unique: false,
-    generated: false,
     defaultSql: "the next row id",
-    enumValues: null,
-    precision: null,
-    scale: null,
-    maxLength: null,
-    existingType: "INTEGER",
-    looseCollation: false,
-    timestampFormat: ownTimestamps,
   };
 }

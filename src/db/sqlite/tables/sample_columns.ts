@@ -1,4 +1,4 @@
-import type { ColumnInfo } from "../../../schema/table_info.ts";
+import { type ColumnInfo, plainColumn } from "../../../schema/table_info.ts";
 import type { Dialect } from "../../../sql/dialect.ts";
 import { identifier, join, sql, type SqlValue, toStatement } from "../../../sql/fragment.ts";
 import { defaultTimestamps } from "../../../sql/sqlite/timestamps.ts";
@@ -15,8 +15,9 @@ export interface DeclaredColumn {
 
 /** What is known of a column by its declared type and some of its values. */
 type SampledColumn =
+  & typeof plainColumn
   & InferredType
-  & Pick<ColumnDraft, "name" | "dbName" | "existingType" | "looseCollation">;
+  & Pick<ColumnDraft, "name" | "dbName" | "existingType">;
 
 /** What the declared type of a column and some of its values say about it. */
 export function sampledColumn(
@@ -26,11 +27,11 @@ export function sampledColumn(
 ): SampledColumn {
   const typical = typicalValues(type, values);
   return {
+    ...plainColumn,
     ...fittingType(inferColumnTypes(type, typical), typical, dialect),
     name,
     dbName: name,
     existingType: type,
-    looseCollation: false,
   };
 }
 
@@ -80,20 +81,7 @@ function fittingType(
 }
 
 const bareColumn: ColumnInfo = {
-  name: "",
-  dbName: "",
-  kind: "text",
-  notNull: false,
-  primaryKey: false,
-  unique: false,
-  default: null,
-  generated: false,
-  enumValues: null,
-  precision: null,
-  scale: null,
-  maxLength: null,
-  references: null,
-  existingType: "",
-  looseCollation: false,
+  ...plainColumn,
+  ...{ name: "", dbName: "", kind: "text", existingType: "" },
   timestampFormat: defaultTimestamps,
 };
