@@ -1,0 +1,118 @@
+import { normalSql, sqlNames } from "../../../sql/statements/normal_sql.ts";
+import type { DifferenceKind } from "./difference.ts";
+import {
+  type CheckShape,
+  type ForeignKeyShape,
+  type IndexShape,
+  isSameList,
+  isSameName,
+  isSameSet,
+  type TableShape,
+} from "./table_shape.ts";
+
+/** A difference of a constraint, after the column that it concerns alone. */
+type Found = readonly [column: string | null, difference: DifferenceKind];
+
+/**
+ * Compares what holds for the rows of a table and its indexes. Constraints of columns that are not
+ * declared, which `extra` names, are the database's own affair.
+ */
+export function compareConstraints(
+  declared: TableShape,
+  existing: TableShape,
+  extra: readonly string[],
+): readonly Found[] {
+  const isOwn = (columns: readonly string[]) =>
+    !columns.some((name) => extra.some((one) => isSameName(one, name)));
+  return [
+    ...compareUniques(declared, existing, isOwn),
+    ...compareChecks(declared, existing, isOwn),
+    ...compareForeignKeys(declared, existing, isOwn),
+    ...compareIndexes(declared, existing, isOwn),
+  ];
+}
+
+type IsOwn = (columns: readonly string[]) => boolean;
+
+function only(columns: readonly string[]): string | null {
+  return columns.length === 1 ? columns[0] ?? null : null;
+}
+
+function compareUniques(declared: TableShape, existing: TableShape, isOwn: IsOwn): Found[] {
+  const missing = declared.uniques.filter(({ columns }) =>
+    ![...existing.uniques.map((one) => one.columns), existing.key].some((one) =>
+      isSameSet(one, columns)
+    )
+  );
+  const superfluous = existing.uniques.filter(({ columns }) =>
+    isOwn(columns) &&
+    ![...declared.uniques.map((one) => one.columns), declared.key, existing.key].some((one) =>
+      isSameSet(one, columns)
+    )
+  );
+  return [
+    ...missing.map((one): Found => [only(one.columns), { kind: "missing-unique", declared: one }]),
+    ...superfluous.map((one): Found => [
+      only(one.columns),
+      { kind: "superfluous-unique", existing: one },
+    ]),
+  ];
+}
+
+function compareChecks(declared: TableShape, existing: TableShape, isOwn: IsOwn): Found[] {
+  const engine = existing.sql === null ? "postgres" : "sqlite";
+  const names = new Set(existing.columns.map(({ name }) => name.toLowerCase()));
+  const columnsOf = ({ sql }: CheckShape) =>
+    [...new Set(sqlNames(sql))].filter((name) => names.has(name));
+  const formOf = ({ sql }: CheckShape) => normalSql(sql, engine);
+  const wanted = new Set(declared.checks.map(formOf));
+  const has = new Set(existing.checks.map(formOf));
+  return [
+    ...declared.checks.filter((one) => !has.has(formOf(one))).map((one): Found => [
+      only(columnsOf(one)),
+      { kind: "missing-check", declared: one },
+    ]),
+    ...existing.checks.filter((one) => !wanted.has(formOf(one)) && isOwn(columnsOf(one)))
+      .map((one): Found => [only(columnsOf(one)), { kind: "superfluous-check", existing: one }]),
+  ];
+}
+
+function compareForeignKeys(declared: TableShape, existing: TableShape, isOwn: IsOwn): Found[] {
+  const found: Found[] = [];
+  for (const wanted of declared.foreignKeys) {
+    const has = existing.foreignKeys.find((one) => isSameKey(one, wanted));
+    const column = only(wanted.columns);
+    if (has === undefined) found.push([column, { kind: "missing-foreign-key", declared: wanted }]);
+    else if (has.onDelete !== wanted.onDelete || has.onUpdate !== wanted.onUpdate) {
+      found.push([column, { kind: "actions", declared: wanted, existing: has }]);
+    }
+  }
+  for (const has of existing.foreignKeys) {
+    if (!isOwn(has.columns) || declared.foreignKeys.some((one) => isSameKey(one, has))) continue;
+    found.push([only(has.columns), { kind: "superfluous-foreign-key", existing: has }]);
+  }
+  return found;
+}
+
+/** Whether two foreign keys pair the same columns, in whichever order. */
+function isSameKey(left: ForeignKeyShape, right: ForeignKeyShape): boolean {
+  const pairsOf = ({ columns, references }: ForeignKeyShape) =>
+    columns.map((name, index) => JSON.stringify([name, references[index]]));
+  return isSameName(left.table, right.table) && left.schema === right.schema &&
+    isSameSet(pairsOf(left), pairsOf(right));
+}
+
+function compareIndexes(declared: TableShape, existing: TableShape, isOwn: IsOwn): Found[] {
+  const engine = existing.sql === null ? "postgres" : "sqlite";
+  const conditionOf = ({ where }: IndexShape) => where === null ? null : normalSql(where, engine);
+  const isSame = (left: IndexShape, right: IndexShape) =>
+    isSameList(left.parts, right.parts) && left.unique === right.unique &&
+    conditionOf(left) === conditionOf(right);
+  return [
+    ...declared.indexes.filter((one) => !existing.indexes.some((has) => isSame(one, has)))
+      .map((one): Found => [only(one.parts), { kind: "missing-index", declared: one }]),
+    ...existing.indexes.filter((one) =>
+      one.isPlain && isOwn(one.parts) && !declared.indexes.some((wanted) => isSame(one, wanted))
+    ).map((one): Found => [only(one.parts), { kind: "superfluous-index", existing: one }]),
+  ];
+}

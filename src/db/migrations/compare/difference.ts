@@ -1,0 +1,171 @@
+import type {
+  CheckShape,
+  ColumnShape,
+  ForeignKeyShape,
+  IndexShape,
+  TableShape,
+  UniqueShape,
+} from "./table_shape.ts";
+
+/** One difference between a declared table and the one that the database has. */
+export type Difference =
+  & {
+    /** The declared table, by its name in paths. */
+    readonly table: string;
+    /** The column, by its name in the database, where it concerns one. */
+    readonly column: string | null;
+  }
+  & DifferenceKind;
+
+/** What differs; `declared` is what the declaration asks for, `existing` what the database has. */
+export type DifferenceKind =
+  | { readonly kind: "missing-table"; readonly declared: TableShape }
+  | { readonly kind: "renamed-table"; readonly existing: string }
+  | { readonly kind: "missing-column"; readonly declared: ColumnShape }
+  | { readonly kind: "renamed-column"; readonly existing: string }
+  | { readonly kind: "superfluous-column"; readonly existing: ColumnShape }
+  | Changed<"type", string>
+  | Changed<"not-null" | "counting", boolean>
+  | Changed<"collation" | "default" | "generated", string | null>
+  | Changed<"members", readonly string[] | null>
+  | Changed<"key", readonly string[]>
+  | { readonly kind: "missing-unique"; readonly declared: UniqueShape }
+  | { readonly kind: "superfluous-unique"; readonly existing: UniqueShape }
+  | { readonly kind: "missing-check"; readonly declared: CheckShape }
+  | { readonly kind: "superfluous-check"; readonly existing: CheckShape }
+  | { readonly kind: "missing-foreign-key"; readonly declared: ForeignKeyShape }
+  | { readonly kind: "superfluous-foreign-key"; readonly existing: ForeignKeyShape }
+  | Changed<"actions", ForeignKeyShape>
+  | { readonly kind: "missing-index"; readonly declared: IndexShape }
+  | { readonly kind: "superfluous-index"; readonly existing: IndexShape };
+
+interface Changed<Kind extends string, Value> {
+  readonly kind: Kind;
+  readonly declared: Value;
+  readonly existing: Value;
+}
+
+/** A difference in words: `notes.size is bigint, and declared as text`. */
+export function describeDifference(difference: Difference): string {
+  const { table, column } = difference;
+  const place = column === null ? table : `${table}.${column}`;
+  switch (difference.kind) {
+    case "missing-table":
+      return `${table} is missing`;
+    case "renamed-table":
+      return `${table} is still called ${difference.existing}`;
+    case "missing-column":
+      return `${place} is missing`;
+    case "renamed-column":
+      return `${place} is still called ${difference.existing}`;
+    case "superfluous-column":
+      return `${place} is not declared${
+        isNeeded(difference.existing) ? ", and needs a value" : ""
+      }`;
+    case "collation":
+      return `${place} has ${collationOf(difference.existing)}, and is declared with ${
+        collationOf(difference.declared)
+      }`;
+    case "type":
+      return `${place} is ${difference.existing}, and declared as ${difference.declared}`;
+    case "not-null":
+      return difference.declared
+        ? `${place} may be NULL, and is declared NOT NULL`
+        : `${place} is NOT NULL, and declared as nullable`;
+    case "counting":
+      return difference.declared
+        ? `${place} has no values by itself, and is declared as counting up`
+        : `${place} counts up, and is declared without that`;
+    case "default":
+      return `${place} ${defaultOf(difference.existing)}, and is declared with ${
+        difference.declared === null ? "none" : difference.declared
+      }`;
+    case "generated":
+      return `${place} is ${generatedAs(difference.existing)}, and declared as ${
+        generatedAs(difference.declared)
+      }`;
+    case "members":
+      return `${place} allows ${textsOf(difference.existing)}, and is declared with ${
+        textsOf(difference.declared)
+      }`;
+    case "key":
+      return `${table} has the key ${listOf(difference.existing)}, and is declared with ${
+        listOf(difference.declared)
+      }`;
+    default:
+      return describeConstraint(difference, table);
+  }
+}
+
+type ConstraintDifference = Extract<
+  Difference,
+  { readonly kind: "actions" | `${"missing" | "superfluous"}-${(typeof parts)[number]}` }
+>;
+
+const parts = ["unique", "check", "foreign-key", "index"] as const;
+
+function describeConstraint(difference: ConstraintDifference, table: string): string {
+  switch (difference.kind) {
+    case "missing-unique":
+      return `${table} is missing UNIQUE ${listOf(difference.declared.columns)}`;
+    case "superfluous-unique":
+      return `${table} has UNIQUE ${listOf(difference.existing.columns)}, which is not declared`;
+    case "missing-check":
+      return `${table} is missing CHECK (${difference.declared.sql})`;
+    case "superfluous-check":
+      return `${table} has CHECK (${difference.existing.sql}), which is not declared`;
+    case "missing-foreign-key":
+      return `${table} is missing ${foreignKey(difference.declared)}`;
+    case "superfluous-foreign-key":
+      return `${table} has ${foreignKey(difference.existing)}, which is not declared`;
+    case "actions":
+      return `${table} has ${foreignKey(difference.existing)}, and is declared with ${
+        actionsOf(difference.declared) || "no action"
+      }`;
+    case "missing-index":
+      return `${table} is missing the index ${difference.declared.name}`;
+    case "superfluous-index":
+      return `${table} has the index ${difference.existing.name}, which is not declared`;
+  }
+}
+
+/** Whether a column that is not declared refuses each new row. */
+export function isNeeded({ notNull, default: given, generated, countsUp }: ColumnShape): boolean {
+  return notNull && given === null && generated === null && !countsUp;
+}
+
+function collationOf(name: string | null): string {
+  return name === null ? "the collation of the database" : `the collation ${name}`;
+}
+
+function defaultOf(sql: string | null): string {
+  return sql === null ? "has no default" : `has the default ${sql}`;
+}
+
+function generatedAs(sql: string | null): string {
+  return sql === null ? "an ordinary column" : `generated as ${sql}`;
+}
+
+function textsOf(members: readonly string[] | null): string {
+  return members === null ? "every text" : members.map((text) => JSON.stringify(text)).join(", ");
+}
+
+function listOf(columns: readonly string[]): string {
+  return `(${columns.join(", ")})`;
+}
+
+function foreignKey(key: ForeignKeyShape): string {
+  const target = `${key.table} ${listOf(key.references)}`;
+  const actions = actionsOf(key);
+  return `FOREIGN KEY ${listOf(key.columns)} REFERENCES ${target}${
+    actions === "" ? "" : ` ${actions}`
+  }`;
+}
+
+/** `ON DELETE CASCADE ON UPDATE SET NULL`. */
+export function actionsOf({ onDelete, onUpdate }: ForeignKeyShape): string {
+  const clauses = [["DELETE", onDelete], ["UPDATE", onUpdate]] as const;
+  return clauses.flatMap(([event, action]) =>
+    action === null ? [] : [`ON ${event} ${action.toUpperCase()}`]
+  ).join(" ");
+}

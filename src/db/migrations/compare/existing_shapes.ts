@@ -1,0 +1,15 @@
+import type { Dialect } from "../../../sql/dialect.ts";
+import type { Connection } from "../../driver.ts";
+import { postgresShapes } from "./postgres_shapes.ts";
+import { sqliteShapes } from "./sqlite_shapes.ts";
+import type { ExistingShapes, TableName } from "./table_shape.ts";
+
+/** Reads the shapes of the tables with these names, as far as the database has them. */
+export function existingShapes(
+  connection: Connection,
+  dialect: Dialect,
+  names: readonly TableName[],
+): Promise<ExistingShapes> {
+  const read = dialect.engine === "sqlite" ? sqliteShapes : postgresShapes;
+  return read(connection, names);
+}

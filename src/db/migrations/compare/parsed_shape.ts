@@ -1,0 +1,129 @@
+import {
+  parseCreateTable,
+  type ParsedConstraint,
+} from "../../../sql/statements/parse_create_table.ts";
+import { parseCreateIndex } from "../../../sql/sqlite/parse_create_index.ts";
+import { sqliteEnumChecks } from "../../tables/enum_checks.ts";
+import {
+  type CheckShape,
+  type ColumnShape,
+  type ForeignKeyShape,
+  type IndexShape,
+  isSameName,
+  type TableShape,
+  type UniqueShape,
+} from "./table_shape.ts";
+
+/** A table by its CREATE statements. */
+export interface ParsedTableFacts {
+  readonly schema: string | null;
+  readonly name: string;
+  readonly createTable: string;
+  readonly createIndexes: readonly string[];
+  /** The key of a table that a foreign key of this one names without columns. */
+  readonly keyOf?: (table: string) => readonly string[];
+}
+
+/** The shape of a table by the statements that create it. */
+export function parsedShape(facts: ParsedTableFacts): TableShape {
+  const { schema, name, createTable, createIndexes, keyOf = () => [] } = facts;
+  const { definitions } = parseCreateTable(createTable);
+  const constraints = definitions.flatMap(({ constraints }) => constraints);
+  const key = constraints.flatMap((one) => one.kind === "key" ? [one.columns] : [])[0] ?? [];
+  const enums = sqliteEnumChecks(createTable);
+  const columns = definitions.flatMap((definition): ColumnShape[] => {
+    if (definition.column === null) return [];
+    const { column, constraints: own } = definition;
+    const isKey = key.length === 1 && isSameName(key[0] ?? "", column.name);
+    const values = enums.get(column.name.toLowerCase());
+    // A key that is the row id has no NULL.
+    const isRowId = isKey && /^integer$/i.test(column.type);
+    return [{
+      name: column.name,
+      type: column.type,
+      collation: own.flatMap((one) => one.kind === "collate" ? [one.collation] : [])[0] ?? null,
+      notNull: isRowId || own.some(({ kind }) => kind === "not null"),
+      default: expressionOf(own, "default"),
+      generated: expressionOf(own, "generated"),
+      countsUp: isRowId || own.some(({ kind }) => kind === "identity"),
+      members: values === undefined ? null : { values, check: null },
+    }];
+  });
+  const indexes = createIndexes.map((sql) => parsedIndex(sql, name, columns));
+  return {
+    ...{ schema, name, columns, key },
+    uniques: [
+      ...constraints.flatMap((one): UniqueShape[] =>
+        one.kind === "unique" ? [{ name: one.name, columns: one.columns, isIndex: false }] : []
+      ),
+      ...indexes.filter(isWholeUnique).map((index): UniqueShape => ({
+        name: index.name,
+        columns: index.parts,
+        isIndex: true,
+      })),
+    ],
+    checks: constraints.flatMap((one): CheckShape[] =>
+      one.kind === "check" && !isEnumCheck(one.sql) ? [{ name: one.name, sql: one.sql }] : []
+    ),
+    foreignKeys: constraints.flatMap((one) =>
+      one.kind === "references" ? [foreignKey(one, keyOf)] : []
+    ),
+    indexes: indexes.filter((index) => !isWholeUnique(index)),
+    sql: createTable,
+  };
+}
+
+/** Whether an index keeps whole columns distinct, as a UNIQUE constraint does. */
+export function isWholeUnique({ unique, where, isPlain }: IndexShape): boolean {
+  return unique && where === null && isPlain;
+}
+
+function expressionOf(
+  constraints: readonly ParsedConstraint[],
+  kind: "default" | "generated",
+): string | null {
+  const found = constraints.find((one) => one.kind === kind);
+  if (found?.kind !== "default" && found?.kind !== "generated") return null;
+  return /^null$/i.test(found.sql) ? null : found.sql;
+}
+
+function isEnumCheck(sql: string): boolean {
+  return sqliteEnumChecks(`CHECK (${sql})`).size > 0;
+}
+
+function foreignKey(
+  { name, columns, target }: ParsedConstraint & { readonly kind: "references" },
+  keyOf: (table: string) => readonly string[],
+): ForeignKeyShape {
+  const table = target.table.at(-1) ?? "";
+  return {
+    ...{ name, columns, table },
+    schema: target.table.length > 1 ? target.table[0] ?? null : null,
+    references: target.columns ?? keyOf(table),
+    onDelete: target.onDelete,
+    onUpdate: target.onUpdate,
+  };
+}
+
+function parsedIndex(
+  sql: string,
+  table: string,
+  columns: readonly ColumnShape[],
+): IndexShape {
+  const names = columns.map(({ name }) => name);
+  const { parts, where } = parseCreateIndex(sql, table, names);
+  const plain = parts.map((part) => part.replace(/^["`[](.*)["`\]]$/, "$1").replaceAll('""', '"'));
+  const [, quoted, bare = ""] = indexName.exec(sql) ?? [];
+  return {
+    name: quoted?.slice(1, -1).replaceAll('""', '"') ?? bare,
+    parts: plain,
+    unique: /^\s*CREATE\s+UNIQUE\b/i.test(sql),
+    where,
+    isPlain: plain.every((part) => names.some((name) => isSameName(name, part))) &&
+      !/\bCOLLATE\b/i.test(sql),
+    sql,
+  };
+}
+
+const indexName =
+  /\bINDEX\s+(?:IF\s+NOT\s+EXISTS\s+)?(?:(?:"[^"]*"|\w+)\s*\.\s*)?(?:("(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\])|([\w$]+))\s+ON\b/i;

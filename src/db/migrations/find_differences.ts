@@ -1,0 +1,61 @@
+import type { TableInfo } from "../../schema/table_info.ts";
+import type { Dialect } from "../../sql/dialect.ts";
+import type { Connection } from "../driver.ts";
+import { compareTables, type DeclaredTable } from "./compare/compare_tables.ts";
+import { declaredShape } from "./compare/declared_shape.ts";
+import type { Difference } from "./compare/difference.ts";
+import { existingShapes } from "./compare/existing_shapes.ts";
+import type { ExistingShapes } from "./compare/table_shape.ts";
+import { writtenByPostgres } from "./compare/written_by_postgres.ts";
+
+/** Declared tables beside what a database has, and all that differs. */
+export interface TableComparison {
+  readonly declared: readonly DeclaredTable[];
+  readonly existing: ExistingShapes;
+  readonly differences: readonly Difference[];
+}
+
+/**
+ * Compares declared tables with a database, inside a transaction of it. It changes nothing, but on
+ * Postgres it may need the right to create temporary tables.
+ */
+export async function findDifferences(
+  connection: Connection,
+  dialect: Dialect,
+  tables: readonly TableInfo[],
+): Promise<TableComparison> {
+  const declared = tables.map((table) => ({ table, shape: declaredShape(table, dialect) }));
+  const existing = await existingShapes(connection, dialect, tables.flatMap(namesOf));
+  const differences = compareTables(declared, existing);
+  const unsure = new Set(
+    differences.filter(mayBeSame).map(({ table }) => table),
+  );
+  if (dialect.engine === "sqlite" || unsure.size === 0) {
+    return { declared, existing, differences };
+  }
+  const isUnsure = ({ table }: DeclaredTable) => unsure.has(table.label);
+  const written = await writtenByPostgres(connection, declared.filter(isUnsure));
+  const whole = declared.map((one) => written.find(({ table }) => table === one.table) ?? one);
+  return { declared: whole, existing, differences: compareTables(whole, existing) };
+}
+
+function namesOf({ schema, name, formerName }: TableInfo) {
+  return [name, ...(formerName === null ? [] : [formerName])].map((name) => ({ schema, name }));
+}
+
+/** Whether two texts differ that may mean the same. */
+function mayBeSame(difference: Difference): boolean {
+  switch (difference.kind) {
+    case "default":
+    case "generated":
+      return difference.declared !== null && difference.existing !== null;
+    case "missing-check":
+      return true;
+    case "missing-index":
+      return difference.declared.where !== null;
+    case "members":
+      return difference.existing === null;
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,263 @@
+import { tokens, unquoted } from "../sqlite/parse_create_index.ts";
+
+/** A CREATE TABLE statement in parts, of either engine as far as the service writes it. */
+export interface ParsedTable {
+  /** The columns and constraints between the parentheses, in their order. */
+  readonly definitions: readonly ParsedDefinition[];
+  /** What stands after the parentheses, such as WITHOUT ROWID. */
+  readonly options: string;
+}
+
+/** A column or a constraint of a CREATE TABLE statement. */
+export interface ParsedDefinition {
+  /** As it stands in the statement, without comments at its ends. */
+  readonly text: string;
+  /** The name and the type of a column; null for a constraint of the table. */
+  readonly column: { readonly name: string; readonly type: string } | null;
+  /** Those of the column, or the one constraint that it is. */
+  readonly constraints: readonly ParsedConstraint[];
+}
+
+/** A constraint in a CREATE TABLE statement, of a column or of the table. */
+export type ParsedConstraint =
+  & { readonly name: string | null }
+  & (
+    | { readonly kind: "key"; readonly columns: readonly string[]; readonly counts: boolean }
+    | { readonly kind: "unique"; readonly columns: readonly string[] }
+    | { readonly kind: "not null" | "identity" }
+    | { readonly kind: "check" | "default" | "generated"; readonly sql: string }
+    | { readonly kind: "collate"; readonly collation: string }
+    | {
+      readonly kind: "references";
+      readonly columns: readonly string[];
+      readonly target: ParsedTarget;
+    }
+  );
+
+/** What a foreign key in a CREATE TABLE statement refers to. */
+export interface ParsedTarget {
+  /** With its schema, where that is named. */
+  readonly table: readonly string[];
+  /** Null where the clause leaves them out: then they are the key. */
+  readonly columns: readonly string[] | null;
+  /** In lower case; null where there is none. */
+  readonly onDelete: string | null;
+  readonly onUpdate: string | null;
+}
+
+/** Parses a CREATE TABLE statement; throws an Error where it has no list of definitions. */
+export function parseCreateTable(statement: string): ParsedTable {
+  const all = [...statement.matchAll(tokens)].map(([token]) => token);
+  const open = all.indexOf("(");
+  if (open < 0) throw new Error("Cannot parse a CREATE TABLE statement without parentheses");
+  const definitions: ParsedDefinition[] = [];
+  let from = open + 1;
+  let depth = 1;
+  let at = from;
+  for (; at < all.length && depth > 0; at++) {
+    const token = all[at];
+    if (token === "(") depth++;
+    if (token === ")") depth--;
+    if (depth === 0 || (depth === 1 && token === ",")) {
+      definitions.push(parseDefinition(all.slice(from, at)));
+      from = at + 1;
+    }
+  }
+  return { definitions, options: all.slice(at).join("").trim() };
+}
+
+function parseDefinition(all: readonly string[]): ParsedDefinition {
+  const reader = new TokenReader(all);
+  const text = reader.textOf(0, reader.length);
+  if (reader.isWord(...tableConstraints)) {
+    return { text, column: null, constraints: parseConstraints(reader, null) };
+  }
+  const name = reader.name();
+  const start = reader.at;
+  while (!reader.isAtEnd && !reader.isWord(...columnConstraints)) reader.skip();
+  const type = reader.textOf(start, reader.at).replace(/\s+/g, " ");
+  return { text, column: { name, type }, constraints: parseConstraints(reader, name) };
+}
+
+const tableConstraints = ["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"];
+const columnConstraints = [
+  ...["CONSTRAINT", "PRIMARY", "NOT", "NULL", "UNIQUE", "CHECK", "DEFAULT", "COLLATE"],
+  ...["REFERENCES", "GENERATED", "AS"],
+];
+
+/** `column` is the one that they belong to; null for those of a table, which name theirs. */
+function parseConstraints(reader: TokenReader, column: string | null): ParsedConstraint[] {
+  const found: ParsedConstraint[] = [];
+  while (!reader.isAtEnd) {
+    const name = reader.takes("CONSTRAINT") ? reader.name() : null;
+    const parsed = parseConstraint(reader, column);
+    if (parsed !== null) found.push({ ...parsed, name });
+  }
+  return found;
+}
+
+type Unnamed<C> = C extends unknown ? Omit<C, "name"> : never;
+
+function parseConstraint(
+  reader: TokenReader,
+  column: string | null,
+): Unnamed<ParsedConstraint> | null {
+  const columns = () => column === null ? reader.names() : [column];
+  if (reader.takes("PRIMARY", "KEY")) {
+    const key = columns();
+    return { kind: "key", columns: key, counts: reader.takesBefore("AUTOINCREMENT") };
+  }
+  if (reader.takes("UNIQUE")) return { kind: "unique", columns: columns() };
+  if (reader.takes("NOT", "NULL")) return { kind: "not null" };
+  if (reader.takes("CHECK")) return { kind: "check", sql: reader.parenthesized() };
+  if (reader.takes("DEFAULT")) return { kind: "default", sql: reader.defaultClause() };
+  if (reader.takes("COLLATE")) return { kind: "collate", collation: reader.name() };
+  if (reader.takes("FOREIGN", "KEY")) {
+    const own = reader.names();
+    reader.takes("REFERENCES");
+    return { kind: "references", columns: own, target: parseTarget(reader) };
+  }
+  if (reader.takes("REFERENCES")) {
+    return { kind: "references", columns: columns(), target: parseTarget(reader) };
+  }
+  if (reader.takes("GENERATED", "BY", "DEFAULT", "AS", "IDENTITY")) return { kind: "identity" };
+  if (reader.takes("GENERATED", "ALWAYS", "AS", "IDENTITY")) return { kind: "identity" };
+  reader.takes("GENERATED", "ALWAYS");
+  if (reader.takes("AS")) return { kind: "generated", sql: reader.parenthesized() };
+  // ON CONFLICT, STORED, DEFERRABLE and the like.
+  reader.skip();
+  return null;
+}
+
+function parseTarget(reader: TokenReader): ParsedTarget {
+  const table = [reader.name()];
+  while (reader.takes(".")) table.push(reader.name());
+  const columns = reader.isWord("(") ? reader.names() : null;
+  const actions = new Map<string, string>();
+  while (reader.isWord("ON", "MATCH")) {
+    if (reader.takes("MATCH")) reader.skip();
+    else {
+      reader.skip();
+      const event = reader.word();
+      const first = reader.word();
+      const isLong = first === "set" || first === "no";
+      actions.set(event, isLong ? `${first} ${reader.word()}` : first);
+    }
+  }
+  const action = (event: string) => {
+    const found = actions.get(event) ?? "no action";
+    return found === "no action" ? null : found;
+  };
+  return { table, columns, onDelete: action("delete"), onUpdate: action("update") };
+}
+
+/** Reads a definition token by token; blanks and comments are passed over. */
+class TokenReader {
+  readonly #all: readonly string[];
+  /** The positions of the tokens that mean something. */
+  readonly #places: readonly number[];
+  at = 0;
+
+  constructor(all: readonly string[]) {
+    this.#all = all;
+    this.#places = [...all.keys()].filter((index) => !blank.test(all[index] ?? ""));
+  }
+
+  get length(): number {
+    return this.#places.length;
+  }
+
+  get isAtEnd(): boolean {
+    return this.at >= this.length;
+  }
+
+  isWord(...words: readonly string[]): boolean {
+    return words.includes(this.#token(this.at).toUpperCase());
+  }
+
+  /** Passes over these words where they come next. */
+  takes(...words: readonly string[]): boolean {
+    const isNext = words.every((word, index) =>
+      this.#token(this.at + index).toUpperCase() === word
+    );
+    if (isNext) this.at += words.length;
+    return isNext;
+  }
+
+  /** Whether the word comes before the next constraint; passes over what is before it. */
+  takesBefore(word: string): boolean {
+    let ahead = this.at;
+    while (
+      /^(?:ASC|DESC|ON|CONFLICT|ROLLBACK|ABORT|FAIL|IGNORE|REPLACE)$/i.test(this.#token(ahead))
+    ) {
+      ahead++;
+    }
+    if (this.#token(ahead).toUpperCase() !== word) return false;
+    this.at = ahead + 1;
+    return true;
+  }
+
+  name(): string {
+    const token = this.#token(this.at++);
+    return /^["`['"]/.test(token) ? unquoted(token) : token;
+  }
+
+  word(): string {
+    return this.#token(this.at++).toLowerCase();
+  }
+
+  /** The names of a list in parentheses, without collations and directions. */
+  names(): string[] {
+    if (!this.takes("(")) return [];
+    const list = [this.name()];
+    while (!this.isAtEnd && !this.takes(")")) {
+      if (this.takes(",")) list.push(this.name());
+      else this.skip();
+    }
+    return list;
+  }
+
+  /** Passes over a token, or over all that is in parentheses. */
+  skip(): void {
+    if (this.#token(this.at) !== "(") this.at++;
+    else this.at = this.#closing() + 1;
+  }
+
+  /** What is between the parentheses that come next. */
+  parenthesized(): string {
+    const from = this.at + 1;
+    this.skip();
+    return this.textOf(from, this.at - 1);
+  }
+
+  /** An expression in parentheses, a literal with its sign, or a word. */
+  defaultClause(): string {
+    const from = this.at;
+    if (this.isWord("+", "-")) this.at++;
+    this.skip();
+    // `1.5`, and a cast of Postgres.
+    while (this.isWord(".") || /^(?:\.\d+|e)$/i.test(this.#token(this.at))) this.at += 2;
+    return this.textOf(from, this.at);
+  }
+
+  textOf(from: number, to: number): string {
+    if (to <= from) return "";
+    return this.#all.slice(this.#places[from], (this.#places[to - 1] ?? 0) + 1).join("");
+  }
+
+  #closing(): number {
+    let depth = 0;
+    for (let index = this.at; index < this.length; index++) {
+      const token = this.#token(index);
+      if (token === "(") depth++;
+      if (token === ")" && --depth === 0) return index;
+    }
+    return this.length;
+  }
+
+  #token(index: number): string {
+    return this.#all[this.#places[index] ?? -1] ?? "";
+  }
+}
+
+const blank = /^(?:\s|--|\/\*)/;
