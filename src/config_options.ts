@@ -14,7 +14,7 @@ import type { ResourceDefinition } from "./resource/define/resource_definition.t
 import { envOption } from "./runtime/production.ts";
 import { secretOption } from "./runtime/resolve_secrets.ts";
 import type { Runtime } from "./runtime/runtime.ts";
-import { tableInfoKey } from "./schema/table_like.ts";
+import { isTableLike } from "./schema/table_like.ts";
 import { searchOutboxOptions } from "./search/outbox/search_outbox_options.ts";
 import type { SearchAdapter } from "./search/search_adapter.ts";
 import { corsOption } from "./service/cors.ts";
@@ -109,15 +109,13 @@ function searchOption() {
 }
 
 function definitionOption() {
-  const isTable = (given: unknown) =>
-    typeof given === "object" && given !== null && tableInfoKey in given;
   return other<ResourceDefinition>(
     "made by resource()",
     (given) =>
       typeof given === "object" && given !== null && "table" in given && "options" in given &&
-      !isTable(given),
+      !isTableLike(given),
   ).advising((given) =>
-    isTable(given)
+    isTableLike(given)
       ? "must be made by resource(), not a table: write resource(table, options)"
       : null
   );

@@ -1,3 +1,4 @@
+import type { TableInfo } from "../schema/table_info.ts";
 import { tableInfoOf, type TableLike } from "../schema/table_like.ts";
 import { createTables } from "./tables/create_tables.ts";
 import { type DatabaseHandle, databaseHandle } from "./database_handle.ts";
@@ -50,13 +51,22 @@ function database(driver: Driver): Database {
     ...databaseHandle(driver),
     driver,
     label: driver.label,
-    createTables: async (tables) => await createTables(driver, listOf(tables).map(tableInfoOf)),
+    createTables: async (tables) => await createTables(driver, listOf(tables).map(creatable)),
     introspect: async (options = {}) => {
       const place = { subject: "Cannot introspect the database", path: "" };
       return await introspect(driver, introspectOptions.read(options, place));
     },
     close: () => driver.close(),
   };
+}
+
+/** Refuses a table whose columns have types of their own, which `CREATE TABLE` here would not give. */
+function creatable(table: TableLike<unknown, unknown>): TableInfo {
+  const info = tableInfoOf(table);
+  if (info.own) return info;
+  throw new Error(
+    `Cannot create "${info.name}": it was made by Drizzle, whose migrations create it: run drizzle-kit`,
+  );
 }
 
 /** Refuses one table that is not in a list, for programs that are not checked. */

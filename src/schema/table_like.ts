@@ -1,4 +1,11 @@
 import { showValue } from "../problem/show_value.ts";
+import {
+  columnsKey,
+  type DrizzleTable,
+  isDrizzleColumn,
+  isDrizzleTable,
+} from "./drizzle/drizzle_structure.ts";
+import { describeDrizzleTable } from "./drizzle/drizzle_table.ts";
 import type { ColumnInfo, TableInfo } from "./table_info.ts";
 
 /**
@@ -45,8 +52,19 @@ export interface TableLike<Select, Insert, Name = AnyTable> {
 export function tableInfoOf(
   source: TableLike<unknown, unknown> | ColumnLike<unknown>,
 ): TableInfo {
-  if (isObject(source) && hasTableInfo(source)) return source[tableInfoKey];
-  throw new Error(`Cannot use ${showValue(source)} as a table: it was not made by table()`);
+  if (isObject(source)) {
+    if (hasTableInfo(source)) return source[tableInfoKey];
+    if (isDrizzleTable(source)) return describe(source);
+    if (isDrizzleColumn(source)) return describe(source.table);
+  }
+  throw new Error(
+    `Cannot use ${showValue(source)} as a table: it was not made by table(), nor by Drizzle`,
+  );
+}
+
+/** Whether a value is like a table: declared by `table()` or by Drizzle. A description is none. */
+export function isTableLike(value: unknown): value is TableLike<unknown, unknown> {
+  return isObject(value) && !hasColumnInfo(value) && (hasTableInfo(value) || isDrizzleTable(value));
 }
 
 /**
@@ -58,10 +76,8 @@ export function isTableInfo(table: TableLike<unknown, unknown> | TableInfo): tab
 }
 
 /** Whether a value is like a column of a declared table. */
-export function isColumn(
-  value: unknown,
-): value is ColumnLike<unknown> & { readonly [columnInfoKey]: ColumnInfo } {
-  return isObject(value) && hasColumnInfo(value);
+export function isColumn(value: unknown): value is ColumnLike<unknown> {
+  return isObject(value) && (hasColumnInfo(value) || isDrizzleColumn(value));
 }
 
 /**
@@ -69,11 +85,36 @@ export function isColumn(
  * tableInfoOf}.
  */
 export function columnInfoOf(column: ColumnLike<unknown>): ColumnInfo {
-  if (isColumn(column)) return column[columnInfoKey];
+  if (isObject(column)) {
+    if (hasColumnInfo(column)) return column[columnInfoKey];
+    if (isDrizzleColumn(column)) return columnOf(describe(column.table), column.name);
+  }
   const given = showValue(column);
   throw new Error(
-    `Cannot use ${given} as a column: it does not belong to a table made by table(); is its name right?`,
+    `Cannot use ${given} as a column: it does not belong to a table made by table() or by Drizzle; is its name right?`,
   );
+}
+
+/**
+ * Describes a table of Drizzle once: it and its columns carry the description as declared tables do,
+ * so that it is the same one wherever they are named.
+ */
+function describe(table: DrizzleTable): TableInfo {
+  if (hasTableInfo(table)) return table[tableInfoKey];
+  const info = describeDrizzleTable(table);
+  Object.defineProperty(table, tableInfoKey, { value: info });
+  for (const [name, column] of Object.entries(table[columnsKey])) {
+    Object.defineProperty(column, tableInfoKey, { value: info });
+    Object.defineProperty(column, columnInfoKey, { value: info.byName.get(name) });
+  }
+  return info;
+}
+
+/** Drizzle gives the third argument of a table other objects for the same columns. */
+function columnOf(table: TableInfo, dbName: string): ColumnInfo {
+  const found = table.columns.find((column) => column.dbName === dbName);
+  if (found !== undefined) return found;
+  throw new Error(`Cannot use "${dbName}" as a column: "${table.name}" has none of this name`);
 }
 
 function isObject(value: unknown): value is object {

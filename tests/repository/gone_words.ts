@@ -30,7 +30,12 @@ export const goneNames: readonly GoneWord[] = [
   { pattern: /[Kk]eyedAnswers?/, instead: "idempotent answers" },
   { pattern: /[Ff]urther(?:Rights|Access)/, instead: "related grants" },
   { pattern: /^#?holes?(?![a-z])|[a-z]Holes?(?![a-z])/, instead: "placeholder" },
-  { pattern: /[Ff]oreign(?:Types?|Tables?|Columns?|Texts?)(?![a-z])/, instead: "existing" },
+  {
+    pattern: /[Ff]oreign(?:Types?|Tables?|Columns?|Texts?)(?![a-z])/,
+    instead: "existing",
+    // It is a name of Drizzle.
+    except: ["src/schema/drizzle/", "tests/schema/drizzle", "docs/drizzle.md"],
+  },
   { pattern: /^#?ways?(?![a-z])|[a-z]Ways?(?![a-z])/, instead: "path" },
   { pattern: /^#?judge|Judge/, instead: "evaluate" },
   { pattern: /^#?(?:most|least|longest|fewest)[A-Z]/, instead: "max…, min…", below: ["src"] },

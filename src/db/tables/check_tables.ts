@@ -41,7 +41,9 @@ async function checkDatabase(
       if (isMissing(cause)) {
         throw new Error(
           `Cannot serve "${table.name}": the database has no such table or column: ` +
-            `call db.createTables([${table.name}])`,
+            (table.own
+              ? `call db.createTables([${table.name}])`
+              : "run the migrations that make it"),
           { cause },
         );
       }

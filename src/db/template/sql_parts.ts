@@ -5,7 +5,7 @@ import {
   columnInfoOf,
   isColumn,
   isTableInfo,
-  tableInfoKey,
+  isTableLike,
   tableInfoOf,
   type TableLike,
 } from "../../schema/table_like.ts";
@@ -162,7 +162,7 @@ function partOf(value: unknown, position: number): SqlPart {
 }
 
 function isTable(value: object): value is TableLike<unknown, unknown> | TableInfo {
-  return tableInfoKey in value || ("byName" in value && value.byName instanceof Map);
+  return isTableLike(value) || ("byName" in value && value.byName instanceof Map);
 }
 
 /** No JSON value is a filter: a value of a request can never become a condition. */

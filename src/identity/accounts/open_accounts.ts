@@ -1,6 +1,6 @@
 import { DatabaseError, reasonOf } from "../../db/database_error.ts";
 import type { Database } from "../../db/open_database.ts";
-import { columnInfoOf, isTableInfo, tableInfoKey, tableInfoOf } from "../../schema/table_like.ts";
+import { columnInfoOf, isTableInfo, isTableLike, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { AuthParts } from "../auth_parts.ts";
 import type { Accounts } from "./account.ts";
@@ -51,7 +51,7 @@ const subject = "Cannot start: passwordAuth.users";
 
 function isUsersOptions(users: object): users is UsersOptions {
   // A table of users may have a column with that name.
-  return "table" in users && !(tableInfoKey in users);
+  return "table" in users && !isTableLike(users);
 }
 
 function columnsOf(table: TableInfo, given: UserColumnOptions): AccountColumns {

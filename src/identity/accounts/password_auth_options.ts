@@ -13,12 +13,7 @@ import {
   textLike,
   whole,
 } from "../../options/option_kinds.ts";
-import {
-  type ColumnLike,
-  isColumn,
-  tableInfoKey,
-  type TableLike,
-} from "../../schema/table_like.ts";
+import { type ColumnLike, isColumn, isTableLike, type TableLike } from "../../schema/table_like.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { type SessionCookieOptions, sessionCookieOptions } from "../sessions/session_cookie.ts";
 import type { SendMail } from "./mails.ts";
@@ -301,7 +296,7 @@ export type ResolvedLoginOptions = ResolvedPasswordAuthOptions["login"];
 
 function isTable(given: unknown): boolean {
   return typeof given === "object" && given !== null &&
-    (tableInfoKey in given || "byName" in given && given.byName instanceof Map);
+    (isTableLike(given) || "byName" in given && given.byName instanceof Map);
 }
 
 /** Only `false`: an option that is on unless it is switched off. */

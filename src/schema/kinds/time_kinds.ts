@@ -20,10 +20,14 @@ export const timestampKind: Kind = {
 /** The column kind `date`: a day of the calendar, `YYYY-MM-DD`. */
 export const dateKind: Kind = {
   fromJson(value) {
-    if (typeof value !== "string" || !isCalendarDate(value)) {
+    // As above: the day that it is in UTC.
+    const day = value instanceof Date && isFinite(value.getTime())
+      ? value.toISOString().slice(0, 10)
+      : value;
+    if (typeof day !== "string" || !isCalendarDate(day)) {
       throw new InvalidValue("must be a date, YYYY-MM-DD");
     }
-    return value;
+    return day;
   },
   fromText(text) {
     if (isSpecialValue(text, "date")) return text;

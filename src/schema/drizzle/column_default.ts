@@ -1,0 +1,46 @@
+import { InvalidValue } from "../kind.ts";
+import { kindOfColumn } from "../structured/kind_of_column.ts";
+import type { ColumnDefault, ColumnInfo } from "../table_info.ts";
+import { isDrizzleSql, sqlTextOf } from "./drizzle_sql.ts";
+import type { DrizzleColumn } from "./drizzle_structure.ts";
+
+/**
+ * The default of a column of a Drizzle table; `isAssigned` says that the database numbers the rows
+ * of its table by it. Throws an `InvalidValue` for a constant that the column could not hold.
+ */
+export function columnDefault(
+  source: DrizzleColumn,
+  column: ColumnInfo,
+  isAssigned: boolean,
+): ColumnDefault | null {
+  const { default: given, defaultFn, onUpdateFn } = source;
+  if (column.generated) return null;
+  // As in Drizzle a function precedes, and that for updates fills in new rows, too.
+  const make = defaultFn ?? (given === undefined ? onUpdateFn : undefined);
+  if (make !== undefined) {
+    return { kind: "function", make: () => inProcess(make(), source, column) };
+  }
+  if (isDrizzleSql(given)) return { kind: "database", sql: sqlTextOf(given) };
+  if (given === null) return null;
+  if (given !== undefined) return { kind: "value", value: inProcess(given, source, column) };
+  return isAssigned ? { kind: "database", sql: null } : null;
+}
+
+/** A value as Drizzle's types have it, such as a Date, → the value of the kind. */
+function inProcess(value: unknown, source: DrizzleColumn, column: ColumnInfo): unknown {
+  if (value === null) return null;
+  return kindOfColumn(column).fromJson(jsonOf(value, source, column), column);
+}
+
+function jsonOf(value: unknown, source: DrizzleColumn, column: ColumnInfo): unknown {
+  if (isDrizzleSql(value)) {
+    throw new InvalidValue("must be a value: SQL is a default by .default()");
+  }
+  if (value instanceof Date && column.timestampFormat === "epoch-seconds") {
+    // Drizzle cuts it off: the column has whole seconds.
+    return new Date(Math.floor(value.getTime() / 1000) * 1000);
+  }
+  // A point and other structures of Drizzle are texts in the database.
+  const isText = column.databaseType?.shape.kind === "text";
+  return isText && typeof value === "object" ? source.mapToDriverValue(value) : value;
+}

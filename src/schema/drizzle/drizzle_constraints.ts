@@ -1,0 +1,146 @@
+import type { CheckInfo, IndexInfo, ReferentialAction } from "../table_constraints.ts";
+import type { ForeignKey } from "../table_info.ts";
+import { isDrizzleSql, sqlTextOf } from "./drizzle_sql.ts";
+import {
+  columnsKey,
+  type DrizzleColumn,
+  type DrizzleTable,
+  entityKindOf,
+  extraColumnsKey,
+  extraConfigKey,
+  nameKey,
+  postgresForeignKeys,
+  schemaKey,
+  sqliteForeignKeys,
+} from "./drizzle_structure.ts";
+
+/** What a Drizzle table declares beside its columns, by their names in the database. */
+export interface DrizzleConstraints {
+  /** The columns of the primary key, in key order; null where a column says so. */
+  readonly primaryKey: readonly string[] | null;
+  /** Sets of columns that no two rows share. */
+  readonly uniques: readonly (readonly string[])[];
+  readonly indexes: readonly IndexInfo[];
+  readonly checks: readonly CheckInfo[];
+  /** Calls the functions by which tables refer to each other, once all are declared. */
+  readonly foreignKeys: () => readonly ForeignKey[];
+}
+
+/** Reads the columns' foreign keys and the third argument of a Drizzle table. */
+export function readDrizzleConstraints(table: DrizzleTable): DrizzleConstraints {
+  const builders = extraBuilders(table);
+  const of = (kind: string) => builders.flatMap((one) => one.kind === kind ? one.builder : []);
+  const [key] = of("PrimaryKeyBuilder");
+  const indexes = of("IndexBuilder").map(({ config }) => config);
+  return {
+    primaryKey: key === undefined ? null : namesOf(key.columns),
+    uniques: [
+      ...of("UniqueConstraintBuilder").map(({ columns }) => namesOf(columns)),
+      ...indexes.filter(isUnconditional).map(({ columns }) => namesOf(columns)),
+    ],
+    indexes: indexes.flatMap((index) => isUnconditional(index) ? [] : describeIndex(index, table)),
+    checks: of("CheckBuilder").flatMap(({ name = null, value }) =>
+      isDrizzleSql(value) ? [{ name, sql: sqlTextOf(value) }] : []
+    ),
+    foreignKeys: () => [
+      ...(table[sqliteForeignKeys] ?? table[postgresForeignKeys] ?? []).map((key) =>
+        foreignKey(key.reference(), key)
+      ),
+      ...of("ForeignKeyBuilder").map((key) =>
+        foreignKey(key.reference(), { onDelete: key._onDelete, onUpdate: key._onUpdate })
+      ),
+    ],
+  };
+}
+
+/** The members of the builders that are read here. */
+interface ConstraintBuilder {
+  readonly name?: string;
+  readonly columns: readonly unknown[];
+  /** Of a check. */
+  readonly value?: unknown;
+  /** Of an index. */
+  readonly config: IndexConfig;
+  reference(): References;
+  readonly _onDelete?: string;
+  readonly _onUpdate?: string;
+}
+
+interface IndexConfig {
+  readonly name?: string;
+  readonly columns: readonly unknown[];
+  readonly unique: boolean;
+  readonly where?: unknown;
+}
+
+interface References {
+  readonly columns: readonly DrizzleColumn[];
+  readonly foreignColumns: readonly DrizzleColumn[];
+}
+
+interface NamedBuilder {
+  readonly kind: string;
+  readonly builder: ConstraintBuilder;
+}
+
+/** What the third argument returns: a list, perhaps of lists, or an object. */
+function extraBuilders(table: DrizzleTable): readonly NamedBuilder[] {
+  const given = table[extraConfigKey]?.(table[extraColumnsKey] ?? table[columnsKey]);
+  if (typeof given !== "object" || given === null) return [];
+  const entries: readonly unknown[] = Array.isArray(given) ? given.flat() : Object.values(given);
+  return entries.flatMap((entry) => {
+    const kind = entityKindOf(entry)?.replace(/^(SQLite|Pg)/, "");
+    // The class says which of the members there are.
+    return kind === undefined ? [] : [{ kind, builder: entry as ConstraintBuilder }];
+  });
+}
+
+/** Whether all rows differ in its columns. */
+function isUnconditional({ unique, where, columns }: IndexConfig): boolean {
+  return unique && where === undefined && namesOf(columns).length === columns.length;
+}
+
+/** None for an index of expressions, which the description of a table cannot hold. */
+function describeIndex(
+  { name, columns, unique, where }: IndexConfig,
+  table: DrizzleTable,
+): readonly IndexInfo[] {
+  const names = namesOf(columns);
+  if (names.length < columns.length) return [];
+  return [{
+    name: name ?? [table[nameKey], ...names, "index"].join("_"),
+    columns: names,
+    unique,
+    where: isDrizzleSql(where) ? sqlTextOf(where) : null,
+  }];
+}
+
+function namesOf(columns: readonly unknown[]): readonly string[] {
+  return columns.flatMap((column) => {
+    const isNamed = typeof column === "object" && column !== null && "name" in column &&
+      typeof column.name === "string";
+    return isNamed ? [String(column.name)] : [];
+  });
+}
+
+function foreignKey(
+  { columns, foreignColumns }: References,
+  actions: { readonly onDelete?: string | undefined; readonly onUpdate?: string | undefined },
+): ForeignKey {
+  const [target] = foreignColumns;
+  if (target === undefined) throw new Error("A foreign key of Drizzle refers to no column");
+  return {
+    columns: namesOf(columns),
+    schema: target.table[schemaKey] ?? null,
+    table: target.table[nameKey],
+    references: namesOf(foreignColumns),
+    onDelete: actionOf(actions.onDelete),
+    onUpdate: actionOf(actions.onUpdate),
+  };
+}
+
+function actionOf(action: string | undefined): ReferentialAction | null {
+  return actions.find((known) => known === action) ?? null;
+}
+
+const actions = ["cascade", "restrict", "set null", "set default"] as const;

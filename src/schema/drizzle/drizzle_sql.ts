@@ -1,0 +1,30 @@
+import { entityKindOf } from "./drizzle_structure.ts";
+
+/** A piece of SQL of Drizzle, made by `sql`. */
+export interface DrizzleSql {
+  toQuery(config: unknown): { readonly sql: string };
+}
+
+/** Whether a value is a piece of SQL of Drizzle. */
+export function isDrizzleSql(value: unknown): value is DrizzleSql {
+  return entityKindOf(value) === "SQL";
+}
+
+/**
+ * The text of a piece of SQL as it stands in a declaration: values are written in it, and columns
+ * by their names alone.
+ */
+export function sqlTextOf(piece: DrizzleSql): string {
+  return piece.toQuery(declarations).sql;
+}
+
+/** What Drizzle asks of a dialect to write SQL. */
+const declarations = {
+  casing: { getColumnCasing: ({ name }: { readonly name: string }) => name },
+  escapeName: (name: string) => `"${name.replaceAll('"', '""')}"`,
+  escapeParam: () => "?",
+  escapeString: (text: string) => `'${text.replaceAll("'", "''")}'`,
+  inlineParams: true,
+  // Columns without the name of their table.
+  invokeSource: "indexes",
+};

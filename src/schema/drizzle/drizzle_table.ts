@@ -1,0 +1,155 @@
+import { InvalidValue } from "../kind.ts";
+import {
+  type ColumnInfo,
+  type ColumnReference,
+  createTableInfo,
+  type ForeignKey,
+  plainColumn,
+  type TableInfo,
+} from "../table_info.ts";
+import { columnDefault } from "./column_default.ts";
+import {
+  aliasKey,
+  columnsKey,
+  type DrizzleColumn,
+  type DrizzleTable,
+  nameKey,
+  postgresForeignKeys,
+  schemaKey,
+  sqliteForeignKeys,
+  UnservableColumn,
+} from "./drizzle_structure.ts";
+import type { DrizzleDialect } from "./drizzle_type.ts";
+import { postgresTables } from "./postgres_tables.ts";
+import { sqliteTables } from "./sqlite_tables.ts";
+import { readDrizzleConstraints } from "./drizzle_constraints.ts";
+import { isDrizzleSql, sqlTextOf } from "./drizzle_sql.ts";
+
+/**
+ * The description of a table that was made by `sqliteTable` or `pgTable` of Drizzle. Throws an Error
+ * that names the column for what cannot be served.
+ */
+export function describeDrizzleTable(table: DrizzleTable): TableInfo {
+  const name = table[nameKey];
+  if (table[aliasKey] === true) {
+    throw new Error(`Cannot serve "${name}": it is an alias in a query of Drizzle, and no table`);
+  }
+  const dialect = dialectOf(table);
+  if (dialect === null) {
+    throw new Error(`Cannot serve "${name}": it is no table of SQLite or Postgres`);
+  }
+  const sources = Object.entries(table[columnsKey]);
+  const { primaryKey, uniques, indexes, checks, ...more } = readDrizzleConstraints(table);
+  const key = primaryKey ?? sources.flatMap(([, { primary, name }]) => primary ? name : []);
+  const foreignKeys = lazily(more.foreignKeys);
+  const columns = sources.map(([property, column]) =>
+    describeColumn(property, column, {
+      ...{ name, dialect, key, uniques },
+      referenceOf: (dbName) => referenceOf(dbName, foreignKeys()),
+    })
+  );
+  return createTableInfo({
+    ...{ name, columns, own: false },
+    schema: table[schemaKey] ?? null,
+    primaryKey: keyColumns(columns, key, uniques),
+    uniques: uniques.filter((names) => names.length > 1),
+    ...{ indexes, checks },
+    get foreignKeys() {
+      return foreignKeys();
+    },
+  });
+}
+
+function dialectOf(table: DrizzleTable): DrizzleDialect | null {
+  if (table[sqliteForeignKeys] !== undefined) return sqliteTables;
+  return table[postgresForeignKeys] === undefined ? null : postgresTables;
+}
+
+interface TableContext {
+  readonly name: string;
+  readonly dialect: DrizzleDialect;
+  readonly key: readonly string[];
+  readonly uniques: readonly (readonly string[])[];
+  readonly referenceOf: (dbName: string) => ColumnReference | null;
+}
+
+function describeColumn(name: string, source: DrizzleColumn, table: TableContext): ColumnInfo {
+  const { name: dbName, generated, generatedIdentity: identity } = source;
+  const isKey = table.key.includes(dbName);
+  const described: ColumnInfo = {
+    ...plainColumn,
+    ...typeOf(name, source, table),
+    name,
+    dbName,
+    notNull: source.notNull || isKey && table.dialect.hasWholeKeys,
+    primaryKey: isKey,
+    unique: source.isUnique === true ||
+      table.uniques.some((names) => names.length === 1 && names[0] === dbName),
+    // GENERATED ALWAYS AS IDENTITY takes no value either.
+    generated: generated !== undefined || identity?.type === "always",
+    generatedSql: isDrizzleSql(generated?.as) ? sqlTextOf(generated.as) : null,
+  };
+  const isAssigned = table.dialect.isAssigned(source, isKey && table.key.length === 1);
+  return Object.freeze({
+    ...described,
+    default: defaultOf(source, described, isAssigned, table.name),
+    get references() {
+      return table.referenceOf(dbName);
+    },
+  });
+}
+
+function typeOf(name: string, source: DrizzleColumn, table: TableContext) {
+  try {
+    return table.dialect.typeOf(source);
+  } catch (error) {
+    if (!(error instanceof UnservableColumn)) throw error;
+    throw new Error(`Cannot serve ${table.name}.${name}: ${error.message}`, { cause: error });
+  }
+}
+
+function defaultOf(
+  source: DrizzleColumn,
+  column: ColumnInfo,
+  isAssigned: boolean,
+  table: string,
+): ColumnInfo["default"] {
+  try {
+    return columnDefault(source, column, isAssigned);
+  } catch (error) {
+    if (!(error instanceof InvalidValue)) throw error;
+    throw new Error(`Cannot serve ${table}.${column.name}: its default ${error.message}`, {
+      cause: error,
+    });
+  }
+}
+
+/** The primary key, or else the smallest set of columns that distinguishes the rows. */
+function keyColumns(
+  columns: readonly ColumnInfo[],
+  key: readonly string[],
+  uniques: readonly (readonly string[])[],
+): readonly ColumnInfo[] {
+  const byName = new Map(columns.map((column) => [column.dbName, column]));
+  const ofNames = (names: readonly string[]) => names.flatMap((name) => byName.get(name) ?? []);
+  if (key.length > 0) return ofNames(key);
+  const alone = columns.flatMap((column) => column.unique ? [[column]] : []);
+  const whole = [...alone, ...uniques.map(ofNames)].filter((some) =>
+    some.every(({ notNull }) => notNull)
+  );
+  const [smallest = []] = whole.toSorted((a, b) => a.length - b.length);
+  return smallest;
+}
+
+function referenceOf(dbName: string, keys: readonly ForeignKey[]): ColumnReference | null {
+  const alone = keys.find(({ columns }) => columns.length === 1 && columns[0] === dbName);
+  const [column] = alone?.references ?? [];
+  if (alone === undefined || column === undefined) return null;
+  return { schema: alone.schema, table: alone.table, column };
+}
+
+/** The target of a key may be declared later, so it is resolved on first access. */
+function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => (made ??= { value: make() }).value;
+}

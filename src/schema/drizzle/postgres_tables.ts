@@ -1,0 +1,195 @@
+import { type ColumnInfo, type DatabaseType, ownTimestamps, plainColumn } from "../table_info.ts";
+import type { ColumnKind } from "../kind.ts";
+import { type DrizzleColumn, UnservableColumn } from "./drizzle_structure.ts";
+import type { DrizzleDialect, DrizzleType } from "./drizzle_type.ts";
+
+/**
+ * The tables that `pgTable` of Drizzle declares, their columns as introspection would describe them:
+ * of a kind, or of the type of the database where none stands for it.
+ */
+export const postgresTables: DrizzleDialect = {
+  typeOf: columnType,
+  hasWholeKeys: true,
+  isAssigned: (column) =>
+    column.generatedIdentity !== undefined || /serial$/i.test(column.getSQLType()),
+};
+
+function columnType(column: DrizzleColumn): DrizzleType {
+  const { element, dimensions } = arrayOf(column);
+  const type = scalarType(element);
+  return dimensions === 0 ? type : listType(type, dimensions);
+}
+
+/** The element of an array and the depth of it; of any other column the column itself, and 0. */
+function arrayOf(column: DrizzleColumn): {
+  readonly element: DrizzleColumn;
+  readonly dimensions: number;
+} {
+  const { baseColumn, dimensions = 0 } = column;
+  if (column.columnType !== "PgArray" || baseColumn === undefined) {
+    return { element: column, dimensions };
+  }
+  const inner = arrayOf(baseColumn);
+  return { element: inner.element, dimensions: inner.dimensions + 1 };
+}
+
+function scalarType(column: DrizzleColumn): DrizzleType {
+  requirePlain(column);
+  const declared = column.getSQLType();
+  const { name, numbers } = partsOf(declared);
+  const kind = column.enum === undefined ? kindOf(column, name) : undefined;
+  if (kind === undefined) return databaseTypeOf(column, name);
+  const [first = null, second = null] = numbers;
+  return {
+    ...plain,
+    kind,
+    // As in SQL, a precision alone means whole numbers.
+    precision: kind === "decimal" ? first : null,
+    scale: kind === "decimal" && first !== null ? second ?? 0 : null,
+    maxLength: kind === "text" ? first : null,
+    enumValues: kind === "text" ? column.enumValues ?? null : null,
+    existingType: storedTypes.get(name) ?? declared,
+  };
+}
+
+const plain = {
+  ...{ kind: "text", precision: null, scale: null, maxLength: null, enumValues: null },
+  timestampFormat: ownTimestamps,
+} satisfies Partial<ColumnInfo>;
+
+/** `timestamp(3) with time zone` is the name `timestamp with time zone` and the number 3. */
+function partsOf(type: string): { readonly name: string; readonly numbers: readonly number[] } {
+  const inside = /\(([^)]*)\)/.exec(type)?.[1] ?? "";
+  return {
+    name: type.replace(/\s*\([^)]*\)/, "").toLowerCase().trim(),
+    numbers: inside.split(",").flatMap((part) => /^\s*\d+\s*$/.test(part) ? Number(part) : []),
+  };
+}
+
+/** What Drizzle gives as numbers and as bigints is the same in answers, whatever stores it. */
+function kindOf({ columnType }: DrizzleColumn, name: string): ColumnKind | undefined {
+  const byMode = kindsOfModes.get(columnType);
+  return byMode ?? kindsOfTypes.get(name);
+}
+
+const kindsOfModes: ReadonlyMap<string, ColumnKind> = new Map([
+  ["PgBigInt64", "bigint"],
+  ["PgBigIntString", "bigint"],
+  ["PgBigSerial64", "bigint"],
+  ["PgNumericNumber", "real"],
+]);
+
+const kindsOfTypes: ReadonlyMap<string, ColumnKind> = new Map([
+  ["smallint", "integer"],
+  ["smallserial", "integer"],
+  ["integer", "integer"],
+  ["serial", "integer"],
+  ["bigint", "integer"],
+  ["bigserial", "integer"],
+  ["real", "real"],
+  ["double precision", "real"],
+  ["numeric", "decimal"],
+  ["boolean", "boolean"],
+  ["text", "text"],
+  ["varchar", "text"],
+  ["char", "text"],
+  ["timestamp", "timestamp"],
+  ["timestamp with time zone", "timestamp"],
+  ["date", "date"],
+  ["uuid", "uuid"],
+  ["json", "json"],
+  ["jsonb", "json"],
+  ["bytea", "bytes"],
+]);
+
+/** The types that a declaration gives another name than the catalogue. */
+const storedTypes: ReadonlyMap<string, string> = new Map([
+  ["smallserial", "smallint"],
+  ["serial", "integer"],
+  ["bigserial", "bigint"],
+]);
+
+function databaseTypeOf(column: DrizzleColumn, name: string): DrizzleType {
+  const type = column.enum === undefined
+    ? knownTypes.get(name) ?? { sqlName: name, ordered: false, hasExtremes: false }
+    : { sqlName: enumName(column.enum), ordered: true, hasExtremes: true };
+  return {
+    ...plain,
+    enumValues: column.enum === undefined ? null : column.enumValues ?? null,
+    existingType: column.getSQLType(),
+    databaseType: { shape: { kind: "text" }, ignoresCase: name === "citext", ...type },
+  };
+}
+
+type TypeTraits = Pick<DatabaseType, "sqlName" | "ordered" | "hasExtremes">;
+
+const builtIn = (name: string, ordered: boolean, hasExtremes: boolean): TypeTraits => ({
+  sqlName: `"pg_catalog".${quoted(name)}`,
+  ordered,
+  hasExtremes,
+});
+
+/** What the catalogue says of the types that Drizzle has and no kind stands for. */
+const knownTypes: ReadonlyMap<string, TypeTraits> = new Map([
+  ["inet", builtIn("inet", true, true)],
+  ["cidr", builtIn("cidr", true, false)],
+  ["macaddr", builtIn("macaddr", true, false)],
+  ["macaddr8", builtIn("macaddr8", true, false)],
+  ["interval", builtIn("interval", true, true)],
+  ["time", builtIn("time", true, true)],
+  ["time without time zone", builtIn("time", true, true)],
+  ["time with time zone", builtIn("timetz", true, true)],
+  ["money", builtIn("money", true, true)],
+  ["bit", builtIn("bit", true, false)],
+  ["bit varying", builtIn("varbit", true, false)],
+  ["tsvector", builtIn("tsvector", true, false)],
+  ["point", builtIn("point", false, false)],
+  ["line", builtIn("line", false, false)],
+  ["citext", { sqlName: "citext", ordered: true, hasExtremes: true }],
+]);
+
+function enumName({ enumName, schema }: NonNullable<DrizzleColumn["enum"]>): string {
+  return schema === undefined ? quoted(enumName) : `${quoted(schema)}.${quoted(enumName)}`;
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+function listType(type: DrizzleType, dimensions: number): DrizzleType {
+  const { databaseType, existingType } = type;
+  const element = memberOf(type);
+  // `timestamp(3) with time zone` is cast to without its number.
+  const name = databaseType?.sqlName ?? partsOf(String(existingType)).name;
+  return {
+    ...plain,
+    kind: "json",
+    existingType: `${existingType}${"[]".repeat(dimensions)}`,
+    databaseType: {
+      // An array has one type, however many dimensions.
+      sqlName: `${name}[]`,
+      shape: { kind: "list", element, delimiter: ",", dimensions },
+      ordered: isOrdered(element),
+      hasExtremes: isOrdered(element),
+      ignoresCase: false,
+    },
+  };
+}
+
+/** Postgres compares lists element by element. Only documents of `json` have no order there. */
+function isOrdered({ databaseType, existingType }: ColumnInfo): boolean {
+  return databaseType?.ordered ?? existingType !== "json";
+}
+
+function memberOf(type: DrizzleType): ColumnInfo {
+  return { ...plainColumn, ...type, name: "element", dbName: "element" };
+}
+
+/** A type that converts values keeps others than it shows, such as encrypted texts. */
+function requirePlain({ config }: DrizzleColumn): void {
+  const { toDriver, fromDriver } = config?.customTypeParams ?? {};
+  if (toDriver === undefined && fromDriver === undefined) return;
+  throw new UnservableColumn(
+    "it is of a custom type, whose conversions (toDriver, fromDriver) only Drizzle runs",
+  );
+}

@@ -1,0 +1,62 @@
+import { ownTimestamps, type TimestampFormat } from "../table_info.ts";
+import type { ColumnKind } from "../kind.ts";
+import { type DrizzleColumn, UnservableColumn } from "./drizzle_structure.ts";
+import type { DrizzleDialect, DrizzleType } from "./drizzle_type.ts";
+
+/** The tables that `sqliteTable` of Drizzle declares. */
+export const sqliteTables: DrizzleDialect = {
+  typeOf: columnType,
+  hasWholeKeys: false,
+  isAssigned: (column, isKey) => isKey && column.getSQLType() === "integer",
+};
+
+function columnType(column: DrizzleColumn): DrizzleType {
+  const existingType = column.getSQLType();
+  const kind = kinds.get(column.columnType);
+  if (kind === undefined) throw new UnservableColumn(faultOf(column));
+  return {
+    kind,
+    precision: null,
+    scale: null,
+    maxLength: kind === "text" ? lengthOf(existingType) : null,
+    enumValues: kind === "text" ? column.enumValues ?? null : null,
+    existingType,
+    timestampFormat: kind === "timestamp" ? momentFormat(column) : ownTimestamps,
+  };
+}
+
+const kinds: ReadonlyMap<string, ColumnKind> = new Map([
+  ["SQLiteInteger", "integer"],
+  ["SQLiteTimestamp", "timestamp"],
+  ["SQLiteBoolean", "boolean"],
+  ["SQLiteText", "text"],
+  ["SQLiteTextJson", "json"],
+  ["SQLiteReal", "real"],
+  ["SQLiteNumeric", "decimal"],
+  ["SQLiteNumericNumber", "real"],
+  ["SQLiteNumericBigInt", "bigint"],
+  ["SQLiteBlobBuffer", "bytes"],
+]);
+
+function momentFormat({ mode }: DrizzleColumn): TimestampFormat {
+  return mode === "timestamp_ms" ? "epoch-milliseconds" : "epoch-seconds";
+}
+
+function lengthOf(type: string): number | null {
+  const digits = /\((\d+)\)/.exec(type)?.[1];
+  return digits === undefined ? null : Number(digits);
+}
+
+/** Blobs compare byte by byte, so that digits would have no order and documents no paths. */
+function faultOf({ columnType, getSQLType }: DrizzleColumn): string {
+  switch (columnType) {
+    case "SQLiteBlobJson":
+      return 'it keeps JSON in a blob: use text({ mode: "json" }), or blob({ mode: "buffer" }) for bytes';
+    case "SQLiteBigInt":
+      return 'it keeps digits in a blob: use integer(), or numeric({ mode: "bigint" })';
+    case "SQLiteCustomColumn":
+      return "it is of a custom type, whose conversions only Drizzle runs";
+    default:
+      return `no kind stands for its type ${columnType} (${getSQLType()})`;
+  }
+}
