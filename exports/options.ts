@@ -13,6 +13,8 @@ export type {
   Capabilities,
   ColumnReferenceOf,
   EtagOptions,
+  FieldFunction,
+  FieldList,
   FieldOptions,
   OneOrMore,
   PaginationOptions,

@@ -82,9 +82,13 @@ export type InferredRow<Types extends ResourceTypes> =
   ? { [Name in keyof Row]: Row[Name] }
   : never;
 
-/** Whether a list of columns is set: the compiler knows some type of its columns then. */
+/**
+ * Whether a list of columns is set: the compiler knows some type of its columns then. A list that
+ * depends on the user is.
+ */
 export type IsGiven<List> = List extends readonly (infer Column)[]
   ? unknown extends Column ? false : true
+  : List extends { readonly by: unknown } | ((...given: never[]) => unknown) ? true
   : false;
 
 /** The computed fields of a row, as far as JSON has them as they are. */

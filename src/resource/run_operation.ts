@@ -19,6 +19,7 @@ import type {
 import { changedSchema } from "./read/changed_schema.ts";
 import { refusedLiteral } from "./read/refused_literal.ts";
 import type { Resource } from "./define/resource.ts";
+import { seenBy } from "./fields/caller_view.ts";
 import { refusedWrite } from "./write/refused/refused_write.ts";
 
 /**
@@ -29,8 +30,9 @@ export function runOperation<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   request: ResourceRequest,
   user: User | null,
-  resource: Resource,
+  served: Resource,
 ): MaybePromise<Reply> {
+  const resource = seenBy(user, served);
   const intent = operation.parse(request, resource);
   const shaped = (outcome: Outcome) =>
     written(operation.shape(outcome, intent, resource), request, resource);
@@ -128,8 +130,9 @@ export async function authorizeAgain<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   request: () => ResourceRequest,
   user: User | null,
-  resource: Resource,
+  served: Resource,
 ): Promise<void> {
+  const resource = seenBy(user, served);
   await authorize(operation.access, user, resource.policy);
   let intent: Intent;
   try {

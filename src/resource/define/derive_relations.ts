@@ -1,4 +1,5 @@
 import { columnInfoOf, isColumn } from "../../schema/table_like.ts";
+import { pickWidest } from "../fields/resolve_field_lists.ts";
 import {
   canRelate,
   type ColumnPairs,
@@ -121,10 +122,13 @@ function nameFrom(viewer: TableInfo, { schema, name, label }: TableInfo): string
 
 function isReadable(column: ColumnInfo, { definition }: ServedTable): boolean {
   const readable = definition.options.fields?.readable;
-  return readable === undefined ||
-    readable.some((reference) =>
-      isColumn(reference) ? columnInfoOf(reference) === column : reference === column.name
-    );
+  const isNamed = readable === undefined
+    ? null
+    : pickWidest(readable, (list) =>
+      list.some((reference) =>
+        isColumn(reference) ? columnInfoOf(reference) === column : reference === column.name
+      ));
+  return isNamed ?? true;
 }
 
 function toOne(key: ServedKey): Candidate {

@@ -38,6 +38,7 @@ import type {
   Capabilities,
   ColumnReferenceOf,
   EtagOptions,
+  FieldFunction,
   FieldOptions,
   PaginationOptions,
   RelationOptions,
@@ -52,6 +53,11 @@ type Row = Record<string, unknown>;
 const isColumnReference = (given: unknown) => typeof given === "string" || isColumn(given);
 const column = other<ColumnReferenceOf<Row>>("a column", isColumnReference);
 const columns = listOf("columns", column);
+const fieldFunction = synchronous<FieldFunction<Row>>();
+const fieldList = either(
+  either(columns, fieldFunction),
+  group({ all: columns.required(), by: fieldFunction.required() }),
+);
 const table = other<TableLike<unknown, unknown> | TableInfo>(
   "a table",
   (given) => typeof given === "object" && given !== null,
@@ -143,11 +149,11 @@ const members = {
   ).unlessSet({}),
   fields: group(
     {
-      readable: columns,
-      writable: columns,
-      immutable: columns,
-      filterable: columns,
-      sortable: columns,
+      readable: fieldList,
+      writable: fieldList,
+      immutable: fieldList,
+      filterable: fieldList,
+      sortable: fieldList,
     } satisfies Described<FieldOptions<Row>>,
   ),
   strictInput: flag().unlessSet(false),

@@ -47,6 +47,7 @@ export function resolveEtag(
     require: etag.require ?? false,
     primaryKey: table.primaryKey,
     readable: new Set(readable),
+    caller: null,
     keys,
   };
 }

@@ -12,7 +12,7 @@ import type { LiveHub } from "../../live/live_hub.ts";
 import { defaultMaxFields } from "./default_max_fields.ts";
 import { aggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { PageLimits } from "../http/query_parameters.ts";
-import type { FieldPolicy, ReadCosts, Resource } from "./resource.ts";
+import type { ReadCosts, Resource } from "./resource.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
@@ -20,11 +20,13 @@ import type { Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { SearchIndexes } from "../../search/search_indexes.ts";
 import { type ColumnResolver, createColumnResolver } from "./column_resolver.ts";
-import type { ColumnReferenceOf } from "./resource_options.ts";
 import type { ReadDefinition } from "./read_definition.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import type { SendingAnswers } from "../http/sending_answers.ts";
 import type { TagKeys } from "../http/etag.ts";
+import { createCallerFields } from "../fields/caller_fields.ts";
+import { variesByCaller } from "../fields/caller_view.ts";
+import { resolveFieldLists } from "../fields/resolve_field_lists.ts";
 import { isSubscribable, requireReadableKey } from "./subscribable.ts";
 import { canGenerate } from "../write/new_row_values.ts";
 import { resolveComputed } from "./resolve_computed.ts";
@@ -61,7 +63,6 @@ export interface ResourceContext {
 }
 
 type Options = ReadDefinition["options"];
-type ColumnReference = ColumnReferenceOf<Record<string, unknown>>;
 
 /**
  * Resolves a definition to a resource: checks its options and fills in every default, once. Throws
@@ -86,7 +87,11 @@ export function resolveResource(
   const softDelete = options.softDelete === undefined
     ? null
     : resolveSoftDelete(find(options.softDelete.field, "softDelete.field"), table);
-  const fields = resolveFields(options, table, softDelete, find);
+  const { widest: fields, of: ofCaller } = resolveFieldLists(options.fields, {
+    table,
+    softDelete,
+    find,
+  });
   const generated = resolveGenerated(options, table, find);
   const capabilities = possibleCapabilities(options.capabilities, table);
   requireCreatable({ ...options, capabilities }, table, {
@@ -107,7 +112,13 @@ export function resolveResource(
     { table, driver, reader, readable: fields.readable, undeleted, find },
     context.searchIndexes,
   );
-  return {
+  const etag = resolveEtag(options.etag, table, {
+    keys: context.tagKeys,
+    readable: fields.readable,
+    find,
+  });
+  const hasComputed = Object.keys(options.computed).length > 0;
+  const resource: Resource = {
     name: table.label,
     url,
     table,
@@ -120,6 +131,12 @@ export function resolveResource(
       resolve: createScopeResolver({ table, operators, filters, relation }, runtime.observe),
     },
     fields,
+    fieldsOf: ofCaller === null
+      ? null
+      : createCallerFields(ofCaller, { table, widest: fields, etag, hasComputed }),
+    variesByCaller: onFirstCall(() => variesByCaller(resource)),
+    withheld: none,
+    fieldsKey: "",
     groups: aggregateSchema(table, fields.readable),
     strictInput: options.strictInput,
     strictQuery: options.strictQuery,
@@ -138,11 +155,7 @@ export function resolveResource(
     sending: context.sending,
     batch,
     maxFields: context.maxFields ?? defaultMaxFields({ table, batch, relations, nestedWrites }),
-    etag: resolveEtag(options.etag, table, {
-      keys: context.tagKeys,
-      readable: fields.readable,
-      find,
-    }),
+    etag,
     softDelete,
     undeleted,
     hooks: options.hooks,
@@ -169,6 +182,15 @@ export function resolveResource(
     sealer: context.sealer,
     runtime,
   };
+  return resource;
+}
+
+const none: ReadonlySet<ColumnInfo> = new Set();
+
+/** What is known only once all resources are resolved, and does not change then. */
+function onFirstCall<T>(find: () => T): () => T {
+  let found: { readonly value: T } | null = null;
+  return () => (found ??= { value: find() }).value;
 }
 
 /** Observed once for each column: a whole table of such values must not flood the log. */
@@ -207,30 +229,6 @@ function checkKey(
     const wanted = key === "" ? "[], as it has no key" : `its primary key (${key})`;
     throw new Error(`Cannot serve "${table.label}": id must be ${wanted}`);
   }
-}
-
-function resolveFields(
-  options: Options,
-  table: TableInfo,
-  softDelete: SoftDelete | null,
-  find: ColumnResolver,
-): FieldPolicy {
-  const { readable, writable, immutable, filterable, sortable } = options.fields ?? {};
-  const pick = (
-    list: readonly ColumnReference[] | undefined,
-    option: string,
-    otherwise: Iterable<ColumnInfo>,
-  ) => new Set(list?.map((reference) => find(reference, `fields.${option}`)) ?? otherwise);
-  const read = pick(readable, "readable", table.columns);
-  return {
-    readable: table.columns.filter((column) => read.has(column)),
-    // A client that may write the mark can delete without the right to, so it must be named.
-    writable: pick(writable, "writable", table.columns.filter((c) => c !== softDelete?.field)),
-    // A body may name the key of the row that it changes.
-    immutable: new Set([...pick(immutable, "immutable", [])].filter((c) => !c.primaryKey)),
-    filterable: pick(filterable, "filterable", read),
-    sortable: pick(sortable, "sortable", read),
-  };
 }
 
 function resolvePage({ pagination }: Options, table: TableInfo): PageLimits {

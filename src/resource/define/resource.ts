@@ -1,4 +1,5 @@
 import type { Access, AccessPolicy } from "../../auth/scope.ts";
+import type { User } from "../../auth/user.ts";
 import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type { SqlPlans } from "../../db/template/sql_plan.ts";
 import type { Driver } from "../../db/driver.ts";
@@ -21,20 +22,8 @@ import type { SendingAnswers } from "../http/sending_answers.ts";
 import type { AnyHooks } from "./hooks.ts";
 import type { Procedure } from "./procedure.ts";
 import type { SoftDelete } from "./soft_delete.ts";
-
-/**
- * The part of a resolved resource that says which columns are readable, writable, filterable and
- * sortable.
- */
-export interface FieldPolicy {
-  /** In the table's order. */
-  readonly readable: readonly ColumnInfo[];
-  readonly writable: ReadonlySet<ColumnInfo>;
-  /** No body changes them after the row was created; the key is none of them. */
-  readonly immutable: ReadonlySet<ColumnInfo>;
-  readonly filterable: ReadonlySet<ColumnInfo>;
-  readonly sortable: ReadonlySet<ColumnInfo>;
-}
+import type { CallerFields } from "../fields/caller_fields.ts";
+import type { FieldPolicy } from "../fields/field_policy.ts";
 
 /** The part of a resolved resource that holds its computed, virtual fields. */
 export interface Computed {
@@ -101,7 +90,16 @@ export interface Resource {
   readonly sqlPlans: SqlPlans;
   readonly reader: RowReader;
   readonly policy: AccessPolicy;
+  /** Those of the caller in a resource that a request was given; before, those of any caller. */
   readonly fields: FieldPolicy;
+  /** What depends on the fields of a caller; null where they are the same for all. */
+  readonly fieldsOf: ((user: User | null) => CallerFields) | null;
+  /** Whether that depends on the caller, here or in a resource that relations lead to. */
+  variesByCaller(): boolean;
+  /** The columns that other callers may read, and the caller of this request may not. */
+  readonly withheld: ReadonlySet<ColumnInfo>;
+  /** The same for callers with the same fields; empty where these do not depend on the caller. */
+  readonly fieldsKey: string;
   /** What aggregates may use: the readable fields, and nothing else. */
   readonly groups: AggregateSchema;
   readonly strictInput: boolean;

@@ -67,7 +67,15 @@ export function resource<
     & {
       readonly id: Id;
       readonly path?: Path | undefined;
-      readonly fields?: { readonly readable?: Readable | undefined } | undefined;
+      readonly fields?:
+        | {
+          readonly readable?:
+            | Readable
+            | ((user: U | null) => Readable)
+            | { readonly all: Readable; readonly by: unknown }
+            | undefined;
+        }
+        | undefined;
       readonly generatedFields?: Generated | undefined;
       readonly capabilities?:
         | {

@@ -174,23 +174,47 @@ export interface PaginationOptions {
 }
 
 /**
- * The options of a resource that say which columns may be used for what; each list has a default of
- * its own.
+ * A function of the user, null where the request is anonymous, that gives a list of columns. It is
+ * called for each request, and must be synchronous; an error, or a column of another table, ends the
+ * request with a 500.
  */
-export interface FieldOptions<S, Of = AnyTable> {
+export type FieldFunction<S, Of = AnyTable, U extends User = User> = (
+  user: U | null,
+) => readonly ColumnReferenceOf<S, Of>[];
+
+/**
+ * A list of columns in the option `fields`: the same for every caller, or by a function of the user.
+ * With `all`, no caller goes beyond these columns, whatever the function gives, and descriptions
+ * show no others; without, that is all columns of the table.
+ */
+export type FieldList<S, Of = AnyTable, U extends User = User> =
+  | readonly ColumnReferenceOf<S, Of>[]
+  | FieldFunction<S, Of, U>
+  | {
+    /** What some caller may use. */
+    readonly all: readonly ColumnReferenceOf<S, Of>[];
+    /** What the user may use. */
+    readonly by: FieldFunction<S, Of, U>;
+  };
+
+/**
+ * The options of a resource that say which columns may be used for what; each list has a default of
+ * its own, and may depend on the user.
+ */
+export interface FieldOptions<S, Of = AnyTable, U extends User = User> {
   /** Sent in answers, and open to aggregates. All columns unless set. */
-  readonly readable?: readonly ColumnReferenceOf<S, Of>[] | undefined;
+  readonly readable?: FieldList<S, Of, U> | undefined;
   /** Accepted in bodies; other fields are dropped before hooks run. All columns unless set. */
-  readonly writable?: readonly ColumnReferenceOf<S, Of>[] | undefined;
+  readonly writable?: FieldList<S, Of, U> | undefined;
   /**
    * Accepted in the bodies that create a row, and dropped from those that change one, or refused
    * under `strictInput`: the time of creation, the owner. None unless set.
    */
-  readonly immutable?: readonly ColumnReferenceOf<S, Of>[] | undefined;
-  /** Allowed in `filter`. The readable ones unless set. */
-  readonly filterable?: readonly ColumnReferenceOf<S, Of>[] | undefined;
-  /** Allowed in `orderBy`. The readable ones unless set. */
-  readonly sortable?: readonly ColumnReferenceOf<S, Of>[] | undefined;
+  readonly immutable?: FieldList<S, Of, U> | undefined;
+  /** Allowed in `filter`. The readable ones unless set; never one that is withheld from the user. */
+  readonly filterable?: FieldList<S, Of, U> | undefined;
+  /** Allowed in `orderBy`. The readable ones unless set; never one that is withheld from the user. */
+  readonly sortable?: FieldList<S, Of, U> | undefined;
 }
 
 /**
@@ -219,7 +243,7 @@ export interface ResourceOptions<
   /** Which operations exist. */
   readonly capabilities?: Capabilities | undefined;
   /** Which columns may be read, written, filtered and sorted by. */
-  readonly fields?: FieldOptions<S, Of> | undefined;
+  readonly fields?: FieldOptions<S, Of, U> | undefined;
   /** Refuses unknown body fields with 422 instead of ignoring them. Off unless set. */
   readonly strictInput?: boolean | undefined;
   /**

@@ -14,8 +14,20 @@ export interface EtagPolicy {
   readonly primaryKey: readonly ColumnInfo[];
   /** A tag shows the values of these columns alone: it holds a hidden version as a hash. */
   readonly readable: ReadonlySet<ColumnInfo>;
+  /** The tags of a caller that may read less than others; null for all other callers. */
+  readonly caller: CallerTags | null;
   /** Key the hashes, so that a client cannot test guesses of hidden values against a tag. */
   readonly keys: TagKeys;
+}
+
+/** What is different about the tags of a caller that may read less than others. */
+export interface CallerTags {
+  /** No tag of the caller depends on them, unless the rows have computed fields. */
+  readonly withheld: ReadonlySet<ColumnInfo>;
+  /** The columns that a hash covers. */
+  readonly hashed: readonly ColumnInfo[];
+  /** The end of every tag: what a cache has of other fields is another state. */
+  readonly ending: string;
 }
 
 /** The keys of hashed ETags, one for each secret. */
@@ -32,7 +44,9 @@ export interface TagKeys {
  */
 export function tagOf(row: Row, policy: EtagPolicy): string {
   const state = stateOf(row, policy);
-  return state.isShown ? tag(state.text, policy) : hashTag(state.text, policy.keys.current, policy);
+  return state.isShown
+    ? shownTag(state.text, policy)
+    : hashTag(state.text, policy.keys.current, policy);
 }
 
 /**
@@ -42,7 +56,7 @@ export function tagOf(row: Row, policy: EtagPolicy): string {
  */
 export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   if (header.trim() === "*") return true;
-  const tags = tagsOf(row, policy);
+  const tags = [...tagsOf(row, policy), ...versionTags(row, policy)];
   return listedTags(header).some((listed) => tags.includes(listed));
 }
 
@@ -78,9 +92,10 @@ export function parsePrecondition(header: string | null, { etag }: EtagOwner): P
 export function integerVersionOf(precondition: Precondition, policy: EtagPolicy): number | null {
   const { versionField: field, readable } = policy;
   if (precondition === null || field?.kind !== "integer" || !readable.has(field)) return null;
-  const [, text = ""] = /^(?:W\/)?"(-?\d{1,15})"$/.exec(precondition) ?? [];
+  const [, text = ""] = /^(?:W\/)?"(-?\d{1,15})(?:\.[0-9a-f]+)?"$/.exec(precondition) ?? [];
   const version = Number(text);
-  return tag(String(version), policy) === precondition ? version : null;
+  const tags = [shownTag(String(version), policy), tag(String(version), policy)];
+  return tags.includes(precondition) ? version : null;
 }
 
 /**
@@ -119,19 +134,24 @@ interface State {
 }
 
 function stateOf(row: Row, policy: EtagPolicy): State {
-  const { versionField, updatedAtField, idField, readable } = policy;
-  const version = versionField === null ? null : row[versionField.name] ?? null;
-  if (versionField !== null && version !== null) {
+  const { versionField, updatedAtField, idField, readable, caller } = policy;
+  const isSeen = (column: ColumnInfo | null): column is ColumnInfo =>
+    column !== null && caller?.withheld.has(column) !== true;
+  const version = isSeen(versionField) ? row[versionField.name] ?? null : null;
+  if (isSeen(versionField) && version !== null) {
     return shownOrHashed(String(version), readable.has(versionField), row, policy);
   }
-  const updatedAt = updatedAtField === null ? null : row[updatedAtField.name] ?? null;
-  if (updatedAtField !== null && updatedAt !== null) {
+  const updatedAt = isSeen(updatedAtField) ? row[updatedAtField.name] ?? null : null;
+  if (isSeen(updatedAtField) && updatedAt !== null) {
     // The punctuation of a timestamp is constant: all of its digits are the moment.
     const moment = String(updatedAt).replace(/[-:TZ]/g, "");
     const isReadable = readable.has(updatedAtField) && readable.has(idField);
     return shownOrHashed(`${row[idField.name]}-${moment}`, isReadable, row, policy);
   }
-  return { text: writeJson(row), isShown: false };
+  const hashed = caller === null
+    ? row
+    : [caller.ending, ...caller.hashed.map(({ name }) => row[name])];
+  return { text: writeJson(hashed), isShown: false };
 }
 
 /**
@@ -142,15 +162,27 @@ function stateOf(row: Row, policy: EtagPolicy): State {
 function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: EtagPolicy): State {
   if (isReadable && /^[0-9A-Za-z._-]{1,100}$/.test(text)) return { text, isShown: true };
   const key = policy.primaryKey.map(({ name }) => row[name]);
-  return { text: writeJson([...key, text]), isShown: false };
+  const ending = policy.caller === null ? [] : [policy.caller.ending];
+  return { text: writeJson([...key, text, ...ending]), isShown: false };
 }
 
 /** The current tag, and those that older secrets make of the same state. */
 function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
   const { text, isShown } = stateOf(row, policy);
-  if (isShown) return [tag(text, policy)];
+  if (isShown) return [shownTag(text, policy)];
   const { current, older } = policy.keys;
   return [current, ...older].map((key) => hashTag(text, key, policy));
+}
+
+/** A version that the caller may read is the state for a write, whatever fields were read with it. */
+function versionTags(row: Row, policy: EtagPolicy): readonly string[] {
+  if (policy.caller === null) return [];
+  const { text, isShown } = stateOf(row, policy);
+  return isShown ? [tag(text, policy)] : [];
+}
+
+function shownTag(text: string, policy: EtagPolicy): string {
+  return tag(policy.caller === null ? text : text + policy.caller.ending, policy);
 }
 
 function hashTag(text: string, key: Uint8Array, policy: EtagPolicy): string {

@@ -6,6 +6,8 @@ import { createLiveView } from "../stream/create_live_view.ts";
 import { requireSubscribableIncludes } from "../read/load_included.ts";
 import type { Operation } from "../operation.ts";
 import { type View, viewOf } from "../output.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { Resource } from "../define/resource.ts";
 import { parseFlag } from "../http/query_parameters.ts";
 import { hubOf, openStream, type StreamBody, streamReply } from "../stream/open_stream.ts";
 import { parseUserFilter } from "../read/user_filter.ts";
@@ -31,6 +33,7 @@ export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = 
   takesBody: false,
 
   parse({ query, header }, resource) {
+    requireSeenKey(resource);
     const include = resolveInclude(query.get("include"), resource);
     requireSubscribableIncludes(include);
     return {
@@ -56,3 +59,9 @@ export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = 
 
   shape: streamReply,
 };
+
+/** The event of a removed row is its key. */
+function requireSeenKey({ table, withheld }: Resource): void {
+  if (table.primaryKey.every((column) => !withheld.has(column))) return;
+  throw new Problem("forbidden", "Cannot subscribe: streams show keys, which you may not read");
+}

@@ -24,13 +24,16 @@ export interface LiveRights {
  */
 export function createLiveView(view: View, resource: Resource, rights: LiveRights): LiveView {
   const { include } = view;
-  const { table, etag } = resource;
+  const { table, etag, withheld } = resource;
   const { related } = rights;
   const tagged = (shown: readonly Row[], rows: readonly Row[]) =>
     etag === null
       ? shown
       : shown.map((item, index) => ({ ...item, _etag: tagOf(rows[index] ?? {}, etag) }));
-  const shape = shapeOf(view);
+  const shape = etag === null || withheld.size === 0
+    ? shapeOf(view)
+    // The tags of rows that are shown alike differ.
+    : [shapeOf(view), [...withheld].map(({ name }) => name)];
   return {
     key: JSON.stringify([shape, rightsKey(include, related)]),
     shape: JSON.stringify(shape),

@@ -29,6 +29,8 @@ export function operatorResources(
         filterable: new Set(fields.readable),
         sortable: new Set(fields.readable),
       },
+      fieldsOf: null,
+      variesByCaller: () => false,
       capabilities: {
         ...capabilities,
         enableCreate: writes,

@@ -1,0 +1,89 @@
+import { createHash } from "node:crypto";
+import type { User } from "../../auth/user.ts";
+import { type AggregateSchema, aggregateSchema } from "../../plan/aggregate_schema.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { FieldPolicy } from "./field_policy.ts";
+import type { CallerTags, EtagPolicy } from "../http/etag.ts";
+import type { FieldsOfCaller } from "./resolve_field_lists.ts";
+
+/** What depends on the fields of a caller: the parts of a resource that are replaced by their own. */
+export interface CallerFields {
+  readonly fields: FieldPolicy;
+  readonly groups: AggregateSchema;
+  readonly etag: EtagPolicy | null;
+  /** The columns that other callers may read, and this one may not. */
+  readonly withheld: ReadonlySet<ColumnInfo>;
+  /** The same for callers with the same lists, and no others. */
+  readonly fieldsKey: string;
+}
+
+/** What the fields of callers are narrowed from. */
+export interface WidestFields {
+  readonly table: TableInfo;
+  readonly widest: FieldPolicy;
+  readonly etag: EtagPolicy | null;
+  /** Whether rows have computed fields, which are functions of all columns. */
+  readonly hasComputed: boolean;
+}
+
+/**
+ * Gives what depends on the fields of a caller, made once for the callers with the same lists: the
+ * readers of rows keep what they know of a list of columns by the list.
+ */
+export function createCallerFields(
+  of: FieldsOfCaller,
+  { table, widest, etag, hasComputed }: WidestFields,
+): (user: User | null) => CallerFields {
+  const known = new Map<string, CallerFields>();
+  return (user) => {
+    const fields = of(user);
+    const key = keyOf(fields, table);
+    const made = known.get(key);
+    if (made !== undefined) return made;
+    const withheld = new Set(widest.readable.filter((column) => !fields.readable.includes(column)));
+    const caller = {
+      fields,
+      groups: aggregateSchema(table, fields.readable),
+      etag: etag === null ? null : {
+        ...etag,
+        readable: new Set(fields.readable),
+        caller: callerTags(withheld, table, hasComputed),
+      },
+      withheld,
+      fieldsKey: key,
+    };
+    // Functions may give ever other lists: those of the longest known callers are made again.
+    const [eldest] = known.keys();
+    if (known.size >= maxKnown && eldest !== undefined) known.delete(eldest);
+    known.set(key, caller);
+    return caller;
+  };
+}
+
+/** Most services have a few roles. */
+const maxKnown = 256;
+
+function callerTags(
+  withheld: ReadonlySet<ColumnInfo>,
+  { columns }: TableInfo,
+  hasComputed: boolean,
+): CallerTags | null {
+  if (withheld.size === 0) return null;
+  const names = [...withheld].map(({ name }) => name);
+  const digest = createHash("sha256").update(JSON.stringify(names)).digest("hex");
+  return {
+    withheld,
+    hashed: hasComputed ? columns : columns.filter((column) => !withheld.has(column)),
+    ending: `.${digest.slice(0, 6)}`,
+  };
+}
+
+function keyOf(
+  { readable, writable, immutable, filterable, sortable }: FieldPolicy,
+  { columns }: TableInfo,
+): string {
+  const read = new Set(readable);
+  return [read, writable, immutable, filterable, sortable].map((list) =>
+    columns.map((column) => list.has(column) ? "1" : "0").join("")
+  ).join();
+}

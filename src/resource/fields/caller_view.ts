@@ -1,0 +1,76 @@
+import type { User } from "../../auth/user.ts";
+import { otherColumns, ownColumns, type Relation, type Relations } from "../../schema/relation.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { Resource } from "../define/resource.ts";
+
+/**
+ * A resource as one caller sees it: with the fields of the caller, and so all resources that its
+ * relations lead to. The resource itself where no fields depend on the caller. Throws where a
+ * function of the option `fields` fails.
+ */
+export function seenBy(user: User | null, resource: Resource): Resource {
+  return resource.variesByCaller() ? new CallerView(user).of(resource) : resource;
+}
+
+/** Whether the fields of a resource depend on the caller, or those of one that relations lead to. */
+export function variesByCaller(resource: Pick<Resource, "fieldsOf" | "relations" | "resourceOf">) {
+  const reached = new Set([resource]);
+  // The set grows during the iteration, until no relation leads out of it.
+  for (const one of reached) {
+    if (one.fieldsOf !== null) return true;
+    for (const { steps } of one.relations.values()) {
+      for (const { table } of steps) {
+        const other = one.resourceOf(table);
+        if (other !== undefined) reached.add(other);
+      }
+    }
+  }
+  return false;
+}
+
+/** The resources that one request has reached, each once, so that they can be compared. */
+class CallerView {
+  readonly #user: User | null;
+  readonly #seen = new Map<Resource, Resource>();
+
+  constructor(user: User | null) {
+    this.#user = user;
+  }
+
+  of(resource: Resource): Resource {
+    const known = this.#seen.get(resource);
+    if (known !== undefined) return known;
+    const own = resource.fieldsOf?.(this.#user);
+    let relations: Relations | null = null;
+    const seen: Resource = {
+      ...resource,
+      ...own,
+      // A function, and the resources that it is about, only as far as a request leads.
+      get relations() {
+        return relations ??= relationsOf(resource, seen);
+      },
+      resourceOf: (table) => this.#resourceOf(table, resource),
+    };
+    this.#seen.set(resource, seen);
+    return seen;
+  }
+
+  #resourceOf(table: TableInfo, { resourceOf }: Resource): Resource | undefined {
+    const other = resourceOf(table);
+    return other === undefined ? undefined : this.of(other);
+  }
+}
+
+/** The relations without those that compare a withheld column: related rows would show its value. */
+function relationsOf({ relations }: Resource, seen: Resource): Relations {
+  return new Map([...relations].filter(([, relation]) => isSeen(relation, seen)));
+}
+
+function isSeen({ steps: [first, second] }: Relation, { withheld, resourceOf }: Resource): boolean {
+  const shows = (table: TableInfo, columns: readonly ColumnInfo[]) =>
+    resourceOf(table)?.withheld.isDisjointFrom(new Set(columns)) ?? true;
+  return withheld.isDisjointFrom(new Set(ownColumns(first))) &&
+    shows(first.table, otherColumns(first)) &&
+    (second === undefined ||
+      shows(first.table, ownColumns(second)) && shows(second.table, otherColumns(second)));
+}

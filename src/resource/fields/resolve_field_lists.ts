@@ -1,0 +1,125 @@
+import type { User } from "../../auth/user.ts";
+import { showValue } from "../../problem/show_value.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { ColumnResolver } from "../define/column_resolver.ts";
+import type { FieldPolicy } from "./field_policy.ts";
+import type {
+  ColumnReferenceOf,
+  FieldFunction,
+  FieldList,
+  FieldOptions,
+} from "../define/resource_options.ts";
+import type { SoftDelete } from "../define/soft_delete.ts";
+
+/** The fields of a resource, resolved. */
+export interface ResolvedFields {
+  /** What some caller may use: what descriptions show, and what no function can widen. */
+  readonly widest: FieldPolicy;
+  /** Those of one caller; null where they are the same for all. */
+  readonly of: FieldsOfCaller | null;
+}
+
+/**
+ * The fields of one caller, null where the request is anonymous. Throws what a function throws, and
+ * a plain Error for a result that is no list of the table's columns.
+ */
+export type FieldsOfCaller = (user: User | null) => FieldPolicy;
+
+/** What the fields of a table are resolved with. */
+export interface FieldsContext {
+  readonly table: TableInfo;
+  readonly softDelete: SoftDelete | null;
+  readonly find: ColumnResolver;
+}
+
+type Row = Record<string, unknown>;
+type List = FieldList<Row> | undefined;
+type Columns = ReadonlySet<ColumnInfo>;
+type Option = keyof FieldOptions<Row>;
+
+/**
+ * Resolves the option `fields`: each list is fixed, or a function of the user within a fixed one.
+ * Throws a plain Error for a column that the table does not have.
+ */
+export function resolveFieldLists(
+  options: FieldOptions<Row> = {},
+  { table, softDelete, find }: FieldsContext,
+): ResolvedFields {
+  const { columns } = table;
+  const pick = (list: readonly ColumnReferenceOf<Row>[], option: Option): Columns =>
+    new Set(list.map((reference) => find(reference, `fields.${option}`)));
+  const widest = (option: Option, unlessSet: Iterable<ColumnInfo>): Columns => {
+    const list = options[option];
+    if (list === undefined) return new Set(unlessSet);
+    return pickWidest(list, (names) => pick(names, option)) ?? new Set(columns);
+  };
+  const readable = widest("readable", columns);
+  const lists = {
+    readable,
+    // A client that may write the mark can delete without the right to, so it must be named.
+    writable: widest("writable", columns.filter((column) => column !== softDelete?.field)),
+    immutable: widest("immutable", []),
+    filterable: widest("filterable", readable),
+    sortable: widest("sortable", readable),
+  };
+  const callerList = (option: Option, user: User | null): Columns => {
+    const by = functionOf(options[option]);
+    if (by === null) return lists[option];
+    const given = by(user);
+    if (!isList(given)) {
+      const place = `Cannot serve "${table.label}": fields.${option}`;
+      throw new Error(`${place} must give a list of columns, not ${showValue(given)}`);
+    }
+    return pick(given, option).intersection(lists[option]);
+  };
+  const policy = policyOf(table);
+  const ofCaller = (user: User | null): FieldPolicy => {
+    const own = callerList("readable", user);
+    const withheld = readable.difference(own);
+    return policy({
+      readable: own,
+      writable: callerList("writable", user),
+      immutable: callerList("immutable", user),
+      // A comparison, and the place of a row in an order, reveal a value as well.
+      filterable: callerList("filterable", user).difference(withheld),
+      sortable: callerList("sortable", user).difference(withheld),
+    });
+  };
+  const varies = Object.values(options).some((list) => functionOf(list) !== null);
+  const isFixed = functionOf(options.immutable) === null;
+  return {
+    // What some caller may change is described as open to changes.
+    widest: policy(isFixed ? lists : { ...lists, immutable: new Set() }),
+    of: varies ? ofCaller : null,
+  };
+}
+
+/** The columns that a list never goes beyond; null for all columns, which a function alone may name. */
+export function pickWidest<Picked>(
+  list: NonNullable<List>,
+  pick: (list: readonly ColumnReferenceOf<Row>[]) => Picked,
+): Picked | null {
+  if (isList(list)) return pick(list);
+  return typeof list === "function" ? null : pick(list.all);
+}
+
+function functionOf(list: List): FieldFunction<Row> | null {
+  if (typeof list === "function") return list;
+  return list === undefined || isList(list) ? null : list.by;
+}
+
+/** `Array.isArray` does not know that lists may be read-only. */
+function isList<T>(given: readonly T[] | object): given is readonly T[] {
+  return Array.isArray(given);
+}
+
+function policyOf(
+  { columns }: TableInfo,
+): (lists: Readonly<Record<Option, Columns>>) => FieldPolicy {
+  return ({ readable, immutable, ...others }) => ({
+    ...others,
+    readable: columns.filter((column) => readable.has(column)),
+    // A body may name the key of the row that it changes.
+    immutable: new Set([...immutable].filter((column) => !column.primaryKey)),
+  });
+}

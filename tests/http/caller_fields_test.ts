@@ -1,0 +1,148 @@
+import { assertEquals } from "@std/assert";
+import { all, integer, resource, table, text } from "../../mod.ts";
+import type { FieldOptions } from "../../exports/options.ts";
+import { type Engine, engines } from "../support/engines.ts";
+import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
+
+const staff = table("staff", {
+  id: integer().primaryKey(),
+  name: text().notNull(),
+  team: text().notNull(),
+  salary: integer().notNull(),
+  note: text(),
+});
+
+type Staff = typeof staff.$inferSelect;
+
+const chief = { "x-user": "chief" };
+const clerk = { "x-user": "clerk" };
+
+/** The chief sees the salaries, other users the teams, and callers without a user only names. */
+const byRole: FieldOptions<Staff, "staff"> = {
+  readable: {
+    all: [staff.id, staff.name, staff.team, staff.salary],
+    by: (user) => [
+      ...[staff.id, staff.name],
+      ...(user === null ? [] : [staff.team]),
+      ...(user?.id === "chief" ? [staff.salary, staff.note] : []),
+    ],
+  },
+  writable: (user) => user?.id === "chief" ? [staff.name, staff.salary] : [staff.name],
+};
+
+function withStaff(
+  engine: Engine,
+  fields: FieldOptions<Staff, "staff">,
+  work: (service: Service) => Promise<void>,
+): Promise<void> {
+  return withService(engine, [staff], () => ({
+    resources: [
+      resource(staff, {
+        id: staff.id,
+        auth: { public: true, create: () => all(), update: () => all() },
+        fields,
+      }),
+    ],
+  }), async (service) => {
+    await insertRows(service.db, staff, [
+      { id: 1, name: "Ann", team: "red", salary: 10, note: "a" },
+      { id: 2, name: "Ben", team: "blue", salary: 20, note: null },
+    ]);
+    await work(service);
+  });
+}
+
+testOnEngines(
+  "each user reads the fields that the function gives, within the fixed list",
+  (engine) =>
+    withStaff(engine, byRole, async ({ get }) => {
+      const callers = [
+        [{}, { id: 1, name: "Ann" }],
+        [clerk, { id: 1, name: "Ann", team: "red" }],
+        // `note` is not in the fixed list.
+        [chief, { id: 1, name: "Ann", team: "red", salary: 10 }],
+      ] as const;
+      for (const [headers, row] of callers) {
+        assertEquals((await get("/api/staff/1", headers)).body, row);
+        assertEquals((await get("/api/staff?limit=1", headers)).body.items, [row]);
+        assertEquals((await get("/api/staff/1?select=salary,name", headers)).body, {
+          name: "Ann",
+          ...("salary" in row ? { salary: 10 } : {}),
+        });
+      }
+    }),
+);
+
+testOnEngines(
+  "what is withheld from a user can be used for nothing, and no message says that it exists",
+  (engine) =>
+    withStaff(engine, byRole, async ({ get }) => {
+      const uses = [
+        "?filter=NAME==1",
+        "?filter=NAME!=1",
+        "?filter=id==1,NAME=isnull=true",
+        "?orderBy=NAME",
+        "?orderBy=id,-NAME",
+        "/count?filter=NAME>5",
+        "/aggregate?groupBy=NAME",
+        "/aggregate?min=NAME",
+        "/aggregate?groupBy=id&having=max_NAME>5",
+        "/aggregate?groupBy=id&orderBy=sum_NAME",
+      ];
+      for (const use of uses) {
+        const ask = (name: string, headers = {}) =>
+          get(`/api/staff${use.replace("NAME", name)}`, headers);
+        assertEquals([use, (await ask("salary", chief)).status], [use, 200]);
+        const [hidden, none] = [await ask("salary", clerk), await ask("sanary", clerk)];
+        assertEquals([use, hidden.status, none.status], [use, 400, 400]);
+        const detail = (answer: typeof none, name: string) =>
+          answer.body.detail.replace(name, "NAME");
+        assertEquals(detail(hidden, "salary"), detail(none, "sanary"));
+      }
+    }),
+);
+
+testOnEngines(
+  "a body sets only what its user may write, and PUT leaves the rest as it is",
+  (engine) =>
+    withStaff(engine, byRole, async ({ get, send }) => {
+      const seen = async () => (await get("/api/staff/1", chief)).body;
+      await send("PATCH", "/api/staff/1", { name: "Amy", salary: 99 }, clerk);
+      assertEquals(await seen(), { id: 1, name: "Amy", team: "red", salary: 10 });
+      const put = await send("PUT", "/api/staff/1", { name: "Ada", salary: 98, team: "x" }, clerk);
+      assertEquals(put.body, { id: 1, name: "Ada", team: "red" });
+      assertEquals((await seen()).salary, 10);
+      await send("PATCH", "/api/staff/1", { salary: 11 }, chief);
+      assertEquals((await seen()).salary, 11);
+    }),
+);
+
+const [sqlite] = engines;
+if (sqlite === undefined) throw new Error("There is an engine");
+
+Deno.test("a function that fails, or names what the table has not, denies and is observed", async () => {
+  let fields: () => unknown = () => [staff.id];
+  const others = table("others", { id: integer().primaryKey(), secret: text() });
+  await withStaff(sqlite, { readable: () => fields() as [] }, async ({ get, observations }) => {
+    assertEquals((await get("/api/staff/1")).body, { id: 1 });
+    const wrong: readonly (() => unknown)[] = [
+      () => {
+        throw new Error("the roles cannot be read");
+      },
+      () => ["password"],
+      () => [others.secret],
+      () => "name",
+      () => Promise.resolve([staff.id]),
+      () => undefined,
+      () => [null],
+    ];
+    for (const one of wrong) {
+      fields = one;
+      for (const path of ["", "/1", "/count", "/aggregate?groupBy=id", "/subscribe"]) {
+        const { status, body } = await get(`/api/staff${path}`);
+        assertEquals([path, status, Object.keys(body).includes("items")], [path, 500, false]);
+      }
+    }
+    assertEquals(observations.filter(({ kind }) => kind === "request_failed").length, 5 * 7);
+  });
+});
