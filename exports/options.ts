@@ -56,7 +56,12 @@ export type {
   ProtectionOptions,
   RateLimitOptions,
 } from "../src/guard/resource_protection_options.ts";
-export type { DeepReadonly, NewValues, RowId } from "../src/resource/define/hooks.ts";
+export type {
+  DeepReadonly,
+  NewValues,
+  RowId,
+  StoredRowContext,
+} from "../src/resource/define/hooks.ts";
 export type { ResourceSummary } from "../src/resource/define/resource_summary.ts";
 export type {
   Access,

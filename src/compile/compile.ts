@@ -174,7 +174,10 @@ function compileUpdate(plan: UpdatePlan, context: ReadContext): Fragment {
 }
 
 function compileDelete(plan: DeletePlan, context: ReadContext): Fragment {
-  return sql`DELETE FROM ${tableName(plan.table)} WHERE ${compileChecked(plan, context)}`;
+  const where = compileChecked(plan, context);
+  return sql`DELETE FROM ${tableName(plan.table)} WHERE ${where}${
+    returning(plan.returning, context)
+  }`;
 }
 
 function compileAssignments(set: Assignments, dialect: Dialect): Fragment {

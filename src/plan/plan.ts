@@ -151,6 +151,8 @@ export interface DeletePlan {
   readonly kind: "delete";
   readonly table: TableInfo;
   readonly where: Filter;
+  /** As the rows were. */
+  readonly returning: readonly ColumnInfo[];
 }
 
 /** A column that an aggregate plan groups rows by. */

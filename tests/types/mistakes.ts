@@ -222,6 +222,24 @@ export const mistakes: readonly (readonly [option: string, code: string])[] = [
   });`,
   ],
   [
+    "onBeforeDelete",
+    `resource(notes, {
+    id: notes.id,
+    hooks: {
+      onBeforeDelete: async ({ current }) => console.log((await current()).«titel»«title»),
+    },
+  });`,
+  ],
+  [
+    "onAfterDelete",
+    `resource(notes, {
+    id: notes.id,
+    hooks: {
+      onAfterDelete: (_context, _id, row) => console.log(row.«titel»«title»),
+    },
+  });`,
+  ],
+  [
     "onBeforeCraete",
     `resource(notes, {
     id: notes.id,

@@ -95,10 +95,8 @@ export class WriteRecorder {
     { name }: PostgresLogTable,
     connection: Connection,
   ): Promise<QueryResult> {
-    const returning = plan.kind === "insert" ? plan.returning : [];
-    const { text, values } = this.#compile(
-      plan.kind === "insert" ? { ...plan, returning: [] } : plan,
-    );
+    const { returning } = plan;
+    const { text, values } = this.#compile({ ...plan, returning: [] });
     const image = this.#image("w", plan.table);
     const images = plan.kind === "insert" ? `NULL, ${image}` : `${image}, NULL`;
     const { rows } = await connection.query({

@@ -14,6 +14,16 @@ export interface HookContext {
   readonly resource: { readonly name: string; readonly url: string };
 }
 
+/** What a before-hook receives about a row that is stored already. */
+export interface StoredRowContext<S> extends HookContext {
+  /**
+   * Gives the row as it was stored before the hook, hidden columns included. It is not locked: other
+   * requests may change it until the transaction begins. Reads the row only where that has not been
+   * done already, and once, however often it is called.
+   */
+  current(): Promise<S>;
+}
+
 /**
  * The hooks of a resource: functions that run before and after its writes. Before-hooks run before
  * the transaction: slow work belongs there. They may return a changed body, or throw a `Problem` to
@@ -30,16 +40,16 @@ export interface Hooks<S, I, Created = unknown, Updated = unknown> {
   onAfterCreate?(context: HookContext, row: S): MaybePromise<void>;
   /** Before a row is changed, replaced or restored; `patch` holds what will be set. */
   onBeforeUpdate?(
-    context: HookContext,
+    context: StoredRowContext<S>,
     id: RowId,
     patch: Partial<I>,
   ): NewValues<Updated, I>;
   /** After a row was changed, replaced or restored. */
   onAfterUpdate?(context: HookContext, row: S): MaybePromise<void>;
   /** Before a row is removed or marked deleted. */
-  onBeforeDelete?(context: HookContext, id: RowId): MaybePromise<void>;
-  /** After a row was removed or marked deleted. */
-  onAfterDelete?(context: HookContext, id: RowId): MaybePromise<void>;
+  onBeforeDelete?(context: StoredRowContext<S>, id: RowId): MaybePromise<void>;
+  /** After a row was removed or marked deleted; `row` is as it was, or as it is marked. */
+  onAfterDelete?(context: HookContext, id: RowId, row: S): MaybePromise<void>;
   /** How long one hook may take; 5,000 unless set. Over it, the write rolls back with a 500. */
   readonly timeoutMs?: number | undefined;
 }

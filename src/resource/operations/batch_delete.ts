@@ -1,12 +1,12 @@
 import type { Grant } from "../../auth/authorize.ts";
 import { and, type Filter } from "../../filter/filter.ts";
-import { type Key, keyOf } from "../../plan/key.ts";
+import { keyOf } from "../../plan/key.ts";
 import { jsonReply } from "../http/json_reply.ts";
 import type { Operation, WriteCall } from "../operation.ts";
 import { parseBatchFilter } from "../write/batch_items.ts";
 import { deleteLockedRows } from "../write/delete_rows.ts";
 import { writableRows } from "../write/row_target.ts";
-import { beforeDelete } from "../write/run_hooks.ts";
+import { beforeDelete, type HookedRow } from "../write/run_hooks.ts";
 import { writeMatchingRows } from "../write/write_matching_rows.ts";
 
 interface BatchDeletePlan {
@@ -38,7 +38,7 @@ export const batchDelete: Operation<Filter, BatchDeletePlan, number> = {
         limit: batch.delete,
       },
       values: null,
-      hook: hooks.onBeforeDelete === undefined ? null : (key) => runHook(key, write),
+      hook: hooks.onBeforeDelete === undefined ? null : (row) => runHook(row, write),
       write: (rows, connection) =>
         deleteLockedRows(rows.map(({ current }) => keyOf(current, table)), write, connection),
     }, call);
@@ -49,7 +49,7 @@ export const batchDelete: Operation<Filter, BatchDeletePlan, number> = {
   },
 };
 
-async function runHook(key: Key, write: WriteCall): Promise<null> {
-  await beforeDelete(key, write);
+async function runHook(row: HookedRow, write: WriteCall): Promise<null> {
+  await beforeDelete(row, write);
   return null;
 }

@@ -44,7 +44,7 @@ export const batchUpdate: Operation<BatchUpdate, BatchUpdatePlan, number> = {
       values,
       hook: resource.hooks.onBeforeUpdate === undefined
         ? null
-        : (key) => beforeUpdate(key, values, write),
+        : (row) => beforeUpdate(row, values, write),
       write: (rows, connection) => updateLockedRows(rows, write, connection),
     }, call);
   },

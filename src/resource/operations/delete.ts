@@ -46,8 +46,8 @@ export const remove: Operation<DeleteIntent, DeletePlan, void> = {
     const { driver, hooks } = call.resource;
     if (hooks.onBeforeDelete !== undefined) {
       // The row is locked again in the transaction: this spares the hook a delete that must fail.
-      await lockTarget(target, write, driver);
-      await beforeDelete(target.key, write);
+      const current = await lockTarget(target, write, driver);
+      await beforeDelete({ key: target.key, current: () => current }, write);
     }
     await inTransaction(
       write,

@@ -61,9 +61,10 @@ export const restore: Operation<RestoreIntent, RestorePlan, WrittenRow> = {
     let set: ReadonlyMap<ColumnInfo, unknown> = unmark;
     if (hooks.onBeforeUpdate !== undefined && target.key !== null) {
       // Locked again in the transaction: this spares the hook a restore that must fail.
-      await lockDeleted(target, softDelete, write, driver);
+      const { current } = await lockDeleted(target, softDelete, write, driver);
+      const row = { key: target.key, current: () => current };
       // A hook may set further columns, and cannot keep the row deleted.
-      set = new Map([...await beforeUpdate(target.key, unmark, write), ...unmark]);
+      set = new Map([...await beforeUpdate(row, unmark, write), ...unmark]);
     }
     return await inTransaction(call, async (connection) => {
       const { where, current } = await lockDeleted(target, softDelete, write, connection);

@@ -103,6 +103,7 @@ async function hookedValues(
   write: WriteCall,
 ): Promise<ReadonlyMap<ColumnInfo, unknown>> {
   const { resource } = write;
-  valuesFor(await lockTarget(target, write, resource.driver), values, resource);
-  return await beforeUpdate(target.key, values, write);
+  const current = await lockTarget(target, write, resource.driver);
+  valuesFor(current, values, resource);
+  return await beforeUpdate({ key: target.key, current: () => current }, values, write);
 }

@@ -1,8 +1,10 @@
 import type { Connection } from "../../db/driver.ts";
+import { fetchRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
-import { chunksOf, type Key, keysFilter } from "../../plan/key.ts";
+import { chunksOf, type Key, keyId, keyOf, keysFilter } from "../../plan/key.ts";
 import type { DeletePlan, UpdatePlan } from "../../plan/plan.ts";
 import { instantOf } from "../../schema/instant.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
 import type { WriteCall } from "../operation.ts";
 import type { WriteConnection } from "./in_transaction.ts";
@@ -23,11 +25,10 @@ export async function deleteRow(
   const { resource } = write;
   const current = target.precondition === null ? null : await lockTarget(target, write, connection);
   const where = and(writableTarget(target, write), sameVersion(current, resource));
-  if (await runDelete(where, resource, connection) === 0) {
-    throw await targetNotWritten(target, current, write, connection);
-  }
+  const { count, rows } = await runDelete(where, resource, connection);
+  if (count === 0) throw await targetNotWritten(target, current, write, connection);
   connection.noteWritten([target.key], resource);
-  await afterDelete(target.key, write, connection);
+  for (const row of rows) await afterDelete(row, write, connection);
 }
 
 /** Deletes locked rows, or marks them deleted, runs the after-hooks and gives the rows' number. */
@@ -37,29 +38,64 @@ export async function deleteLockedRows(
   connection: WriteConnection,
 ): Promise<number> {
   const { resource } = write;
-  let count = 0;
+  const deleted = new Map<string, Row>();
+  let total = 0;
   for (const some of chunksOf(keys, keysPerStatement(resource))) {
-    count += await runDelete(keysFilter(some, resource.table), resource, connection);
+    const where = keysFilter(some, resource.table);
+    const { count, rows } = await runDelete(where, resource, connection);
+    total += count;
+    for (const row of rows) deleted.set(keyId(keyOf(row, resource.table), resource.table), row);
   }
   connection.noteWritten(keys, resource);
-  for (const key of keys) await afterDelete(key, write, connection);
-  return count;
+  for (const key of keys) {
+    const row = deleted.get(keyId(key, resource.table));
+    if (row !== undefined) await afterDelete(row, write, connection);
+  }
+  return total;
+}
+
+interface DeletedRows {
+  readonly count: number;
+  /** As they were, or as they are marked; none where no after-hook receives them. */
+  readonly rows: readonly Row[];
 }
 
 async function runDelete(
   where: Filter,
   resource: Resource,
+  connection: WriteConnection,
+): Promise<DeletedRows> {
+  const { hooks, reader, table } = resource;
+  const isRead = hooks.onAfterDelete !== undefined && connection.inserts === "read-back";
+  const returning = hooks.onAfterDelete === undefined || isRead ? [] : table.columns;
+  const before = isRead ? await readRows(where, resource, connection) : [];
+  const statement = reader.compile(deletePlan(where, returning, resource));
+  const { rows, changed } = await connection.query(statement);
+  if (returning.length > 0) return { count: changed, rows: reader.toRows(rows, returning) };
+  const keys = before.map((row) => keyOf(row, table));
+  const isMarked = before.length > 0 && resource.softDelete !== null;
+  const after = isMarked ? await readRows(keysFilter(keys, table), resource, connection) : before;
+  return { count: changed, rows: after };
+}
+
+/** Reads the rows of a table whose rules allow no RETURNING. */
+async function readRows(
+  where: Filter,
+  { table, reader }: Resource,
   connection: Connection,
-): Promise<number> {
-  const statement = resource.reader.compile(deletePlan(where, resource));
-  return (await connection.query(statement)).changed;
+): Promise<readonly Row[]> {
+  const { columns, primaryKey } = table;
+  const order = primaryKey.map((column) => ({ column, descending: false }));
+  const plan = { kind: "read" as const, table, columns, where, order, after: null, limit: null };
+  return (await fetchRows(connection, { ...plan, lock: true }, reader)).rows;
 }
 
 function deletePlan(
   where: Filter,
+  returning: readonly ColumnInfo[],
   { softDelete, table, runtime }: Resource,
 ): DeletePlan | UpdatePlan {
-  if (softDelete === null) return { kind: "delete", table, where };
+  if (softDelete === null) return { kind: "delete", table, where, returning };
   const set = new Map([[softDelete.field, softDelete.mark(instantOf(runtime.clock.now()))]]);
-  return { kind: "update", table, where, set, returning: [] };
+  return { kind: "update", table, where, set, returning };
 }

@@ -1,16 +1,19 @@
 import { type DatabaseHandle, transactionHandle } from "../../db/database_handle.ts";
 import type { Connection } from "../../db/driver.ts";
-import type { Key } from "../../plan/key.ts";
+import { type Key, keyOf } from "../../plan/key.ts";
 import { GivenValue, plainOf } from "../../plan/given_value.ts";
 import { databaseDefault } from "../../plan/plan.ts";
 import { writeJson } from "../../schema/exact_json.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import type { HookContext, RowId } from "../define/hooks.ts";
+import type { HookContext, RowId, StoredRowContext } from "../define/hooks.ts";
 import type { WriteCall } from "../operation.ts";
 import type { NamedItem } from "./batch_items.ts";
 import { parseHookValues, toRecord, withoutKey } from "./parse_fields.ts";
+
+/** Gives the stored row that a before-hook is about, where it was not read before. */
+export type ReadCurrent = () => MaybePromise<Row>;
 
 /** Runs the before-hook of a row to create, and gives the values as it leaves them. */
 export async function beforeCreate(
@@ -24,12 +27,18 @@ export async function beforeCreate(
   return parseHookValues(changed ?? data, write.resource);
 }
 
+/** The row that a before-hook is about: its key, and the row as it is stored. */
+export interface HookedRow {
+  readonly key: Key;
+  readonly current: ReadCurrent;
+}
+
 /**
  * Runs the before-hook of an update, and gives the values as it leaves them. Throws a 422 where it
  * changes the key.
  */
 export async function beforeUpdate(
-  key: Key,
+  { key, current }: HookedRow,
   values: ReadonlyMap<ColumnInfo, unknown>,
   write: WriteCall,
 ): Promise<ReadonlyMap<ColumnInfo, unknown>> {
@@ -43,7 +52,7 @@ export async function beforeUpdate(
   const changed = await runHook(
     write,
     db,
-    (context) => hooks.onBeforeUpdate?.(context, rowId(key), patch),
+    (context) => hooks.onBeforeUpdate?.(withCurrent(context, current), rowId(key), patch),
   );
   const data = { ...changed ?? patch };
   // A PUT leaves columns to the database: hooks can neither see nor return such a value.
@@ -60,15 +69,27 @@ export async function beforeUpdate(
 /**
  * Runs the before-hook of an item of a batch, and gives the item with the values as it leaves them.
  */
-export async function hookedItem(item: NamedItem, write: WriteCall): Promise<NamedItem> {
-  return { ...item, values: await beforeUpdate(item.key, item.values, write) };
+export async function hookedItem(
+  item: NamedItem & { readonly current: Row },
+  write: WriteCall,
+): Promise<NamedItem> {
+  const { key, current, values } = item;
+  return { ...item, values: await beforeUpdate({ key, current: () => current }, values, write) };
 }
 
 /** Runs the before-hook of a row to delete. */
-export async function beforeDelete(key: Key, write: WriteCall): Promise<void> {
+export async function beforeDelete({ key, current }: HookedRow, write: WriteCall): Promise<void> {
   const { hooks, db } = write.resource;
   if (hooks.onBeforeDelete === undefined) return;
-  await runHook(write, db, (context) => hooks.onBeforeDelete?.(context, rowId(key)));
+  await runHook(
+    write,
+    db,
+    (context) => hooks.onBeforeDelete?.(withCurrent(context, current), rowId(key)),
+  );
+}
+
+function withCurrent(context: HookContext, current: ReadCurrent): StoredRowContext<Row> {
+  return { ...context, current: async () => await current() };
 }
 
 /** Runs the after-hook of a created row in its transaction. */
@@ -101,18 +122,18 @@ export async function afterUpdate(
   );
 }
 
-/** Runs the after-hook of a deleted row in its transaction. */
+/** Runs the after-hook of a deleted row, as it was or as it is marked, in its transaction. */
 export async function afterDelete(
-  key: Key,
+  row: Row,
   write: WriteCall,
   connection: Connection,
 ): Promise<void> {
-  const { hooks } = write.resource;
+  const { hooks, table } = write.resource;
   if (hooks.onAfterDelete === undefined) return;
   await runHook(
     write,
     handleOf(connection, write),
-    (context) => hooks.onAfterDelete?.(context, rowId(key)),
+    (context) => hooks.onAfterDelete?.(context, rowId(keyOf(row, table)), row),
   );
 }
 

@@ -1,10 +1,17 @@
 import type { Connection } from "../../db/driver.ts";
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
+import { Problem } from "../../problem/problem.ts";
 import type { Row } from "../../schema/table_info.ts";
 import type { OperationCall, ResourceCall } from "../operation.ts";
 import { limitedReads } from "../read/limited_reads.ts";
 import { inTransaction, type WriteConnection } from "./in_transaction.ts";
-import { type MatchingRows, readByKeys, readMatching } from "./read_rows_to_write.ts";
+import {
+  type MatchingRows,
+  readByKeys,
+  readMatching,
+  type RowsByKey,
+} from "./read_rows_to_write.ts";
+import type { HookedRow } from "./run_hooks.ts";
 
 /** A write of all rows that a filter matches: which rows, and how they are written. */
 export interface MatchingWrite<Values> {
@@ -12,7 +19,7 @@ export interface MatchingWrite<Values> {
   /** The values that each row takes, where no before-hook runs; null for a delete. */
   readonly values: Values;
   /** Runs the before-hook of a row, which gives the row's values; null without a hook. */
-  readonly hook: ((key: Key) => Promise<Values>) | null;
+  readonly hook: ((row: HookedRow) => Promise<Values>) | null;
   /** Writes to the rows, which are locked, and gives their number. */
   write(rows: readonly LockedRow<Values>[], connection: WriteConnection): Promise<number>;
 }
@@ -64,12 +71,41 @@ async function findRows<Values>(
   const columns = table.primaryKey;
   const rows = await readMatching({ ...matching, columns }, call.resource, limitedReads(call));
   await call.request.debit.charge(rows.length);
+  const keys = rows.map((row) => keyOf(row, table));
+  if (hook === null) return keys.map((key) => ({ key, values }));
+  const currentOf = currentRows(keys, matching, call);
   const found: FoundRow<Values>[] = [];
-  for (const row of rows) {
-    const key = keyOf(row, table);
-    found.push({ key, values: hook === null ? values : await hook(key) });
+  for (const key of keys) {
+    try {
+      found.push({ key, values: await hook({ key, current: () => currentOf(key) }) });
+    } catch (error) {
+      if (!(error instanceof RowGone)) throw error;
+    }
   }
   return found;
+}
+
+/** A before-hook asked for a row that no longer matches: it is left out, as if found too late. */
+class RowGone extends Problem {
+  constructor() {
+    super("conflict", "Cannot write this row: it has changed since it was found");
+  }
+}
+
+/** Reads the rows as they are stored for before-hooks: all of them where the first one is asked for. */
+function currentRows(
+  keys: readonly Key[],
+  { where }: MatchingRows,
+  call: ResourceCall,
+): (key: Key) => Promise<Row> {
+  const { resource, resource: { table } } = call;
+  let reading: Promise<RowsByKey> | null = null;
+  return async (key) => {
+    reading ??= readByKeys({ keys, where, columns: table.columns }, resource, limitedReads(call));
+    const row = (await reading).get(keyId(key, table));
+    if (row === undefined) throw new RowGone();
+    return row;
+  };
 }
 
 /** The rows that were found and match still, locked. */
