@@ -15,6 +15,12 @@ export {
   type NewColumn,
   type NewIntegerColumn,
 } from "../src/schema/column_builder.ts";
+export type {
+  DecimalColumnOptions,
+  TextColumnOptions,
+  ValueLimits,
+} from "../src/schema/column_options.ts";
+export type { TextPattern } from "../src/schema/pattern/text_pattern.ts";
 export type { ColumnBuilders, InsertRow, SelectRow } from "../src/schema/table.ts";
 export type { AnyTable, ColumnLike, TableLike } from "../src/schema/table_like.ts";
 export type {

@@ -10,23 +10,61 @@ export function answeredColumn(column: ColumnInfo): JsonSchema {
 
 /** The schema of a column's values in bodies: a part of what is accepted, in the form of answers. */
 export function sentColumn(column: ColumnInfo, mayBeNull: boolean): JsonSchema {
-  const { kind, maxLength } = column;
+  const { kind } = column;
   switch (kind) {
     case "bigint":
-      return nullable({ type: "string", pattern: "^-?[0-9]{1,18}$" }, mayBeNull);
+      return nullable(
+        { type: "string", pattern: "^-?[0-9]{1,18}$", ...limitsInWords(column) },
+        mayBeNull,
+      );
     case "decimal":
-      return nullable({ type: "string", pattern: decimalPattern(column) }, mayBeNull);
+      return nullable(
+        { type: "string", pattern: decimalPattern(column), ...limitsInWords(column) },
+        mayBeNull,
+      );
     case "text":
       return nullable({
         type: "string",
         ...enumOf(column),
-        ...(maxLength === null ? {} : { maxLength }),
+        ...limitsOfText(column),
       }, mayBeNull);
     case "json":
       return nullable(structureOf(column, sentColumn), mayBeNull);
+    case "timestamp":
+    case "date":
+      return nullable({ ...plainType(column), ...limitsInWords(column) }, mayBeNull);
+    case "integer":
+    case "real":
+      return nullable({ ...plainType(column), ...limitsOfNumber(column) }, mayBeNull);
     default:
       return nullable(plainType(column), mayBeNull);
   }
+}
+
+function limitsOfText({ minLength, maxLength, pattern, format }: ColumnInfo): JsonSchema {
+  return {
+    ...(minLength === null ? {} : { minLength }),
+    ...(maxLength === null ? {} : { maxLength }),
+    ...(pattern === null ? {} : { pattern: pattern.source }),
+    ...(format === null ? {} : { format }),
+  };
+}
+
+/** JSON Schema has no limits for numbers and moments in texts: descriptions name those. */
+function limitsOfNumber({ min, max }: ColumnInfo): JsonSchema {
+  return {
+    ...(min === null ? {} : { minimum: Number(min) }),
+    ...(max === null ? {} : { maximum: Number(max) }),
+  };
+}
+
+/** The limits of a column whose values are texts in JSON, in words. */
+function limitsInWords({ min, max }: ColumnInfo): JsonSchema {
+  const words = [
+    ...(min === null ? [] : [`at least ${min}`]),
+    ...(max === null ? [] : [`at most ${max}`]),
+  ];
+  return words.length === 0 ? {} : { description: `Must be ${words.join(" and ")}.` };
 }
 
 /** The schema of the lists and objects of a column; that of any value for a column of documents. */

@@ -19,8 +19,18 @@ export interface FieldSchema {
   readonly required: boolean;
   /** The only texts that it may have. */
   readonly enum?: readonly string[];
+  /** Of a text: the fewest characters. */
+  readonly minLength?: number;
   /** Of a text: the most characters. */
   readonly maxLength?: number;
+  /** Of a text: a regular expression with the flag `u` that a part of it matches. */
+  readonly pattern?: string;
+  /** Of a text: what it is. */
+  readonly format?: "email";
+  /** The lowest value, as it is in JSON. */
+  readonly min?: unknown;
+  /** The highest value, as it is in JSON. */
+  readonly max?: unknown;
   /** Of lists, and of objects whose members are known: the JSON Schema of a value (OpenAPI 3.0). */
   readonly schema?: JsonSchema;
   /** No body sets it. */
@@ -47,21 +57,39 @@ export function mustSend(column: ColumnInfo, resource: Resource): boolean {
 }
 
 function fieldOf(column: ColumnInfo, resource: Resource): FieldSchema {
-  const { name, kind, notNull, enumValues, maxLength } = column;
+  const { name, kind, notNull } = column;
   const isWritten = mayWrite(column, resource);
   return {
     name,
     type: kind,
     nullable: !notNull,
     required: isWritten && mustSend(column, resource),
-    ...(enumValues === null ? {} : { enum: enumValues }),
-    ...(maxLength === null ? {} : { maxLength }),
+    ...rulesOf(column),
     ...(kind !== "json" || isDocument(column)
       ? {}
       : { schema: structureOf(column, answeredColumn) }),
     ...(isWritten ? {} : { readOnly: true }),
     ...(isWritten && isFixed(column, resource) ? { createOnly: true } : {}),
   };
+}
+
+function rulesOf(
+  { enumValues, minLength, maxLength, pattern, format, min, max }: ColumnInfo,
+): Partial<FieldSchema> {
+  return {
+    ...(enumValues === null ? {} : { enum: enumValues }),
+    ...(minLength === null ? {} : { minLength }),
+    ...(maxLength === null ? {} : { maxLength }),
+    ...(pattern === null ? {} : { pattern: pattern.source }),
+    ...(format === null ? {} : { format }),
+    ...(min === null ? {} : { min: inJson(min) }),
+    ...(max === null ? {} : { max: inJson(max) }),
+  };
+}
+
+/** JSON has integers of any length, and programs read them as doubles. */
+function inJson(limit: unknown): unknown {
+  return typeof limit === "bigint" ? Number(limit) : limit;
 }
 
 /** A body that changes a row may name its key, and the key only as it is. */

@@ -26,10 +26,16 @@ export function timerMs(): Option<number | undefined> {
   return whole({ from: 1, to: 2_147_483_647 });
 }
 
-/** A finite number in a range. */
-export function number({ from, to = Number.MAX_VALUE }: NumberRange): Option<number | undefined> {
+/** A finite number, in a range where one is given. */
+export function number(
+  { from, to = Number.MAX_VALUE }: NumberRange = { from: -Number.MAX_VALUE },
+): Option<number | undefined> {
   return new Option({
-    takes: to === Number.MAX_VALUE ? `a number from ${from} on` : `a number from ${from} to ${to}`,
+    takes: from === -Number.MAX_VALUE
+      ? "a number"
+      : to === Number.MAX_VALUE
+      ? `a number from ${from} on`
+      : `a number from ${from} to ${to}`,
     fits: (given) =>
       typeof given === "number" && Number.isFinite(given) && given >= from && given <= to,
     shape: { kind: "number", whole: false, from, to },

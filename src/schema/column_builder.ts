@@ -1,5 +1,18 @@
-import { type Described, group, listOf } from "../options/option.ts";
-import { other, whole } from "../options/option_kinds.ts";
+import type { Option } from "../options/option.ts";
+import {
+  bigintColumnOptions,
+  dateColumnOptions,
+  type DecimalColumnOptions,
+  decimalColumnOptions,
+  declaring,
+  integerColumnOptions,
+  limitsOf,
+  realColumnOptions,
+  type TextColumnOptions,
+  textRules,
+  timestampColumnOptions,
+  type ValueLimits,
+} from "./column_options.ts";
 import type { ColumnLike } from "./table_like.ts";
 import type { ColumnDefault, ColumnInfo } from "./table_info.ts";
 import { anyValue, type ColumnKind, type ValueRules } from "./kind.ts";
@@ -91,9 +104,6 @@ export class ColumnBuilder<
   }
 }
 
-/** Postgres takes no more. */
-const maxDigits = 1000;
-
 /** The builder of a nullable column without default, as the functions below return it. */
 export type NewColumn<T> = ColumnBuilder<T, false, false, false>;
 
@@ -101,42 +111,55 @@ export type NewColumn<T> = ColumnBuilder<T, false, false, false>;
 export type NewIntegerColumn<T> = ColumnBuilder<T, false, false, true>;
 
 /**
- * Builds a text column; `enum` lists the allowed values, `maxLength` counts characters (code
- * points).
+ * Builds a text column; `enum` lists the allowed values, `minLength` and `maxLength` count
+ * characters (code points), `pattern` is a regular expression that a part of each value matches,
+ * `email` asks for an e-mail address.
+ *
+ * @example
+ * ```ts
+ * import { table, text } from "@svc/resource-api";
+ *
+ * const people = table("people", {
+ *   handle: text({ pattern: "^[a-z][a-z0-9-]*$", minLength: 3, maxLength: 20 }).primaryKey(),
+ *   email: text({ email: true }).notNull(),
+ *   role: text({ enum: ["member", "admin"] }).notNull().default("member"),
+ * });
+ * ```
  */
 export function text<Member extends string = string>(
-  options: { readonly enum?: readonly Member[]; readonly maxLength?: number } = {},
+  options: TextColumnOptions<Member> = {},
 ): NewColumn<Member> {
-  const place = { subject: "Cannot declare a text column", path: "" };
-  const { enum: members = null, maxLength = null } = textColumnOptions.read(options, place);
-  if (members?.length === 0) throw new Error("Cannot declare an enum column without members");
-  return declare("text", { enumValues: members, maxLength });
+  return declare("text", textRules(options));
 }
-
-/** The options of a text column, described. */
-export const textColumnOptions = group(
-  {
-    enum: listOf("texts", other<string>("a text", (given) => typeof given === "string")),
-    maxLength: whole({ from: 1 }),
-  } satisfies Described<NonNullable<Parameters<typeof text>[0]>>,
-).required();
 
 /**
  * Builds an integer column of 64 bits; values beyond 2^53 are bigints in process, and JSON numbers
- * in responses.
+ * in responses. `min` and `max` limit its values, here and below.
+ *
+ * @example
+ * ```ts
+ * import { date, decimal, integer, table } from "@svc/resource-api";
+ *
+ * const bookings = table("bookings", {
+ *   id: integer().primaryKey(),
+ *   seats: integer({ min: 1, max: 8 }).notNull(),
+ *   price: decimal({ precision: 8, scale: 2, min: "0" }).notNull(),
+ *   day: date({ min: "2026-01-01" }).notNull(),
+ * });
+ * ```
  */
-export function integer(): NewIntegerColumn<number> {
-  return declare("integer");
+export function integer(options: ValueLimits<number> = {}): NewIntegerColumn<number> {
+  return declare("integer", readLimits("integer", options, integerColumnOptions));
 }
 
 /** Builds a column of 64-bit integers as strings of digits. */
-export function bigint(): NewIntegerColumn<string> {
-  return declare("bigint");
+export function bigint(options: ValueLimits<string> = {}): NewIntegerColumn<string> {
+  return declare("bigint", readLimits("bigint", options, bigintColumnOptions));
 }
 
 /** Builds a column of doubles. */
-export function real(): NewColumn<number> {
-  return declare("real");
+export function real(options: ValueLimits<number> = {}): NewColumn<number> {
+  return declare("real", readLimits("real", options, realColumnOptions));
 }
 
 /**
@@ -144,25 +167,16 @@ export function real(): NewColumn<number> {
  * the point; as in SQL, a precision alone means whole numbers, and with neither each value keeps
  * its own scale.
  */
-export function decimal(
-  options: { readonly precision?: number; readonly scale?: number } = {},
-): NewColumn<string> {
-  const place = { subject: "Cannot declare a decimal column", path: "" };
+export function decimal(options: DecimalColumnOptions = {}): NewColumn<string> {
+  const place = { subject: declaring("decimal"), path: "" };
   const { precision = null, ...read } = decimalColumnOptions.read(options, place);
   const { scale = precision === null ? null : 0 } = read;
   if (precision !== null && scale !== null && scale > precision) {
     throw new Error(`Cannot declare decimal(${precision}, ${scale}): the digits do not fit`);
   }
-  return declare("decimal", { precision, scale });
+  const digits = { precision, scale };
+  return declare("decimal", { ...digits, ...limitsOf("decimal", read, digits) });
 }
-
-/** The options of a decimal column, described. */
-export const decimalColumnOptions = group(
-  {
-    precision: whole({ from: 1, to: maxDigits }),
-    scale: whole({ from: 0, to: maxDigits }),
-  } satisfies Described<NonNullable<Parameters<typeof decimal>[0]>>,
-).required();
 
 /** Builds a column that is true or false. */
 export function boolean(): NewColumn<boolean> {
@@ -170,13 +184,13 @@ export function boolean(): NewColumn<boolean> {
 }
 
 /** Builds a column of moments in UTC, to the microsecond, as RFC 3339 text. */
-export function timestamp(): NewColumn<string> {
-  return declare("timestamp");
+export function timestamp(options: ValueLimits<string> = {}): NewColumn<string> {
+  return declare("timestamp", readLimits("timestamp", options, timestampColumnOptions));
 }
 
 /** Builds a column of calendar days, `YYYY-MM-DD`. */
-export function date(): NewColumn<string> {
-  return declare("date");
+export function date(options: ValueLimits<string> = {}): NewColumn<string> {
+  return declare("date", readLimits("date", options, dateColumnOptions));
 }
 
 /** Builds a column of UUIDs, lower case. */
@@ -192,6 +206,14 @@ export function json<T = unknown>(): NewColumn<T> {
 /** Builds a column of bytes, as base64. */
 export function bytes(): NewColumn<string> {
   return declare("bytes");
+}
+
+function readLimits<T>(
+  kind: ColumnKind,
+  given: ValueLimits<T>,
+  described: Option<ValueLimits<T>>,
+): Pick<ValueRules, "min" | "max"> {
+  return limitsOf(kind, described.read(given, { subject: declaring(kind), path: "" }));
 }
 
 function declare<T, Assigned extends boolean>(

@@ -1,3 +1,5 @@
+import type { TextPattern } from "./pattern/text_pattern.ts";
+
 /**
  * The names of the kinds a column can have; each kind defines a JSON representation, checks and an
  * order.
@@ -42,11 +44,8 @@ export interface ValueRules {
   readonly min: unknown;
   /** The highest allowed value of an ordered kind, in process; null for any. */
   readonly max: unknown;
-  /**
-   * Of a text: the source of a regular expression with the flag `u` that a part of every value
-   * matches, as in JSON Schema.
-   */
-  readonly pattern: string | null;
+  /** Of a text: what a part of every value matches, as in JSON Schema. */
+  readonly pattern: TextPattern | null;
   /** Of a text: what every value is. */
   readonly format: "email" | null;
 }

@@ -1,7 +1,7 @@
 import { bytesKind } from "./kinds/bytes_kind.ts";
 import { decimalKind } from "./kinds/decimal_kind.ts";
 import { jsonKind } from "./kinds/json_kind.ts";
-import { type ColumnKind, InvalidValue, type Kind } from "./kind.ts";
+import { type ColumnKind, InvalidValue, type Kind, type ValueRules } from "./kind.ts";
 import { bigintKind, integerKind, realKind } from "./kinds/number_kinds.ts";
 import { textKind } from "./kinds/text_kind.ts";
 import { dateKind, timestampKind } from "./kinds/time_kinds.ts";
@@ -24,13 +24,13 @@ const booleanKind: Kind = {
 
 const kinds: Readonly<Record<ColumnKind, Kind>> = {
   text: textKind,
-  integer: integerKind,
-  bigint: bigintKind,
-  real: realKind,
-  decimal: decimalKind,
+  integer: withLimits(integerKind),
+  bigint: withLimits(bigintKind),
+  real: withLimits(realKind),
+  decimal: withLimits(decimalKind),
   boolean: booleanKind,
-  timestamp: timestampKind,
-  date: dateKind,
+  timestamp: withLimits(timestampKind),
+  date: withLimits(dateKind),
   uuid: uuidKind,
   json: jsonKind,
   bytes: bytesKind,
@@ -39,4 +39,22 @@ const kinds: Readonly<Record<ColumnKind, Kind>> = {
 /** The kind of a column by the kind's name, with its checks, its texts and its order. */
 export function kindOf(kind: ColumnKind): Kind {
   return kinds[kind];
+}
+
+/** The kind, whose values in bodies are also within the limits of their column. */
+function withLimits(kind: Kind): Kind {
+  return {
+    ...kind,
+    fromJson(value, rules) {
+      const read = kind.fromJson(value, rules);
+      if (rules.min !== null || rules.max !== null) requireRange(read, rules, kind);
+      return read;
+    },
+  };
+}
+
+function requireRange(value: unknown, { min, max }: ValueRules, { compare }: Kind): void {
+  if (compare === null) return;
+  if (min !== null && compare(value, min) < 0) throw new InvalidValue(`must be at least ${min}`);
+  if (max !== null && compare(value, max) > 0) throw new InvalidValue(`must be at most ${max}`);
 }

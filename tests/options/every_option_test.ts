@@ -46,14 +46,16 @@ import {
   postgresSearchOptions,
 } from "../../src/search/postgres/postgres_search.ts";
 import { sqliteSearch, sqliteSearchOptions } from "../../src/search/sqlite/sqlite_search.ts";
+import { bigint, date, decimal, integer, real, text, timestamp } from "../../mod.ts";
 import {
-  decimal,
+  bigintColumnOptions,
+  dateColumnOptions,
   decimalColumnOptions,
-  integer,
-  text,
+  integerColumnOptions,
+  realColumnOptions,
   textColumnOptions,
-  timestamp,
-} from "../../src/schema/column_builder.ts";
+  timestampColumnOptions,
+} from "../../src/schema/column_options.ts";
 import { table } from "../../src/schema/table.ts";
 import { emptyGroups, everyGroup, everyOption, misspelt, wrongValues } from "./wrong_values.ts";
 
@@ -303,6 +305,36 @@ const all: readonly Subject[] = [
     description: decimalColumnOptions,
     base: {},
     start: (options) => Promise.try(() => decimal(Object(options))),
+  },
+  {
+    name: "Cannot declare an integer column",
+    description: integerColumnOptions,
+    base: {},
+    start: (options) => Promise.try(() => integer(Object(options))),
+  },
+  {
+    name: "Cannot declare a bigint column",
+    description: bigintColumnOptions,
+    base: {},
+    start: (options) => Promise.try(() => bigint(Object(options))),
+  },
+  {
+    name: "Cannot declare a real column",
+    description: realColumnOptions,
+    base: {},
+    start: (options) => Promise.try(() => real(Object(options))),
+  },
+  {
+    name: "Cannot declare a date column",
+    description: dateColumnOptions,
+    base: {},
+    start: (options) => Promise.try(() => date(Object(options))),
+  },
+  {
+    name: "Cannot declare a timestamp column",
+    description: timestampColumnOptions,
+    base: {},
+    start: (options) => Promise.try(() => timestamp(Object(options))),
   },
   {
     name: "Cannot observe",

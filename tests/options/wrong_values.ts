@@ -72,7 +72,15 @@ export function wrongValues({ rules: { shape } }: Option<unknown>): readonly unk
     case "number": {
       const { from, to, whole } = shape;
       const beyond = to < Number.MAX_SAFE_INTEGER ? [to + 1] : whole ? [2 ** 53] : [];
-      return [NaN, Infinity, -Infinity, from - 1, ...beyond, ...(whole ? [from + 0.5] : [])]
+      const below = from - 1 < from ? [from - 1] : [];
+      return [
+        NaN,
+        Infinity,
+        -Infinity,
+        ...below,
+        ...beyond,
+        ...(whole ? [Math.max(from, 0) + 0.5] : []),
+      ]
         .concat(of("number") as number[], [String(from)] as unknown as number[]);
     }
     case "name":

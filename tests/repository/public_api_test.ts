@@ -10,8 +10,8 @@ const maxNames = 80;
  */
 const shownBy: Readonly<Record<string, string>> = {
   ...by("table", [
-    ...["bigint", "boolean", "bytes", "date", "decimal", "integer", "json", "real", "text"],
-    ...["timestamp", "uuid", "Table"],
+    ...["bigint", "boolean", "bytes", "date", "decimal", "json", "real", "timestamp", "uuid"],
+    ...["Table"],
   ]),
   ...by("Table", ["Column"]),
   ...by("and", [

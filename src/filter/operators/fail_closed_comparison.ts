@@ -1,5 +1,5 @@
 import { unreachable } from "../../problem/unreachable.ts";
-import { InvalidValue } from "../../schema/kind.ts";
+import { anyValue, InvalidValue } from "../../schema/kind.ts";
 import { elementOf, kindOfColumn } from "../../schema/structured/kind_of_column.ts";
 import { requireStorableText } from "../../schema/kinds/text_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
@@ -76,7 +76,10 @@ function fromCode(
 /** A text is parsed like a literal: a user id is a text even where the key is a number. */
 function ofColumn(value: unknown, column: ColumnInfo): unknown {
   const kind = kindOfColumn(column);
-  return typeof value === "string" ? kind.fromText(value, column) : kind.fromJson(value, column);
+  if (typeof value === "string") return kind.fromText(value, column);
+  // A value beyond the limits can be compared: every row is above one that is too low.
+  const { precision, scale } = column;
+  return kind.fromJson(value, { ...anyValue, precision, scale });
 }
 
 function ofItems(value: unknown, column: ColumnInfo): unknown {

@@ -1,3 +1,4 @@
+import { isEmail } from "../email.ts";
 import { InvalidValue, type Kind } from "../kind.ts";
 
 /** The column kind `text`: any Unicode string that every engine can hold, in code-point order. */
@@ -10,6 +11,15 @@ export const textKind: Kind = {
     }
     if (rules.maxLength !== null && isLongerThan(value, rules.maxLength)) {
       throw new InvalidValue(`must have at most ${rules.maxLength} characters`);
+    }
+    if (rules.minLength !== null && !isLongerThan(value, rules.minLength - 1)) {
+      throw new InvalidValue(`must have at least ${counted(rules.minLength)}`);
+    }
+    if (rules.format !== null && !isEmail(value)) {
+      throw new InvalidValue("must be an e-mail address");
+    }
+    if (rules.pattern !== null && !rules.pattern.matches(value)) {
+      throw new InvalidValue(`must match ${rules.pattern.source}`);
     }
     return value;
   },
@@ -50,6 +60,10 @@ export function compareText(left: string, right: string): number {
 function codePointRank(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
+}
+
+function counted(characters: number): string {
+  return characters === 1 ? "1 character" : `${characters} characters`;
 }
 
 function isLongerThan(text: string, codePoints: number): boolean {

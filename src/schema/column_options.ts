@@ -1,0 +1,141 @@
+import { type Described, group, listOf, type Option } from "../options/option.ts";
+import { flag, number, other, textLike, whole } from "../options/option_kinds.ts";
+import { anyValue, type ColumnKind, InvalidValue, type ValueRules } from "./kind.ts";
+import { kindOf } from "./kind_of.ts";
+import { TextPattern } from "./pattern/text_pattern.ts";
+
+/** The limits of a column's values, both inclusive. */
+export interface ValueLimits<T> {
+  /** The lowest value. */
+  readonly min?: T;
+  /** The highest value. */
+  readonly max?: T;
+}
+
+/** The options of a text column. */
+export interface TextColumnOptions<Member extends string> {
+  /** The only allowed values. */
+  readonly enum?: readonly Member[];
+  /** The fewest characters (code points). */
+  readonly minLength?: number;
+  /** The most characters (code points). */
+  readonly maxLength?: number;
+  /** What a part of each value matches: a regular expression, or its source. */
+  readonly pattern?: string | RegExp;
+  /** Whether each value is an e-mail address. */
+  readonly email?: boolean;
+}
+
+/** The options of a decimal column. */
+export interface DecimalColumnOptions extends ValueLimits<string> {
+  /** The number of all digits. */
+  readonly precision?: number;
+  /** The number of digits after the point. */
+  readonly scale?: number;
+}
+
+/** The options of a text column, described. */
+export const textColumnOptions = group(
+  {
+    enum: listOf("texts", other<string>("a text", (given) => typeof given === "string")),
+    minLength: whole({ from: 1 }),
+    maxLength: whole({ from: 1 }),
+    pattern: other<string | RegExp>(
+      'a regular expression without flags but "u", or its source',
+      (given) => typeof given === "string" || given instanceof RegExp && /^u?$/.test(given.flags),
+    ),
+    email: flag(),
+  } satisfies Described<TextColumnOptions<string>>,
+).required();
+
+/** The options of a decimal column, described; Postgres takes no more digits. */
+export const decimalColumnOptions = group(
+  {
+    precision: whole({ from: 1, to: 1000 }),
+    scale: whole({ from: 0, to: 1000 }),
+    ...limit(digits()),
+  } satisfies Described<DecimalColumnOptions>,
+).required();
+
+/** The options of an integer column, described. */
+export const integerColumnOptions = group(limit(whole({ from: Number.MIN_SAFE_INTEGER })))
+  .required();
+
+/** The options of a bigint column, described. */
+export const bigintColumnOptions = group(limit(digits())).required();
+
+/** The options of a real column, described. */
+export const realColumnOptions = group(limit(number())).required();
+
+/** The options of a column of days, described. */
+export const dateColumnOptions = group(limit(textLike("a date, YYYY-MM-DD", /^\d/))).required();
+
+/** The options of a column of moments, described. */
+export const timestampColumnOptions = group(limit(textLike("an RFC 3339 timestamp", /^\d/)))
+  .required();
+
+function digits(): Option<string | undefined> {
+  return textLike("a number as a text of digits", /^-?\d/);
+}
+
+function limit<T>(each: Option<T | undefined>): Described<ValueLimits<T>> {
+  return { min: each, max: each };
+}
+
+/** The beginning of a message about the declaration of a column. */
+export function declaring(kind: ColumnKind): string {
+  return `Cannot declare ${/^[aeiou]/.test(kind) ? "an" : "a"} ${kind} column`;
+}
+
+/** The rules of the values of a text column. Throws an Error for those that no value meets. */
+export function textRules(options: TextColumnOptions<string>): Partial<ValueRules> {
+  const subject = declaring("text");
+  const { enum: enumValues = null, minLength = null, maxLength = null, pattern, email = false } =
+    textColumnOptions.read(options, { subject, path: "" });
+  if (enumValues?.length === 0) throw new Error("Cannot declare an enum column without members");
+  if (minLength !== null && maxLength !== null && minLength > maxLength) {
+    throw new Error(`${subject}: minLength is above maxLength`);
+  }
+  const format = email ? "email" : null;
+  const parsed = pattern === undefined ? null : textPattern(pattern, subject);
+  return { enumValues, minLength, maxLength, pattern: parsed, format };
+}
+
+function textPattern(pattern: string | RegExp, subject: string): TextPattern {
+  try {
+    return new TextPattern(typeof pattern === "string" ? pattern : pattern.source);
+  } catch (cause) {
+    const fault = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${subject}: its pattern ${fault}`, { cause });
+  }
+}
+
+/**
+ * The limits as values in process. Throws an Error for one that is no value of the kind, and where
+ * no value is within them.
+ */
+export function limitsOf(
+  kind: ColumnKind,
+  { min, max }: ValueLimits<unknown>,
+  details: Partial<ValueRules> = {},
+): Pick<ValueRules, "min" | "max"> {
+  const { fromJson, compare } = kindOf(kind);
+  const subject = declaring(kind);
+  const rules = { ...anyValue, ...details };
+  const limit = (name: "min" | "max", given: unknown) => {
+    if (given === undefined) return null;
+    try {
+      return fromJson(given, rules);
+    } catch (cause) {
+      if (!(cause instanceof InvalidValue)) throw cause;
+      throw new Error(`${subject}: its ${name} ${cause.message}`, { cause });
+    }
+  };
+  const limits = { min: limit("min", min), max: limit("max", max) };
+  if (limits.min !== null && limits.max !== null && compare !== null) {
+    if (compare(limits.min, limits.max) > 0) {
+      throw new Error(`${subject}: its min is above its max`);
+    }
+  }
+  return limits;
+}

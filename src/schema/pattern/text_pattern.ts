@@ -1,0 +1,193 @@
+import { parsePattern, type PatternPart } from "./parse_pattern.ts";
+
+/**
+ * In the rules of a text column: a regular expression that a part of each value matches. It is
+ * matched in one pass, in a time that grows with the length of the text and never more, because the
+ * platform's own matching can take hours for a text that was made for it.
+ */
+export class TextPattern {
+  /** The source of the regular expression, with the flag `u`. */
+  readonly source: string;
+  readonly #steps: readonly Step[];
+
+  /** Throws an Error of a few words for an expression that cannot be matched so. */
+  constructor(source: string) {
+    // Throws a SyntaxError for what is no regular expression.
+    new RegExp(source, "u");
+    const steps: Step[] = [];
+    compile(parsePattern(source), steps);
+    steps.push({ kind: "found" });
+    this.source = source;
+    this.#steps = steps;
+  }
+
+  /** Whether a part of the text matches. */
+  matches(text: string): boolean {
+    const steps = this.#steps;
+    const characters = [...text];
+    let current = new States(steps.length);
+    let next = new States(steps.length);
+    for (let at = 0; at <= characters.length; at++) {
+      const place = { characters, at };
+      // A match may begin at each character.
+      if (reach(0, current, steps, place)) return true;
+      const character = characters[at];
+      if (character === undefined) return false;
+      const following = { characters, at: at + 1 };
+      for (const state of current.characters) {
+        const step = steps[state];
+        if (step?.kind === "character" && step.test(character)) {
+          if (reach(state + 1, next, steps, following)) return true;
+        }
+      }
+      [current, next] = [next, current];
+      next.clear();
+    }
+    return false;
+  }
+}
+
+/** Longer expressions would take too long for each character. */
+const maxSteps = 1_000;
+
+/** One step of the match; where nothing else is said, the next one follows it. */
+type Step =
+  | { readonly kind: "character"; readonly test: (character: string) => boolean }
+  /** Only at such a place. */
+  | { readonly kind: "place"; readonly holds: (place: Place) => boolean }
+  /** At both of these. */
+  | { readonly kind: "fork"; readonly to: readonly [number, number] }
+  | { readonly kind: "jump"; readonly to: number }
+  | { readonly kind: "found" };
+
+interface Place {
+  readonly characters: readonly string[];
+  readonly at: number;
+}
+
+/** The steps that a match may be at; each is entered once for each character. */
+class States {
+  /** Those that wait for a character. */
+  characters: number[] = [];
+  #entered: Uint8Array;
+
+  constructor(count: number) {
+    this.#entered = new Uint8Array(count);
+  }
+
+  /** False where it was entered before. */
+  enter(state: number): boolean {
+    if (this.#entered[state] === 1) return false;
+    this.#entered[state] = 1;
+    return true;
+  }
+
+  clear(): void {
+    this.characters = [];
+    this.#entered.fill(0);
+  }
+}
+
+/** Enters what can be reached without a character; true where that is the end. */
+function reach(from: number, states: States, steps: readonly Step[], place: Place): boolean {
+  const open = [from];
+  for (let state = open.pop(); state !== undefined; state = open.pop()) {
+    const step = steps[state];
+    if (step === undefined || !states.enter(state)) continue;
+    switch (step.kind) {
+      case "found":
+        return true;
+      case "character":
+        states.characters.push(state);
+        break;
+      case "place":
+        if (step.holds(place)) open.push(state + 1);
+        break;
+      case "fork":
+        open.push(...step.to);
+        break;
+      case "jump":
+        open.push(step.to);
+    }
+  }
+  return false;
+}
+
+function compile(part: PatternPart, steps: Step[]): void {
+  if (steps.length > maxSteps) throw new Error("is too long, with its repetitions written out");
+  switch (part.kind) {
+    case "character":
+      steps.push({ kind: "character", test: characterTest(part.source) });
+      break;
+    case "sequence":
+      for (const each of part.parts) compile(each, steps);
+      break;
+    case "choice":
+      compileChoice(part.parts, steps);
+      break;
+    case "repeat":
+      compileRepeat(part, steps);
+      break;
+    default:
+      steps.push({ kind: "place", holds: places[part.kind] });
+  }
+}
+
+function compileChoice([first, ...others]: readonly PatternPart[], steps: Step[]): void {
+  if (first === undefined) return;
+  if (others.length === 0) return compile(first, steps);
+  const fork = steps.push({ kind: "jump", to: 0 }) - 1;
+  compile(first, steps);
+  const jump = steps.push({ kind: "jump", to: 0 }) - 1;
+  steps[fork] = { kind: "fork", to: [fork + 1, steps.length] };
+  compileChoice(others, steps);
+  steps[jump] = { kind: "jump", to: steps.length };
+}
+
+function compileRepeat(
+  { part, min, max }: Extract<PatternPart, { readonly kind: "repeat" }>,
+  steps: Step[],
+): void {
+  if (min > maxSteps) throw new Error("is too long, with its repetitions written out");
+  const isOpen = max === Infinity;
+  for (let time = 0; time < (isOpen ? min - 1 : min); time++) compile(part, steps);
+  if (isOpen) return compileLoop(part, min === 0, steps);
+  const forks: number[] = [];
+  for (let time = min; time < max; time++) {
+    forks.push(steps.push({ kind: "jump", to: 0 }) - 1);
+    compile(part, steps);
+  }
+  for (const fork of forks) steps[fork] = { kind: "fork", to: [fork + 1, steps.length] };
+}
+
+function compileLoop(part: PatternPart, mayBeMissing: boolean, steps: Step[]): void {
+  const fork = mayBeMissing ? steps.push({ kind: "jump", to: 0 }) - 1 : null;
+  const start = steps.length;
+  compile(part, steps);
+  steps.push({ kind: "fork", to: [start, steps.length + 1] });
+  if (fork !== null) steps[fork] = { kind: "fork", to: [start, steps.length] };
+}
+
+/** A class or an escape is left to the platform, for one character alone. */
+function characterTest(source: string): (character: string) => boolean {
+  if (!/^[[\\.]/.test(source)) return (character) => character === source;
+  const expression = new RegExp(`^${source}$`, "u");
+  return (character) => expression.test(character);
+}
+
+const places: Readonly<Record<"start" | "end" | "word edge" | "no word edge", Placed>> = {
+  start: ({ at }) => at === 0,
+  end: ({ at, characters }) => at === characters.length,
+  "word edge": isWordEdge,
+  "no word edge": (place) => !isWordEdge(place),
+};
+
+type Placed = (place: Place) => boolean;
+
+function isWordEdge({ characters, at }: Place): boolean {
+  return isOfWord(characters[at - 1]) !== isOfWord(characters[at]);
+}
+
+function isOfWord(character: string | undefined): boolean {
+  return character !== undefined && /^\w$/.test(character);
+}
