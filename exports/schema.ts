@@ -22,7 +22,13 @@ export type {
 } from "../src/schema/column_options.ts";
 export type { TextPattern } from "../src/schema/pattern/text_pattern.ts";
 export type { ColumnBuilders, InsertRow, SelectRow } from "../src/schema/table.ts";
-export type { AnyTable, ColumnLike, TableLike } from "../src/schema/table_like.ts";
+export type {
+  AnyTable,
+  ColumnLike,
+  ServedRow,
+  ServedValue,
+  TableLike,
+} from "../src/schema/table_like.ts";
 export type {
   ColumnDefault,
   ColumnInfo,

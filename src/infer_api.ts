@@ -5,7 +5,7 @@ import type {
   SchemaOutput,
   StandardSchema,
 } from "./resource/define/standard_schema.ts";
-import type { ColumnLike } from "./schema/table_like.ts";
+import type { ColumnLike, ServedValue } from "./schema/table_like.ts";
 
 /**
  * The `Api` of a client, from the configuration of its service: a member for each resource whose
@@ -68,7 +68,7 @@ export type InferredPath<Types extends ResourceTypes> = Types["options"]["path"]
 export type IsUnknownName<Name> = 0 extends (1 & Name) ? true : string extends Name ? true : false;
 
 /** The value of a key by its columns, or the values of a composite one. */
-export type InferredKey<Id, Row> = Id extends ColumnLike<infer Value> ? Value
+export type InferredKey<Id, Row> = Id extends ColumnLike<infer Value> ? ServedValue<Value>
   : Id extends keyof Row ? Row[Id]
   : Id extends readonly [] ? never
   : Id extends readonly [infer Only] ? InferredKey<Only, Row>

@@ -1,4 +1,9 @@
-import { type AnyTable, columnInfoOf, type ColumnLike } from "../schema/table_like.ts";
+import {
+  type AnyTable,
+  columnInfoOf,
+  type ColumnLike,
+  type ServedValue,
+} from "../schema/table_like.ts";
 import { failClosedComparison } from "./operators/fail_closed_comparison.ts";
 import { nullTest } from "./operators/null_operators.ts";
 import { allRows, type Filter, noRows } from "./filter.ts";
@@ -29,7 +34,7 @@ export function none(): Filter<never> {
  * A value given to a filter builder: undefined and null deny, so that a missing user id grants
  * nothing.
  */
-export type FilterValue<T> = T | null | undefined;
+export type FilterValue<T> = T | ServedValue<T> | null | undefined;
 
 /**
  * Builds a filter from code: the rows whose column equals the value. Undefined, null, NaN and a

@@ -46,7 +46,25 @@ export interface TableLike<Select, Insert, Name = AnyTable> {
   readonly $inferInsert: Insert;
   /** The name; exists for the compiler only. */
   readonly $inferName?: Name;
+  /** Where Drizzle has the name; exists for the compiler only. */
+  readonly _?: { readonly name?: Name };
 }
+
+/**
+ * The type of a value as a service takes and gives it: texts in the place of moments, big integers
+ * and bytes, which tables of Drizzle have as objects.
+ */
+export type ServedValue<T> = T extends Date | bigint | Uint8Array ? string
+  : T extends readonly (infer Item)[] ? unknown extends Item ? T
+    : [Item] extends [Date | bigint | Uint8Array | null] ? ServedValue<Item>[]
+    : T
+  : T;
+
+/** The type of a row, or of a new row, as a service takes and gives it: see {@link ServedValue}. */
+export type ServedRow<Row> =
+  // An intersection, so that editors show the members and not the name of the type.
+  & { [Key in keyof Row]: ServedValue<Row[Key]> }
+  & unknown;
 
 /** The description that anything like a table carries, or like a column of it. */
 export function tableInfoOf(

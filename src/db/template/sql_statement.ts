@@ -1,4 +1,4 @@
-import { columnInfoOf, type ColumnLike } from "../../schema/table_like.ts";
+import { columnInfoOf, type ColumnLike, type ServedValue } from "../../schema/table_like.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { Connection } from "../driver.ts";
 import { flattenTemplate, partsOf, type SqlTemplate, ValueOfColumn } from "./sql_parts.ts";
@@ -54,7 +54,7 @@ export interface SqlTag {
     ...parts: readonly (string | number | bigint | boolean | object | null)[]
   ): SqlStatement<R>;
   /** A value of the column's kind where the column does not stand beside it. */
-  value<T>(column: ColumnLike<T>, value: NoInfer<T> | null): object;
+  value<T>(column: ColumnLike<T>, value: NoInfer<T> | ServedValue<NoInfer<T>> | null): object;
 }
 
 /** Creates the tag that runs statements on a connection. */

@@ -5,6 +5,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import {
   type AnyTable,
   isTableInfo,
+  type ServedRow,
   tableInfoOf,
   type TableLike,
 } from "../../schema/table_like.ts";
@@ -63,7 +64,16 @@ export function resource<
 >(
   table: TableLike<S, I, Of> | TableInfo,
   options:
-    & ResourceOptions<S, I, U, NoInfer<Of>, Created, Updated, Computed, Targets>
+    & ResourceOptions<
+      ServedRow<S>,
+      ServedRow<I>,
+      U,
+      NoInfer<Of>,
+      Created,
+      Updated,
+      Computed,
+      Targets
+    >
     & {
       readonly id: Id;
       readonly path?: Path | undefined;
@@ -91,8 +101,8 @@ export function resource<
       readonly procedures?: Procedures | undefined;
     },
 ): TypedDefinition<{
-  row: S;
-  newRow: I;
+  row: ServedRow<S>;
+  newRow: ServedRow<I>;
   table: Of;
   computed: Computed;
   targets: Targets;
