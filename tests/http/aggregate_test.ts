@@ -51,7 +51,7 @@ const readable = [
   ...[sales.open, sales.weight, sales.soldAt, sales.ref, sales.extra, sales.file, sales.deletedAt],
 ];
 
-type Options = Omit<ResourceOptions<Record<string, unknown>>, "id">;
+type Options = Omit<ResourceOptions<typeof sales.$inferSelect>, "id">;
 
 const rows: readonly Record<string, unknown>[] = [
   { country: "se", paid: true, quantity: 2, price: "0.10", weight: 0.5 },

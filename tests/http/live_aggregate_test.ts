@@ -36,7 +36,7 @@ const readable = [sales.id, sales.ownerId, sales.country, sales.price, sales.ext
 const [sqlite] = engines;
 if (sqlite === undefined) throw new Error("There is an engine");
 
-type Options = Partial<ResourceOptions<Record<string, unknown>>>;
+type Options = Partial<ResourceOptions<typeof sales.$inferSelect>>;
 
 function withSales(
   engine: typeof engines[number],

@@ -363,7 +363,7 @@ const odd = table("odd", {
 
 async function faultOf(
   relation: unknown,
-  more: (db: Database) => Options = () => ({}),
+  more: (db: Database) => Partial<ResourceOptions<typeof teams.$inferSelect>> = () => ({}),
   name = "link",
 ): Promise<string> {
   const [engine] = engines as readonly [Engine];
