@@ -34,7 +34,12 @@ export const goneNames: readonly GoneWord[] = [
     pattern: /[Ff]oreign(?:Types?|Tables?|Columns?|Texts?)(?![a-z])/,
     instead: "existing",
     // It is a name of Drizzle.
-    except: ["src/schema/drizzle/", "tests/schema/drizzle", "docs/drizzle.md"],
+    except: [
+      "src/schema/drizzle/",
+      "docs/drizzle.md",
+      "tests/http/drizzle",
+      "tests/support/drizzle",
+    ],
   },
   { pattern: /^#?ways?(?![a-z])|[a-z]Ways?(?![a-z])/, instead: "path" },
   { pattern: /^#?judge|Judge/, instead: "evaluate" },
