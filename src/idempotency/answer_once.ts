@@ -29,6 +29,8 @@ export interface IdempotentRequest {
   readonly query: string;
   /** The If-Match condition; null where it has none. */
   readonly ifMatch: string | null;
+  /** Which fields answers to the caller have; empty where that depends on no user. */
+  readonly fields: string;
   /** The raw bytes; empty where there is none. */
   readonly body: Uint8Array;
 }
@@ -126,8 +128,10 @@ export function inFlightProblem(): Problem {
 
 /** JSON delimits the parts, and keeps an empty text apart from a missing one. */
 function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): IdempotencyClaim {
-  const { key, identity, share, method, path, query, ifMatch, body } = request;
-  const head = JSON.stringify([method, path, query, ifMatch]);
+  const { key, identity, share, method, path, query, ifMatch, fields, body } = request;
+  // An answer may have fields that the caller may not read any more.
+  const seen = fields === "" ? [] : [fields];
+  const head = JSON.stringify([method, path, query, ifMatch, ...seen]);
   return {
     id: hashOf(JSON.stringify([identity, method, path, key])),
     // JSON contains no line break, so the body begins after the first one.

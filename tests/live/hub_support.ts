@@ -257,6 +257,7 @@ function requestFor(table: TableInfo, db: Database): SubscribeRequest {
     access: "subscribe",
     policy: { ...policyOf(() => allRows), public: new Set(["subscribe"]) },
     user: null,
+    keepsFields: null,
     address: null,
     table,
     reader: createRowReader(db.dialect, () => {}),

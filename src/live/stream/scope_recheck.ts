@@ -17,14 +17,21 @@ export interface ScopedRequest {
   readonly access: "subscribe" | "read";
   readonly policy: AccessPolicy;
   readonly user: User | null;
+  /**
+   * Whether the user has the fields still that the stream was opened with; null where they cannot
+   * change by themselves. It may throw.
+   */
+  readonly keepsFields: ((user: User | null) => boolean) | null;
 }
 
 /** Holds the grant of an open stream whose scope is checked again. */
 export interface ScopeHolder {
   /** The grant is this one now; it may be the same as before, and null is none. */
   regrant(grant: Grant | null): void;
-  /** The grant is unknown, because the scope has failed. */
+  /** The grant is unknown, because the scope has failed, or fields are no longer those of the user. */
   revoke(): void;
+  /** As {@link ScopedRequest.keepsFields} of its own request. */
+  keepsFields(user: User | null): boolean;
 }
 
 interface Entry {
@@ -107,10 +114,12 @@ export class ScopeRecheck {
     try {
       const { request } = entry;
       const { resource } = request;
+      const user = this.#currentUser(request.user);
+      for (const holder of [...entry.holders]) if (!holder.keepsFields(user)) holder.revoke();
       const tooLate = () => new Error(`The scope of ${resource} took over ${maxMs} ms`);
       const limit = deadline(maxMs, this.#runtime.clock, tooLate);
       const grant = await limit.within(
-        grantNow({ ...request, user: this.#currentUser(request.user) }),
+        grantNow({ ...request, user }),
       );
       const scope = canonicalFilterText(grant?.rows ?? noRows);
       if (scope === entry.scope) return;
@@ -125,9 +134,10 @@ export class ScopeRecheck {
 
 /**
  * Whether the scope needs no recheck: access to all rows by `public`, and that without a user to
- * rows of no public scope, cannot change.
+ * rows of no public scope, cannot change. Fields that depend on the user can.
  */
-export function hasFixedScope({ access, policy, user }: ScopedRequest): boolean {
+export function hasFixedScope({ access, policy, user, keepsFields }: ScopedRequest): boolean {
+  if (keepsFields !== null) return false;
   return policy.public.has(access) || (user === null && !policy.publicScopes.has(access));
 }
 

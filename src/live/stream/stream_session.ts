@@ -109,6 +109,10 @@ export class StreamSession implements ScopeHolder {
     this.stream.expire();
   }
 
+  keepsFields(user: User | null): boolean {
+    return this.#request?.keepsFields?.(user) ?? true;
+  }
+
   #apply({ scope, view }: Pick<GrantedRequest, "scope" | "view">): void {
     if (this.#request === null) return;
     this.#grantedView = { scope, view };
@@ -124,7 +128,8 @@ export class StreamSession implements ScopeHolder {
 const none: readonly RelatedScopeHolder[] = Object.freeze([]);
 
 function grantedRequest(
-  { resource, access, policy, user, table, reader, scope, filter, view }: StreamRequest,
+  { resource, access, policy, user, keepsFields, table, reader, scope, filter, view }:
+    StreamRequest,
   { query }: LiveStream,
 ): GrantedRequest {
   return {
@@ -132,6 +137,7 @@ function grantedRequest(
     access,
     policy,
     user,
+    keepsFields,
     table,
     reader,
     scope,
@@ -157,5 +163,10 @@ class RelatedScopeHolder implements ScopeHolder {
 
   revoke(): void {
     this.#session.revoke();
+  }
+
+  /** The session itself is checked. */
+  keepsFields(): boolean {
+    return true;
   }
 }

@@ -135,6 +135,7 @@ export function resolveResource(
       ? null
       : createCallerFields(ofCaller, { table, widest: fields, etag, hasComputed }),
     variesByCaller: onFirstCall(() => variesByCaller(resource)),
+    keepsFields: () => null,
     withheld: none,
     fieldsKey: "",
     groups: aggregateSchema(table, fields.readable),

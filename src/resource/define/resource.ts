@@ -96,6 +96,11 @@ export interface Resource {
   readonly fieldsOf: ((user: User | null) => CallerFields) | null;
   /** Whether that depends on the caller, here or in a resource that relations lead to. */
   variesByCaller(): boolean;
+  /**
+   * Gives what says whether a user has the same fields as the caller of this request, here and in the
+   * resources that it has reached; null where no fields depend on the caller. It may throw.
+   */
+  keepsFields(): ((user: User | null) => boolean) | null;
   /** The columns that other callers may read, and the caller of this request may not. */
   readonly withheld: ReadonlySet<ColumnInfo>;
   /** The same for callers with the same fields; empty where these do not depend on the caller. */

@@ -12,20 +12,34 @@ export function seenBy(user: User | null, resource: Resource): Resource {
   return resource.variesByCaller() ? new CallerView(user).of(resource) : resource;
 }
 
+/**
+ * A text that is the same for users with the same fields of a resource, and of all resources that
+ * relations lead to; empty where no fields depend on the user.
+ */
+export function fieldsKeyOf(user: User | null, resource: Resource): string {
+  if (!resource.variesByCaller()) return "";
+  return [...reachedFrom(resource)].map(({ fieldsOf }) => fieldsOf?.(user).fieldsKey ?? "").join(
+    " ",
+  );
+}
+
 /** Whether the fields of a resource depend on the caller, or those of one that relations lead to. */
-export function variesByCaller(resource: Pick<Resource, "fieldsOf" | "relations" | "resourceOf">) {
+export function variesByCaller(resource: Resource): boolean {
+  return [...reachedFrom(resource)].some(({ fieldsOf }) => fieldsOf !== null);
+}
+
+function reachedFrom(resource: Resource): ReadonlySet<Resource> {
   const reached = new Set([resource]);
   // The set grows during the iteration, until no relation leads out of it.
-  for (const one of reached) {
-    if (one.fieldsOf !== null) return true;
-    for (const { steps } of one.relations.values()) {
+  for (const { relations, resourceOf } of reached) {
+    for (const { steps } of relations.values()) {
       for (const { table } of steps) {
-        const other = one.resourceOf(table);
+        const other = resourceOf(table);
         if (other !== undefined) reached.add(other);
       }
     }
   }
-  return false;
+  return reached;
 }
 
 /** The resources that one request has reached, each once, so that they can be compared. */
@@ -50,9 +64,19 @@ class CallerView {
         return relations ??= relationsOf(resource, seen);
       },
       resourceOf: (table) => this.#resourceOf(table, resource),
+      keepsFields: () => this.#keepsFields(),
     };
     this.#seen.set(resource, seen);
     return seen;
+  }
+
+  /** Without the resources: a stream that is open holds it, and there are many. */
+  #keepsFields(): (user: User | null) => boolean {
+    const held = [...this.#seen].flatMap(([{ fieldsOf }, { fieldsKey }]) =>
+      fieldsOf === null ? [] : [{ fieldsOf, fieldsKey }]
+    );
+    return (user) =>
+      held.every(({ fieldsOf, fieldsKey }) => fieldsOf(user).fieldsKey === fieldsKey);
   }
 
   #resourceOf(table: TableInfo, { resourceOf }: Resource): Resource | undefined {

@@ -21,6 +21,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { RoutedRequest } from "./routed_request.ts";
 import type { RecordReply } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
+import { fieldsKeyOf } from "../fields/caller_view.ts";
 
 /**
  * Answers a request with an `Idempotency-Key` by executing it, or by its stored answer, which needs
@@ -88,7 +89,8 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
     async purge() {
       await Promise.all([...tables.values()].map((table) => table.purge()));
     },
-    byKey(header, request, { driver }) {
+    byKey(header, request, resource) {
+      const { driver } = resource;
       const { request: { method, headers }, target: { query }, user } = request;
       const key = parseIdempotencyKey(header, user === null);
       const path = request.operationPath();
@@ -103,7 +105,11 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
       const keeping = { clock, random, observe, shares, ttlMs, store: table ?? sharedStore() };
       return async (execute, admission) =>
         await answerOnce(
-          { key, identity, share, method, path, query, ifMatch, body: await request.body() },
+          {
+            ...{ key, identity, share, method, path, query, ifMatch },
+            fields: fieldsKeyOf(user, resource),
+            body: await request.body(),
+          },
           keeping,
           {
             execute: async (claim) =>

@@ -38,6 +38,7 @@ export async function openStream(
     table,
     reader,
     user,
+    keepsFields: resource.keepsFields(),
     address: addressGroup(request.address()),
     disconnected: request.delivery.delivered() ?? aborted(request.raw),
     part: request.delivery.part(),
