@@ -49,7 +49,10 @@ function interfacesOf(resource: ResourceSchema, names: TypeNames): readonly stri
   const created = fields.filter((field) => field.readOnly !== true);
   const { enableCreate, enableUpdate } = capabilities;
   return [
-    interfaceOf(`${name}`, fields.map((field) => member(field.name, rowType(field)))),
+    interfaceOf(
+      `${name}`,
+      fields.map((field) => member(field.name, rowType(field), field.perUser)),
+    ),
     ...(enableCreate
       ? [interfaceOf(
         `${name}Create`,

@@ -37,6 +37,8 @@ export interface FieldSchema {
   readonly readOnly?: true;
   /** Only the body that creates a row sets it. */
   readonly createOnly?: true;
+  /** The users that may read it are not all of them: other answers do not have it. */
+  readonly perUser?: true;
 }
 
 /** Describes the fields of a resource that answers hold: readable columns, then computed fields. */
@@ -70,6 +72,7 @@ function fieldOf(column: ColumnInfo, resource: Resource): FieldSchema {
       : { schema: structureOf(column, answeredColumn) }),
     ...(isWritten ? {} : { readOnly: true }),
     ...(isWritten && isFixed(column, resource) ? { createOnly: true } : {}),
+    ...(resource.varyingFields.has("readable") ? { perUser: true } : {}),
   };
 }
 

@@ -18,7 +18,7 @@ export function problemsOf(
       ? []
       : ["unauthorized" as const],
     ...endpoint.accesses.every((access) => resource.policy.public.has(access)) &&
-        name !== "procedure"
+        name !== "procedure" && !mayLackFields(name, resource)
       ? []
       : ["forbidden" as const],
     ...namesRow || ["subscribe", "subscribe-aggregate", "batch-replace", "procedure"].includes(name)
@@ -39,6 +39,11 @@ export function problemsOf(
     ...["internal-error", "overloaded", "database-unavailable", "schema-changed"] as const,
     ...facts.hasAuthentication ? ["identity-unavailable" as const] : [],
   ];
+}
+
+/** A search and a stream need fields that a user may not be allowed to read. */
+function mayLackFields(name: Route["endpoint"]["name"], { varyingFields }: Resource): boolean {
+  return varyingFields.has("readable") && (name === "search" || name === "subscribe");
 }
 
 function isPublic(accesses: Route["endpoint"]["accesses"], { policy }: Resource): boolean {

@@ -1,4 +1,5 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
+import type { FieldListName } from "../resource/fields/resolve_field_lists.ts";
 import type { Resource } from "../resource/define/resource.ts";
 import type { OperationName } from "../resource/operation.ts";
 import { describeRelation } from "./service_schema.ts";
@@ -96,7 +97,9 @@ function filterParameter(resource: Resource, mayWalk: boolean): JsonSchema {
     "filter",
     { type: "string" },
     `Which rows: comparisons joined by ; (and) or , (or), grouped by ( and ). ` +
-      `Fields: ${[...names, ...walked].join(", ") || "none"}. Operators: ${symbols}`,
+      `Fields: ${[...names, ...walked].join(", ") || "none"}${
+        perUser(resource, "readable", "filterable")
+      }. Operators: ${symbols}`,
   );
 }
 
@@ -112,7 +115,7 @@ function viewParameters(resource: Resource): readonly JsonSchema[] {
         { type: "array", items: { type: "string" } },
         `The fields to send; all unless set, and no others: ${
           fields.readable.map(({ name }) => name).join(", ")
-        }.`,
+        }${perUser(resource, "readable")}.`,
       ),
       style: "form",
       explode: false,
@@ -126,7 +129,13 @@ function viewParameters(resource: Resource): readonly JsonSchema[] {
   ];
 }
 
-function orderParameter({ fields }: Resource): JsonSchema {
+/** Follows names of fields. */
+function perUser({ varyingFields }: Resource, ...lists: readonly FieldListName[]): string {
+  return lists.some((list) => varyingFields.has(list)) ? ", each where the user may use it" : "";
+}
+
+function orderParameter(resource: Resource): JsonSchema {
+  const { fields } = resource;
   const keys = fields.readable.filter((column) => fields.sortable.has(column)).flatMap(
     ({ name }) => [name, `${name}:asc`, `${name}:desc`, `-${name}`],
   );
@@ -139,7 +148,7 @@ function orderParameter({ fields }: Resource): JsonSchema {
           ", ",
         ) ||
         "none"
-      }.`,
+      }${perUser(resource, "readable", "sortable")}.`,
   );
 }
 

@@ -31,15 +31,20 @@ export function rowSchemas(
   const condition = resource.etag === null ? {} : { _ifMatch: { type: "string" } };
   const create = bodyOf(sent, resource, (column) => mustSend(column, resource));
   const replace = bodyOf(changed, resource, (column) => mustSend(column, resource));
+  const isPerUser = resource.varyingFields.has("readable");
+  const perUser = "Which of the fields a row has depends on the user.";
   return {
     [name]: {
       type: "object",
+      ...(isPerUser ? { description: perUser } : {}),
       properties: { ...shown, ...computed, ...included(resource, names) },
-      required: [...Object.keys(shown), ...Object.keys(computed)],
+      ...requiredOf([...isPerUser ? [] : Object.keys(shown), ...Object.keys(computed)]),
     },
     [`${name}Selection`]: {
       type: "object",
-      description: "A row with the fields that the request selects, and the rows that it includes.",
+      description:
+        "A row with the fields that the request selects, and the rows that it includes." +
+        (isPerUser ? ` ${perUser}` : ""),
       properties: { ...shown, ...computed, ...included(resource, names) },
       ...requiredOf(Object.keys(computed)),
     },
@@ -94,7 +99,7 @@ function embedded({ nestedWrites, relations, resourceOf }: Resource): JsonSchema
 
 function bodyOf(
   columns: readonly ColumnInfo[],
-  { strictInput }: Resource,
+  { strictInput, varyingFields }: Resource,
   isNeeded: (column: ColumnInfo) => boolean,
   fillsIn = true,
 ): JsonSchema {
@@ -109,8 +114,10 @@ function bodyOf(
         : schema,
     ] as const;
   });
+  const isPerUser = varyingFields.has("writable") || varyingFields.has("immutable");
   return {
     type: "object",
+    ...(isPerUser ? { description: "Which of the fields are used depends on the user." } : {}),
     properties: Object.fromEntries(properties),
     ...requiredOf(columns.filter(isNeeded).map(({ name }) => name)),
     ...(strictInput ? { additionalProperties: false } : {}),

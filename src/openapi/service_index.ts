@@ -3,6 +3,7 @@ import type { Access } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Resource } from "../resource/define/resource.ts";
+import { seenBy } from "../resource/fields/caller_view.ts";
 import { type Route, routesOf } from "../resource/http/routes.ts";
 import { type FieldSchema, fieldsOf } from "./fields.ts";
 import { describeRelation, type RelationSchema } from "./service_schema.ts";
@@ -42,10 +43,12 @@ export async function indexFor(
   prefix: string,
 ): Promise<ServiceIndex> {
   const granted = await Promise.all(
-    resources.map(async (resource) => [resource, await accessesOf(user, resource)] as const),
+    resources.map(async (resource) =>
+      [seenBy(user, resource), await accessesOf(user, resource)] as const
+    ),
   );
   const readable = new Set(
-    granted.filter(([, accesses]) => accesses.has("read")).map(([resource]) => resource),
+    granted.filter(([, accesses]) => accesses.has("read")).map(([{ url }]) => url),
   );
   return {
     resources: granted.flatMap(([resource, accesses]) => {
@@ -60,7 +63,7 @@ export async function indexFor(
         fields: fieldsOf(resource),
         relations: [...relations.values()].flatMap((relation) => {
           const target = resourceOf(relation.target);
-          const isReadable = target !== undefined && readable.has(target);
+          const isReadable = target !== undefined && readable.has(target.url);
           return isReadable ? describeRelation(relation, resource, prefix) : [];
         }),
         requests: routes.map((route) => requestOf(route, prefix + url)),

@@ -103,6 +103,8 @@ export interface Operation<Intent, Plan, Outcome> {
   readonly takesBody: boolean;
   /** The query parameters that no other operation takes; undefined for none. */
   ownParameters?(resource: Resource): ReadonlySet<string> | undefined;
+  /** Throws a 403 where the caller may not read columns that the operation cannot do without. */
+  requireFields?(resource: Resource): void;
   /** Parses the texts of the request, once. Fails with 400, 413, 415 or 422. */
   parse(request: ResourceRequest, resource: Resource): Intent;
   /** How many rows the body holds, of operations that take several: each is debited. */

@@ -34,8 +34,10 @@ function withStaff(
   engine: Engine,
   fields: FieldOptions<Staff, "staff">,
   work: (service: Service) => Promise<void>,
+  config: object = {},
 ): Promise<void> {
   return withService(engine, [staff], () => ({
+    ...config,
     resources: [
       resource(staff, {
         id: staff.id,
@@ -145,4 +147,20 @@ Deno.test("a function that fails, or names what the table has not, denies and is
     }
     assertEquals(observations.filter(({ kind }) => kind === "request_failed").length, 5 * 7);
   });
+});
+
+Deno.test("a stored answer is not replayed once its user has other fields", async () => {
+  let isChief = true;
+  const readable = () => isChief ? [staff.id, staff.name, staff.salary] : [staff.id, staff.name];
+  await withStaff(sqlite, { readable }, async ({ send }) => {
+    const body = { id: 3, name: "Cem", team: "red", salary: 30 };
+    const headers = { ...chief, "idempotency-key": "0123456789abcdef" };
+    const create = () => send("POST", "/api/staff", body, headers);
+    assertEquals((await create()).body, { id: 3, name: "Cem", salary: 30 });
+    assertEquals((await create()).body, { id: 3, name: "Cem", salary: 30 });
+    isChief = false;
+    const { status, body: problem } = await create();
+    assertEquals([status, problem.type.split("/").at(-1)], [422, "idempotency-key-reused"]);
+    assertEquals(JSON.stringify(problem).includes("30"), false);
+  }, { kv: ":memory:", idempotency: { storage: "kv" } });
 });

@@ -87,11 +87,14 @@ export function resolveResource(
   const softDelete = options.softDelete === undefined
     ? null
     : resolveSoftDelete(find(options.softDelete.field, "softDelete.field"), table);
-  const { widest: fields, of: ofCaller } = resolveFieldLists(options.fields, {
-    table,
-    softDelete,
-    find,
-  });
+  const { widest: fields, of: ofCaller, varying: varyingFields } = resolveFieldLists(
+    options.fields,
+    {
+      table,
+      softDelete,
+      find,
+    },
+  );
   const generated = resolveGenerated(options, table, find);
   const capabilities = possibleCapabilities(options.capabilities, table);
   requireCreatable({ ...options, capabilities }, table, {
@@ -134,6 +137,7 @@ export function resolveResource(
     fieldsOf: ofCaller === null
       ? null
       : createCallerFields(ofCaller, { table, widest: fields, etag, hasComputed }),
+    varyingFields,
     variesByCaller: onFirstCall(() => variesByCaller(resource)),
     keepsFields: () => null,
     withheld: none,

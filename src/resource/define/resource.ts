@@ -24,6 +24,7 @@ import type { Procedure } from "./procedure.ts";
 import type { SoftDelete } from "./soft_delete.ts";
 import type { CallerFields } from "../fields/caller_fields.ts";
 import type { FieldPolicy } from "../fields/field_policy.ts";
+import type { FieldListName } from "../fields/resolve_field_lists.ts";
 
 /** The part of a resolved resource that holds its computed, virtual fields. */
 export interface Computed {
@@ -94,7 +95,9 @@ export interface Resource {
   readonly fields: FieldPolicy;
   /** What depends on the fields of a caller; null where they are the same for all. */
   readonly fieldsOf: ((user: User | null) => CallerFields) | null;
-  /** Whether that depends on the caller, here or in a resource that relations lead to. */
+  /** The lists of fields that depend on the caller; none where the fields are those of a caller. */
+  readonly varyingFields: ReadonlySet<FieldListName>;
+  /** Whether any depend on the caller, here or in a resource that relations lead to. */
   variesByCaller(): boolean;
   /**
    * Gives what says whether a user has the same fields as the caller of this request, here and in the

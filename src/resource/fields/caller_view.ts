@@ -59,6 +59,7 @@ class CallerView {
     const seen: Resource = {
       ...resource,
       ...own,
+      varyingFields: none,
       // A function, and the resources that it is about, only as far as a request leads.
       get relations() {
         return relations ??= relationsOf(resource, seen);
@@ -84,6 +85,8 @@ class CallerView {
     return other === undefined ? undefined : this.of(other);
   }
 }
+
+const none: ReadonlySet<never> = new Set();
 
 /** The relations without those that compare a withheld column: related rows would show its value. */
 function relationsOf({ relations }: Resource, seen: Resource): Relations {

@@ -17,7 +17,12 @@ export interface ResolvedFields {
   readonly widest: FieldPolicy;
   /** Those of one caller; null where they are the same for all. */
   readonly of: FieldsOfCaller | null;
+  /** The lists that depend on the caller. */
+  readonly varying: ReadonlySet<FieldListName>;
 }
+
+/** The name of a list of fields, as the option has it. */
+export type FieldListName = keyof FieldOptions<Row>;
 
 /**
  * The fields of one caller, null where the request is anonymous. Throws what a function throws, and
@@ -35,7 +40,6 @@ export interface FieldsContext {
 type Row = Record<string, unknown>;
 type List = FieldList<Row> | undefined;
 type Columns = ReadonlySet<ColumnInfo>;
-type Option = keyof FieldOptions<Row>;
 
 /**
  * Resolves the option `fields`: each list is fixed, or a function of the user within a fixed one.
@@ -46,9 +50,9 @@ export function resolveFieldLists(
   { table, softDelete, find }: FieldsContext,
 ): ResolvedFields {
   const { columns } = table;
-  const pick = (list: readonly ColumnReferenceOf<Row>[], option: Option): Columns =>
+  const pick = (list: readonly ColumnReferenceOf<Row>[], option: FieldListName): Columns =>
     new Set(list.map((reference) => find(reference, `fields.${option}`)));
-  const widest = (option: Option, unlessSet: Iterable<ColumnInfo>): Columns => {
+  const widest = (option: FieldListName, unlessSet: Iterable<ColumnInfo>): Columns => {
     const list = options[option];
     if (list === undefined) return new Set(unlessSet);
     return pickWidest(list, (names) => pick(names, option)) ?? new Set(columns);
@@ -62,7 +66,7 @@ export function resolveFieldLists(
     filterable: widest("filterable", readable),
     sortable: widest("sortable", readable),
   };
-  const callerList = (option: Option, user: User | null): Columns => {
+  const callerList = (option: FieldListName, user: User | null): Columns => {
     const by = functionOf(options[option]);
     if (by === null) return lists[option];
     const given = by(user);
@@ -85,14 +89,16 @@ export function resolveFieldLists(
       sortable: callerList("sortable", user).difference(withheld),
     });
   };
-  const varies = Object.values(options).some((list) => functionOf(list) !== null);
-  const isFixed = functionOf(options.immutable) === null;
+  const varying = new Set(listNames.filter((option) => functionOf(options[option]) !== null));
   return {
     // What some caller may change is described as open to changes.
-    widest: policy(isFixed ? lists : { ...lists, immutable: new Set() }),
-    of: varies ? ofCaller : null,
+    widest: policy(varying.has("immutable") ? { ...lists, immutable: new Set() } : lists),
+    of: varying.size > 0 ? ofCaller : null,
+    varying,
   };
 }
+
+const listNames = ["readable", "writable", "immutable", "filterable", "sortable"] as const;
 
 /** The columns that a list never goes beyond; null for all columns, which a function alone may name. */
 export function pickWidest<Picked>(
@@ -115,7 +121,7 @@ function isList<T>(given: readonly T[] | object): given is readonly T[] {
 
 function policyOf(
   { columns }: TableInfo,
-): (lists: Readonly<Record<Option, Columns>>) => FieldPolicy {
+): (lists: Readonly<Record<FieldListName, Columns>>) => FieldPolicy {
   return ({ readable, immutable, ...others }) => ({
     ...others,
     readable: columns.filter((column) => readable.has(column)),

@@ -160,9 +160,11 @@ function endpointOf<Intent, Plan, Outcome>(
     accesses: [operation.access, operation.alsoAccess ?? []].flat(),
     capabilities,
     protection: ({ protections }) => protections.get(operation.access),
-    requireAccess(user, { policy }) {
+    requireAccess(user, resource) {
+      const { policy } = resource;
       requireAccess(operation.access, user, policy);
       if (operation.alsoAccess !== undefined) requireAccess(operation.alsoAccess, user, policy);
+      operation.requireFields?.(resource);
     },
     authorize: (request, user, resource) => authorizeAgain(operation, request, user, resource),
     run: (request, user, resource) => runOperation(operation, request, user, resource),

@@ -7,7 +7,6 @@ import { parseSearchQuery, type SearchQuery } from "../../search/search_query.ts
 import { limitedReply } from "../http/json_reply.ts";
 import { parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
 import type { Operation } from "../operation.ts";
-import type { Resource } from "../define/resource.ts";
 import { columnsOf, presentRows, type View, viewOf } from "../output.ts";
 import {
   type AnswerBytes,
@@ -51,8 +50,16 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
   // A list continues by its cursor.
   ownParameters: () => offsetParameter,
 
+  /** An index has the words of a row together: those of a withheld column would find it as well. */
+  requireFields({ search, withheld }) {
+    if (withheld.size === 0) return;
+    const isOpen = search?.index.fields.every(({ column }) => !withheld.has(column)) ?? true;
+    if (isOpen) return;
+    throw new Problem("forbidden", "Cannot search: this looks in fields that you may not read");
+  },
+
   parse({ query }, resource) {
-    requireSearchedFields(resource);
+    search.requireFields?.(resource);
     const limit = parseLimit(query.get("limit") ?? null, limits);
     return {
       query: parseSearchQuery(query.get("q")),
@@ -115,14 +122,6 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
     );
   },
 };
-
-/** An index has the words of a row together: those of a withheld column would find it as well. */
-function requireSearchedFields({ search, withheld }: Resource): void {
-  if (withheld.size === 0) return;
-  const isOpen = search?.index.fields.every(({ column }) => !withheld.has(column)) ?? true;
-  if (isOpen) return;
-  throw new Problem("forbidden", "Cannot search: this looks in fields that you may not read");
-}
 
 const limits = { defaultLimit: 20, maxLimit: 100 };
 

@@ -7,7 +7,6 @@ import { requireSubscribableIncludes } from "../read/load_included.ts";
 import type { Operation } from "../operation.ts";
 import { type View, viewOf } from "../output.ts";
 import { Problem } from "../../problem/problem.ts";
-import type { Resource } from "../define/resource.ts";
 import { parseFlag } from "../http/query_parameters.ts";
 import { hubOf, openStream, type StreamBody, streamReply } from "../stream/open_stream.ts";
 import { parseUserFilter } from "../read/user_filter.ts";
@@ -32,8 +31,14 @@ export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = 
   access: "subscribe",
   takesBody: false,
 
+  /** The event of a removed row is its key. */
+  requireFields({ table, withheld }) {
+    if (table.primaryKey.every((column) => !withheld.has(column))) return;
+    throw new Problem("forbidden", "Cannot subscribe: streams show keys, which you may not read");
+  },
+
   parse({ query, header }, resource) {
-    requireSeenKey(resource);
+    subscribe.requireFields?.(resource);
     const include = resolveInclude(query.get("include"), resource);
     requireSubscribableIncludes(include);
     return {
@@ -59,9 +64,3 @@ export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = 
 
   shape: streamReply,
 };
-
-/** The event of a removed row is its key. */
-function requireSeenKey({ table, withheld }: Resource): void {
-  if (table.primaryKey.every((column) => !withheld.has(column))) return;
-  throw new Problem("forbidden", "Cannot subscribe: streams show keys, which you may not read");
-}

@@ -30,6 +30,7 @@ export function operatorResources(
         sortable: new Set(fields.readable),
       },
       fieldsOf: null,
+      varyingFields: new Set(),
       variesByCaller: () => false,
       capabilities: {
         ...capabilities,
