@@ -45,6 +45,7 @@ export {
   uuid,
 } from "./src/schema/column_builder.ts";
 export { type Column, type Table, table } from "./src/schema/table.ts";
+export { check, foreignKey, formerly, index, unique } from "./src/compile/table_parts.ts";
 export type { ResourceOptions } from "./src/resource/define/resource_options.ts";
 export type { InferApi } from "./src/infer_api.ts";
 export { resource, type ResourceDefinition } from "./src/resource/define/resource_definition.ts";

@@ -17,6 +17,7 @@ export {
 } from "../src/schema/column_builder.ts";
 export type {
   DecimalColumnOptions,
+  ReferenceOptions,
   TextColumnOptions,
   ValueLimits,
 } from "../src/schema/column_options.ts";
@@ -43,10 +44,13 @@ export type {
 export type {
   CheckInfo,
   ConditionWriter,
+  ForeignKeyActions,
   IndexInfo,
   ReferentialAction,
   SqlCondition,
 } from "../src/schema/table_constraints.ts";
+export type { ForeignKeyPart, TablePart } from "../src/schema/table_part.ts";
+export type { CheckPart, IndexPart, TableCondition } from "../src/compile/table_parts.ts";
 export type { ColumnKind, ValueRules } from "../src/schema/kind.ts";
 export type {
   EtagSchema,

@@ -7,12 +7,15 @@ import {
   declaring,
   integerColumnOptions,
   limitsOf,
+  readActions,
   realColumnOptions,
+  type ReferenceOptions,
   type TextColumnOptions,
   textRules,
   timestampColumnOptions,
   type ValueLimits,
 } from "./column_options.ts";
+import type { ForeignKeyActions } from "./table_constraints.ts";
 import type { ColumnLike } from "./table_like.ts";
 import type { ColumnDefault, ColumnInfo } from "./table_info.ts";
 import { anyValue, type ColumnKind, type ValueRules } from "./kind.ts";
@@ -34,6 +37,8 @@ export interface ColumnDeclaration
   readonly default: ColumnDefault | null;
   /** The referenced column, resolved lazily. */
   readonly references: (() => ColumnLike<unknown>) | null;
+  /** What happens to the rows when the referenced one is deleted or changed. */
+  readonly actions: ForeignKeyActions;
 }
 
 /**
@@ -95,12 +100,33 @@ export class ColumnBuilder<
 
   /**
    * A foreign key. `target` is called once all tables are declared; for a self-reference or a
-   * circular one, TypeScript needs its type: `(): ColumnLike<unknown> => people.id`.
+   * circular one, TypeScript needs its type: `(): ColumnLike<unknown> => people.id`. The column gets
+   * an index unless another one begins with it.
    */
   references(
     target: () => ColumnLike<unknown>,
+    options: ReferenceOptions = {},
   ): ColumnBuilder<T, NotNull, HasDefault, Assigned> {
-    return new ColumnBuilder({ ...this.declaration, references: target });
+    const actions = readActions(options);
+    return new ColumnBuilder({ ...this.declaration, references: target, actions });
+  }
+
+  /** A default that the database evaluates: an expression in its SQL, as `random()`. */
+  defaultSql(sql: string): ColumnBuilder<T, NotNull, true, Assigned> {
+    return new ColumnBuilder({ ...this.declaration, default: { kind: "database", sql } });
+  }
+
+  /**
+   * A value that the database computes from other columns of the row at each write, by an expression
+   * in its SQL. The column is only read.
+   */
+  generatedAs(sql: string): ColumnBuilder<T, NotNull, true, Assigned> {
+    return new ColumnBuilder({ ...this.declaration, generatedSql: sql });
+  }
+
+  /** The name that the column had in the database before: a migration renames it. */
+  was(formerName: string): ColumnBuilder<T, NotNull, HasDefault, Assigned> {
+    return new ColumnBuilder({ ...this.declaration, formerName });
   }
 }
 
@@ -232,6 +258,7 @@ function declare<T, Assigned extends boolean>(
     generatedSql: null,
     formerName: null,
     references: null,
+    actions: { onDelete: null, onUpdate: null },
     ...options,
   });
 }

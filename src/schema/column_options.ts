@@ -1,7 +1,8 @@
 import { type Described, group, listOf, type Option } from "../options/option.ts";
-import { flag, number, other, textLike, whole } from "../options/option_kinds.ts";
+import { flag, number, oneOf, other, textLike, whole } from "../options/option_kinds.ts";
 import { anyValue, type ColumnKind, InvalidValue, type ValueRules } from "./kind.ts";
 import { kindOf } from "./kind_of.ts";
+import type { ForeignKeyActions, ReferentialAction } from "./table_constraints.ts";
 import { TextPattern } from "./pattern/text_pattern.ts";
 
 /** The limits of a column's values, both inclusive. */
@@ -32,6 +33,28 @@ export interface DecimalColumnOptions extends ValueLimits<string> {
   readonly precision?: number;
   /** The number of digits after the point. */
   readonly scale?: number;
+}
+
+/** What happens to the rows of a foreign key. */
+export interface ReferenceOptions {
+  /** When the row that they reference is deleted; that fails unless set. */
+  readonly onDelete?: ReferentialAction;
+  /** When the column that they reference is changed; that fails unless set. */
+  readonly onUpdate?: ReferentialAction;
+}
+
+const action = oneOf<ReferentialAction>("cascade", "restrict", "set null", "set default");
+
+/** What happens to the rows of a foreign key, described. */
+export const referenceOptions = group(
+  { onDelete: action, onUpdate: action } satisfies Described<ReferenceOptions>,
+).required();
+
+/** Reads what happens to the rows of a foreign key. */
+export function readActions(options: ReferenceOptions): ForeignKeyActions {
+  const place = { subject: "Cannot declare a foreign key", path: "" };
+  const { onDelete = null, onUpdate = null } = referenceOptions.read(options, place);
+  return { onDelete, onUpdate };
 }
 
 /** The options of a text column, described. */

@@ -10,6 +10,8 @@ import {
 } from "./table_like.ts";
 import { InvalidValue } from "./kind.ts";
 import { kindOf } from "./kind_of.ts";
+import type { ForeignKeyActions } from "./table_constraints.ts";
+import { type DescribedParts, describeParts, noParts, type TablePart } from "./table_part.ts";
 import {
   type ColumnDefault,
   type ColumnInfo,
@@ -100,12 +102,43 @@ export type Table<Name extends string, Row, NewRow> =
  * });
  * type NewInvoice = typeof invoices.$inferInsert; // { number: number; customer: string; … }
  * ```
+ *
+ * @example Indexes, and rules about several columns
+ * ```ts
+ * import { check, foreignKey, gt, index, integer, isNull, table, text, timestamp, unique } from "@svc/resource-api";
+ *
+ * const teams = table("teams", {
+ *   id: integer().primaryKey(),
+ *   name: text().notNull().unique(),
+ * });
+ * const members = table("members", {
+ *   teamId: integer().primaryKey().references(() => teams.id, { onDelete: "cascade" }),
+ *   userId: text().primaryKey(),
+ *   email: text({ email: true }).notNull(),
+ *   hours: integer().notNull().default(8),
+ *   leftAt: timestamp(),
+ * }, (members) => [
+ *   index(members.userId, members.leftAt),
+ *   unique(members.teamId, members.email),
+ *   unique(members.email).where(isNull(members.leftAt)),
+ *   check(gt(members.hours, 0)),
+ * ]);
+ * const shifts = table("shifts", {
+ *   id: integer().primaryKey(),
+ *   teamId: integer().notNull(),
+ *   userId: text().notNull(),
+ * }, (shifts) => [
+ *   foreignKey([shifts.teamId, shifts.userId], () => [members.teamId, members.userId]),
+ * ]);
+ * ```
  */
 export function table<Name extends string, C extends ColumnBuilders>(
   name: Name,
   columns: C,
+  parts: (table: Table<Name, SelectRow<C>, InsertRow<C>>) => readonly TablePart[] = () => [],
 ): Table<Name, SelectRow<C>, InsertRow<C>> {
-  const info = describeTable(name, columns);
+  let described = noParts;
+  const { info, referencing } = describeTable(name, columns, () => described);
   // No prototype: a column may be called `constructor` or `toString`.
   const result: Record<string | symbol, unknown> = Object.create(null);
   result[tableInfoKey] = info;
@@ -113,10 +146,28 @@ export function table<Name extends string, C extends ColumnBuilders>(
     result[column.name] = Object.freeze({ [columnInfoKey]: column, [tableInfoKey]: info });
   }
   // The compiler cannot follow the loop, and the phantom members never exist.
-  return Object.freeze(result) as unknown as Table<Name, SelectRow<C>, InsertRow<C>>;
+  const declared = Object.freeze(result) as unknown as Table<Name, SelectRow<C>, InsertRow<C>>;
+  described = describeParts(info, listOf(name, parts(declared)), referencing);
+  return declared;
 }
 
-function describeTable(name: string, columns: ColumnBuilders): TableInfo {
+/** `(notes) => index(notes.title)` is a mistake that TypeScript finds, and programs without it make. */
+function listOf(table: string, parts: unknown): readonly TablePart[] {
+  if (Array.isArray(parts)) return parts;
+  throw new Error(`Cannot declare "${table}": its third argument must return a list`);
+}
+
+interface DescribedTable {
+  readonly info: TableInfo;
+  /** The columns that are foreign keys by themselves, by their names in the database. */
+  readonly referencing: readonly string[];
+}
+
+function describeTable(
+  name: string,
+  columns: ColumnBuilders,
+  parts: () => DescribedParts,
+): DescribedTable {
   const declarations = Object.entries(columns).map(([property, builder]) =>
     [property, declarationOf(`${name}.${property}`, builder)] as const
   );
@@ -127,15 +178,37 @@ function describeTable(name: string, columns: ColumnBuilders): TableInfo {
     describeColumn(name, property, withGeneratedKey(declaration, keys.length))
   );
   requireNames(name, infos);
-  return createTableInfo({
+  const foreign = infos.flatMap((column, index) => {
+    const declared = declarations[index]?.[1] ?? null;
+    return declared === null || declared.references === null
+      ? []
+      : [{ column, actions: declared.actions }];
+  });
+  const info = createTableInfo({
     name,
     schema: null,
     columns: infos,
     get foreignKeys() {
-      return infos.flatMap(toForeignKey);
+      return [
+        ...foreign.flatMap(({ column, actions }) => toForeignKey(column, actions)),
+        ...parts().foreignKeys.map((resolve) => resolve()),
+      ];
+    },
+    get indexes() {
+      return parts().indexes;
+    },
+    get uniques() {
+      return parts().uniques;
+    },
+    get checks() {
+      return parts().checks;
+    },
+    get formerName() {
+      return parts().formerName;
     },
     own: true,
   });
+  return { info, referencing: foreign.map(({ column }) => column.dbName) };
 }
 
 /** `a: text` instead of `a: text()` is a common mistake, which needs a clear message. */
@@ -162,7 +235,8 @@ function withGeneratedKey(column: ColumnDeclaration, keyLength: number): ColumnD
 }
 
 function describeColumn(table: string, name: string, declared: ColumnDeclaration): ColumnInfo {
-  const { references: target, ...declaration } = declared;
+  const { references: target, actions, ...declaration } = declared;
+  requirePossible(`${table}.${name}`, declared, actions);
   let reference: ColumnReference | null = null;
   return Object.freeze({
     ...declaration,
@@ -178,6 +252,19 @@ function describeColumn(table: string, name: string, declared: ColumnDeclaration
       return reference ??= target && resolveReference(`${table}.${name}`, target);
     },
   });
+}
+
+function requirePossible(
+  column: string,
+  { notNull, primaryKey, generatedSql, default: source }: ColumnDeclaration,
+  { onDelete, onUpdate }: ForeignKeyActions,
+): void {
+  if (notNull && (onDelete === "set null" || onUpdate === "set null")) {
+    throw new Error(`Cannot declare ${column}: "set null" needs a column that may be NULL`);
+  }
+  if (generatedSql !== null && (primaryKey || source !== null)) {
+    throw new Error(`Cannot declare ${column}: a generated column is no key and has no default`);
+  }
 }
 
 /** Converts a constant default to its in-process form once, like a value of a body. */
@@ -217,10 +304,9 @@ function requireNames(table: string, columns: readonly ColumnInfo[]): void {
   }
 }
 
-function toForeignKey(column: ColumnInfo): ForeignKey[] {
+function toForeignKey(column: ColumnInfo, actions: ForeignKeyActions): ForeignKey[] {
   const { references } = column;
   if (references === null) return [];
   const { schema, table, column: target } = references;
-  const actions = { onDelete: null, onUpdate: null };
   return [{ columns: [column.dbName], schema, table, references: [target], ...actions }];
 }

@@ -4,6 +4,14 @@
  */
 export type ReferentialAction = "cascade" | "restrict" | "set null" | "set default";
 
+/** What the database does to the referencing rows of a foreign key; null where that fails. */
+export interface ForeignKeyActions {
+  /** When the referenced row is deleted. */
+  readonly onDelete: ReferentialAction | null;
+  /** When the referenced key is changed. */
+  readonly onUpdate: ReferentialAction | null;
+}
+
 /**
  * A condition of a constraint or an index: SQL of the database, or what writes it for an engine,
  * because the same filter is another text there.

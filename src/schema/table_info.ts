@@ -1,5 +1,5 @@
 import { anyValue, type ColumnKind, type ValueRules } from "./kind.ts";
-import type { CheckInfo, IndexInfo, ReferentialAction } from "./table_constraints.ts";
+import type { CheckInfo, ForeignKeyActions, IndexInfo } from "./table_constraints.ts";
 
 /** In a column's description: the source of an omitted value. */
 export type ColumnDefault =
@@ -147,7 +147,7 @@ export interface ColumnReference {
 }
 
 /** In a table's description: a foreign key of one or more columns, in database names. */
-export interface ForeignKey {
+export interface ForeignKey extends ForeignKeyActions {
   /** The referencing columns. */
   readonly columns: readonly string[];
   /** The schema of the referenced table, as in its description. */
@@ -156,10 +156,6 @@ export interface ForeignKey {
   readonly table: string;
   /** The referenced columns, in the order of `columns`. */
   readonly references: readonly string[];
-  /** What happens when the referenced row is deleted; null where that fails. */
-  readonly onDelete: ReferentialAction | null;
-  /** What happens when the referenced key is changed; null where that fails. */
-  readonly onUpdate: ReferentialAction | null;
 }
 
 /** Whether a foreign key refers to the table. */
@@ -266,7 +262,9 @@ export function createTableInfo(declared: TableInfoOptions): TableInfo {
     get checks() {
       return declared.checks ?? [];
     },
-    formerName: declared.formerName ?? null,
+    get formerName() {
+      return declared.formerName ?? null;
+    },
     own,
   });
 }

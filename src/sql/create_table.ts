@@ -6,7 +6,7 @@ import {
   refersTo,
   type TableInfo,
 } from "../schema/table_info.ts";
-import { constraintName, hashOf } from "./constraint_name.ts";
+import { constraintName, hashOf } from "../schema/constraint_name.ts";
 import type { Dialect } from "./dialect.ts";
 import { quoteIdentifier, type SqlValue, type Statement } from "./fragment.ts";
 

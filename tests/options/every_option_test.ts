@@ -53,6 +53,7 @@ import {
   decimalColumnOptions,
   integerColumnOptions,
   realColumnOptions,
+  referenceOptions,
   textColumnOptions,
   timestampColumnOptions,
 } from "../../src/schema/column_options.ts";
@@ -335,6 +336,12 @@ const all: readonly Subject[] = [
     description: timestampColumnOptions,
     base: {},
     start: (options) => Promise.try(() => timestamp(Object(options))),
+  },
+  {
+    name: "Cannot declare a foreign key",
+    description: referenceOptions,
+    base: {},
+    start: (options) => Promise.try(() => integer().references(() => people.id, Object(options))),
   },
   {
     name: "Cannot observe",

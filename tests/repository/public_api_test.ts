@@ -11,7 +11,7 @@ const maxNames = 80;
 const shownBy: Readonly<Record<string, string>> = {
   ...by("table", [
     ...["bigint", "boolean", "bytes", "date", "decimal", "json", "real", "timestamp", "uuid"],
-    ...["Table"],
+    ...["Table", "check", "foreignKey", "index", "unique"],
   ]),
   ...by("Table", ["Column"]),
   ...by("and", [

@@ -1,4 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
+import { check, foreignKey, index, unique } from "../../src/compile/table_parts.ts";
+import { eq, gte, inList, isNull } from "../../src/filter/builders.ts";
+import { and, or } from "../../src/filter/filter.ts";
 import {
   boolean,
   bytes,
@@ -11,6 +14,7 @@ import {
 import { table } from "../../src/schema/table.ts";
 import { type ColumnLike, tableInfoOf } from "../../src/schema/table_like.ts";
 import { createTableStatements, inCreationOrder } from "../../src/sql/create_table.ts";
+import type { Dialect } from "../../src/sql/dialect.ts";
 import { postgresDialect } from "../../src/sql/postgres/dialect.ts";
 import { sqliteDialect } from "../../src/sql/sqlite/dialect.ts";
 import { noText } from "./round_trip.ts";
@@ -43,7 +47,7 @@ Deno.test("a table becomes SQLite's DDL", () => {
   FOREIGN KEY ("boss_id") REFERENCES "people" ("id")
 )`,
     values: [],
-  }]);
+  }, { text: 'CREATE INDEX "people_boss_id_idx" ON "people" ("boss_id")', values: [] }]);
   assertEquals(createTableStatements(tableInfoOf(everything), dialect), [{
     text: `CREATE TABLE IF NOT EXISTS "odd ""name""" (
   "id" TEXT NOT NULL,
@@ -61,7 +65,7 @@ Deno.test("a table becomes SQLite's DDL", () => {
   FOREIGN KEY ("owner") REFERENCES "people" ("id")
 )`,
     values: [],
-  }]);
+  }, { text: `CREATE INDEX "odd ""name""_owner_idx" ON "odd ""name""" ("owner")`, values: [] }]);
 });
 
 Deno.test("a table becomes Postgres' DDL", () => {
@@ -73,7 +77,7 @@ Deno.test("a table becomes Postgres' DDL", () => {
   FOREIGN KEY ("boss_id") REFERENCES "people" ("id")
 )`,
     values: [],
-  }]);
+  }, { text: 'CREATE INDEX "people_boss_id_idx" ON "people" ("boss_id")', values: [] }]);
   assertEquals(createTableStatements(tableInfoOf(everything), dialect), [{
     text: `CREATE TABLE IF NOT EXISTS "odd ""name""" (
   "id" text COLLATE "C" NOT NULL,
@@ -91,7 +95,57 @@ Deno.test("a table becomes Postgres' DDL", () => {
   FOREIGN KEY ("owner") REFERENCES "people" ("id")
 )`,
     values: [],
-  }]);
+  }, { text: `CREATE INDEX "odd ""name""_owner_idx" ON "odd ""name""" ("owner")`, values: [] }]);
+});
+
+const ranked = table("ranked", {
+  kind: text({ minLength: 2 }).primaryKey(),
+  place: integer({ min: 1, max: 9 }).primaryKey(),
+  price: decimal({ scale: 1, min: "0.5" }),
+  half: integer().generatedAs("place / 2 -- rounded"),
+  code: text().defaultSql("'c' || 1"),
+  team: integer().references(() => people.id, { onDelete: "set null", onUpdate: "cascade" }),
+  first: text(),
+  second: integer(),
+}, (ranked) => [
+  index(ranked.team, ranked.place),
+  index(ranked.code).as("by code").where(or(isNull(ranked.team), eq(ranked.kind, "it's"))),
+  unique(ranked.code, ranked.team),
+  unique(ranked.code).where("place > 1"),
+  check(and(gte(ranked.place, 2), inList(ranked.price, ["1", "2.5"]))),
+  check("length(code) < 9 -- of it").as("short_code"),
+  foreignKey([ranked.first, ranked.second], () => [ranked.kind, ranked.place]),
+]);
+
+Deno.test("constraints and indexes become DDL", () => {
+  const statements = (dialect: Dialect) =>
+    createTableStatements(tableInfoOf(ranked), dialect).map(({ text }) => text);
+  assertEquals(statements(sqliteDialect({ text: noText })), [
+    `CREATE TABLE IF NOT EXISTS "ranked" (
+  "kind" TEXT NOT NULL CONSTRAINT "ranked_kind_length" CHECK (length("kind") >= 2),
+  "place" INTEGER NOT NULL CONSTRAINT "ranked_place_limits" CHECK ("place" >= 1 AND "place" <= 9),
+  "price" NUMERIC CONSTRAINT "ranked_price_limits" CHECK ("price" >= 0.5),
+  "half" INTEGER GENERATED ALWAYS AS (place / 2 -- rounded
+) STORED,
+  "code" TEXT DEFAULT ('c' || 1
+),
+  "team" INTEGER,
+  "first" TEXT,
+  "second" INTEGER,
+  PRIMARY KEY ("kind", "place"),
+  CONSTRAINT "ranked_code_team_key" UNIQUE ("code", "team"),
+  CONSTRAINT "ranked_5b4058be_check" CHECK (("place" >= 2 AND "price" IN (1, 2.5))
+),
+  CONSTRAINT "short_code" CHECK (length(code) < 9 -- of it
+),
+  FOREIGN KEY ("team") REFERENCES "people" ("id") ON DELETE SET NULL ON UPDATE CASCADE,
+  FOREIGN KEY ("first", "second") REFERENCES "ranked" ("kind", "place")
+)`,
+    ...[`CREATE INDEX "ranked_team_place_idx" ON "ranked" ("team", "place")`],
+    `CREATE INDEX "by code" ON "ranked" ("code") WHERE ("team" IS NULL OR "kind" = 'it''s')`,
+    `CREATE UNIQUE INDEX "ranked_code_key" ON "ranked" ("code") WHERE place > 1`,
+    `CREATE INDEX "ranked_first_second_idx" ON "ranked" ("first", "second")`,
+  ]);
 });
 
 Deno.test("tables are created after those they refer to, cycles in any order", () => {

@@ -178,11 +178,20 @@ export class WriteRecorder {
     return recorded;
   }
 
-  /** Tables that a delete may cascade to: our own have no cascades, of others it is not known. */
-  #cascadesOf(table: TableInfo): readonly PostgresLogTable[] {
-    return this.#tables.filter(({ table: other }) =>
-      !other.own && other.foreignKeys.some((key) => refersTo(key, table))
-    );
+  /**
+   * Tables whose rows a delete may change, also by way of others; of those that are not our own all
+   * actions are possible.
+   */
+  #cascadesOf(deleted: TableInfo): readonly PostgresLogTable[] {
+    const reached = new Set([deleted]);
+    const found = new Set<PostgresLogTable>();
+    for (const table of reached) {
+      for (const one of this.#tables.filter((one) => mayCascade(table, one.table))) {
+        found.add(one);
+        reached.add(one.table);
+      }
+    }
+    return [...found];
   }
 
   #logTable({ schema, name }: TableInfo): PostgresLogTable | undefined {
@@ -203,6 +212,14 @@ export class WriteRecorder {
     const [row = {}] = this.#reader.toRows([cells], table.primaryKey);
     return keyId(keyOf(row, table), table);
   }
+}
+
+/** Whether deleting a row of one table may change rows of the other. */
+function mayCascade(from: TableInfo, { own, foreignKeys }: TableInfo): boolean {
+  return foreignKeys.some((key) => {
+    const fails = key.onDelete === null || key.onDelete === "restrict";
+    return refersTo(key, from) && !(own && fails);
+  });
 }
 
 /** The images of a row. */

@@ -1,0 +1,159 @@
+import type { Filter } from "../filter/filter.ts";
+import { isNullOperator } from "../filter/operators/null_operators.ts";
+import type { Operator } from "../filter/operators/operator.ts";
+import {
+  betweenOperator,
+  equalOperator,
+  greaterOperator,
+  greaterOrEqualOperator,
+  inOperator,
+  lessOperator,
+  lessOrEqualOperator,
+  notBetweenOperator,
+  notEqualOperator,
+  outOperator,
+} from "../filter/operators/value_operators.ts";
+import { readActions, type ReferenceOptions } from "../schema/column_options.ts";
+import type { ConditionWriter, SqlCondition } from "../schema/table_constraints.ts";
+import type { ColumnLike } from "../schema/table_like.ts";
+import type { ForeignKeyPart, TablePart } from "../schema/table_part.ts";
+import { sqlLiteral } from "../sql/create_table.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import { compileFilter } from "./where.ts";
+
+/** A condition on rows in the declaration of a table: a filter, or SQL of the database. */
+export type TableCondition = Filter | string;
+
+/** An index, or a set of columns that no two rows share, in the declaration of a table. */
+export interface IndexPart extends Extract<TablePart, { readonly kind: "index" | "unique" }> {
+  /** Gives it a name in the database; unless set it is that of the table and the columns. */
+  as(name: string): IndexPart;
+  /** Limits it to the rows that pass. */
+  where(condition: TableCondition): IndexPart;
+}
+
+/** A check in the declaration of a table. */
+export interface CheckPart extends Extract<TablePart, { readonly kind: "check" }> {
+  /** Gives it a name in the database; unless set it depends on the condition. */
+  as(name: string): CheckPart;
+}
+
+/** Declares an index over columns, in the third argument of `table()`. */
+export function index(...columns: readonly ColumnLike<unknown>[]): IndexPart {
+  return indexPart("index", columns, { name: null, rows: null });
+}
+
+/** Declares a set of columns that no two rows share, in the third argument of `table()`. */
+export function unique(...columns: readonly ColumnLike<unknown>[]): IndexPart {
+  return indexPart("unique", columns, { name: null, rows: null });
+}
+
+/**
+ * Declares a condition that no row fails, in the third argument of `table()`: a filter of comparisons
+ * with values, the same on every engine, or SQL of the database. As in SQL a condition that is
+ * neither true nor false, because of a NULL, does not fail.
+ */
+export function check(condition: TableCondition): CheckPart {
+  return checkPart(sqlCondition(condition), null);
+}
+
+/** Declares a foreign key of several columns, in the third argument of `table()`. */
+export function foreignKey(
+  columns: readonly ColumnLike<unknown>[],
+  references: () => readonly ColumnLike<unknown>[],
+  options: ReferenceOptions = {},
+): ForeignKeyPart {
+  requireColumns("a foreign key", columns);
+  return Object.freeze({ kind: "foreignKey", columns, references, actions: readActions(options) });
+}
+
+/**
+ * Declares the name that the table had before, in the third argument of `table()`.
+ *
+ * @example
+ * ```ts
+ * import { formerly, integer, table } from "@svc/resource-api";
+ *
+ * const people = table("people", { id: integer().primaryKey() }, () => [formerly("persons")]);
+ * ```
+ */
+export function formerly(name: string): TablePart {
+  return Object.freeze({ kind: "formerName", name });
+}
+
+function indexPart(
+  kind: "index" | "unique",
+  columns: readonly ColumnLike<unknown>[],
+  given: { readonly name: string | null; readonly rows: SqlCondition | null },
+): IndexPart {
+  requireColumns(kind === "index" ? "an index" : "a unique set", columns);
+  return Object.freeze({
+    ...{ kind, columns, ...given },
+    as: (name: string) => indexPart(kind, columns, { ...given, name }),
+    where: (condition: TableCondition) =>
+      indexPart(kind, columns, { ...given, rows: sqlCondition(condition) }),
+  });
+}
+
+function checkPart(condition: SqlCondition, name: string | null): CheckPart {
+  return Object.freeze({
+    ...{ kind: "check", condition, name },
+    as: (name: string) => checkPart(condition, name),
+  });
+}
+
+function requireColumns(what: string, columns: readonly unknown[]): void {
+  if (columns.length === 0) throw new Error(`Cannot declare ${what} without columns`);
+}
+
+function sqlCondition(condition: TableCondition): SqlCondition {
+  if (typeof condition !== "string") {
+    requirePlain(condition);
+    return new WrittenFilter(condition);
+  }
+  if (condition.trim() === "") throw new Error("Cannot declare a condition without SQL");
+  return condition;
+}
+
+/** A filter as SQL without parameters, as a definition in the database has it. */
+class WrittenFilter implements ConditionWriter {
+  readonly #filter: Filter;
+
+  constructor(filter: Filter) {
+    this.#filter = filter;
+  }
+
+  write(dialect: Dialect): string {
+    const { texts, values } = compileFilter(this.#filter, dialect);
+    return texts.reduce((text, after, index) =>
+      `${text}${sqlLiteral(values[index - 1] ?? null, dialect)}${after}`
+    );
+  }
+}
+
+/** Refuses what a database cannot check by itself for every program that writes a row. */
+function requirePlain(filter: Filter): void {
+  switch (filter.kind) {
+    case "and":
+    case "or":
+      return filter.terms.forEach(requirePlain);
+    case "compare":
+      if (filter.path === undefined && plainOperators.has(filter.operator)) return;
+      throw new Error(
+        `Cannot declare a condition by ${filter.operator.symbols[0]}: write it in SQL`,
+      );
+    case "related":
+      throw new Error("Cannot declare a condition on related rows");
+    case "all":
+    case "none":
+      throw new Error(
+        "Cannot declare a condition that is the same for all rows: is a value missing, or none of its column?",
+      );
+  }
+}
+
+const plainOperators: ReadonlySet<Operator> = new Set([
+  ...[equalOperator, notEqualOperator, inOperator, outOperator, isNullOperator],
+  ...[greaterOperator, greaterOrEqualOperator, lessOperator, lessOrEqualOperator],
+  ...[betweenOperator, notBetweenOperator],
+]);

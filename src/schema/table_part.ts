@@ -1,0 +1,139 @@
+import { constraintName } from "./constraint_name.ts";
+import type { CheckInfo, ForeignKeyActions, IndexInfo, SqlCondition } from "./table_constraints.ts";
+import type { ForeignKey, TableInfo } from "./table_info.ts";
+import { columnInfoOf, type ColumnLike, tableInfoOf } from "./table_like.ts";
+
+/** In the declaration of a table: what is about several columns, or about rows as a whole. */
+export type TablePart =
+  | {
+    readonly kind: "index" | "unique";
+    /** At least one, in order. */
+    readonly columns: readonly ColumnLike<unknown>[];
+    /** The name in the database; null for one that follows from the columns. */
+    readonly name: string | null;
+    /** Which rows it has; null for all. */
+    readonly rows: SqlCondition | null;
+  }
+  | { readonly kind: "check"; readonly name: string | null; readonly condition: SqlCondition }
+  /** The name that the table had before, for migrations. */
+  | { readonly kind: "formerName"; readonly name: string }
+  | ForeignKeyPart;
+
+/** A foreign key in the declaration of a table. */
+export interface ForeignKeyPart {
+  readonly kind: "foreignKey";
+  /** The referencing columns. */
+  readonly columns: readonly ColumnLike<unknown>[];
+  /** The referenced ones in the same order, of a table that may be declared later. */
+  readonly references: () => readonly ColumnLike<unknown>[];
+  readonly actions: ForeignKeyActions;
+}
+
+/** What the parts of a declaration say about the table. */
+export interface DescribedParts
+  extends Pick<TableInfo, "indexes" | "uniques" | "checks" | "formerName"> {
+  /** Each is resolved when it is read, because the other table may be declared later. */
+  readonly foreignKeys: readonly (() => ForeignKey)[];
+}
+
+/** The parts of a table that has none. */
+export const noParts: DescribedParts = {
+  ...{ indexes: [], uniques: [], checks: [], foreignKeys: [], formerName: null },
+};
+
+/**
+ * Describes the parts of a declared table, and an index for each foreign key that no key, unique set
+ * or index begins with: without one, every deletion of a referenced row reads the whole table.
+ * `referencing` are the columns that are foreign keys by themselves. Throws an Error for a column of
+ * another table.
+ */
+export function describeParts(
+  table: TableInfo,
+  parts: readonly TablePart[],
+  referencing: readonly string[],
+): DescribedParts {
+  const indexes: IndexInfo[] = [];
+  const uniques: (readonly string[])[] = [];
+  const checks: CheckInfo[] = [];
+  const foreignKeys: (() => ForeignKey)[] = [];
+  const keys = referencing.map((name): readonly string[] => [name]);
+  let formerName: string | null = null;
+  for (const part of parts) {
+    if (part.kind === "formerName") formerName = part.name;
+    if (part.kind === "check") checks.push({ name: part.name, sql: part.condition });
+    if (!("columns" in part)) continue;
+    const columns = ownColumns(part.columns, table);
+    if (part.kind === "foreignKey") {
+      keys.push(columns);
+      foreignKeys.push(() => describeKey(part, columns, table));
+    } else if (part.kind === "unique" && part.rows === null && part.name === null) {
+      uniques.push(columns);
+    } else {
+      const { kind, rows: where } = part;
+      const name = part.name ?? constraintName([table.name, ...columns], suffixes[kind]);
+      indexes.push({ name, columns, unique: kind === "unique", where });
+    }
+  }
+  indexes.push(...indexesOfKeys(keys, { indexes, uniques }, table));
+  return { indexes, uniques, checks, foreignKeys, formerName };
+}
+
+const suffixes = { index: "idx", unique: "key" } as const;
+
+function ownColumns(
+  columns: readonly ColumnLike<unknown>[],
+  table: TableInfo,
+): readonly string[] {
+  return columns.map((column) => {
+    const { dbName } = columnInfoOf(column);
+    const owner = tableInfoOf(column);
+    if (owner === table) return dbName;
+    throw new Error(`Cannot declare "${table.name}": "${dbName}" is a column of "${owner.name}"`);
+  });
+}
+
+function describeKey(
+  { references, actions }: ForeignKeyPart,
+  columns: readonly string[],
+  table: TableInfo,
+): ForeignKey {
+  const targets = references();
+  const owners = new Set(targets.map((target) => tableInfoOf(target)));
+  const [owner] = owners;
+  if (owner === undefined || owners.size > 1 || targets.length !== columns.length) {
+    const named = columns.join(", ");
+    throw new Error(
+      `Cannot declare "${table.name}": the foreign key of ${named} must refer to ${columns.length} columns of one table`,
+    );
+  }
+  return {
+    columns,
+    ...{ schema: owner.schema, table: owner.name },
+    references: targets.map((target) => columnInfoOf(target).dbName),
+    ...actions,
+  };
+}
+
+/** One index serves all keys whose columns it begins with, in any order. */
+function indexesOfKeys(
+  keys: readonly (readonly string[])[],
+  { indexes, uniques }: Pick<TableInfo, "indexes" | "uniques">,
+  table: TableInfo,
+): readonly IndexInfo[] {
+  const leading = [
+    table.primaryKey.map(({ dbName }) => dbName),
+    ...table.columns.flatMap(({ unique, dbName }) => unique ? [[dbName]] : []),
+    ...uniques,
+    ...indexes.flatMap(({ where, columns }) => where === null ? [columns] : []),
+  ];
+  return keys.flatMap((columns) => {
+    const isServed = leading.some((list) => {
+      const first = list.slice(0, columns.length);
+      return columns.every((name) => first.includes(name));
+    });
+    if (isServed) return [];
+    leading.push([...columns]);
+    const name = constraintName([table.name, ...columns], suffixes.index);
+    return [{ name, columns, unique: false, where: null }];
+  });
+}
