@@ -9,6 +9,9 @@ export type {
   LeftOut,
   LeftOutSchema,
 } from "../src/db/introspection.ts";
+export type { Migration } from "../src/db/migrations/migrate_tables.ts";
+export type { MigrateOptions } from "../src/db/migrations/migrate_options.ts";
+export type { MigrationPlan, MigrationStep } from "../src/db/migrations/migration_plan.ts";
 export {
   ColumnBuilder,
   type ColumnDeclaration,

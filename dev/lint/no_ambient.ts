@@ -89,7 +89,7 @@ const ambientFiles: readonly string[] = [
 /** The exports of `system_runtime.ts`, and where each may be imported. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   systemRuntime: [
-    ...["src/app.ts", "src/track_mutations.ts", "src/cli/"],
+    ...["src/app.ts", "src/track_mutations.ts", "src/db/open_database.ts", "src/cli/"],
     ...["src/billing/open_billing.ts", "src/billing/ledger/open_credits_ledger.ts"],
   ],
   // A driver that is opened without an app has no Runtime; it waits, and leaves nothing to chance.

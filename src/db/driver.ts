@@ -69,6 +69,12 @@ export interface Driver extends Connection {
    */
   transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T>;
   /**
+   * Runs `work`, which changes the tables themselves, in a transaction of its own; absent where a
+   * transaction can do that as it is. In SQLite no foreign key is enforced in it, so that a table can
+   * be made again.
+   */
+  restructure?<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T>;
+  /**
    * Calls `listener` after this driver has committed, or may have: several commits may share a
    * call. The function that it returns removes the listener.
    */

@@ -1,4 +1,5 @@
 import type { TableInfo } from "../schema/table_info.ts";
+import { systemRuntime } from "../runtime/system_runtime.ts";
 import { tableInfoOf, type TableLike } from "../schema/table_like.ts";
 import { createTables } from "./tables/create_tables.ts";
 import { type DatabaseHandle, databaseHandle } from "./database_handle.ts";
@@ -6,6 +7,8 @@ import type { Driver } from "./driver.ts";
 import { withFilePermission } from "./file_permission.ts";
 import { type Introspection, type IntrospectOptions, introspectOptions } from "./introspection.ts";
 import { type OpenDatabaseOptions, openDriver } from "./open_driver.ts";
+import type { Migration } from "./migrations/migrate_tables.ts";
+import { type MigrateOptions, migrateOptions } from "./migrations/migrate_options.ts";
 import { introspectPostgres } from "./postgres/introspect_postgres.ts";
 import { introspectSqlite } from "./sqlite/introspect_sqlite.ts";
 
@@ -17,6 +20,26 @@ export interface Database extends DatabaseHandle {
   readonly label: string;
   /** Creates the missing tables, all or none; existing tables stay as they are. */
   createTables(tables: readonly TableLike<unknown, unknown>[]): Promise<void>;
+  /**
+   * Makes the database as the tables are declared: adds what is missing and changes what differs, in
+   * one transaction, and gives what was done. What loses values needs to be named in `allowDrop`.
+   * Throws an Error that says what stands in the way.
+   *
+   * @example
+   * ```ts
+   * import { integer, openDatabase, table, text } from "@svc/resource-api";
+   *
+   * const notes = table("notes", { id: integer().primaryKey(), title: text() });
+   * const db = await openDatabase("sqlite::memory:");
+   * const { steps } = await db.migrate([notes]);
+   * console.log(steps.map(({ sql }) => sql)); // ["CREATE TABLE …"]
+   * await db.close();
+   * ```
+   */
+  migrate(
+    tables: readonly TableLike<unknown, unknown>[],
+    options?: MigrateOptions,
+  ): Promise<Migration>;
   /** Describes the existing tables, and which were left out and why. */
   introspect(options?: IntrospectOptions): Promise<Introspection>;
   /** Waits for running transactions, then closes the database. A second call does nothing. */
@@ -51,7 +74,15 @@ function database(driver: Driver): Database {
     ...databaseHandle(driver),
     driver,
     label: driver.label,
-    createTables: async (tables) => await createTables(driver, listOf(tables).map(creatable)),
+    createTables: async (tables) => await createTables(driver, declared(tables, "createTables")),
+    migrate: async (tables, options = {}) => {
+      const { migrateTables } = await import("./migrations/migrate_tables.ts");
+      const place = { subject: "Cannot migrate", path: "" };
+      const { random } = systemRuntime(() => {});
+      const infos = declared(tables, "migrate");
+      const read = migrateOptions.read(options, place);
+      return await migrateTables({ ...read, driver, tables: infos, random, agreed: null });
+    },
     introspect: async (options = {}) => {
       const place = { subject: "Cannot introspect the database", path: "" };
       return await introspect(driver, introspectOptions.read(options, place));
@@ -60,17 +91,23 @@ function database(driver: Driver): Database {
   };
 }
 
-/** Refuses a table whose columns have types of their own, which `CREATE TABLE` here would not give. */
-function creatable(table: TableLike<unknown, unknown>): TableInfo {
-  const info = tableInfoOf(table);
-  if (info.own) return info;
+/**
+ * The descriptions of declared tables. Refuses one table that is not in a list, for programs that are
+ * not checked, and tables whose columns have types of their own, which `CREATE TABLE` here would not
+ * give.
+ */
+function declared(
+  tables: readonly TableLike<unknown, unknown>[],
+  method: "createTables" | "migrate",
+): readonly TableInfo[] {
+  const verb = method === "migrate" ? "migrate" : "create";
+  if (!Array.isArray(tables)) {
+    throw new Error(`Cannot ${verb} the tables: list them, as in db.${method}([notes])`);
+  }
+  const infos = tables.map(tableInfoOf);
+  const foreign = infos.find(({ own }) => !own);
+  if (foreign === undefined) return infos;
   throw new Error(
-    `Cannot create "${info.name}": it was made by Drizzle, whose migrations create it: run drizzle-kit`,
+    `Cannot ${verb} "${foreign.name}": it was made by Drizzle, whose migrations create it: run drizzle-kit`,
   );
-}
-
-/** Refuses one table that is not in a list, for programs that are not checked. */
-function listOf<T>(tables: readonly T[]): readonly T[] {
-  if (Array.isArray(tables)) return tables;
-  throw new Error("Cannot create the tables: list them, as in db.createTables([notes])");
 }

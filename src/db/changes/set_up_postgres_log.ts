@@ -36,27 +36,38 @@ export function setUpPostgresLog(
   changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">,
   random: Random,
 ): Promise<readonly PostgresLogTable[]> {
-  return driver.transaction(async (connection) => {
-    // Two processes that start together would both find the log missing, and one would fail.
-    await run(connection, `SELECT pg_advisory_xact_lock(7237120946)`);
-    const { functionName, isNew } = await createLog(connection, changes.schema, random);
-    const described: PostgresLogTable[] = [];
-    for (const table of tables) {
-      const found = await describe(table, connection);
-      const hidden = table.columns.filter((column) => changes.exclude.has(column));
-      const isWatched = changes.mode === "triggers" || found.isWatched;
-      if (changes.mode === "triggers") {
-        const isFresh = await installTriggers(found, hidden, functionName, connection);
-        if (isFresh && !isNew) await noteGap(found, connection);
-      }
-      described.push({ ...found, isWatched });
+  return driver.transaction((connection) => recordOnServer(connection, tables, changes, random));
+}
+
+/** Does in a transaction of a Postgres database what sets up its change log. */
+export async function recordOnServer(
+  connection: Connection,
+  tables: readonly TableInfo[],
+  changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">,
+  random: Random,
+): Promise<readonly PostgresLogTable[]> {
+  // Two processes that start together would both find the log missing, and one would fail.
+  await run(connection, `SELECT pg_advisory_xact_lock(7237120946)`);
+  const { functionName, isNew } = await createLog(connection, changes.schema, random);
+  const described: PostgresLogTable[] = [];
+  for (const table of tables) {
+    const found = await describe(table, connection);
+    const hidden = table.columns.filter((column) => changes.exclude.has(column));
+    const isWatched = changes.mode === "triggers" || found.isWatched;
+    if (changes.mode === "triggers") {
+      const isFresh = await installTriggers(found, hidden, functionName, connection);
+      if (isFresh && !isNew) await noteGap(found, connection);
     }
-    return described;
-  });
+    described.push({ ...found, isWatched });
+  }
+  return described;
 }
 
 /** Rows may have changed while the table was recorded otherwise, or not at all: streams begin again. */
-async function noteGap({ name }: PostgresLogTable, connection: Connection): Promise<void> {
+export async function noteGap(
+  { name }: Pick<PostgresLogTable, "name">,
+  connection: Connection,
+): Promise<void> {
   await run(connection, `INSERT INTO "_service_changes" ("table", op) VALUES ($1, 'touch')`, name);
 }
 

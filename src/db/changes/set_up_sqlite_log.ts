@@ -23,16 +23,24 @@ export function setUpSqliteLog(
   changes: Pick<ResolvedChangesOptions, "mode" | "exclude">,
   random: Random,
 ): Promise<readonly TableInfo[]> {
-  return driver.transaction(async (connection) => {
-    const isNew = await createLog(connection, random);
-    const untracked: TableInfo[] = [];
-    for (const table of tables) {
-      const installed = await installTriggers(table, changes, connection);
-      if (installed.lifetime === "temporary") untracked.push(table);
-      else if (installed.isFresh && !isNew) await noteGap(table, connection);
-    }
-    return untracked;
-  });
+  return driver.transaction((connection) => recordInFile(connection, tables, changes, random));
+}
+
+/** Does in a transaction of a SQLite file what sets up its change log. */
+export async function recordInFile(
+  connection: Connection,
+  tables: readonly TableInfo[],
+  changes: Pick<ResolvedChangesOptions, "mode" | "exclude">,
+  random: Random,
+): Promise<readonly TableInfo[]> {
+  const isNew = await createLog(connection, random);
+  const untracked: TableInfo[] = [];
+  for (const table of tables) {
+    const installed = await installTriggers(table, changes, connection);
+    if (installed.lifetime === "temporary") untracked.push(table);
+    else if (installed.isFresh && !isNew) await noteGap(table, connection);
+  }
+  return untracked;
 }
 
 /** Rows may have changed while other triggers recorded the table, or none: streams begin again. */

@@ -9,10 +9,10 @@ export interface InstalledPart {
 /** What SQLite's own table of sequences is called while it is removed. */
 export const sequenceTable = "_service_sequence";
 
-/** The names of the tables of the log, of the idempotency store and of search. */
+/** The names of the tables of the log, of the idempotency store, of search and of migrations. */
 export const ownTables: readonly string[] = [
   ...["_service_changes", "_service_meta", "_service_replaced", "_service_epoch"],
-  ...["_service_search", "_service_idempotency", sequenceTable],
+  ...["_service_search", "_service_idempotency", "_service_migrations", sequenceTable],
 ];
 
 /** `3 tables and 1 trigger`. */

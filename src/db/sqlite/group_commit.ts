@@ -67,7 +67,10 @@ export class GroupCommit {
   }
 
   /** Runs `work` as a job: all that it writes is committed, or nothing. */
-  transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T> {
+  transaction<T>(
+    work: (connection: Connection) => MaybePromise<T>,
+    kind: "transaction" | "restructuring" = "transaction",
+  ): Promise<T> {
     const { writer, guard, translated } = this.#options;
     // The queue runs in the asynchronous context of another request.
     const inContext = AsyncLocalStorage.snapshot();
@@ -82,7 +85,7 @@ export class GroupCommit {
           unit.end();
         }
       };
-      this.#enter({ kind: "transaction", run, reject, enqueuedAt: this.#now() });
+      this.#enter({ kind, run, reject, enqueuedAt: this.#now() });
     });
   }
 
@@ -129,6 +132,7 @@ export class GroupCommit {
 
   async #runNext(): Promise<void> {
     if (this.#queue.first?.kind === "alone") return await this.#runAlone();
+    if (this.#queue.first?.kind === "restructuring") return await this.#restructure();
     if (!await this.#begin()) return;
     const group = this.#newGroup();
     try {
@@ -147,7 +151,8 @@ export class GroupCommit {
   /** Takes the next job out of the queue; null when the group is complete. */
   #next(group: JobGroup): WriteJob | null {
     const job = this.#queue.first;
-    if (job === undefined || job.kind === "alone" || !group.takes(job)) return null;
+    const isLone = job?.kind === "alone" || job?.kind === "restructuring";
+    if (job === undefined || isLone || !group.takes(job)) return null;
     if (this.#singles > 0) {
       if (group.finished.length > 0) return null;
       this.#singles--;
@@ -196,9 +201,33 @@ export class GroupCommit {
     this.#queue.putBack(jobs.filter(({ kind }) => kind !== "transaction"));
   }
 
+  /**
+   * Runs a job without the enforcement of foreign keys, which SQLite switches outside of transactions
+   * only: dropping a table would delete the rows that refer to it.
+   */
+  async #restructure(): Promise<void> {
+    const job = this.#queue.dequeue();
+    if (job?.kind !== "restructuring") return;
+    const { writer, translated, committed } = this.#options;
+    try {
+      this.#rollBack();
+      writer.run(keysOff);
+      await retryWhileBusy(this.#busyRetry, () => writer.run(begin));
+      const report = await job.run();
+      await retryWhileBusy(this.#busyRetry, () => writer.run(commit));
+      report();
+      committed();
+    } catch (error) {
+      job.reject(translated(error));
+    } finally {
+      this.#rollBack();
+      for (const statement of usual) writer.run(statement);
+    }
+  }
+
   async #runAlone(): Promise<void> {
     const job = this.#queue.dequeue();
-    if (job === undefined || job.kind === "transaction") return;
+    if (job?.kind !== "alone") return;
     try {
       (await retryWhileBusy(this.#busyRetry, job.run))();
       this.#options.committed();
@@ -242,3 +271,9 @@ export class GroupCommit {
 const begin: Statement = { text: "BEGIN IMMEDIATE", values: [] };
 const commit: Statement = { text: "COMMIT", values: [] };
 const rollback: Statement = { text: "ROLLBACK", values: [] };
+const keysOff: Statement = { text: "PRAGMA foreign_keys = OFF", values: [] };
+/** As it is but for changes of tables, which may have failed at any statement. */
+const usual: readonly Statement[] = [
+  { text: "PRAGMA foreign_keys = ON", values: [] },
+  { text: "PRAGMA legacy_alter_table = OFF", values: [] },
+];

@@ -16,10 +16,16 @@ const maxGroupMs = 10;
 /** Resolves the promise of a job. */
 export type Acknowledge = () => void;
 
-/** A write that shares a commit with others; one that is `alone` shares none. */
+/**
+ * A write that shares a commit with others; one that is `alone` or changes the tables themselves
+ * shares none.
+ */
 export type WriteJob =
   | QueuedJob & { readonly kind: "statement" | "alone"; readonly run: () => Acknowledge }
-  | QueuedJob & { readonly kind: "transaction"; readonly run: () => Promise<Acknowledge> };
+  | QueuedJob & {
+    readonly kind: "transaction" | "restructuring";
+    readonly run: () => Promise<Acknowledge>;
+  };
 
 /** A job that ran in a group. */
 export interface FinishedJob {
@@ -69,7 +75,8 @@ export class JobGroup {
     const { writer, translated } = this.#options;
     try {
       writer.run(savepoint);
-      const report = job.kind === "transaction" ? await this.#watch(job.run()) : job.run();
+      const running = job.run();
+      const report = running instanceof Promise ? await this.#watch(running) : running;
       writer.run(release);
       if (job.kind !== "transaction") this.#waitersOnly = false;
       this.finished.push({ job, report });

@@ -233,6 +233,11 @@ class SqliteDriver implements Driver {
     return await this.#writable().transaction(work);
   }
 
+  async restructure<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T> {
+    this.#guard.check();
+    return await this.#writable().transaction(work, "restructuring");
+  }
+
   onCommit(listener: () => void): () => void {
     return this.#commits.add(listener);
   }

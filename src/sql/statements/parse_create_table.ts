@@ -20,7 +20,11 @@ export interface ParsedDefinition {
 
 /** A constraint in a CREATE TABLE statement, of a column or of the table. */
 export type ParsedConstraint =
-  & { readonly name: string | null }
+  & {
+    readonly name: string | null;
+    /** As it stands in the statement, with its name. */
+    readonly text: string;
+  }
   & (
     | { readonly kind: "key"; readonly columns: readonly string[]; readonly counts: boolean }
     | { readonly kind: "unique"; readonly columns: readonly string[] }
@@ -89,14 +93,19 @@ const columnConstraints = [
 function parseConstraints(reader: TokenReader, column: string | null): ParsedConstraint[] {
   const found: ParsedConstraint[] = [];
   while (!reader.isAtEnd) {
+    const from = reader.at;
     const name = reader.takes("CONSTRAINT") ? reader.name() : null;
     const parsed = parseConstraint(reader, column);
-    if (parsed !== null) found.push({ ...parsed, name });
+    const text = reader.textOf(from, reader.at);
+    const last = found.pop();
+    if (parsed !== null) {
+      found.push(...(last === undefined ? [] : [last]), { ...parsed, name, text });
+    } else if (last !== undefined) found.push({ ...last, text: `${last.text} ${text}` });
   }
   return found;
 }
 
-type Unnamed<C> = C extends unknown ? Omit<C, "name"> : never;
+type Unnamed<C> = C extends unknown ? Omit<C, "name" | "text"> : never;
 
 function parseConstraint(
   reader: TokenReader,

@@ -7,27 +7,35 @@ import {
   isSameList,
   isSameName,
   isSameSet,
+  type TableName,
   type TableShape,
 } from "./table_shape.ts";
 
 /** A difference of a constraint, after the column that it concerns alone. */
 type Found = readonly [column: string | null, difference: DifferenceKind];
 
-/**
- * Compares what holds for the rows of a table and its indexes. Constraints of columns that are not
- * declared, which `extra` names, are the database's own affair.
- */
+/** What a declaration speaks of: constraints of all else are the affair of the database. */
+export interface OwnNames {
+  /** The columns of the table. */
+  readonly columns: readonly string[];
+  /** All tables. */
+  readonly tables: readonly TableName[];
+}
+
+/** Compares what holds for the rows of a table, and its indexes. */
 export function compareConstraints(
   declared: TableShape,
   existing: TableShape,
-  extra: readonly string[],
+  own: OwnNames,
 ): readonly Found[] {
   const isOwn = (columns: readonly string[]) =>
-    !columns.some((name) => extra.some((one) => isSameName(one, name)));
+    columns.every((name) => own.columns.some((one) => isSameName(one, name)));
   return [
     ...compareUniques(declared, existing, isOwn),
     ...compareChecks(declared, existing, isOwn),
-    ...compareForeignKeys(declared, existing, isOwn),
+    ...compareForeignKeys(declared, existing, (key) =>
+      isOwn(key.columns) &&
+      own.tables.some(({ schema, name }) => schema === key.schema && isSameName(name, key.table))),
     ...compareIndexes(declared, existing, isOwn),
   ];
 }
@@ -77,7 +85,11 @@ function compareChecks(declared: TableShape, existing: TableShape, isOwn: IsOwn)
   ];
 }
 
-function compareForeignKeys(declared: TableShape, existing: TableShape, isOwn: IsOwn): Found[] {
+function compareForeignKeys(
+  declared: TableShape,
+  existing: TableShape,
+  isOwn: (key: ForeignKeyShape) => boolean,
+): Found[] {
   const found: Found[] = [];
   for (const wanted of declared.foreignKeys) {
     const has = existing.foreignKeys.find((one) => isSameKey(one, wanted));
@@ -88,7 +100,7 @@ function compareForeignKeys(declared: TableShape, existing: TableShape, isOwn: I
     }
   }
   for (const has of existing.foreignKeys) {
-    if (!isOwn(has.columns) || declared.foreignKeys.some((one) => isSameKey(one, has))) continue;
+    if (!isOwn(has) || declared.foreignKeys.some((one) => isSameKey(one, has))) continue;
     found.push([only(has.columns), { kind: "superfluous-foreign-key", existing: has }]);
   }
   return found;

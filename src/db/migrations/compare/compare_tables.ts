@@ -3,9 +3,11 @@ import { normalSql } from "../../../sql/statements/normal_sql.ts";
 import { affinityOfType } from "../../../sql/sqlite/column_type.ts";
 import { compareConstraints } from "./compare_constraints.ts";
 import type { Difference, DifferenceKind } from "./difference.ts";
+import { newNames, withNewNames } from "./new_names.ts";
 import {
   type ColumnShape,
   type ExistingShapes,
+  type ForeignKeyShape,
   isSameList,
   isSameName,
   shapeOf,
@@ -20,22 +22,67 @@ export interface DeclaredTable {
 
 /** A declared table beside the existing one that stands for it, whatever that is called now. */
 export interface PairedTable extends DeclaredTable {
-  readonly existing: TableShape | null;
+  readonly existing: TableShape;
+  /** The existing table as it is once it and its columns have their new names. */
+  readonly current: TableShape;
+  readonly columns: PairedColumns;
 }
 
-/** Finds for each declared table the existing one: that of its name, or else of its former name. */
+/** Which existing columns stand for which declared ones, by their new names. */
+export interface PairedColumns {
+  /** The names now, and those before. */
+  readonly renamed: ReadonlyMap<string, string>;
+  readonly pairs: readonly (readonly [wanted: ColumnShape, has: ColumnShape])[];
+  readonly missing: readonly ColumnShape[];
+  readonly superfluous: readonly ColumnShape[];
+}
+
+/** Declared tables, those that stand for them, and those that are missing. */
+export interface PairedTables {
+  readonly pairs: readonly PairedTable[];
+  readonly missing: readonly DeclaredTable[];
+}
+
+/**
+ * Finds for each declared table the existing one: that of its name, or else of its former name. What
+ * is no table, such as a view, is in neither list.
+ */
 export function pairTables(
   declared: readonly DeclaredTable[],
   { tables, others }: ExistingShapes,
-): readonly PairedTable[] {
-  return declared.flatMap((one): PairedTable[] => {
-    const { table } = one;
-    if (shapeOf(others, table) !== undefined) return [];
-    const former = table.formerName === null || isSameName(table.formerName, table.name)
-      ? undefined
-      : shapeOf(tables, { schema: table.schema, name: table.formerName });
-    return [{ ...one, existing: shapeOf(tables, table) ?? former ?? null }];
-  });
+): PairedTables {
+  const found = declared.filter(({ table }) => shapeOf(others, table) === undefined)
+    .map((one) => ({ ...one, existing: existingOf(one, tables) }));
+  const missing = found.filter(({ existing }) => existing === null);
+  const present = found.flatMap(({ existing, ...one }) =>
+    existing === null
+      ? []
+      : [{ ...one, existing, columns: pairColumns(one.table, one.shape, existing) }]
+  );
+  // A foreign key follows the new names of the table that it refers to.
+  const targetOf = (key: ForeignKeyShape): ForeignKeyShape => {
+    const target = present.find(({ existing }) =>
+      existing.schema === key.schema && isSameName(existing.name, key.table)
+    );
+    if (target === undefined) return key;
+    const { shape, columns: { renamed } } = target;
+    const now = newNames(renamed);
+    return { ...key, table: shape.name, references: key.references.map(now) };
+  };
+  return {
+    missing,
+    pairs: present.map((one) => ({
+      ...one,
+      current: withNames(one.existing, one.columns.renamed, targetOf),
+    })),
+  };
+}
+
+function existingOf({ table }: DeclaredTable, tables: readonly TableShape[]): TableShape | null {
+  const { schema, name, formerName } = table;
+  const found = shapeOf(tables, { schema, name });
+  if (found !== undefined || formerName === null) return found ?? null;
+  return shapeOf(tables, { schema, name: formerName }) ?? null;
 }
 
 /**
@@ -46,48 +93,47 @@ export function compareTables(
   declared: readonly DeclaredTable[],
   existing: ExistingShapes,
 ): readonly Difference[] {
-  return pairTables(declared, existing).flatMap(compareTable);
+  const { pairs, missing } = pairTables(declared, existing);
+  return declared.flatMap(({ table, shape }): readonly Difference[] => {
+    const pair = pairs.find((one) => one.table === table);
+    if (pair !== undefined) return compareTable(pair, declared);
+    const isMissing = missing.some((one) => one.table === table);
+    return isMissing
+      ? [{ table: table.label, column: null, kind: "missing-table", declared: shape }]
+      : [];
+  });
 }
 
-function compareTable({ table, shape, existing }: PairedTable): readonly Difference[] {
+function compareTable(
+  { table, shape, existing, current, columns }: PairedTable,
+  declared: readonly DeclaredTable[],
+): readonly Difference[] {
   const found: Difference[] = [];
   const add = (column: string | null, difference: DifferenceKind) =>
     found.push({ table: table.label, column, ...difference });
-  if (existing === null) {
-    add(null, { kind: "missing-table", declared: shape });
-    return found;
-  }
   if (!isSameName(existing.name, shape.name)) {
     add(null, { kind: "renamed-table", existing: existing.name });
   }
-  const { renamed, pairs, missing, superfluous } = pairColumns(table, shape, existing);
-  for (const [to, from] of renamed) add(to, { kind: "renamed-column", existing: from });
-  for (const column of missing) add(column.name, { kind: "missing-column", declared: column });
-  for (const column of superfluous) {
-    add(column.name, { kind: "superfluous-column", existing: column });
+  for (const [to, from] of columns.renamed) add(to, { kind: "renamed-column", existing: from });
+  for (const one of columns.missing) add(one.name, { kind: "missing-column", declared: one });
+  for (const one of columns.superfluous) {
+    add(one.name, { kind: "superfluous-column", existing: one });
   }
-  for (const [wanted, has] of pairs) {
-    for (const one of compareColumn(wanted, has, existing)) add(wanted.name, one);
+  for (const [wanted, has] of columns.pairs) {
+    for (const one of compareColumn(wanted, has, existing.sql !== null)) add(wanted.name, one);
   }
-  const current = withNames(existing, renamed);
   if (!isSameList(shape.key, current.key)) {
     add(null, { kind: "key", declared: shape.key, existing: current.key });
   }
-  const extra = superfluous.map(({ name }) => name);
-  for (const [column, one] of compareConstraints(shape, current, extra)) add(column, one);
+  const own = {
+    columns: shape.columns.map(({ name }) => name),
+    tables: declared.map((one) => one.shape),
+  };
+  for (const [column, one] of compareConstraints(shape, current, own)) add(column, one);
   return found;
 }
 
-interface PairedColumns {
-  /** The names now, and those before. */
-  readonly renamed: ReadonlyMap<string, string>;
-  readonly pairs: readonly (readonly [wanted: ColumnShape, has: ColumnShape])[];
-  readonly missing: readonly ColumnShape[];
-  readonly superfluous: readonly ColumnShape[];
-}
-
-/** Which existing column stands for which declared one. */
-export function pairColumns(
+function pairColumns(
   table: TableInfo,
   declared: TableShape,
   existing: TableShape,
@@ -116,10 +162,9 @@ export function pairColumns(
 function compareColumn(
   wanted: ColumnShape,
   has: ColumnShape,
-  existing: TableShape,
+  isFile: boolean,
 ): readonly DifferenceKind[] {
   const found: DifferenceKind[] = [];
-  const isFile = existing.sql !== null;
   if (!isSameType(wanted.type, has.type, isFile)) {
     found.push({ kind: "type", declared: wanted.type, existing: has.type });
   }
@@ -170,33 +215,22 @@ export function isSameExpression(
 }
 
 /** The existing table as it is once its columns are renamed. */
-export function withNames(
+function withNames(
   existing: TableShape,
   renamed: ReadonlyMap<string, string>,
+  targetOf: (key: ForeignKeyShape) => ForeignKeyShape,
 ): TableShape {
-  if (renamed.size === 0) return existing;
-  const now = new Map([...renamed].map(([to, from]) => [from.toLowerCase(), to]));
-  const nameOf = (name: string) => now.get(name.toLowerCase()) ?? name;
+  const now = newNames(renamed);
   return {
     ...existing,
-    columns: existing.columns.map((column) => ({ ...column, name: nameOf(column.name) })),
-    key: existing.key.map(nameOf),
-    uniques: existing.uniques.map((one) => ({ ...one, columns: one.columns.map(nameOf) })),
+    columns: existing.columns.map((column) => ({ ...column, name: now(column.name) })),
+    key: existing.key.map(now),
+    uniques: existing.uniques.map((one) => ({ ...one, columns: one.columns.map(now) })),
     foreignKeys: existing.foreignKeys.map((one) => ({
-      ...one,
-      columns: one.columns.map(nameOf),
+      ...targetOf(one),
+      columns: one.columns.map(now),
     })),
-    indexes: existing.indexes.map((one) => ({ ...one, parts: one.parts.map(nameOf) })),
-    checks: existing.checks.map((one) => ({ ...one, sql: withWords(one.sql, now) })),
+    indexes: existing.indexes.map((one) => ({ ...one, parts: one.parts.map(now) })),
+    checks: existing.checks.map((one) => ({ ...one, sql: withNewNames(one.sql, renamed) })),
   };
-}
-
-function withWords(sql: string, now: ReadonlyMap<string, string>): string {
-  return sql.replaceAll(/'(?:[^']|'')*'|"(?:[^"]|"")*"|[\w$\u0080-\u{10ffff}]+/gu, (word) => {
-    if (word.startsWith("'")) return word;
-    const isQuoted = word.startsWith('"');
-    const name = isQuoted ? word.slice(1, -1).replaceAll('""', '"') : word;
-    const to = now.get(name.toLowerCase());
-    return to === undefined ? word : `"${to.replaceAll('"', '""')}"`;
-  });
 }

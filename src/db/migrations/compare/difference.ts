@@ -39,11 +39,10 @@ export type DifferenceKind =
   | { readonly kind: "missing-index"; readonly declared: IndexShape }
   | { readonly kind: "superfluous-index"; readonly existing: IndexShape };
 
-interface Changed<Kind extends string, Value> {
-  readonly kind: Kind;
-  readonly declared: Value;
-  readonly existing: Value;
-}
+/** One member for each kind, so that the kind says what the values are. */
+type Changed<Kind extends string, Value> = Kind extends string
+  ? { readonly kind: Kind; readonly declared: Value; readonly existing: Value }
+  : never;
 
 /** A difference in words: `notes.size is bigint, and declared as text`. */
 export function describeDifference(difference: Difference): string {

@@ -51,15 +51,15 @@ export function parsedShape(facts: ParsedTableFacts): TableShape {
   });
   const indexes = createIndexes.map((sql) => parsedIndex(sql, name, columns));
   return {
-    ...{ schema, name, columns, key },
+    ...{ schema, name, columns, key, keyName: null },
     uniques: [
       ...constraints.flatMap((one): UniqueShape[] =>
-        one.kind === "unique" ? [{ name: one.name, columns: one.columns, isIndex: false }] : []
+        one.kind === "unique" ? [{ name: one.name, columns: one.columns, index: null }] : []
       ),
       ...indexes.filter(isWholeUnique).map((index): UniqueShape => ({
         name: index.name,
         columns: index.parts,
-        isIndex: true,
+        index: index.sql,
       })),
     ],
     checks: constraints.flatMap((one): CheckShape[] =>

@@ -24,8 +24,8 @@ export async function postgresShapes(
   const rows = await selectNamed(
     connection,
     { id: "c.oid", asked: "n.name", isTable: "c.relkind IN ('r', 'p')" },
-    `FROM json_array_elements_text($1::json) AS n(name)
-     JOIN pg_class c ON c.oid = to_regclass(n.name)`,
+    `FROM json_array_elements_text($1::json) WITH ORDINALITY AS n(name, position)
+     JOIN pg_class c ON c.oid = to_regclass(n.name) ORDER BY n.position`,
     JSON.stringify(asked.map(([name]) => name)),
   );
   const byName = new Map(asked);
@@ -190,7 +190,7 @@ async function readIndexes(
 
 function shapeOf(
   { schema, name }: TableName,
-  columns: readonly ColumnShape[],
+  columns: readonly Owned<ColumnShape>[],
   constraints: readonly ConstraintRow[],
   indexes: readonly IndexShape[],
 ): TableShape {
@@ -203,15 +203,16 @@ function shapeOf(
   const enumNames = new Set(enums.map(({ members }) => members.check));
   return {
     ...{ schema, name, sql: null },
-    columns: columns.map((column) => ({
+    columns: columns.map(({ owner: _owner, ...column }) => ({
       ...column,
       members: enums.find((one) => one.column === column.name)?.members ?? null,
     })),
     key: of("p")[0]?.columns ?? [],
+    keyName: of("p")[0]?.name ?? null,
     uniques: [
-      ...of("u").map(({ name, columns }): UniqueShape => ({ name, columns, isIndex: false })),
-      ...indexes.filter(isWholeUnique).map(({ name, parts }): UniqueShape => ({
-        ...{ name, columns: parts, isIndex: true },
+      ...of("u").map(({ name, columns }): UniqueShape => ({ name, columns, index: null })),
+      ...indexes.filter(isWholeUnique).map(({ name, parts, sql }): UniqueShape => ({
+        ...{ name, columns: parts, index: sql },
       })),
     ],
     checks: of("c").filter(({ name }) => !enumNames.has(name)).map((one): CheckShape => ({

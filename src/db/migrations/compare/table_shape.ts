@@ -8,6 +8,8 @@ export interface TableShape {
   readonly columns: readonly ColumnShape[];
   /** The names of the key columns, in key order. */
   readonly key: readonly string[];
+  /** The name of the constraint of the key, where the engine gives it one. */
+  readonly keyName: string | null;
   /** The sets of columns that no two rows share, beside the key. */
   readonly uniques: readonly UniqueShape[];
   readonly checks: readonly CheckShape[];
@@ -41,8 +43,8 @@ export interface UniqueShape {
   /** The name of the constraint or of the index, where it has one. */
   readonly name: string | null;
   readonly columns: readonly string[];
-  /** Whether it is an index that no constraint stands for. */
-  readonly isIndex: boolean;
+  /** The statement of the index, where no constraint stands for it. */
+  readonly index: string | null;
 }
 
 /** In the shape of a table: a check that is no list of allowed texts. */

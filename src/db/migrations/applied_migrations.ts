@@ -1,0 +1,73 @@
+import { createHash } from "node:crypto";
+import type { Connection } from "../driver.ts";
+import { selectNamed } from "../named_columns.ts";
+
+/** A migration to note: its name, and the SQL that was run. */
+export interface NotedMigration {
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** A migration that was applied, as the database knows it. */
+export interface AppliedMigration {
+  readonly name: string;
+  /** Of its SQL. */
+  readonly checksum: string;
+}
+
+/** The table in which migrations are noted, by name. */
+export const migrationsTable = "_service_migrations";
+
+/** Notes a migration in the transaction that applies it. */
+export async function recordMigration(
+  connection: Connection,
+  { name, sql }: NotedMigration,
+): Promise<void> {
+  await createMigrationsTable(connection);
+  const [last] = await selectNamed(
+    connection,
+    { number: "coalesce(max(number), 0)", moment: "CAST(CURRENT_TIMESTAMP AS text)" },
+    `FROM "${migrationsTable}"`,
+  );
+  const values = [Number(last?.number) + 1, name, checksumOf(sql), sql, String(last?.moment)];
+  const literals = values.map((value) =>
+    typeof value === "number" ? String(value) : `'${value.replaceAll("'", "''")}'`
+  );
+  await connection.query({
+    text: `INSERT INTO "${migrationsTable}" (number, name, checksum, sql, applied_at)
+      VALUES (${literals.join(", ")})`,
+    values: [],
+  });
+}
+
+/** The migrations that were applied, in their order; those of a database without any are none. */
+export async function appliedMigrations(
+  connection: Connection,
+): Promise<readonly AppliedMigration[]> {
+  await createMigrationsTable(connection);
+  const rows = await selectNamed(
+    connection,
+    { name: "name", checksum: "checksum" },
+    `FROM "${migrationsTable}" ORDER BY number`,
+  );
+  return rows.map(({ name, checksum }) => ({ name: String(name), checksum: String(checksum) }));
+}
+
+/** The checksum by which a changed migration is found. */
+export function checksumOf(sql: string): string {
+  return createHash("sha256").update(sql).digest("hex");
+}
+
+/** The same on both engines. */
+async function createMigrationsTable(connection: Connection): Promise<void> {
+  await connection.query({
+    text: `CREATE TABLE IF NOT EXISTS "${migrationsTable}" (
+  number BIGINT PRIMARY KEY,
+  name TEXT NOT NULL,
+  checksum TEXT NOT NULL,
+  sql TEXT NOT NULL,
+  applied_at TEXT NOT NULL
+)`,
+    values: [],
+  });
+}

@@ -1,0 +1,76 @@
+import type { TableInfo } from "../../schema/table_info.ts";
+import { quoteIdentifier } from "../../sql/fragment.ts";
+import { DatabaseError, reasonOf } from "../database_error.ts";
+import type { Connection } from "../driver.ts";
+import { selectNamed } from "../named_columns.ts";
+
+/** What must be no worse in a SQLite file after its tables were made again. */
+export interface FileState {
+  /** How many rows refer to a row that is not there. */
+  readonly broken: number;
+  /** The views that can be read. */
+  readonly views: ReadonlySet<string>;
+}
+
+/** Reads it before the first statement. */
+export async function fileState(connection: Connection): Promise<FileState> {
+  const views = await selectNamed(
+    connection,
+    { name: "name" },
+    "FROM main.sqlite_schema WHERE type = 'view'",
+  );
+  const readable = new Set<string>();
+  for (const { name } of views) {
+    if (await whyNot(connection, readNothing(String(name))) === null) readable.add(String(name));
+  }
+  return { broken: await brokenReferences(connection), views: readable };
+}
+
+/**
+ * Checks what SQLite does not check by itself while tables are made again: foreign keys, views, and
+ * the triggers of the tables. Throws an Error that names what would not work any more.
+ */
+export async function checkFile(
+  connection: Connection,
+  before: FileState,
+  tables: readonly TableInfo[],
+): Promise<void> {
+  if (await brokenReferences(connection) > before.broken) {
+    throw new Error("Cannot migrate: rows would refer to rows that are not there");
+  }
+  for (const name of before.views) {
+    const reason = await whyNot(connection, readNothing(name));
+    if (reason === null) continue;
+    throw new Error(`Cannot migrate: the view ${name} would not work any more: ${reason}`);
+  }
+  for (const { name } of tables) {
+    const reason = await whyNot(connection, `EXPLAIN DELETE FROM ${quoteIdentifier(name)}`) ??
+      await whyNot(connection, `EXPLAIN INSERT INTO ${quoteIdentifier(name)} DEFAULT VALUES`);
+    if (reason === null) continue;
+    throw new Error(`Cannot migrate: a trigger of ${name} would not work any more: ${reason}`);
+  }
+}
+
+async function brokenReferences(connection: Connection): Promise<number> {
+  const [row] = await selectNamed(
+    connection,
+    { count: "count(*)" },
+    "FROM pragma_foreign_key_check",
+  );
+  return Number(row?.count);
+}
+
+function readNothing(view: string): string {
+  return `SELECT 1 FROM ${quoteIdentifier(view)} LIMIT 0`;
+}
+
+/** Compiles the statement; null where that succeeds. */
+async function whyNot(connection: Connection, text: string): Promise<string | null> {
+  try {
+    await connection.query({ text, values: [] });
+    return null;
+  } catch (error) {
+    if (error instanceof DatabaseError) return reasonOf(error);
+    throw error;
+  }
+}

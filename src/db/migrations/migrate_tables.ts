@@ -1,0 +1,122 @@
+import type { Random } from "../../runtime/runtime.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import type { Connection, Driver } from "../driver.ts";
+import { recordMigration } from "./applied_migrations.ts";
+import { describeDifference } from "./compare/difference.ts";
+import { checkFile, type FileState, fileState } from "./file_state.ts";
+import { findDifferences } from "./find_differences.ts";
+import type { MigrationPlan, MigrationRights } from "./migration_plan.ts";
+import { planMigration } from "./plan_migration.ts";
+import { readRecording, restoreRecording } from "./restore_recording.ts";
+
+/** A migration that was planned, and what became of it. */
+export interface Migration extends MigrationPlan {
+  /** Whether its steps were run: not for an empty plan, nor for one that is only shown. */
+  readonly isApplied: boolean;
+}
+
+/** How declared tables are migrated. */
+export interface MigrationRun extends MigrationRights {
+  readonly driver: Driver;
+  readonly tables: readonly TableInfo[];
+  readonly random: Random;
+  /** Whether nothing is run. */
+  readonly dryRun: boolean;
+  /** The plan that was agreed to; with another one nothing is run. */
+  readonly agreed: MigrationPlan | null;
+}
+
+/**
+ * Makes a database as its tables are declared, all or nothing, and gives what was done. Processes
+ * that start together do it once: each compares again once it is its turn. Throws an Error that lists
+ * all that stands in the way.
+ */
+export async function migrateTables(run: MigrationRun): Promise<Migration> {
+  const { driver } = run;
+  const shown = await showPlan(run);
+  if (run.dryRun) return { ...shown, isApplied: false };
+  requireAllowed(shown);
+  // Nothing to do is the usual case at a start, and takes no lock.
+  if (shown.steps.length === 0) return { ...shown, isApplied: false };
+  return await restructured(driver, async (connection) => await apply(run, connection));
+}
+
+/** Runs `work` in a transaction that may change tables, while no other process migrates. */
+export async function restructured<T>(
+  driver: Driver,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  if (driver.dialect.engine === "postgres") {
+    return await driver.transaction(async (connection) => {
+      for (const text of serverLock) await connection.query({ text, values: [] });
+      return await work(connection);
+    });
+  }
+  if (driver.restructure === undefined) {
+    throw new Error(`Cannot migrate ${driver.label}: its driver cannot make tables again`);
+  }
+  return await driver.restructure(work);
+}
+
+/**
+ * The lock is the one of `createTables`. Its holder may take long, and so may a statement that
+ * rewrites a table; but to wait long for a table would hold up all requests that come after.
+ */
+const serverLock: readonly string[] = [
+  "SET LOCAL lock_timeout = 0",
+  "SET LOCAL statement_timeout = 0",
+  "SELECT pg_advisory_xact_lock(7237120945)",
+  "SET LOCAL lock_timeout TO DEFAULT",
+];
+
+async function showPlan(run: MigrationRun): Promise<MigrationPlan> {
+  const { driver, tables } = run;
+  const plan = async (connection: Connection) =>
+    (await planMigration(connection, driver.dialect, tables, run)).plan;
+  // A file may be open for reading only, and has no temporary tables to make for a comparison.
+  return driver.dialect.engine === "sqlite" ? await plan(driver) : await driver.transaction(plan);
+}
+
+function requireAllowed({ refusals }: MigrationPlan): void {
+  if (refusals.length === 0) return;
+  throw new Error(`Cannot migrate:\n${refusals.map((one) => `- ${one}`).join("\n")}`);
+}
+
+async function apply(run: MigrationRun, connection: Connection): Promise<Migration> {
+  const { driver: { dialect }, tables } = run;
+  const { plan, pairs, differences } = await planMigration(connection, dialect, tables, run);
+  requireAllowed(plan);
+  if (plan.steps.length === 0) return { ...plan, isApplied: false };
+  requireAgreed(plan, run.agreed);
+  const recording = await readRecording(connection, dialect, pairs);
+  const before: FileState | null = dialect.engine === "sqlite" ? await fileState(connection) : null;
+  for (const { sql } of plan.steps) await connection.query({ text: sql, values: [] });
+  if (before !== null) await checkFile(connection, before, tables);
+  await restoreRecording(connection, run, { recording, differences });
+  await requireDone(run, connection);
+  await recordMigration(connection, {
+    name: "declared tables",
+    sql: plan.steps.map(({ sql }) => `${sql};\n`).join(""),
+  });
+  return { ...plan, isApplied: true };
+}
+
+function requireAgreed({ steps }: MigrationPlan, agreed: MigrationPlan | null): void {
+  const known = agreed === null ? null : new Set(agreed.steps.map(({ sql }) => sql));
+  if (known === null || steps.every(({ sql }) => known.has(sql))) return;
+  throw new Error(
+    "Cannot migrate: the database is not what it was when the plan was shown; run it again",
+  );
+}
+
+/** What the steps were to mend is mended, or nothing is kept of them. */
+async function requireDone(run: MigrationRun, connection: Connection): Promise<void> {
+  const { driver: { dialect }, tables } = run;
+  const { differences } = await findDifferences(connection, dialect, tables);
+  const open = differences.filter(({ kind }) =>
+    kind !== "superfluous-column" && kind !== "superfluous-index"
+  );
+  if (open.length === 0) return;
+  const listed = open.map((one) => `- ${describeDifference(one)}`).join("\n");
+  throw new Error(`Cannot migrate: after all statements it would still differ:\n${listed}`);
+}

@@ -1,0 +1,37 @@
+import { affinityOfType } from "../../../sql/sqlite/column_type.ts";
+import type { ColumnShape } from "../compare/table_shape.ts";
+import type { TableMigration } from "./table_migration.ts";
+
+/**
+ * Says what is left of a table although it is not declared. A column that could be a new one under
+ * its old name is asked about first: a rename that is taken for a drop loses the values.
+ */
+export function noteLeft(table: TableMigration): void {
+  const added = table.of("missing-column").map(({ declared }) => declared);
+  for (const { existing } of table.of("superfluous-column")) {
+    const { name } = existing;
+    if (table.mayLose(name)) continue;
+    const place = `${table.label}.${name}`;
+    const twin = added.find((one) => isSameKind(one, existing, table.dialect.engine));
+    if (twin !== undefined && !table.isKept(name)) {
+      table.refuse(
+        `${place} is not declared any more, and ${table.label}.${twin.name} of the same type is new: ` +
+          `is it a rename? Then declare .was(${JSON.stringify(name)}); if not, ` +
+          `--allow-drop ${place} drops it, and --keep ${place} leaves it`,
+      );
+    } else table.leave(`${place} is not declared and stays: --allow-drop ${place} drops it`);
+  }
+  const replaced = new Set(table.of("missing-index").map(({ declared }) => declared.name));
+  for (const { existing: { name } } of table.of("superfluous-index")) {
+    const place = `${table.label}.${name}`;
+    if (table.mayLose(name) || replaced.has(name)) continue;
+    table.leave(`the index ${name} is not declared and stays: --allow-drop ${place} drops it`);
+  }
+}
+
+function isSameKind(left: ColumnShape, right: ColumnShape, engine: string): boolean {
+  if (left.generated !== null || right.generated !== null) return false;
+  return engine === "sqlite"
+    ? affinityOfType(left.type) === affinityOfType(right.type)
+    : left.type === right.type;
+}

@@ -1,0 +1,154 @@
+import { quoteIdentifier } from "../../../sql/fragment.ts";
+import { sqlName } from "../../../sql/postgres/change_log_schema.ts";
+import { parseCreateTable } from "../../../sql/statements/parse_create_table.ts";
+import type { TableShape } from "../compare/table_shape.ts";
+import type { MigrationStep } from "../migration_plan.ts";
+import { columnList, foreignKeySql, membersCheck } from "./column_sql.ts";
+import { columnSteps } from "./postgres_columns.ts";
+import { alter, droppedIndexes, step, type TableMigration } from "./table_migration.ts";
+
+/**
+ * The steps of a migration on Postgres, which alters its tables: first what is renamed, then what is
+ * taken away, then columns, and constraints and indexes last, when all that they speak of is there.
+ */
+export function postgresSteps(
+  tables: readonly TableMigration[],
+  missing: readonly TableShape[],
+): readonly MigrationStep[] {
+  return [
+    ...tables.flatMap(renames),
+    ...tables.flatMap(constraintDrops),
+    ...missing.flatMap(creation),
+    ...tables.flatMap(columnSteps),
+    ...tables.flatMap(constraints),
+    ...missing.flatMap(foreignKeys),
+    ...tables.flatMap((table) =>
+      [...table.of("missing-foreign-key"), ...table.of("actions")].map(({ declared }) =>
+        alter(table, `ADD ${foreignKeySql(declared)}`, `add the foreign key of ${declared.columns}`)
+      )
+    ),
+  ];
+}
+
+function renames(table: TableMigration): readonly MigrationStep[] {
+  const { pair: { existing, shape, columns: { renamed } } } = table;
+  return [
+    ...table.of("renamed-table").map(() =>
+      step(
+        `ALTER TABLE ${sqlName(existing)} RENAME TO ${quoteIdentifier(shape.name)}`,
+        `${table.label}: rename from ${existing.name}`,
+      )
+    ),
+    ...[...renamed].map(([to, from]) =>
+      alter(
+        table,
+        `RENAME COLUMN ${quoteIdentifier(from)} TO ${quoteIdentifier(to)}`,
+        `rename ${from} to ${to}`,
+      )
+    ),
+  ];
+}
+
+/** Foreign keys before the constraints that they need. */
+function constraintDrops(table: TableMigration): readonly MigrationStep[] {
+  const drop = (name: string | null, purpose: string) =>
+    name === null ? [] : [alter(table, `DROP CONSTRAINT ${quoteIdentifier(name)}`, purpose)];
+  const dropIndex = (name: string | null) =>
+    step(
+      `DROP INDEX ${sqlName({ schema: table.pair.shape.schema, name: name ?? "" })}`,
+      `${table.label}: drop the index ${name}`,
+    );
+  return [
+    ...[...table.of("superfluous-foreign-key"), ...table.of("actions")].flatMap(({ existing }) =>
+      drop(existing.name, `drop the foreign key of ${existing.columns}`)
+    ),
+    ...table.of("superfluous-check").flatMap(({ existing }) =>
+      drop(existing.name, `drop the check ${existing.name}`)
+    ),
+    ...table.of("members").flatMap(({ column }) =>
+      drop(memberCheckName(table, column), `drop the list of the texts of ${column}`)
+    ),
+    ...table.of("superfluous-unique").flatMap(({ existing }) =>
+      existing.index !== null
+        ? [dropIndex(existing.name)]
+        : drop(existing.name, `${existing.columns} need not be unique any more`)
+    ),
+    ...droppedIndexes(table).map(dropIndex),
+    ...table.of("key").flatMap(() => drop(table.pair.existing.keyName, "drop the key")),
+  ];
+}
+
+function memberCheckName({ pair }: TableMigration, column: string | null): string | null {
+  return pair.current.columns.find(({ name }) => name === column)?.members?.check ?? null;
+}
+
+/** Foreign keys are added once all tables are there: two may refer to one another. */
+function creation({ name, schema, sql, indexes }: TableShape): readonly MigrationStep[] {
+  const { definitions } = parseCreateTable(sql ?? "()");
+  const lines = definitions.filter(({ column, constraints: [constraint] }) =>
+    column !== null || constraint?.kind !== "references"
+  ).map(({ text }) => text);
+  const table = sqlName({ schema, name });
+  return [
+    step(`CREATE TABLE ${table} (\n  ${lines.join(",\n  ")}\n)`, `create ${name}`),
+    ...indexes.map((index) => step(index.sql, `${name}: add the index ${index.name}`)),
+  ];
+}
+
+function foreignKeys({ name, schema, foreignKeys }: TableShape): readonly MigrationStep[] {
+  const table = { name: sqlName({ schema, name }), label: name };
+  return foreignKeys.map((key) =>
+    alter(table, `ADD ${foreignKeySql(key)}`, `add the foreign key of ${key.columns}`)
+  );
+}
+
+function constraints(table: TableMigration): readonly MigrationStep[] {
+  const add = (name: string | null, constraint: string, purpose: string) => {
+    const called = name === null ? "" : `CONSTRAINT ${quoteIdentifier(name)} `;
+    return alter(table, `ADD ${called}${constraint}`, purpose);
+  };
+  const members = [
+    ...table.of("members").map(({ column, declared }) => ({ column, values: declared })),
+    ...table.of("missing-column").map(({ column, declared }) => ({
+      column,
+      values: declared.members?.values ?? null,
+    })),
+  ];
+  return [
+    ...members.flatMap(({ column, values }) =>
+      column === null || values === null ? [] : [
+        ...emptied(table, column, values),
+        add(null, `CHECK (${membersCheck(column, values)})`, `${column} has one of its texts`),
+      ]
+    ),
+    ...table.of("missing-check").map(({ declared: { name, sql } }) =>
+      add(name, `CHECK (${sql}\n)`, `add the check ${name ?? sql}`)
+    ),
+    ...table.of("missing-unique").map(({ declared: { name, columns } }) =>
+      add(name, `UNIQUE (${columnList(columns)})`, `${columns} are unique`)
+    ),
+    ...table.of("missing-index").map(({ declared }) =>
+      step(declared.sql, `${table.label}: add the index ${declared.name}`)
+    ),
+  ];
+}
+
+/** Texts that are members no more become the default, or NULL, where that was allowed. */
+function emptied(
+  table: TableMigration,
+  column: string,
+  values: readonly string[],
+): readonly MigrationStep[] {
+  const [wanted] = table.pair.shape.columns.filter(({ name }) => name === column);
+  const isChange = table.of("members").some((one) => one.column === column);
+  if (!isChange || !table.hasRows || !table.mayLose(column)) return [];
+  return [
+    step(
+      `UPDATE ${table.name} SET ${quoteIdentifier(column)} = ${
+        wanted?.default ?? "NULL"
+      } WHERE NOT (${membersCheck(column, values)})`,
+      `${table.label}: ${column} has no other text`,
+      `${table.label}.${column}`,
+    ),
+  ];
+}

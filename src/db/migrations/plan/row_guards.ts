@@ -1,0 +1,144 @@
+import { quoteIdentifier } from "../../../sql/fragment.ts";
+import { sqlName } from "../../../sql/postgres/change_log_schema.ts";
+import type { ForeignKeyShape, TableShape } from "../compare/table_shape.ts";
+import { isSameName } from "../compare/table_shape.ts";
+import { columnList, membersCheck } from "./column_sql.ts";
+import type { TableMigration } from "./table_migration.ts";
+import { isWiderInPostgres, isWiderInSqlite } from "./widened_types.ts";
+
+/**
+ * Finds what the rows of a table do not allow, and refuses it with what to do. `existing` are all
+ * tables that the database has of those that are declared.
+ */
+export async function guardRows(
+  table: TableMigration,
+  existing: readonly TableShape[],
+): Promise<void> {
+  guardNewColumns(table);
+  await guardValues(table);
+  await guardTypes(table);
+  await guardConstraints(table, existing);
+}
+
+function guardNewColumns(table: TableMigration): void {
+  for (const { declared } of table.of("missing-column")) {
+    const { name, notNull, default: given, generated, countsUp } = declared;
+    const isFilled = given !== null || generated !== null || countsUp || table.isMoment(declared);
+    if (!notNull || isFilled || !table.hasRows) continue;
+    table.refuse(
+      `${table.label}.${name} is declared NOT NULL without a default of the database, and ` +
+        `${table.label} has rows: declare a default, or let it be NULL, fill it and declare it ` +
+        "NOT NULL then",
+    );
+  }
+}
+
+async function guardValues(table: TableMigration): Promise<void> {
+  for (const { column, declared } of table.of("not-null")) {
+    const name = quoteIdentifier(column ?? "");
+    if (!declared || !await table.hasRowWith(`${name} IS NULL`)) continue;
+    table.refuse(
+      `${table.label}.${column} is declared NOT NULL, and rows have NULL in it: fill them first, ` +
+        `by UPDATE ${table.name} SET ${name} = … WHERE ${name} IS NULL`,
+    );
+  }
+  for (const { column, declared } of table.of("members")) {
+    if (declared === null || column === null) continue;
+    if (!await table.hasRowWith(`NOT (${membersCheck(column, declared)})`)) continue;
+    const shape = table.pair.shape.columns.find(({ name }) => name === column);
+    const canBeEmpty = shape?.notNull !== true || shape.default !== null;
+    if (table.mayLose(column) && canBeEmpty) continue;
+    const advice = canBeEmpty
+      ? `--allow-drop ${table.label}.${column} makes them ${shape?.default ?? "NULL"}`
+      : `change them first, by UPDATE ${table.name} SET ${quoteIdentifier(column)} = …`;
+    table.refuse(`${table.label}.${column} has rows with texts that are not declared: ${advice}`);
+  }
+}
+
+async function guardTypes(table: TableMigration): Promise<void> {
+  const isFile = table.dialect.engine === "sqlite";
+  const isWider = isFile ? isWiderInSqlite : isWiderInPostgres;
+  for (const { column, declared, existing } of table.of("type")) {
+    if (column === null || isWider(existing, declared)) continue;
+    const name = quoteIdentifier(column);
+    if (!await table.hasRowWith(`${name} IS NOT NULL`)) continue;
+    if (!table.mayLose(column)) {
+      table.refuse(
+        `${table.label}.${column} would become ${declared} from ${existing}, which may change or ` +
+          `lose values: --allow-drop ${table.label}.${column} does it all the same`,
+      );
+    } else if (isFile && /INT|REAL|NUM/i.test(declared) && await hasWords(table, name)) {
+      table.refuse(
+        `${table.label}.${column} would become ${declared}, and has texts that are no numbers: ` +
+          "change these first",
+      );
+    }
+  }
+  for (const { column, declared, existing } of table.of("generated")) {
+    if (column === null || declared === null || existing !== null || table.mayLose(column)) {
+      continue;
+    }
+    if (!await table.hasRowWith(`${quoteIdentifier(column)} IS NOT NULL`)) continue;
+    table.refuse(
+      `${table.label}.${column} would be computed, and loses the values that it has: --allow-drop ` +
+        `${table.label}.${column} does it all the same`,
+    );
+  }
+}
+
+/** SQLite would take 0 for them. */
+async function hasWords(table: TableMigration, name: string): Promise<boolean> {
+  return await table.hasRowWith(
+    `typeof(${name}) IN ('text', 'blob') AND (${name} = '' OR ${name} GLOB '*[^-+.0-9eE]*')`,
+  );
+}
+
+async function guardConstraints(
+  table: TableMigration,
+  existing: readonly TableShape[],
+): Promise<void> {
+  const { label } = table;
+  const uniques = [
+    ...table.of("missing-unique").map(({ declared }) => declared.columns),
+    ...table.of("missing-index").flatMap(({ declared: { unique, where, parts } }) =>
+      unique && where === null ? [parts] : []
+    ),
+  ];
+  for (const columns of uniques) {
+    if (!await table.sharesValues(columns)) continue;
+    table.refuse(`${label} has rows that share ${columns.join(", ")}, which is declared unique`);
+  }
+  for (const { declared } of table.of("key")) {
+    const isShared = await table.sharesValues(declared) ||
+      await table.hasRowWith(
+        declared.map((name) => `${quoteIdentifier(name)} IS NULL`).join(" OR "),
+      );
+    if (isShared) table.refuse(`${label} has rows that its declared key does not distinguish`);
+  }
+  const isRetyped = table.of("type").length > 0 || table.of("generated").length > 0;
+  for (const { declared: { name, sql } } of isRetyped ? [] : table.of("missing-check")) {
+    if (!await table.hasRowWith(`NOT (${sql}\n)`)) continue;
+    table.refuse(`${label} has rows that fail the check ${name ?? sql}: change these first`);
+  }
+  for (const { declared } of isRetyped ? [] : table.of("missing-foreign-key")) {
+    if (!await table.hasRowWith(orphaned(declared, existing))) continue;
+    table.refuse(
+      `${label} has rows whose ${declared.columns.join(", ")} is no row of ${declared.table}: ` +
+        "change these first",
+    );
+  }
+}
+
+/** The target may be called otherwise, or be missing so far: then no row refers to anything. */
+function orphaned(key: ForeignKeyShape, existing: readonly TableShape[]): string {
+  const present = key.columns.map((name) => `${quoteIdentifier(name)} IS NOT NULL`).join(" AND ");
+  const target = existing.find(({ schema, name }) =>
+    schema === key.schema && isSameName(name, key.table)
+  );
+  if (target === undefined) return present;
+  const has = (name: string) => target.columns.some((column) => isSameName(column.name, name));
+  // A key that is renamed as well is compared when the foreign key is added.
+  if (!key.references.every(has)) return "1 = 0";
+  const from = `SELECT ${columnList(key.references)} FROM ${sqlName(target)}`;
+  return `${present} AND (${columnList(key.columns)}) NOT IN (${from})`;
+}

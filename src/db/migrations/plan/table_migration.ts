@@ -1,0 +1,140 @@
+import { quoteIdentifier } from "../../../sql/fragment.ts";
+import type { Dialect } from "../../../sql/dialect.ts";
+import { sqlName } from "../../../sql/postgres/change_log_schema.ts";
+import type { Connection } from "../../driver.ts";
+import type { PairedTable } from "../compare/compare_tables.ts";
+import type { Difference } from "../compare/difference.ts";
+import { type ColumnShape, isSameName } from "../compare/table_shape.ts";
+import type { MigrationRights, MigrationStep } from "../migration_plan.ts";
+
+/** What changes in one existing table, and what its plan is made from. */
+export class TableMigration {
+  /** The table, whatever it is called now. */
+  readonly pair: PairedTable;
+  /** Those of this table. */
+  readonly differences: readonly Difference[];
+  /** Whether there is any row in it. */
+  readonly hasRows: boolean;
+  readonly dialect: Dialect;
+  readonly #context: PlanContext;
+
+  constructor(pair: PairedTable, context: PlanContext, hasRows: boolean) {
+    this.pair = pair;
+    this.hasRows = hasRows;
+    this.dialect = context.dialect;
+    this.differences = context.differences.filter(({ table }) => table === pair.table.label);
+    this.#context = context;
+  }
+
+  /** Its name in paths and for `allowDrop`. */
+  get label(): string {
+    return this.pair.table.label;
+  }
+
+  /** Its new name as SQL. */
+  get name(): string {
+    return sqlName(this.pair.shape);
+  }
+
+  /** The differences of one kind. */
+  of<Kind extends Difference["kind"]>(kind: Kind): readonly Extract<Difference, { kind: Kind }>[] {
+    return this.differences.filter((one): one is Extract<Difference, { kind: Kind }> =>
+      one.kind === kind
+    );
+  }
+
+  /** Whether what is called `name` in this table may be lost. */
+  mayLose(name: string): boolean {
+    return isNamed(this.#context.rights.allowDrop, `${this.label}.${name}`);
+  }
+
+  /** Whether a column that is not declared was said to stay. */
+  isKept(name: string): boolean {
+    return isNamed(this.#context.rights.keep, `${this.label}.${name}`);
+  }
+
+  /** Whether a new column is one that the service fills in by itself, as the database does not. */
+  isMoment({ name, notNull, default: given }: ColumnShape): boolean {
+    const info = this.pair.table.columns.find(({ dbName }) => dbName === name);
+    return (info?.moment ?? null) !== null && notNull && given === null;
+  }
+
+  refuse(reason: string): void {
+    this.#context.refusals.push(reason);
+  }
+
+  leave(notice: string): void {
+    this.#context.left.push(notice);
+  }
+
+  /** Whether a row of the existing table meets a condition, in which columns have their new names. */
+  async hasRowWith(condition: string): Promise<boolean> {
+    if (!this.hasRows) return false;
+    const { connection } = this.#context;
+    const text = `SELECT 1 FROM ${this.#rows()} WHERE ${condition} LIMIT 1`;
+    return (await connection.query({ text, values: [] })).rows.length > 0;
+  }
+
+  /** Whether several rows share the values of these columns, none of which is NULL. */
+  async sharesValues(columns: readonly string[]): Promise<boolean> {
+    const names = columns.map(quoteIdentifier);
+    const present = names.map((name) => `${name} IS NOT NULL`).join(" AND ");
+    return await this.hasRowWith(`${present} GROUP BY ${names.join(", ")} HAVING count(*) > 1`);
+  }
+
+  /** The rows as they are now, under the new names; columns that are added have their defaults. */
+  #rows(): string {
+    const { existing, columns } = this.pair;
+    const present = existing.columns.map((column) => {
+      const to = [...columns.renamed].find(([, from]) => from === column.name)?.[0] ?? column.name;
+      return `${quoteIdentifier(column.name)} AS ${quoteIdentifier(to)}`;
+    });
+    const added = columns.missing.filter(({ generated }) => generated === null).map((column) =>
+      `${column.default === null ? "NULL" : `(${column.default})`} AS ${
+        quoteIdentifier(column.name)
+      }`
+    );
+    const from = sqlName(existing);
+    return `(SELECT ${[...present, ...added].join(", ")} FROM ${from}) AS ${
+      quoteIdentifier(existing.name)
+    }`;
+  }
+}
+
+/** What all tables of a plan share. */
+export interface PlanContext {
+  readonly connection: Connection;
+  readonly dialect: Dialect;
+  readonly rights: MigrationRights;
+  readonly differences: readonly Difference[];
+  readonly refusals: string[];
+  readonly left: string[];
+}
+
+/** Whether a name is among those that were given. */
+export function isNamed(names: readonly string[], name: string): boolean {
+  return names.some((one) => isSameName(one, name));
+}
+
+/** A statement that loses nothing. */
+export function step(sql: string, purpose: string, loses: string | null = null): MigrationStep {
+  return { sql, purpose, loses };
+}
+
+/** A statement that alters a table. */
+export function alter(
+  { name, label }: Pick<TableMigration, "name" | "label">,
+  action: string,
+  purpose: string,
+  loses: string | null = null,
+): MigrationStep {
+  return step(`ALTER TABLE ${name} ${action}`, `${label}: ${purpose}`, loses);
+}
+
+/** Those that may be dropped, and those whose name another one takes. */
+export function droppedIndexes(table: TableMigration): readonly string[] {
+  const wanted = new Set(table.of("missing-index").map(({ declared }) => declared.name));
+  return table.of("superfluous-index").flatMap(({ existing: { name } }) =>
+    wanted.has(name) || table.mayLose(name) ? [name] : []
+  );
+}

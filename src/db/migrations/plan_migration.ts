@@ -1,0 +1,106 @@
+import type { TableInfo } from "../../schema/table_info.ts";
+import { quoteIdentifier } from "../../sql/fragment.ts";
+import type { Dialect } from "../../sql/dialect.ts";
+import { inCreationOrder } from "../../sql/create_table.ts";
+import { sqlName } from "../../sql/postgres/change_log_schema.ts";
+import { sqliteTriggerPrefix } from "../../sql/sqlite/change_log_schema.ts";
+import type { Connection } from "../driver.ts";
+import { selectNamed } from "../named_columns.ts";
+import { type PairedTable, pairTables } from "./compare/compare_tables.ts";
+import { describeDifference, type Difference } from "./compare/difference.ts";
+import { existingShapes } from "./compare/existing_shapes.ts";
+import type { TableShape } from "./compare/table_shape.ts";
+import { findDifferences } from "./find_differences.ts";
+import type { MigrationPlan, MigrationRights, MigrationStep } from "./migration_plan.ts";
+import { noteLeft } from "./plan/left_columns.ts";
+import { postgresSteps } from "./plan/postgres_steps.ts";
+import { guardRows } from "./plan/row_guards.ts";
+import type { OtherTrigger } from "./plan/sqlite_rebuild.ts";
+import { sqliteSteps } from "./plan/sqlite_steps.ts";
+import { isNamed, type PlanContext, step, TableMigration } from "./plan/table_migration.ts";
+
+/** A plan with the tables that it concerns, as they are so far. */
+export interface PlannedMigration {
+  readonly plan: MigrationPlan;
+  /** Those that exist. */
+  readonly pairs: readonly PairedTable[];
+  /** What the plan says in words. */
+  readonly differences: readonly Difference[];
+}
+
+/**
+ * Plans what makes a database as the tables are declared; changes nothing. On Postgres it runs in a
+ * transaction.
+ */
+export async function planMigration(
+  connection: Connection,
+  dialect: Dialect,
+  tables: readonly TableInfo[],
+  rights: MigrationRights,
+): Promise<PlannedMigration> {
+  const { declared, existing, differences } = await findDifferences(connection, dialect, tables);
+  const { pairs, missing } = pairTables(declared, existing);
+  const context: PlanContext = {
+    ...{ connection, dialect, rights, differences },
+    refusals: [],
+    left: [],
+  };
+  const changes: TableMigration[] = [];
+  for (const pair of pairs) {
+    if (!differences.some(({ table }) => table === pair.table.label)) continue;
+    const table = new TableMigration(pair, context, await hasRows(pair, connection));
+    await guardRows(table, existing.tables);
+    noteLeft(table);
+    changes.push(table);
+  }
+  const created = inCreationOrder(tables).flatMap((table) =>
+    missing.flatMap((one) => one.table === table ? [one.shape] : [])
+  );
+  const steps = dialect.engine === "sqlite"
+    ? sqliteSteps(changes, created, await otherTriggers(connection))
+    : postgresSteps(changes, created);
+  const dropped = await droppedTables(connection, dialect, tables, rights);
+  const { refusals, left } = context;
+  const texts = differences.map(describeDifference);
+  const plan = { differences: texts, steps: [...steps, ...dropped], refusals, left };
+  return { plan, pairs, differences };
+}
+
+async function hasRows({ existing }: PairedTable, connection: Connection): Promise<boolean> {
+  const text = `SELECT 1 FROM ${sqlName(existing)} LIMIT 1`;
+  return (await connection.query({ text, values: [] })).rows.length > 0;
+}
+
+async function otherTriggers(connection: Connection): Promise<readonly OtherTrigger[]> {
+  const rows = await selectNamed(
+    connection,
+    { name: "name", table: "tbl_name", sql: "sql" },
+    `FROM main.sqlite_schema WHERE type = 'trigger' AND substr(name, 1, ?) <> ? ORDER BY rowid`,
+    sqliteTriggerPrefix.length,
+    sqliteTriggerPrefix,
+  );
+  return rows.map(({ name, table, sql }) => ({
+    name: String(name),
+    table: String(table),
+    sql: String(sql),
+  }));
+}
+
+/** Tables that are not declared are dropped where they are named, and are never looked at else. */
+async function droppedTables(
+  connection: Connection,
+  dialect: Dialect,
+  tables: readonly TableInfo[],
+  { allowDrop }: MigrationRights,
+): Promise<readonly MigrationStep[]> {
+  const declared = tables.flatMap(({ name, formerName }) => [name, formerName ?? name]);
+  const named = allowDrop.filter((name) =>
+    !name.includes(".") && !isNamed(declared, name) && !/^_?service_|^sqlite_/i.test(name)
+  );
+  if (named.length === 0) return [];
+  const names = named.map((name) => ({ schema: null, name }));
+  const { tables: found } = await existingShapes(connection, dialect, names);
+  return found.map(({ name }: TableShape) =>
+    step(`DROP TABLE ${quoteIdentifier(name)}`, `drop ${name}`, name)
+  );
+}
