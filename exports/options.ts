@@ -77,6 +77,44 @@ export type { IdempotencyOptions } from "../src/idempotency/idempotency_options.
 export type { CorsOptions } from "../src/service/cors.ts";
 export type { SecurityHeaders } from "../src/service/responder.ts";
 export type {
+  AnyApi,
+  AnyApiRelations,
+  AnyApiResource,
+  CodeAggregates,
+  CodeApi,
+  CodeApiFunctions,
+  CodeBatches,
+  CodeCalls,
+  CodeCreateBatch,
+  CodeCreates,
+  CodeDeleteBatch,
+  CodeDeletes,
+  CodeProcedures,
+  CodeReads,
+  CodeRestores,
+  CodeSearches,
+  CodeTransaction,
+  CodeUpdateBatches,
+  CodeUpdates,
+  CodeUpsertBatch,
+  TableApiResource,
+} from "../src/resource/code/code_api.ts";
+export type {
+  CodeAggregateOptions,
+  CodeCallOptions,
+  CodeConditionalOptions,
+  CodeCountOptions,
+  CodeFilter,
+  CodeGetOptions,
+  CodeGroupOptions,
+  CodeListOptions,
+  CodeRowOptions,
+  CodeSearchOptions,
+  CodeWriteOptions,
+} from "../src/resource/code/code_options.ts";
+export type { CallsFromCode } from "../src/resource/code/calls_from_code.ts";
+export type {
+  ApiOfApp,
   InferredApi,
   InferredComputed,
   InferredCreate,

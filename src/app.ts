@@ -19,6 +19,10 @@ import type { Metrics } from "./metrics/metrics.ts";
 import type { JsonSchema } from "./protocol/route_description.ts";
 import type { ServiceSchema } from "./openapi/service_schema.ts";
 import { type ResourceSummary, summarizeResource } from "./resource/define/resource_summary.ts";
+import type { ApiOfApp } from "./infer_api.ts";
+import { type CallsFromCode, callsFromCode } from "./resource/code/calls_from_code.ts";
+import type { AnyApi } from "./resource/code/code_api.ts";
+import type { ResourceDefinition } from "./resource/define/resource_definition.ts";
 import { LiveHubs } from "./resource/stream/live_hubs.ts";
 import { resolveChangeRecordings } from "./resource/define/resolve_change_recordings.ts";
 import type { Resource } from "./resource/define/resource.ts";
@@ -41,8 +45,11 @@ import { createAppRoutes } from "./app_routes.ts";
 import { serveMcp } from "./serve_mcp.ts";
 import { resolveResources } from "./resolve_resources.ts";
 
-/** The assembled app of a service, without a listener. */
-export interface App {
+/**
+ * The assembled app of a service, without a listener. `Api` are the types of its resources, which
+ * the compiler infers from the configuration.
+ */
+export interface App<Api = AnyApi> extends CallsFromCode<Api> {
   /** Answers one request; never rejects. `info` says where it came from. */
   fetch(request: Request, info?: RequestInfo): Promise<Response>;
   /**
@@ -119,7 +126,9 @@ export interface RequestInfo {
  * await app.close();
  * ```
  */
-export async function createApp(config: AppConfig): Promise<App> {
+export async function createApp<const Definition extends ResourceDefinition>(
+  config: AppConfig & { readonly resources: readonly Definition[] },
+): Promise<App<ApiOfApp<Definition>>> {
   const runtime = config.runtime ?? systemRuntime(consoleObserver());
   const resolved = resolveConfig(config, runtime);
   const worker = await requireSoleWorker(resolved, runtime);
@@ -191,7 +200,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   const searchIndexes = new SearchIndexes(resolved.search, openAppOutbox(context), runtime);
   const indexed = new Set<ColumnInfo>();
   const shared = { resolved, guard, hubs, searchIndexes, recordings, indexed, runtime };
-  const resources = resolveResources(config, shared);
+  const { resources, apiOf } = resolveResources(config, shared);
   const table = createRouteTable(resources);
   const routers = [...authenticators, { routes: config.auth?.routes }];
   const authRoutes = routersOf(routers, resolved, table);
@@ -226,7 +235,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
   return {
     ...routes,
     fetch: observability.observed(routes, table),
-    metrics,
+    ...callsFromCode(apiOf),
     announceStop: () => void (draining = true),
     drain() {
       draining = true;
@@ -245,7 +254,7 @@ async function assemble(given: AppConfig, context: AppContext): Promise<App> {
       await closeAll([...databases, store]);
     },
     resources: resources.map(summarizeResource),
-    searchOutbox: outbox,
+    ...{ metrics, searchOutbox: outbox },
     ...describing(facts, resolved.mountedAt),
   };
 }

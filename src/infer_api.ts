@@ -1,3 +1,4 @@
+import type { AnyApi } from "./resource/code/code_api.ts";
 import type { ResourceDefinition, TypedDefinition } from "./resource/define/resource_definition.ts";
 import type { ResourceTypes } from "./resource/define/resource_types.ts";
 import type {
@@ -36,6 +37,12 @@ import type { ColumnLike, ServedValue } from "./schema/table_like.ts";
  */
 export type InferApi<Config extends { readonly resources: readonly ResourceDefinition[] }> =
   InferredApi<TypesOfDefinition<Config["resources"][number]>>;
+
+/** The types of an app's resources, as far as the compiler knows them. */
+export type ApiOfApp<Definition> = TypesOfDefinition<Definition> extends
+  infer Types extends ResourceTypes
+  ? [keyof InferredApi<Types>] extends [never] ? AnyApi : InferredApi<Types>
+  : AnyApi;
 
 /** The `Api` of these resources. It is written out, so that an editor shows what it contains. */
 export type InferredApi<All extends ResourceTypes> = {

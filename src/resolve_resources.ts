@@ -3,6 +3,9 @@ import type { ResolvedConfig } from "./resolve_config.ts";
 import type { Driver } from "./db/driver.ts";
 import { createCachingFilterParser } from "./filter/syntax/caching_filter_parser.ts";
 import type { Guard } from "./guard/guard.ts";
+import type { AnyApi, CodeApi } from "./resource/code/code_api.ts";
+import { CodeApis } from "./resource/code/code_apis.ts";
+import type { CodeCaller } from "./resource/code/code_caller.ts";
 import { SendingAnswers } from "./resource/http/sending_answers.ts";
 import type { LiveHubs } from "./resource/stream/live_hubs.ts";
 import type { ChangeRecording } from "./resource/define/resolve_change_recordings.ts";
@@ -34,14 +37,23 @@ export interface ReadConfig extends AppConfig {
   readonly resources: readonly ReadDefinition[];
 }
 
+/** The resources of an app, and their operations for callers in code. */
+export interface ResolvedResources {
+  readonly resources: readonly Resource[];
+  apiOf(caller: CodeCaller): CodeApi<AnyApi>;
+}
+
 /** The resources of an app. Each can find those that it is related to, once all are resolved. */
 export function resolveResources(
   config: ReadConfig,
   { resolved, guard, hubs, searchIndexes, recordings, indexed, runtime }: ResourceParts,
-): readonly Resource[] {
+): ResolvedResources {
   const relations = resolveRelations(config.resources, config.db.driver);
   const byTable = new Map<TableInfo, Resource>();
+  const byPath = new Map<string, Resource>();
+  const apis = new CodeApis(byPath, runtime);
   const context = {
+    apiOf: (caller: CodeCaller, driver: Driver) => apis.of(caller, driver),
     basePath: resolved.basePath,
     driver: config.db.driver,
     writeBy: (driver: Driver) => recordings.get(driver)?.driver ?? driver,
@@ -63,6 +75,13 @@ export function resolveResources(
   const resources = config.resources.map((definition) => resolveResource(definition, context));
   for (const resource of resources) {
     if (!byTable.has(resource.table)) byTable.set(resource.table, resource);
+    byPath.set(pathInCode(resource, resolved), resource);
   }
-  return resources;
+  const driver = context.writeBy(config.db.driver);
+  return { resources, apiOf: (caller) => apis.of(caller, driver) };
+}
+
+/** The path below the base path, without percent-encoding. */
+function pathInCode({ url }: Resource, { basePath }: ResolvedConfig): string {
+  return url.slice(basePath.length + 1).split("/").map(decodeURIComponent).join("/");
 }

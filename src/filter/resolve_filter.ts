@@ -94,13 +94,23 @@ function findField(syntax: ComparisonSyntax, context: FilterContext): FoundField
     if (found.field.path !== null) requireShortPath(found.field.path, fieldAt);
     return found;
   }
+  throw unknownField(path, fieldAt, context, field);
+}
+
+/** The 400 for a path that leads to no field, or to one that may not be filtered by. */
+export function unknownField(
+  path: readonly string[],
+  position: number,
+  context: FilterContext,
+  field = path.join("."),
+): Problem {
   // The same message for unknown and forbidden names, so that it does not reveal which exist.
   const reason = `there is no field of this name to filter by${suggestion(path, context)}`;
   const shown = excerptOf(path.length === 1 ? path.join() : field);
-  throw filterError(
-    fieldAt,
+  return filterError(
+    position,
     "a field that may be filtered by",
-    `Cannot filter by ${shown} at ${fieldAt}: ${reason}`,
+    `Cannot filter by ${shown} at ${position}: ${reason}`,
   );
 }
 

@@ -105,7 +105,8 @@ function resolvePlain(syntax: ComparisonSyntax, field: ComparedField, operator: 
   return syntax.values.some(isMissing) ? noRows : resolveComparison(syntax, field, operator);
 }
 
-function withPlaceholders(values: readonly unknown[]): ResolveComparison {
+/** Resolves comparisons of a template: its placeholders are replaced by these values. */
+export function withPlaceholders(values: readonly unknown[]): ResolveComparison {
   return (syntax, field, operator) =>
     syntax.values.some((literal) => literal.text.includes(placeholder))
       ? resolvePlaceholders(syntax, field, operator, values)

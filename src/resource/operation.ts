@@ -6,7 +6,8 @@ import type { Debit } from "../guard/budget/debit.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { BodyPath } from "./write/body_path.ts";
-import type { LargeReply } from "./http/large_reply.ts";
+import type { CodeCaller } from "./code/code_caller.ts";
+import type { DataReply } from "./http/data_reply.ts";
 import type { AnswerDelivery } from "./http/sending_answers.ts";
 import type { Query } from "./http/query_parameters.ts";
 import type { Resource } from "./define/resource.ts";
@@ -25,11 +26,16 @@ export interface ResourceRequest {
   header(name: string): string | null;
   /** The client's address; null where the listener does not report it. */
   address(): string | null;
+  /** What is known of a call from code; null for a request. */
+  readonly code: CodeCaller | null;
   /** The cost of the first item is debited already, that of the others once they are counted. */
   readonly debit: Debit;
-  /** The request itself, for hooks. */
-  readonly raw: Request;
-  readonly delivery: AnswerDelivery;
+  /** The request itself, for hooks; null where code calls outside of any request. */
+  readonly raw: Request | null;
+  /** Aborted when the caller does not wait any more. */
+  signal(): AbortSignal;
+  /** Null for a call from code, whose answer is not sent. */
+  readonly delivery: AnswerDelivery | null;
   /** Stores the reply in the transaction of the write; null for most requests. */
   readonly record: RecordReply | null;
 }
@@ -91,6 +97,9 @@ export interface WriteCall extends ResourceCall {
   readonly grant: Grant;
 }
 
+/** What an operation answers: data, or a reply without JSON. */
+export type ShapedReply = DataReply | Reply;
+
 /**
  * The interface of every operation of a resource, as stages. `parse`, `plan` and `shape` are pure;
  * only `execute` waits.
@@ -119,6 +128,6 @@ export interface Operation<Intent, Plan, Outcome> {
   plan(intent: Intent, grant: Grant, resource: Resource, related: RelatedGrants): Plan;
   /** Fails with 404, 409, 412 or 503, or with the error that a hook throws. */
   execute(plan: Plan, call: OperationCall<Outcome>): MaybePromise<Outcome>;
-  /** Projects and masks the outcome into a reply; only that to a read may be large. */
-  shape(outcome: Outcome, intent: Intent, resource: Resource): Reply | LargeReply;
+  /** Projects and masks the outcome into a reply, whose JSON is written later, for requests. */
+  shape(outcome: Outcome, intent: Intent, resource: Resource): ShapedReply;
 }

@@ -6,6 +6,7 @@ import type { User } from "../auth/user.ts";
 import { DatabaseError } from "../db/database_error.ts";
 import type { EmbeddedItems } from "../guard/budget/debit.ts";
 import type { Reply } from "../protocol/reply.ts";
+import { DataReply } from "./http/data_reply.ts";
 import { LargeReply } from "./http/large_reply.ts";
 import { longText } from "../protocol/text_stream.ts";
 import { type MaybePromise, recovered, then } from "../runtime/maybe_promise.ts";
@@ -15,6 +16,7 @@ import type {
   RelatedGrants,
   ResourceCall,
   ResourceRequest,
+  ShapedReply,
 } from "./operation.ts";
 import { changedSchema } from "./read/changed_schema.ts";
 import { refusedLiteral } from "./read/refused_literal.ts";
@@ -23,32 +25,47 @@ import { seenBy } from "./fields/caller_view.ts";
 import { refusedWrite } from "./write/refused/refused_write.ts";
 
 /**
- * Runs an operation for a request to a resource: parse, authorize, plan, execute, shape. A stage
- * whose result is there at once costs no promise, each of which would cost every request time.
+ * Runs an operation for a request to a resource: parse, authorize, plan, execute, shape, and writes
+ * its reply. A stage whose result is there at once costs no promise, each of which would cost every
+ * request time.
  */
 export function runOperation<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   request: ResourceRequest,
   user: User | null,
-  served: Resource,
+  resource: Resource,
 ): MaybePromise<Reply> {
+  return then(
+    callOperation(operation, request, user, resource),
+    (shaped) =>
+      then(
+        written(shaped, request, resource),
+        (reply) => countLong(reply, operation.access, request, resource),
+      ),
+  );
+}
+
+/** {@link runOperation} for code: the same stages, and the reply as data. */
+export function callOperation<Intent, Plan, Outcome>(
+  operation: Operation<Intent, Plan, Outcome>,
+  request: ResourceRequest,
+  user: User | null,
+  served: Resource,
+): MaybePromise<ShapedReply> {
   const resource = seenBy(user, served);
   const intent = operation.parse(request, resource);
-  const shaped = (outcome: Outcome) =>
-    written(operation.shape(outcome, intent, resource), request, resource);
+  const shaped = (outcome: Outcome) => operation.shape(outcome, intent, resource);
   const execute = ({ grant, related }: Grants) => {
     const plan = operation.plan(intent, grant, resource, related);
-    const call = { resource, request, user, record: recorder(request, shaped) };
+    const call = { resource, request, user, record: recorder(request, resource, shaped) };
     return recovered(() => operation.execute(plan, call), async (error) => {
       throw await refusedValue(error, call) ?? await changedSchema(error, resource) ??
         await refusedWrite(error, operation.access, resource);
     });
   };
-  const answer = (outcome: Outcome) =>
-    then(shaped(outcome), (reply) => countLong(reply, operation.access, request, resource));
   return then(
     grantsOf(operation, intent, user, resource),
-    (grants) => then(charge(operation, intent, request), () => then(execute(grants), answer)),
+    (grants) => then(charge(operation, intent, request), () => then(execute(grants), shaped)),
   );
 }
 
@@ -93,11 +110,14 @@ function charge<Intent, Plan, Outcome>(
 
 /** Stores the reply to an outcome in the transaction of the write; null for most requests. */
 function recorder<Outcome>(
-  { record }: ResourceRequest,
-  shaped: (outcome: Outcome) => MaybePromise<Reply>,
+  request: ResourceRequest,
+  resource: Resource,
+  shaped: (outcome: Outcome) => ShapedReply,
 ): OperationCall<Outcome>["record"] {
+  const { record } = request;
   if (record === null) return null;
-  return async (outcome, connection) => await record(await shaped(outcome), connection);
+  return async (outcome, connection) =>
+    await record(await written(shaped(outcome), request, resource), connection);
 }
 
 /** Gives the reply, which counts until its client has received it where it is long and in one piece. */
@@ -108,18 +128,21 @@ function countLong(
   { sending }: Resource,
 ): Reply {
   const { body } = reply;
-  if (typeof body === "string" && body.length >= longText) {
+  if (delivery !== null && typeof body === "string" && body.length >= longText) {
     sending.add(body, delivery, access !== "read");
   }
   return reply;
 }
 
 function written(
-  reply: Reply | LargeReply,
+  shaped: ShapedReply,
   { delivery }: ResourceRequest,
   { sending }: Resource,
 ): MaybePromise<Reply> {
-  return reply instanceof LargeReply ? sending.write(reply, delivery) : reply;
+  const reply = shaped instanceof DataReply ? shaped.write() : shaped;
+  if (!(reply instanceof LargeReply)) return reply;
+  if (delivery === null) throw new Error("Only the reply to a request is written");
+  return sending.write(reply, delivery);
 }
 
 /**

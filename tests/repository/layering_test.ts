@@ -48,10 +48,19 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** Where the parts meet: files directly in src, and the parts of the command line. */
 const meetingPlaces: readonly string[] = ["src", "cli"];
 
+const typesOfCalls = "calls from code have the types of the client's calls";
+
 /** Single files that a folder imports beside its line of the table, each with the reason. */
 const excusedImports: Readonly<Record<string, string>> = {
   "plan src/sql/fragment.ts": "a position in an order is made of stored values, SqlValue",
   "resource src/sql/fragment.ts": "a list passes such positions on, and a write statements",
+  "resource src/client/types/aggregates.ts": typesOfCalls,
+  "resource src/client/types/api.ts": typesOfCalls,
+  "resource src/client/types/read_options.ts": typesOfCalls,
+  "resource src/client/types/resource_client.ts": typesOfCalls,
+  "resource src/client/types/rows.ts": typesOfCalls,
+  "resource src/client/types/search.ts": typesOfCalls,
+  "resource src/client/types/write_options.ts": typesOfCalls,
 };
 
 /** Packages that more than one file imports, each with the reason. */

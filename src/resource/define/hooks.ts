@@ -1,15 +1,23 @@
 import type { User } from "../../auth/user.ts";
 import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import type { AnyApi, CodeApi } from "../code/code_api.ts";
 
 /** What a resource's hook receives beside the row. */
 export interface HookContext {
   /** In after-hooks the open transaction: what it writes is committed or rolled back with the row. */
   readonly db: DatabaseHandle;
-  /** The user who writes; null for an anonymous caller. */
+  /** The user who writes; null for an anonymous caller, and for the system. */
   readonly user: User | null;
-  /** The request; its body has been read. */
-  readonly request: Request;
+  /** Whether code writes by `asSystem()`. */
+  readonly isSystem: boolean;
+  /** The request; its body has been read. Null where code writes outside of any request. */
+  readonly request: Request | null;
+  /**
+   * The operations of the app, for the same user. In after-hooks they are a part of the open
+   * transaction; each call must be awaited before the hook ends.
+   */
+  readonly api: CodeApi<AnyApi>;
   /** Which resource is written to. */
   readonly resource: { readonly name: string; readonly url: string };
 }

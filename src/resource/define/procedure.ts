@@ -14,8 +14,15 @@ export interface ProcedureContext<Caller extends User | null = User> {
   readonly db: DatabaseHandle;
   /** Who calls; null for an anonymous caller of a public procedure. */
   readonly user: Caller;
-  /** The request; its body has been read. Its `signal` aborts when the client disconnects. */
-  readonly request: Request;
+  /** Whether code calls by `asSystem()`. */
+  readonly isSystem: boolean;
+  /**
+   * The request; its body has been read. Its `signal` aborts when the client disconnects. Null where
+   * code calls outside of any request.
+   */
+  readonly request: Request | null;
+  /** The operations of the app, for the same user. */
+  readonly api: HookContext["api"];
   /** Which resource the procedure belongs to. */
   readonly resource: HookContext["resource"];
 }

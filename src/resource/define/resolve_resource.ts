@@ -9,6 +9,8 @@ import type { Guard } from "../../guard/guard.ts";
 import type { CachingFilterParser } from "../../filter/syntax/caching_filter_parser.ts";
 import { createScopeResolver } from "../../filter/resolve_scope_filter.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
+import type { AnyApi, CodeApi } from "../code/code_api.ts";
+import type { CodeCaller } from "../code/code_caller.ts";
 import { defaultMaxFields } from "./default_max_fields.ts";
 import { aggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { PageLimits } from "../http/query_parameters.ts";
@@ -53,6 +55,8 @@ export interface ResourceContext {
   isIndexed(column: ColumnInfo): boolean;
   /** Called only after the hubs were opened. Null where no changes are recorded. */
   hubOf(driver: Driver): LiveHub | null;
+  /** Called only after every resource is resolved. */
+  apiOf(caller: CodeCaller, driver: Driver): CodeApi<AnyApi>;
   readonly searchIndexes: SearchIndexes;
   readonly tagKeys: TagKeys;
   readonly readCosts: ReadCosts;
@@ -127,6 +131,7 @@ export function resolveResource(
     table,
     driver,
     db: databaseHandle(driver, sqlPlans),
+    api: (caller) => context.apiOf(caller, driver),
     sqlPlans,
     reader,
     policy: {

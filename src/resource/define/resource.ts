@@ -19,6 +19,8 @@ import type { OpenIndex } from "../../search/open_index.ts";
 import type { EtagPolicy } from "../http/etag.ts";
 import type { PageLimits } from "../http/query_parameters.ts";
 import type { SendingAnswers } from "../http/sending_answers.ts";
+import type { AnyApi, CodeApi } from "../code/code_api.ts";
+import type { CodeCaller } from "../code/code_caller.ts";
 import type { AnyHooks } from "./hooks.ts";
 import type { Procedure } from "./procedure.ts";
 import type { SoftDelete } from "./soft_delete.ts";
@@ -87,6 +89,8 @@ export interface Resource {
   readonly driver: Driver;
   /** The same, as hooks and procedures receive it. */
   readonly db: DatabaseHandle;
+  /** The operations of the app for a caller in code, whose transactions are of this database. */
+  api(caller: CodeCaller): CodeApi<AnyApi>;
   /** What the statements of its hooks mean. */
   readonly sqlPlans: SqlPlans;
   readonly reader: RowReader;

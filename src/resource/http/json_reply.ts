@@ -1,11 +1,11 @@
 import { keyId, keyOf } from "../../plan/key.ts";
 import { jsonType, type Reply } from "../../protocol/reply.ts";
-import { writeJson } from "../../schema/exact_json.ts";
-import { jsonFits, maxBytesOfCharacter, textFits } from "../../schema/json_fits.ts";
+import { jsonFits } from "../../schema/json_fits.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { type EtagPolicy, tagOf } from "./etag.ts";
 import { answerTooLarge, writtenRows } from "../read/answer_bytes.ts";
-import { LargeReply, maxBytesAtOnce, type ReplySize } from "./large_reply.ts";
+import { DataReply } from "./data_reply.ts";
+import type { ReplySize } from "./large_reply.ts";
 import type { WrittenRows } from "../write/record_ids.ts";
 import { type Included, presentRows, viewOf } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
@@ -27,36 +27,23 @@ export function jsonReply(
   status: number,
   body: unknown,
   headers?: Readonly<Record<string, string>>,
-): Reply {
-  return { status, headers: jsonHeaders(headers), body: writeJson(body) };
+): DataReply {
+  return new DataReply(status, body, jsonHeaders(headers));
 }
 
-function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers"] {
-  const fixed = { "content-type": jsonType, "cache-control": cacheControl };
-  return headers === undefined ? fixed : { ...fixed, ...headers };
-}
-
-/**
- * Builds the reply to a read with a JSON body, which may have to be written later. Throws a 422
- * before it writes one that is too large.
- */
+/** Builds the reply to a read with a JSON body, whose size is limited. */
 export function limitedReply(
   status: number,
   body: unknown,
   size: ReplySize,
   headers?: Readonly<Record<string, string>>,
-): Reply | LargeReply {
-  const { limit, counted, part } = size;
-  const isLarge = counted === null ? !jsonFits(body, maxBytesAtOnce) : counted > maxBytesAtOnce;
-  if (isLarge) return new LargeReply({ status, headers: jsonHeaders(headers) }, body, size);
-  const isSmall = counted !== null && counted * maxBytesOfCharacter <= limit;
-  if (!isSmall && !jsonFits(body, limit)) throw answerTooLarge(limit, part);
-  const reply = jsonReply(status, body, headers);
-  // Computed fields are not among the values that were counted.
-  const { body: text } = reply;
-  if (typeof text !== "string" || text.length * maxBytesOfCharacter <= limit) return reply;
-  if (!textFits(text, limit)) throw answerTooLarge(limit, part);
-  return reply;
+): DataReply {
+  return new DataReply(status, body, jsonHeaders(headers), size);
+}
+
+function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers"] {
+  const fixed = { "content-type": jsonType, "cache-control": cacheControl };
+  return headers === undefined ? fixed : { ...fixed, ...headers };
 }
 
 /** What the JSON reply to a write of one row may hold beside the row. */
@@ -73,7 +60,7 @@ export function rowReply(
   row: Row,
   resource: Resource,
   { headers = {}, included, optimisticId = null }: RowReplyOptions = {},
-): Reply {
+): DataReply {
   const { table, etag } = resource;
   const [shown] = presentRows([row], table.columns, viewOf(resource), included);
   const body = optimisticId === null ? shown : { ...shown, _optimisticId: optimisticId };
@@ -89,7 +76,7 @@ export function rowsReply(
   { rows, recorded }: WrittenRows,
   resource: Resource,
   included?: readonly Included[],
-): Reply {
+): DataReply {
   const { table } = resource;
   const shown = presentRows(rows, table.columns, viewOf(resource), included);
   return jsonReply(status, { items: recorded.size === 0 ? shown : withIds(shown, rows) });

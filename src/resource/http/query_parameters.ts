@@ -1,8 +1,13 @@
+import type { FilterText } from "../../filter/builders.ts";
+import type { Filter } from "../../filter/filter.ts";
 import { namesByPlain, nearMissOf, plainName } from "../../problem/near_miss.ts";
 import { Problem } from "../../problem/problem.ts";
 
-/** The known query parameters of a request's URL, decoded. */
-export type Query = ReadonlyMap<string, string>;
+/** The known query parameters of a request's URL, decoded, or those of a call from code. */
+export interface Query extends ReadonlyMap<string, string> {
+  /** The filter of a call from code that is no text. */
+  readonly codeFilter?: Filter | FilterText;
+}
 
 const knownParameters: ReadonlySet<string> = new Set([
   "filter",

@@ -210,7 +210,9 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
       address: () => this.address(),
       debit,
       raw: request,
+      signal: () => request.signal,
       delivery: this,
+      code: null,
       record,
     };
   }

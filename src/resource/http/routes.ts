@@ -10,7 +10,7 @@ import { batchCreate } from "../operations/batch_create.ts";
 import { batchDelete } from "../operations/batch_delete.ts";
 import { batchReplace } from "../operations/batch_replace.ts";
 import { batchUpdate } from "../operations/batch_update.ts";
-import { callProcedure } from "../operations/call_procedure.ts";
+import { answerProcedure, callProcedure } from "../operations/call_procedure.ts";
 import { count } from "../operations/count.ts";
 import { create } from "../operations/create.ts";
 import { csv } from "../read/csv.ts";
@@ -18,14 +18,14 @@ import { exportRows } from "../operations/export.ts";
 import { get } from "../operations/get.ts";
 import { list } from "../operations/list.ts";
 import { ndjson } from "../read/ndjson.ts";
-import type { Operation, OperationName, ResourceRequest } from "../operation.ts";
+import type { Operation, OperationName, ResourceRequest, ShapedReply } from "../operation.ts";
 import { remove } from "../operations/delete.ts";
 import { restore } from "../operations/restore.ts";
 import { replace } from "../operations/replace.ts";
 import type { Procedure } from "../define/procedure.ts";
 import type { ResolvedCapabilities, Resource } from "../define/resource.ts";
 import type { RowFormat } from "../read/row_format.ts";
-import { authorizeAgain, runOperation } from "../run_operation.ts";
+import { authorizeAgain, callOperation, runOperation } from "../run_operation.ts";
 import { search } from "../operations/search.ts";
 import { subscribe } from "../operations/subscribe.ts";
 import { subscribeAggregate } from "../operations/subscribe_aggregate.ts";
@@ -49,6 +49,8 @@ export interface Endpoint {
   /** Throws where the user has no right to what `request` wants, and does nothing else. */
   authorize(request: () => ResourceRequest, user: User | null, resource: Resource): Promise<void>;
   run(request: ResourceRequest, user: User | null, resource: Resource): MaybePromise<Reply>;
+  /** The same for code, which takes data and not their text. */
+  call(request: ResourceRequest, user: User | null, resource: Resource): MaybePromise<ShapedReply>;
 }
 
 /** A route of a resource: an endpoint at its method and its path below the resource's own path. */
@@ -130,6 +132,8 @@ function procedureEndpoint(name: string, procedure: Procedure): Endpoint {
     // A procedure requires a user at most, which `requireAccess` has checked.
     authorize: () => Promise.resolve(),
     run: (request, user, resource) =>
+      answerProcedure(procedure, { name, call: { request, user, resource } }),
+    call: (request, user, resource) =>
       callProcedure(procedure, { name, call: { request, user, resource } }),
   };
 }
@@ -142,8 +146,11 @@ function listOrExport(listing: Endpoint, formats: readonly RowFormat[]): Endpoin
   return {
     ...listing,
     run(request, user, resource) {
-      if (!resource.capabilities.enableExport) return listing.run(request, user, resource);
-      const type = acceptedType(request.raw, [jsonType, ...exports.keys()]);
+      const { raw } = request;
+      if (!resource.capabilities.enableExport || raw === null) {
+        return listing.run(request, user, resource);
+      }
+      const type = acceptedType(raw, [jsonType, ...exports.keys()]);
       return (exports.get(type) ?? listing).run(request, user, resource);
     },
   };
@@ -168,5 +175,6 @@ function endpointOf<Intent, Plan, Outcome>(
     },
     authorize: (request, user, resource) => authorizeAgain(operation, request, user, resource),
     run: (request, user, resource) => runOperation(operation, request, user, resource),
+    call: (request, user, resource) => callOperation(operation, request, user, resource),
   };
 }

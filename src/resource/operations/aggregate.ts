@@ -10,7 +10,7 @@ import { readsToAnswer } from "../read/limited_reads.ts";
 import type { Operation } from "../operation.ts";
 import { presentGroups } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
-import { parseRelationFilter, type RelationFilter } from "../read/user_filter.ts";
+import { parseQueryFilter, type RelationFilter } from "../read/user_filter.ts";
 
 interface AggregateIntent {
   readonly filter: RelationFilter;
@@ -25,7 +25,7 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Aggre
 
   parse({ query }, resource) {
     return {
-      filter: parseRelationFilter(query.get("filter"), resource),
+      filter: parseQueryFilter(query, resource),
       question: parseAggregateQuery(query, resource),
     };
   },

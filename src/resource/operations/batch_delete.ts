@@ -20,8 +20,8 @@ export const batchDelete: Operation<Filter, BatchDeletePlan, number> = {
   access: "delete",
   takesBody: true,
 
-  parse({ body }, resource) {
-    return parseBatchFilter(body, resource);
+  parse({ body, query }, resource) {
+    return parseBatchFilter({ body, query }, resource);
   },
 
   plan(filter, grant) {

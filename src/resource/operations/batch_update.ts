@@ -24,8 +24,11 @@ export const batchUpdate: Operation<BatchUpdate, BatchUpdatePlan, number> = {
   access: "update",
   takesBody: true,
 
-  parse({ body }, resource) {
-    return { filter: parseBatchFilter(body, resource), values: parsePatch(body, resource) };
+  parse({ body, query }, resource) {
+    return {
+      filter: parseBatchFilter({ body, query }, resource),
+      values: parsePatch(body, resource),
+    };
   },
 
   plan(update, grant) {

@@ -1,5 +1,7 @@
 import { databaseProblem } from "../../db/database_problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
+import { callsFor } from "../code/calls_for.ts";
+import type { DataReply } from "../http/data_reply.ts";
 import { jsonReply } from "../http/json_reply.ts";
 import { withDoubles } from "../../schema/exact_number.ts";
 import { jsonFits, textFits } from "../../schema/json_fits.ts";
@@ -15,17 +17,26 @@ export interface ProcedureCall {
   readonly call: ResourceCall;
 }
 
+/** `POST /rpc/:name`: {@link callProcedure}, and writes its output. Throws what it throws. */
+export async function answerProcedure(
+  procedure: Procedure,
+  { name, call }: ProcedureCall,
+): Promise<Reply> {
+  const reply = await callProcedure(procedure, { name, call });
+  return writeReply(reply, subjectOf(name, call), call.resource.readCosts.maxAnswerBytes);
+}
+
 /**
- * `POST /rpc/:name`: calls a procedure: validates the body, runs the handler and validates its
- * output. Throws a 422 for an invalid body, the error of the handler, and for an invalid output a
- * plain Error that names the procedure and never the value.
+ * Calls a procedure: validates the body, runs the handler and validates its output. Throws a 422 for
+ * an invalid body, the error of the handler, and for an invalid output a plain Error that names the
+ * procedure and never the value.
  */
 export async function callProcedure(
   procedure: Procedure,
   { name, call }: ProcedureCall,
-): Promise<Reply> {
+): Promise<DataReply> {
   const { resource, request, user } = call;
-  const subject = `The procedure "${name}" of "${resource.name}"`;
+  const subject = subjectOf(name, call);
   try {
     const input = await validInput(procedure, request.body);
     const output = await procedure.handler({
@@ -33,9 +44,12 @@ export async function callProcedure(
       user,
       request: request.raw,
       resource: { name: resource.name, url: resource.url },
+      ...callsFor(call),
     }, input);
     const data = await validOutput(procedure, output, subject);
-    return answerData(data, subject, resource.readCosts.maxAnswerBytes);
+    const limit = resource.readCosts.maxAnswerBytes;
+    if (!jsonFits(data, limit)) throw answerTooLarge(limit, procedureOutput);
+    return jsonReply(200, { data: data ?? null });
   } catch (error) {
     throw databaseProblem(error, `call ${name}`);
   }
@@ -71,12 +85,15 @@ async function validOutput(
   throw new Error(`${subject} gave what its output schema refuses, at ${paths.join(", ")}`);
 }
 
-function answerData(data: unknown, subject: string, limit: number): Reply {
-  if (!jsonFits(data, limit)) throw answerTooLarge(limit, procedureOutput);
+function subjectOf(name: string, { resource }: ResourceCall): string {
+  return `The procedure "${name}" of "${resource.name}"`;
+}
+
+function writeReply(unwritten: DataReply, subject: string, limit: number): Reply {
   const refusal = `${subject} gave an output that JSON cannot hold`;
   let reply: Reply;
   try {
-    reply = jsonReply(200, { data: data ?? null });
+    reply = unwritten.writeAll();
   } catch (cause) {
     throw new Error(refusal, { cause });
   }

@@ -5,7 +5,7 @@ import { jsonReply } from "../http/json_reply.ts";
 import type { Operation } from "../operation.ts";
 import { limitedReads } from "../read/limited_reads.ts";
 import { softDeleteFilter } from "../read/list_query.ts";
-import { parseRelationFilter, type RelationFilter } from "../read/user_filter.ts";
+import { parseQueryFilter, type RelationFilter } from "../read/user_filter.ts";
 
 interface CountIntent {
   readonly filter: RelationFilter;
@@ -20,7 +20,7 @@ export const count: Operation<CountIntent, CountPlan, number> = {
 
   parse({ query }, resource) {
     return {
-      filter: parseRelationFilter(query.get("filter"), resource),
+      filter: parseQueryFilter(query, resource),
       shown: softDeleteFilter(query, resource),
     };
   },

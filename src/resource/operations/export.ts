@@ -72,7 +72,7 @@ export function exportRows(
       const walk = rowPages((maxBytes) => limitedReads(call, maxBytes), plan, reader);
       // Before the status is sent: a query that fails at once is no broken 200.
       const first = await walk.next(firstPageRows);
-      const hasLeft = () => call.request.raw.signal.aborted;
+      const hasLeft = () => call.request.signal().aborted;
       return { columns: plan.columns, first, walk, hasLeft };
     },
 

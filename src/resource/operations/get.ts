@@ -91,7 +91,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
       countRows(bytes, stored, shownBytes(read.columns, view.visible), singleRow);
     // Large rows are read as those of a list: not for a client that has left, and in its turns. So
     // are those of a view, whose key may lead to them by no index.
-    const isLong = call.request.delivery.mayBeLarge || resource.table.readOnly;
+    const isLong = call.request.delivery?.mayBeLarge === true || resource.table.readOnly;
     const connection = isLong ? readsToAnswer(call) : resource.driver;
     return then(fetchRows(connection, read, resource.reader, count), ({ rows: [row] }) => {
       if (row === undefined) throw notFound(resource, segment);

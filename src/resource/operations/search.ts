@@ -17,7 +17,7 @@ import {
 } from "../read/answer_bytes.ts";
 import { highlightRows, type Highlights } from "../read/highlight_rows.ts";
 import { readsToAnswer } from "../read/limited_reads.ts";
-import { parseRelationFilter, type RelationFilter } from "../read/user_filter.ts";
+import { parseQueryFilter, type RelationFilter } from "../read/user_filter.ts";
 
 interface SearchIntent {
   /** Null where no word is looked for: nothing is found. */
@@ -63,7 +63,7 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
     const limit = parseLimit(query.get("limit") ?? null, limits);
     return {
       query: parseSearchQuery(query.get("q")),
-      filter: parseRelationFilter(query.get("filter"), resource),
+      filter: parseQueryFilter(query, resource),
       limit,
       offset: parseOffset(query, limit),
       isHighlighted: parseFlag(query, "highlight"),
@@ -93,7 +93,7 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
     if (query === null || plan.where.kind === "none") {
       return { ...none, highlights: isHighlighted ? {} : null };
     }
-    const matches = await index.matches(query, request.raw.signal);
+    const matches = await index.matches(query, request.signal());
     const found = await fetchFound(
       readsToAnswer(call),
       { ...plan, matches },

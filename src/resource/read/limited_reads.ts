@@ -22,14 +22,15 @@ export function limitedReads(
  */
 export function readsToAnswer(call: ResourceCall): Connection {
   const { sending, readCosts: { maxAnswerBytes } } = call.resource;
+  const { delivery } = call.request;
   const { room } = sending;
-  if (room >= maxAnswerBytes) return limitedReads(call);
+  if (delivery === null || room >= maxAnswerBytes) return limitedReads(call);
   const reads = limitedReads(call, Math.max(room, longText));
   return {
     query: (statement) =>
       recovered(() => reads.query(statement), (error) => {
         const isTooLarge = error instanceof DatabaseError && error.kind === "too-large";
-        const thrown = isTooLarge ? sending.refusal(call.request.delivery.identity) : error;
+        const thrown = isTooLarge ? sending.refusal(delivery.identity) : error;
         return Promise.reject(thrown);
       }),
   };
@@ -58,6 +59,6 @@ class CallLimits implements ReadLimits {
 
   /** Made when a read takes long. */
   get signal(): AbortSignal {
-    return this.#call.request.raw.signal;
+    return this.#call.request.signal();
   }
 }

@@ -11,7 +11,7 @@ import type { RelatedGrants } from "../operation.ts";
 import { columnsOf, type View, viewOf } from "../output.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
-import { parseRelationFilter, type RelationFilter } from "./user_filter.ts";
+import { parseQueryFilter, type RelationFilter } from "./user_filter.ts";
 
 /**
  * The parsed query of a list or an export: which rows, in which order, and which of their fields.
@@ -41,7 +41,7 @@ export function parseListQuery(query: Query, resource: Resource): ListQuery {
   const order = parseOrder(query.get("orderBy") ?? null, table, fields);
   const cursor = query.get("cursor") ?? "";
   return {
-    filter: parseRelationFilter(query.get("filter"), resource),
+    filter: parseQueryFilter(query, resource),
     softDeleteFilter: softDeleteFilter(query, resource),
     view: viewOf(resource, query.get("select"), resolveInclude(query.get("include"), resource)),
     order,

@@ -2,6 +2,8 @@ import type { Grant } from "../../auth/authorize.ts";
 import { allRows, and, type Comparison, type Filter, noRows, or } from "../../filter/filter.ts";
 import { filterTooLarge } from "../../filter/syntax/filter_error.ts";
 import { resolveComparison } from "../../filter/resolve_comparison.ts";
+import type { FilterText } from "../../filter/builders.ts";
+import { resolveCodeFilter } from "../../filter/resolve_code_filter.ts";
 import {
   type FilterContext,
   resolveFilter,
@@ -16,6 +18,7 @@ import { unreachable } from "../../problem/unreachable.ts";
 import type { Relation } from "../../schema/relation.ts";
 import { noResources, reachedByRelation, readableLinks } from "./related_grants.ts";
 import type { Resource } from "../define/resource.ts";
+import type { Query } from "../http/query_parameters.ts";
 import { walkShape } from "./walk_shape.ts";
 
 /**
@@ -25,6 +28,11 @@ import { walkShape } from "./walk_shape.ts";
 export function parseUserFilter(text: string | undefined, resource: Resource): Filter | null {
   const syntax = text === undefined ? null : resource.filters.parse(text);
   return syntax === null ? null : resolveFilter(syntax, ownColumns(resource));
+}
+
+/** A filter that code has built, as {@link parseUserFilter} gives that of a text. */
+export function resolveOwnFilter(given: Filter | FilterText, resource: Resource): Filter | null {
+  return resolveCodeFilter(given, ownColumns(resource), resource.filters);
 }
 
 /** A comparison of a user's filter, with its place in the text. */
@@ -57,6 +65,15 @@ export interface RelationFilter {
   restrictTo(related: ReadonlyMap<Resource, Grant>): Filter;
 }
 
+/** The filter of a query as {@link parseRelationFilter} gives it: a text, or one that code built. */
+export function parseQueryFilter(query: Query, resource: Resource): RelationFilter {
+  const { codeFilter } = query;
+  if (codeFilter === undefined) return parseRelationFilter(query.get("filter"), resource);
+  const context = columnsInReach(resource, maxSteps);
+  const filter = resolveCodeFilter(codeFilter, context, resource.filters);
+  return filter === null ? everyRow : relationFilterOf(filter, resource, () => {});
+}
+
 /**
  * Parses a user's filter like {@link parseUserFilter}, but dotted names may walk the relations that
  * are filterable.
@@ -65,9 +82,17 @@ export function parseRelationFilter(text: string | undefined, resource: Resource
   const syntax = text === undefined ? null : resource.filters.parse(text);
   if (syntax === null) return everyRow;
   const filter = resolveFilter(syntax, columnsInReach(resource, maxSteps));
+  return relationFilterOf(filter, resource, () => requireFewWalks(syntax, resource));
+}
+
+function relationFilterOf(
+  filter: Filter,
+  resource: Resource,
+  checkWalks: () => void,
+): RelationFilter {
   const reached = new Set<Resource>();
   collectReached(filter, resource, reached);
-  if (reached.size > 0) requireFewWalks(syntax, resource);
+  if (reached.size > 0) checkWalks();
   return {
     reached,
     restrictTo: (related) =>

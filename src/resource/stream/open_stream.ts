@@ -25,8 +25,10 @@ export async function openStream(
     caller: Omit<StreamRequest, "view" | "scope" | "filter">,
   ) => Promise<StreamBody>,
 ): Promise<StreamBody> {
+  const { raw, delivery } = request;
+  if (raw === null || delivery === null) throw new Error("Only a request opens a stream");
   // The body of HEAD is never read, so its stream would stay open.
-  if (request.raw.method === "HEAD") return null;
+  if (raw.method === "HEAD") return null;
   // The database evaluates the filters of many streams together: one value would end all of them.
   const refused = await refusedLiteral(request.query.get("filter"), resource);
   if (refused !== null) throw refused;
@@ -40,8 +42,8 @@ export async function openStream(
     user,
     keepsFields: resource.keepsFields(),
     address: addressGroup(request.address()),
-    disconnected: request.delivery.delivered() ?? aborted(request.raw),
-    part: request.delivery.part(),
+    disconnected: delivery.delivered() ?? aborted(raw),
+    part: delivery.part(),
   });
 }
 

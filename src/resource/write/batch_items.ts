@@ -15,7 +15,8 @@ import { itemPath, patchPath, within, withinAsync } from "./body_path.ts";
 import type { Precondition } from "../http/etag.ts";
 import { parseItemOptimisticId } from "../http/optimistic_id.ts";
 import type { Resource } from "../define/resource.ts";
-import { parseUserFilter } from "../read/user_filter.ts";
+import type { ResourceRequest } from "../operation.ts";
+import { parseUserFilter, resolveOwnFilter } from "../read/user_filter.ts";
 
 /** An item of a batch that names its row by its key. */
 export interface NamedItem {
@@ -83,13 +84,21 @@ const conditions: ReadonlySet<string> = new Set(["_ifMatch"]);
  * Parses the filter of a batch that has one instead of items. It is required: a missing filter must
  * not mean every row.
  */
-export function parseBatchFilter(body: unknown, resource: Resource): Filter {
-  const text = member(body, "filter");
-  const filter = typeof text === "string" ? parseUserFilter(text, resource) : null;
+export function parseBatchFilter(
+  { body, query: { codeFilter } }: Pick<ResourceRequest, "body" | "query">,
+  resource: Resource,
+): Filter {
+  const filter = codeFilter === undefined
+    ? parseFilterText(member(body, "filter"), resource)
+    : resolveOwnFilter(codeFilter, resource);
   if (filter === null) {
     throw filterError(0, "a comparison", "Cannot write a batch without a filter: name its rows");
   }
   return filter;
+}
+
+function parseFilterText(text: unknown, resource: Resource): Filter | null {
+  return typeof text === "string" ? parseUserFilter(text, resource) : null;
 }
 
 /**

@@ -1,11 +1,13 @@
 import { DatabaseError } from "../../db/database_error.ts";
-import type { Connection, QueryResult } from "../../db/driver.ts";
+import type { Connection, Driver, QueryResult } from "../../db/driver.ts";
 import { transact, type TransactOptions } from "../../db/transact.ts";
 import type { Key } from "../../plan/key.ts";
 import type { Row } from "../../schema/table_info.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Indexer, PendingIndexing } from "../../search/indexer.ts";
 import type { Statement } from "../../sql/fragment.ts";
+import type { OpenTransaction } from "../code/code_caller.ts";
+import { type AroundPart, JoinedCalls, PartConnection, PartDriver } from "../code/joined_calls.ts";
 import type { Resource } from "../define/resource.ts";
 import type { OperationCall, WriteCall } from "../operation.ts";
 import { FailedWrite } from "./refused/failed_write.ts";
@@ -16,10 +18,14 @@ import { FailedWrite } from "./refused/failed_write.ts";
  */
 export type InsertMode = "together" | "one-by-one" | "read-back";
 
+/** The rows that search indexes must take. */
+type WrittenRows = ReadonlyMap<Indexer, Written>;
+
 /** The connection of a write, which remembers the rows that search indexes must take. */
-export class WriteConnection implements Connection {
+export class WriteConnection implements AroundPart<WrittenRows> {
   readonly #connection: Connection;
   #written: Map<Indexer, Written> | null = null;
+  #calls: JoinedCalls<WrittenRows> | null = null;
 
   readonly inserts: InsertMode;
 
@@ -44,18 +50,45 @@ export class WriteConnection implements Connection {
   ): void {
     // A trigger of an existing table may.
     const known = table.own ? rows : null;
-    for (const indexer of indexers) {
-      this.#written ??= new Map();
-      const before = this.#written.get(indexer);
-      // Of rows that are written twice the last state counts.
-      if (before === undefined) this.#written.set(indexer, { keys: [...keys], rows: known });
-      else this.#written.set(indexer, { keys: [...before.keys, ...keys], rows: null });
-    }
+    for (const indexer of indexers) this.#note(indexer, { keys, rows: known });
+  }
+
+  /** Remembers what a part of the transaction has written. */
+  takeOver(written: WrittenRows): void {
+    for (const [indexer, one] of written) this.#note(indexer, one);
+  }
+
+  #note(indexer: Indexer, { keys, rows }: Written): void {
+    this.#written ??= new Map();
+    const before = this.#written.get(indexer);
+    // Of rows that are written twice the last state counts.
+    if (before === undefined) this.#written.set(indexer, { keys: [...keys], rows });
+    else this.#written.set(indexer, { keys: [...before.keys, ...keys], rows: null });
+  }
+
+  /** The calls from code that join the transaction, which is one of this driver. */
+  joined(driver: Driver): OpenTransaction {
+    return this.#calls ??= new JoinedCalls(driver, this);
+  }
+
+  /** Waits for calls that have joined and that nothing has awaited. */
+  async awaitCalls(): Promise<void> {
+    await this.#calls?.idle();
+  }
+
+  /** Refuses calls from now on. */
+  close(): void {
+    this.#calls?.close();
   }
 
   /** Hands the rows to the indexers: at the end of the transaction, before its commit. */
   async indexWritten(): Promise<readonly PendingIndexing[]> {
     if (this.#written === null) return nothingPending;
+    if (this.#connection instanceof PartConnection) {
+      // Only with the whole transaction these rows are committed.
+      this.#connection.takeOver(this.#written);
+      return nothingPending;
+    }
     const pending: PendingIndexing[] = [];
     for (const [indexer, { keys, rows }] of this.#written) {
       pending.push(await indexer.beforeCommit(keys, this.#connection, rows));
@@ -71,13 +104,18 @@ interface Written {
 
 const nothingPending: readonly PendingIndexing[] = Object.freeze([]);
 
+/** What a transaction is run for: a call of an operation. */
+export interface TransactionOf<Outcome> extends Pick<OperationCall<Outcome>, "record"> {
+  readonly resource: Pick<Resource, "driver" | "runtime">;
+}
+
 /**
  * Runs the work of an operation in a transaction, up to three times, and stores its reply there
  * where one has to be stored. Search indexes take the rows that it has written before the commit or
  * after it.
  */
 export async function inTransaction<Outcome>(
-  { resource: { driver, runtime }, record }: OperationCall<Outcome>,
+  { resource: { driver, runtime }, record }: TransactionOf<Outcome>,
   work: (connection: WriteConnection) => Promise<Outcome>,
   options?: Pick<TransactOptions, "isLoneStatement">,
 ): Promise<Outcome> {
@@ -87,15 +125,20 @@ export async function inTransaction<Outcome>(
     for (const one of pending) await one.failed(true);
     pending = nothingPending;
     const write = new WriteConnection(connection, inserts);
-    const outcome = await work(write);
-    await record?.(outcome, connection);
-    pending = await write.indexWritten();
-    return outcome;
+    try {
+      const outcome = await work(write);
+      await write.awaitCalls();
+      await record?.(outcome, connection);
+      pending = await write.indexWritten();
+      return outcome;
+    } finally {
+      write.close();
+    }
   };
   let outcome: Outcome;
   try {
-    // With a reply to store there are two statements.
-    const lone = record === null ? options : undefined;
+    // With a reply to store there are two statements, and a part has a savepoint to return to.
+    const lone = record === null && !(driver instanceof PartDriver) ? options : undefined;
     outcome = await transact(driver, runtime, attempt("together"), lone).catch(async (error) => {
       const inserts = modeAfter(error);
       if (inserts === null) throw error;

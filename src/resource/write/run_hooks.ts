@@ -1,5 +1,4 @@
-import { type DatabaseHandle, transactionHandle } from "../../db/database_handle.ts";
-import type { Connection } from "../../db/driver.ts";
+import { transactionHandle } from "../../db/database_handle.ts";
 import { type Key, keyOf } from "../../plan/key.ts";
 import { GivenValue, plainOf } from "../../plan/given_value.ts";
 import { databaseDefault } from "../../plan/plan.ts";
@@ -7,7 +6,9 @@ import { writeJson } from "../../schema/exact_json.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import { callsFor } from "../code/calls_for.ts";
 import type { HookContext, RowId, StoredRowContext } from "../define/hooks.ts";
+import type { WriteConnection } from "./in_transaction.ts";
 import type { WriteCall } from "../operation.ts";
 import type { NamedItem } from "./batch_items.ts";
 import { parseHookValues, toRecord, withoutKey } from "./parse_fields.ts";
@@ -20,10 +21,10 @@ export async function beforeCreate(
   values: ReadonlyMap<ColumnInfo, unknown>,
   write: WriteCall,
 ): Promise<ReadonlyMap<ColumnInfo, unknown>> {
-  const { hooks, db } = write.resource;
+  const { hooks } = write.resource;
   if (hooks.onBeforeCreate === undefined) return values;
   const data = toRecord(values);
-  const changed = await runHook(write, db, (context) => hooks.onBeforeCreate?.(context, data));
+  const changed = await runBeforeHook(write, (context) => hooks.onBeforeCreate?.(context, data));
   return parseHookValues(changed ?? data, write.resource);
 }
 
@@ -43,15 +44,14 @@ export async function beforeUpdate(
   write: WriteCall,
 ): Promise<ReadonlyMap<ColumnInfo, unknown>> {
   const { resource } = write;
-  const { hooks, db } = resource;
+  const { hooks } = resource;
   if (hooks.onBeforeUpdate === undefined) return values;
   const patch = toRecord(values);
   const given = [...values].flatMap(([column, value]) =>
     value instanceof GivenValue ? [{ column, value, text: writeJson(plainOf(value)) }] : []
   );
-  const changed = await runHook(
+  const changed = await runBeforeHook(
     write,
-    db,
     (context) => hooks.onBeforeUpdate?.(withCurrent(context, current), rowId(key), patch),
   );
   const data = { ...changed ?? patch };
@@ -79,11 +79,10 @@ export async function hookedItem(
 
 /** Runs the before-hook of a row to delete. */
 export async function beforeDelete({ key, current }: HookedRow, write: WriteCall): Promise<void> {
-  const { hooks, db } = write.resource;
+  const { hooks } = write.resource;
   if (hooks.onBeforeDelete === undefined) return;
-  await runHook(
+  await runBeforeHook(
     write,
-    db,
     (context) => hooks.onBeforeDelete?.(withCurrent(context, current), rowId(key)),
   );
 }
@@ -96,13 +95,13 @@ function withCurrent(context: HookContext, current: ReadCurrent): StoredRowConte
 export async function afterCreate(
   row: Row,
   write: WriteCall,
-  connection: Connection,
+  connection: WriteConnection,
 ): Promise<void> {
   const { hooks } = write.resource;
   if (hooks.onAfterCreate === undefined) return;
-  await runHook(
+  await runAfterHook(
     write,
-    handleOf(connection, write),
+    connection,
     (context) => hooks.onAfterCreate?.(context, row),
   );
 }
@@ -111,13 +110,13 @@ export async function afterCreate(
 export async function afterUpdate(
   row: Row,
   write: WriteCall,
-  connection: Connection,
+  connection: WriteConnection,
 ): Promise<void> {
   const { hooks } = write.resource;
   if (hooks.onAfterUpdate === undefined) return;
-  await runHook(
+  await runAfterHook(
     write,
-    handleOf(connection, write),
+    connection,
     (context) => hooks.onAfterUpdate?.(context, row),
   );
 }
@@ -126,30 +125,43 @@ export async function afterUpdate(
 export async function afterDelete(
   row: Row,
   write: WriteCall,
-  connection: Connection,
+  connection: WriteConnection,
 ): Promise<void> {
   const { hooks, table } = write.resource;
   if (hooks.onAfterDelete === undefined) return;
-  await runHook(
+  await runAfterHook(
     write,
-    handleOf(connection, write),
+    connection,
     (context) => hooks.onAfterDelete?.(context, rowId(keyOf(row, table)), row),
   );
 }
 
-/** The open transaction of a write, as its after-hooks receive it. */
-function handleOf(connection: Connection, { resource }: WriteCall): DatabaseHandle {
-  return transactionHandle(connection, resource.driver.dialect, resource.sqlPlans);
+/** Runs a hook in the open transaction of its write. */
+function runAfterHook<T>(
+  write: WriteCall,
+  connection: WriteConnection,
+  hook: (context: HookContext) => MaybePromise<T>,
+): Promise<T> {
+  const { driver, sqlPlans } = write.resource;
+  const db = transactionHandle(connection, driver.dialect, sqlPlans);
+  return runHook(write, { db, ...callsFor(write, connection.joined(driver)) }, hook);
 }
 
-/** Runs one hook with its time limit; `db` is what the hook may write with. */
+function runBeforeHook<T>(
+  write: WriteCall,
+  hook: (context: HookContext) => MaybePromise<T>,
+): Promise<T> {
+  return runHook(write, { db: write.resource.db, ...callsFor(write) }, hook);
+}
+
+/** Runs one hook with its time limit. */
 function runHook<T>(
   { resource, request, user }: WriteCall,
-  db: DatabaseHandle,
+  means: Pick<HookContext, "db" | "api" | "isSystem">,
   hook: (context: HookContext) => MaybePromise<T>,
 ): Promise<T> {
   const { name, url, runtime, hookTimeoutMs } = resource;
-  const context = { db, user, request: request.raw, resource: { name, url } };
+  const context = { ...means, user, request: request.raw, resource: { name, url } };
   return withinTime(() => hook(context), hookTimeoutMs, runtime.clock);
 }
 

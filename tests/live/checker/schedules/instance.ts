@@ -141,6 +141,9 @@ async function answering(
     filledByRelation: new Set(),
     isIndexed: () => false,
     resourceOf: (table) => resources.find((resource) => resource.table === table),
+    apiOf: () => {
+      throw new Error("Nothing calls operations from code here");
+    },
     hubOf: () => hub,
     searchIndexes: new SearchIndexes(null, null, runtime),
     tagKeys: createTagKeys([secret]),

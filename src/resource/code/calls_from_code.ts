@@ -1,0 +1,52 @@
+import { parseUser, type User } from "../../auth/user.ts";
+import { showValue } from "../../problem/show_value.ts";
+import type { CodeApi } from "./code_api.ts";
+import type { CodeCaller } from "./code_caller.ts";
+
+/** The operations of an app for callers in code, outside of any request. */
+export interface CallsFromCode<Api> {
+  /**
+   * The operations of the resources for a user, or for an anonymous caller: what a client of that
+   * user gets over HTTP, without requests. What guards HTTP does not apply: budgets, rate limits,
+   * proof of work. Throws a TypeError for a user without an id.
+   *
+   * @example
+   * ```ts
+   * import { all, createApp, eq, integer, openDatabase, resource, table, text } from "@svc/resource-api";
+   *
+   * const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });
+   * const db = await openDatabase("sqlite::memory:");
+   * await db.createTables([notes]);
+   * const app = await createApp({
+   *   db,
+   *   secret: "sixteen or more characters",
+   *   resources: [resource(notes, { id: notes.id, auth: { read: () => all(), create: () => all() } })],
+   * });
+   * const api = app.as({ id: "ada" });
+   * const { value } = await api.notes.create({ title: "Tea" });
+   * const { items } = await api.notes.list({ filter: eq(notes.title, "Tea") });
+   * console.log(value.id === items[0]?.id); // true
+   * await app.close();
+   * ```
+   */
+  as<Own = Api>(user: User | null): CodeApi<Own>;
+  /** The operations of the resources for the system: all rows and fields. */
+  asSystem<Own = Api>(): CodeApi<Own>;
+}
+
+/** Makes the calls of an app from its APIs in code. */
+export function callsFromCode<Api>(apiOf: (caller: CodeCaller) => unknown): CallsFromCode<Api> {
+  const outside = { raw: null, depth: 0, within: null };
+  return {
+    as: <Own>(user: User | null) =>
+      // Its types are those of the configuration, or what the caller says.
+      apiOf({ ...outside, user: requireCodeUser(user), isSystem: false }) as CodeApi<Own>,
+    // As above.
+    asSystem: <Own>() => apiOf({ ...outside, user: null, isSystem: true }) as CodeApi<Own>,
+  };
+}
+
+function requireCodeUser(user: User | null): User | null {
+  if (user === null || parseUser(user) !== null) return user;
+  throw new TypeError(`Cannot call as ${showValue(user)}: a user has an id, which is a text`);
+}

@@ -1,0 +1,75 @@
+import type { Access } from "../../auth/scope.ts";
+import { aggregateSchema } from "../../plan/aggregate_schema.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { Resource } from "../define/resource.ts";
+import type { TransactionPart } from "./code_caller.ts";
+
+/** Gives a resource in another state, always the same one for the same resource. */
+export type ChangedResource = (resource: Resource) => Resource;
+
+/** The resources of an app within a part of an open transaction; those of other databases as they are. */
+export function resourcesWithin(part: TransactionPart, base: Resource["driver"]): ChangedResource {
+  return changedResources((resource) =>
+    resource.driver === base ? { driver: part.driver, db: part.handle(resource.sqlPlans) } : null
+  );
+}
+
+/**
+ * The resources of an app for the system: all rows and fields, and the operations that the tables
+ * allow. Tags stay those of users, so that both can be compared.
+ */
+export function resourcesOfSystem(): ChangedResource {
+  return changedResources(({ policy, table, softDelete, search, capabilities }) => {
+    const isWritten = !table.readOnly;
+    return {
+      policy: { ...policy, public: allAccesses, publicScopes: new Map(), scopes: new Map() },
+      fields: {
+        readable: table.columns,
+        writable: new Set(table.columns),
+        immutable: noColumns,
+        filterable: new Set(table.columns),
+        sortable: new Set(table.columns),
+      },
+      fieldsOf: null,
+      variesByCaller: () => false,
+      groups: aggregateSchema(table, table.columns),
+      capabilities: {
+        ...capabilities,
+        enableCreate: isWritten,
+        enableUpdate: isWritten,
+        enableDelete: isWritten,
+        enableBatch: isWritten,
+        enableAggregations: true,
+        enableRestore: isWritten && softDelete !== null,
+        enableSearch: search !== null,
+      },
+    };
+  });
+}
+
+const allAccesses: ReadonlySet<Access> = new Set(
+  ["read", "create", "update", "delete", "subscribe"],
+);
+const noColumns: ReadonlySet<ColumnInfo> = new Set();
+
+/** Changed resources lead to changed ones: the rights of a call hold for all that it reaches. */
+function changedResources(
+  change: (resource: Resource) => Partial<Resource> | null,
+): ChangedResource {
+  const known = new Map<Resource, Resource>();
+  return function changed(resource) {
+    const before = known.get(resource);
+    if (before !== undefined) return before;
+    const changes = change(resource);
+    const made: Resource = changes === null ? resource : {
+      ...resource,
+      ...changes,
+      resourceOf(table) {
+        const target = resource.resourceOf(table);
+        return target === undefined ? undefined : changed(target);
+      },
+    };
+    known.set(resource, made);
+    return made;
+  };
+}

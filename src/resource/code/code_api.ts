@@ -1,0 +1,241 @@
+import type { AggregateOptions, GroupOf, Groups } from "../../client/types/aggregates.ts";
+import type { ApiResource, Has } from "../../client/types/api.ts";
+import type { IsWritten, OnlyWhere } from "../../client/types/resource_client.ts";
+import type { FieldOf, IncludeOf, Page, RowOf, Tagged } from "../../client/types/rows.ts";
+import type { SearchResult } from "../../client/types/search.ts";
+import type { BatchItem, ConditionalItem, ReplaceBody } from "../../client/types/write_options.ts";
+import type { TableLike } from "../../schema/table_like.ts";
+import type { DatabaseHandle } from "../../db/database_handle.ts";
+import type {
+  CodeAggregateOptions,
+  CodeCallOptions,
+  CodeConditionalOptions,
+  CodeCountOptions,
+  CodeFilter,
+  CodeGetOptions,
+  CodeListOptions,
+  CodeSearchOptions,
+  CodeWriteOptions,
+} from "./code_options.ts";
+
+/**
+ * The operations of an app as functions, for one user or for the system: what a client has over
+ * HTTP, without requests, and without JSON between. Each resource stands under its path below the
+ * base path.
+ */
+export type CodeApi<Api> =
+  & { readonly [Path in keyof Api]: Api[Path] extends ApiResource ? CodeCalls<Api[Path]> : never }
+  & CodeApiFunctions<Api>;
+
+/** What an API in code has beside its resources, whose names these hide: `of` gives them as well. */
+export interface CodeApiFunctions<Api> {
+  /**
+   * The operations of the resource that serves a table, the first of several, with the types of the
+   * table: for hooks, which cannot know the types of the configuration that they are in. Or those of
+   * the resource at a path. Throws a plain Error where there is none.
+   */
+  of<S, I>(table: TableLike<S, I>): CodeCalls<TableApiResource<S, I>>;
+  /** The operations of the resource at a path below the base path. */
+  of(path: string): CodeCalls<AnyApiResource>;
+  /**
+   * The same for the system: all rows, all fields, and the operations that `capabilities` switches
+   * off. Hooks run, values are checked, and batches have their limits.
+   */
+  asSystem(): CodeApi<Api>;
+  /**
+   * Runs `work` in one transaction: it is committed when `work` resolves, and rolled back when that
+   * throws. Its calls are a part of it, each rolled back by itself where it is refused. Where the
+   * database asks for another try, `work` runs again, up to three times. Resources of another
+   * database take no part. Where the API belongs to an open transaction, as in after-hooks, this is
+   * a part of that.
+   */
+  transaction<T>(work: (tx: CodeTransaction<Api>) => Promise<T>): Promise<T>;
+}
+
+/** An open transaction for code. */
+export interface CodeTransaction<Api> {
+  /** The same API, within the transaction. */
+  readonly api: CodeApi<Api>;
+  /** The database of the transaction, for statements. */
+  readonly db: DatabaseHandle;
+}
+
+/** The resources of an app whose types are not known. */
+export interface AnyApi {
+  /** Any resource. */
+  readonly [path: string]: AnyApiResource;
+}
+
+/** A resource whose types are not known. */
+export interface AnyApiResource extends AnyApiRelations {
+  /** Any value. */
+  readonly key: unknown;
+  /** Any fields. */
+  readonly row: Record<string, unknown>;
+  /** Any fields. */
+  readonly create: Readonly<Record<string, unknown>>;
+  /** Any fields. */
+  readonly update: Readonly<Record<string, unknown>>;
+}
+
+/** What is not known of a resource whose types are not. */
+export interface AnyApiRelations extends ApiResource {
+  /** Any relations. */
+  readonly relations: Record<string, Record<string, unknown>>;
+  /** Any procedures. */
+  readonly procedures: { readonly [name: string]: { input: unknown; output: unknown } };
+}
+
+/** A resource as far as its table says what it is. */
+export interface TableApiResource<S, I> extends AnyApiRelations {
+  /** Any value. */
+  readonly key: unknown;
+  /** A row of the table, of which callers get what they may read. */
+  readonly row: S & object;
+  /** A new row of the table. */
+  readonly create: I;
+  /** The fields that change. */
+  readonly update: Partial<I>;
+}
+
+/** The operations of one resource: those that it has. */
+export type CodeCalls<R extends ApiResource> =
+  & CodeReads<R>
+  & OnlyWhere<Has<R, "aggregate">, CodeAggregates<R>>
+  & OnlyWhere<Has<R, "search">, CodeSearches<R>>
+  & OnlyWhere<IsWritten<R["create"]>, CodeCreates<R>>
+  & OnlyWhere<IsWritten<R["update"]>, CodeUpdates<R>>
+  & OnlyWhere<Has<R, "delete">, CodeDeletes<R>>
+  & OnlyWhere<Has<R, "restore">, CodeRestores<R>>
+  & OnlyWhere<Has<R, "batch">, { readonly batch: CodeBatches<R> }>;
+
+/** The operations that read rows, and the procedures. */
+export interface CodeReads<R extends ApiResource> {
+  /** A page of the rows that match. */
+  list<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
+    options?: CodeListOptions<R, Fields, Included>,
+  ): Promise<Page<RowOf<R, Fields, Included>>>;
+  /** All rows that match, read page by page. */
+  all<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
+    options?: CodeListOptions<R, Fields, Included>,
+  ): AsyncGenerator<RowOf<R, Fields, Included>, void, void>;
+  /** One row with its tag; with `ifNoneMatch` null in its place while it has that tag. */
+  get<
+    Fields extends FieldOf<R> = FieldOf<R>,
+    Included extends IncludeOf<R> = never,
+    Tag extends string = never,
+  >(
+    key: R["key"],
+    options?: CodeGetOptions<R, Fields, Included, Tag>,
+  ): Promise<Tagged<RowOf<R, Fields, Included> | ([Tag] extends [never] ? never : null)>>;
+  /** The number of rows that match. */
+  count(options?: CodeCountOptions): Promise<number>;
+  /** The procedures, by their names. */
+  readonly rpc: CodeProcedures<R["procedures"]>;
+}
+
+/** The procedures of a resource as functions. */
+export type CodeProcedures<Procedures> = {
+  readonly [Name in keyof Procedures]: Procedures[Name] extends
+    { input: infer Input; output: infer Output }
+    ? (input: Input, options?: CodeCallOptions) => Promise<Output>
+    : never;
+};
+
+/** The operation that computes something of many rows. */
+export interface CodeAggregates<R extends ApiResource> {
+  /** Metrics of the rows that match, for each group of them. */
+  aggregate<
+    Key extends FieldOf<R> = never,
+    Count extends boolean = never,
+    Sum extends FieldOf<R> = never,
+    Avg extends FieldOf<R> = never,
+    Min extends FieldOf<R> = never,
+    Max extends FieldOf<R> = never,
+  >(
+    options?: CodeAggregateOptions<AggregateOptions<R, Key, Count, Sum, Avg, Min, Max>>,
+  ): Promise<Groups<GroupOf<R, Key, Count, Sum, Avg, Min, Max>>>;
+}
+
+/** The operation that searches for words. */
+export interface CodeSearches<R extends ApiResource> {
+  /** The rows that hold words, the best first. */
+  search(options: CodeSearchOptions): Promise<SearchResult<R["row"]>>;
+}
+
+/** The operation that creates a row. */
+export interface CodeCreates<R extends ApiResource> {
+  /** Creates a row. */
+  create(values: R["create"], options?: CodeWriteOptions): Promise<Tagged<R["row"]>>;
+}
+
+/** The operations that change a row. */
+export interface CodeUpdates<R extends ApiResource> {
+  /** Changes a row: the fields that the patch has. */
+  update(
+    key: R["key"],
+    patch: R["update"],
+    options?: CodeConditionalOptions<R>,
+  ): Promise<Tagged<R["row"]>>;
+  /** Replaces a row: fields that `values` omits get their defaults. */
+  replace(
+    key: R["key"],
+    values: ReplaceBody<R>,
+    options?: CodeConditionalOptions<R>,
+  ): Promise<Tagged<R["row"]>>;
+}
+
+/** The operation that deletes a row. */
+export interface CodeDeletes<R extends ApiResource> {
+  /** Deletes a row, or marks it deleted. */
+  delete(key: R["key"], options?: CodeConditionalOptions<R>): Promise<void>;
+}
+
+/** The operation that restores a row. */
+export interface CodeRestores<R extends ApiResource> {
+  /** Restores a row that is marked deleted. */
+  restore(key: R["key"], options?: CodeConditionalOptions<R>): Promise<Tagged<R["row"]>>;
+}
+
+/** The batches of a resource. */
+export type CodeBatches<R extends ApiResource> =
+  & OnlyWhere<IsWritten<R["create"]>, CodeCreateBatch<R>>
+  & OnlyWhere<IsWritten<R["update"]>, CodeUpdateBatches<R>>
+  & ([R["create"], R["update"]] extends [never, unknown] | [unknown, never] ? unknown
+    : CodeUpsertBatch<R>)
+  & OnlyWhere<Has<R, "delete">, CodeDeleteBatch>;
+
+/** The batch that creates rows. */
+export interface CodeCreateBatch<R extends ApiResource> {
+  /** Creates all of these rows, or none. */
+  create(
+    items: readonly BatchItem<R["create"]>[],
+    options?: CodeCallOptions,
+  ): Promise<R["row"][]>;
+}
+
+/** The batches that change rows. */
+export interface CodeUpdateBatches<R extends ApiResource> {
+  /** Changes every row that matches, and gives their number. */
+  update(filter: CodeFilter, patch: R["update"], options?: CodeCallOptions): Promise<number>;
+  /** Replaces the rows that the keys in these items identify: all of them, or none. */
+  replace(
+    items: readonly ConditionalItem<ReplaceBody<R>>[],
+    options?: CodeCallOptions,
+  ): Promise<R["row"][]>;
+}
+
+/** The batch that creates or changes rows. */
+export interface CodeUpsertBatch<R extends ApiResource> {
+  /** Changes the rows that the keys in these items identify, and creates the rest. */
+  upsert(
+    items: readonly ConditionalItem<R["create"]>[],
+    options?: CodeCallOptions,
+  ): Promise<R["row"][]>;
+}
+
+/** The batch that deletes rows. */
+export interface CodeDeleteBatch {
+  /** Deletes every row that matches, and gives their number. */
+  delete(filter: CodeFilter, options?: CodeCallOptions): Promise<number>;
+}

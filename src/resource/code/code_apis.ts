@@ -1,0 +1,149 @@
+import type { Driver } from "../../db/driver.ts";
+import { SqlPlans } from "../../db/template/sql_plan.ts";
+import { transactionHandle } from "../../db/database_handle.ts";
+import { didYouMean } from "../../problem/nearest_name.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { TableLike } from "../../schema/table_like.ts";
+import type { Resource } from "../define/resource.ts";
+import { requireTableInfo } from "../define/resource_definition.ts";
+import { type Endpoint, routesOf } from "../http/routes.ts";
+import type { ShapedReply } from "../operation.ts";
+import { inTransaction } from "../write/in_transaction.ts";
+import { type ChangedResource, resourcesOfSystem, resourcesWithin } from "./changed_resources.ts";
+import type { AnyApi, CodeApi, CodeTransaction } from "./code_api.ts";
+import type { CodeCaller } from "./code_caller.ts";
+import { type CodeCall, codeRequest } from "./code_request.ts";
+import { createCodeCalls } from "./create_code_calls.ts";
+
+/** The calls from code that may lead to one another: hooks that call operations, which have hooks. */
+const maxDepth = 16;
+
+/** A resource that code calls, and its operations by method and path. */
+interface CalledResource {
+  readonly resource: Resource;
+  readonly endpoints: ReadonlyMap<string, Endpoint>;
+}
+
+/** Makes the APIs in code of an app: one for each caller. */
+export class CodeApis {
+  readonly #resources: ReadonlyMap<string, Resource>;
+  readonly #runtime: Runtime;
+  readonly #called = new Map<Resource, CalledResource>();
+  readonly #ofSystem: ChangedResource = resourcesOfSystem();
+  readonly #sqlPlans = new SqlPlans();
+
+  /** `resources` by their paths below the base path, decoded. */
+  constructor(resources: ReadonlyMap<string, Resource>, runtime: Runtime) {
+    this.#resources = resources;
+    this.#runtime = runtime;
+  }
+
+  /** The API of a caller, whose transactions are those of `driver`. */
+  of(caller: CodeCaller, driver: Driver): CodeApi<AnyApi> {
+    const members: Record<PropertyKey, unknown> = {
+      // A resource may have the name of a member of every object.
+      __proto__: null,
+      of: (given: string | TableLike<unknown, unknown>) =>
+        this.#callsOf(typeof given === "string" ? given : this.#pathOf(given), caller),
+      asSystem: () => this.of({ ...caller, user: null, isSystem: true }, driver),
+      transaction: <T>(work: (tx: CodeTransaction<AnyApi>) => Promise<T>) =>
+        this.#transaction(work, caller, driver),
+    };
+    const api = new Proxy(members, {
+      get: (known, name) => {
+        // What is awaited is asked for `then`, and what is written for `toJSON`.
+        if (typeof name === "symbol" || name === "then" || name === "toJSON") return known[name];
+        return known[name] ??= this.#callsOf(name, caller);
+      },
+    });
+    // There is a resource at each path of its `Api`, with the operations that this says.
+    return api as unknown as CodeApi<AnyApi>;
+  }
+
+  #pathOf(given: TableLike<unknown, unknown>): string {
+    const table = requireTableInfo(given);
+    for (const [path, resource] of this.#resources) if (resource.table === table) return path;
+    throw new Error(`There is no resource of the table "${table.label}"`);
+  }
+
+  #callsOf(path: string, caller: CodeCaller): unknown {
+    const resource = this.#resources.get(path);
+    if (resource === undefined) {
+      const hint = didYouMean(path, [...this.#resources.keys()]);
+      throw new Error(`There is no resource "${path}"${hint}`);
+    }
+    const called = this.#calledResource(caller.isSystem ? this.#ofSystem(resource) : resource);
+    return createCodeCalls((route, call) => this.#run(route, called, call, caller));
+  }
+
+  #calledResource(resource: Resource): CalledResource {
+    const known = this.#called.get(resource);
+    if (known !== undefined) return known;
+    const endpoints = new Map(
+      routesOf(resource).map(({ method, path, endpoint }) => [`${method} ${path}`, endpoint]),
+    );
+    const called = { resource, endpoints };
+    this.#called.set(resource, called);
+    return called;
+  }
+
+  async #run(
+    route: string,
+    { resource, endpoints }: CalledResource,
+    call: CodeCall,
+    caller: CodeCaller,
+  ): Promise<ShapedReply> {
+    const endpoint = endpoints.get(route);
+    if (endpoint === undefined) throw notOffered(route, resource);
+    const { depth, within } = caller;
+    if (depth > maxDepth) throw tooDeep(endpoint, resource);
+    if (within === null || within.base !== resource.driver) {
+      return await answer(endpoint, call, { ...caller, within: null }, resource);
+    }
+    return await within.join((part) => {
+      const joined = resourcesWithin(part, resource.driver)(resource);
+      return answer(endpoint, call, { ...caller, within: part.within }, joined);
+    });
+  }
+
+  async #transaction<T>(
+    work: (tx: CodeTransaction<AnyApi>) => Promise<T>,
+    caller: CodeCaller,
+    base: Driver,
+  ): Promise<T> {
+    const { within } = caller;
+    const run = (driver: Driver) =>
+      inTransaction(
+        { resource: { driver, runtime: this.#runtime }, record: null },
+        async (connection) =>
+          await work({
+            api: this.of({ ...caller, within: connection.joined(driver) }, base),
+            db: transactionHandle(connection, driver.dialect, this.#sqlPlans),
+          }),
+      );
+    return within === null ? await run(base) : await within.join(({ driver }) => run(driver));
+  }
+}
+
+/** Runs one operation as a request would: who may not use it learns nothing else. */
+async function answer(
+  endpoint: Endpoint,
+  call: CodeCall,
+  caller: CodeCaller,
+  resource: Resource,
+): Promise<ShapedReply> {
+  endpoint.requireAccess(caller.user, resource);
+  return await endpoint.call(codeRequest(call, caller, resource), caller.user, resource);
+}
+
+function notOffered(route: string, { name }: Resource): Problem {
+  return new Problem("method-not-allowed", `"${name}" has no operation ${route}`);
+}
+
+function tooDeep({ name: operation }: Endpoint, { name }: Resource): Error {
+  return new Error(
+    `Cannot call ${operation} of "${name}": hooks and procedures have called one another ` +
+      `${maxDepth} times. One of them may lead to itself`,
+  );
+}

@@ -1,0 +1,89 @@
+import type { FilterText } from "../../filter/builders.ts";
+import type { Filter } from "../../filter/filter.ts";
+import { quoteName } from "../../filter/syntax/quoted_name.ts";
+import { nearestName } from "../../problem/nearest_name.ts";
+import { showValue } from "../../problem/show_value.ts";
+import type { Query } from "../http/query_parameters.ts";
+
+/** The options of a call, of any operation. */
+export type GivenOptions = Readonly<Record<string, unknown>>;
+
+/** Options of calls that are in the query of a request; `filter` and `having` are filters. */
+const ofReads: readonly string[] = ["filter", "limit", "orderBy"];
+
+/** Which options each operation takes beside `signal`. */
+const optionsOf = {
+  list: [...ofReads, "select", "include", "cursor", "totalCount", "withDeleted"],
+  get: ["select", "include", "ifNoneMatch"],
+  count: ["filter", "withDeleted"],
+  aggregate: [...ofReads, "groupBy", "count", "sum", "avg", "min", "max", "having"],
+  search: ["q", "filter", "limit", "offset", "highlight"],
+  create: ["optimisticId"],
+  update: ["optimisticId", "ifMatch"],
+  batch: [],
+  rpc: [],
+} satisfies Record<string, readonly string[]>;
+
+/** Operations by the options that they take. */
+export type CallName = keyof typeof optionsOf;
+
+/** Those that stand in headers of a request. */
+const headers: ReadonlySet<string> = new Set(["ifMatch", "ifNoneMatch", "optimisticId"]);
+
+/** Options whose items are names: in a text, other ones than plain names are quoted. */
+const nameLists: ReadonlySet<string> = new Set(["select", "groupBy", "sum", "avg", "min", "max"]);
+
+/**
+ * The query of a call: its options as the parameters of a request, of which lists are texts. Throws
+ * a TypeError for an option that the operation does not take, which would be ignored.
+ */
+export function queryOf(
+  name: CallName,
+  options: GivenOptions,
+  ofBatch?: Query["codeFilter"],
+): Query {
+  const parameters = new Map<string, string>();
+  let codeFilter = ofBatch;
+  const known: readonly string[] = optionsOf[name];
+  for (const [option, value] of Object.entries(options)) {
+    if (option === "signal" || value === undefined || value === null) continue;
+    if (!known.includes(option)) throw unknownOption(name, option, known);
+    if (headers.has(option)) continue;
+    if (option !== "filter" && option !== "having") {
+      parameters.set(option, parameterText(option, value));
+      continue;
+    }
+    const filter = filterOf(value);
+    if (typeof filter === "string") parameters.set(option, filter);
+    else if (option === "filter") codeFilter = filter;
+    else throw new TypeError("Cannot use this as having: groups are filtered by a text");
+  }
+  if (codeFilter === undefined) return parameters;
+  return Object.assign(parameters, { codeFilter });
+}
+
+/**
+ * A filter that a call was given: a text, or what the builders made. Throws a TypeError for anything
+ * else, which must not mean every row.
+ */
+export function filterOf(given: unknown): string | Filter | FilterText {
+  if (typeof given === "string") return given;
+  if (typeof given === "object" && given !== null) {
+    if ("filter" in given && typeof given.filter === "string") return given.filter;
+    // The rest of it is checked where it is resolved.
+    if ("kind" in given && typeof given.kind === "string") return given as Filter | FilterText;
+  }
+  throw new TypeError(`Cannot use ${showValue(given)} as a filter`);
+}
+
+function parameterText(option: string, value: unknown): string {
+  if (!Array.isArray(value)) return String(value);
+  const items = value.map(String);
+  return (nameLists.has(option) ? items.map(quoteName) : items).join(",");
+}
+
+function unknownOption(name: string, option: string, known: readonly string[]): TypeError {
+  const near = nearestName(option, known);
+  const hint = near === null ? "" : `. Did you mean "${near}"?`;
+  return new TypeError(`Cannot use the option "${option}": ${name} does not take it${hint}`);
+}

@@ -1,0 +1,73 @@
+import { noDebit } from "../../guard/budget/debit.ts";
+import { formatKey } from "../../plan/key.ts";
+import { showValue } from "../../problem/show_value.ts";
+import type { Resource } from "../define/resource.ts";
+import type { Query } from "../http/query_parameters.ts";
+import type { ResourceRequest } from "../operation.ts";
+import type { CodeCaller } from "./code_caller.ts";
+import { type CallName, type GivenOptions, queryOf } from "./code_query.ts";
+
+/** A call from code, in the parts of a request. */
+export interface CodeCall {
+  readonly name: CallName;
+  readonly options: GivenOptions;
+  /** The key of the row; undefined for operations without one. */
+  readonly key?: { readonly value: unknown };
+  /** A copy of the values that the caller gave. */
+  readonly body?: unknown;
+  /** The filter of a batch that is no text, which its body would have. */
+  readonly filter?: Query["codeFilter"];
+}
+
+/**
+ * The request of a call from code, for the stages of its operation. It costs nothing, and is neither
+ * sent nor stored.
+ */
+export function codeRequest(
+  call: CodeCall,
+  caller: CodeCaller,
+  resource: Resource,
+): ResourceRequest {
+  const { name, options, key, body, filter } = call;
+  return {
+    segment: key === undefined ? "" : segmentOf(key.value, resource),
+    query: queryOf(name, options, filter),
+    body,
+    header: (header) => headerOf(header, options),
+    address: () => null,
+    debit: noDebit,
+    raw: caller.raw,
+    signal: () => signalOf(options, caller),
+    delivery: null,
+    code: caller,
+    record: null,
+  };
+}
+
+/** The id as a request would have it in its path, also for messages. */
+function segmentOf(key: unknown, { table }: Resource): string {
+  const values = table.primaryKey.length === 1 ? [key] : key;
+  if (!Array.isArray(values) || values.some((value) => value === undefined || value === null)) {
+    throw new TypeError(`Cannot use ${showValue(key)} as the key of a row`);
+  }
+  return formatKey(values);
+}
+
+function headerOf(
+  header: string,
+  { ifMatch, ifNoneMatch, optimisticId }: GivenOptions,
+): string | null {
+  const value = header === "if-match"
+    ? ifMatch
+    : header === "if-none-match"
+    ? ifNoneMatch
+    : header === "service-optimistic-id"
+    ? optimisticId
+    : null;
+  return value === undefined || value === null ? null : String(value);
+}
+
+function signalOf({ signal }: GivenOptions, { raw }: CodeCaller): AbortSignal {
+  if (signal instanceof AbortSignal) return signal;
+  return raw?.signal ?? new AbortController().signal;
+}

@@ -1,0 +1,66 @@
+import { Problem } from "../../problem/problem.ts";
+import { bytesToBase64 } from "../../protocol/byte_text.ts";
+import { isExactNumber } from "../../schema/exact_number.ts";
+
+/** As deep as the body of a request. */
+const maxLevels = 32;
+
+/**
+ * Copies a value that code gives in the place of a JSON body, so that neither hooks nor the service
+ * change what belongs to the caller. The copy holds what JSON would: members that are undefined are
+ * left out, a Date is its text. Integers keep their digits, and bytes are base64. Throws a 400 for
+ * what JSON cannot hold.
+ */
+export function copyBody(value: unknown, levels = maxLevels): unknown {
+  switch (typeof value) {
+    case "number":
+      if (!Number.isFinite(value)) throw unusable("a number in it is not finite");
+      // JSON has no sign of zero.
+      return value === 0 ? 0 : value;
+    case "bigint":
+      return BigInt(Number(value)) === value && Number.isSafeInteger(Number(value))
+        ? Number(value)
+        : value;
+    case "function":
+    case "symbol":
+      throw unusable(`it holds a ${typeof value}`);
+    case "object":
+      return value === null ? null : copyObject(value, levels);
+    default:
+      return value;
+  }
+}
+
+function copyObject(value: object, levels: number): unknown {
+  if (isExactNumber(value)) return value;
+  if (ArrayBuffer.isView(value)) {
+    return bytesToBase64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
+  }
+  if (value instanceof Date && Number.isNaN(value.getTime())) throw unusable("a date is invalid");
+  if ("toJSON" in value && typeof value.toJSON === "function") {
+    return copyBody(value.toJSON(), levels);
+  }
+  if (value instanceof Map || value instanceof Set) throw unusable("it holds a Map or a Set");
+  if (levels === 0) throw unusable(`it is nested deeper than ${maxLevels}`);
+  // An item that is undefined is null in JSON.
+  if (Array.isArray(value)) {
+    return Array.from(value, (item: unknown) => copyBody(item, levels - 1) ?? null);
+  }
+  const copy: object = {};
+  for (const [name, member] of Object.entries(value)) {
+    const copied = copyBody(member, levels - 1);
+    if (copied === undefined) continue;
+    // Assigning `__proto__` would change the prototype.
+    Object.defineProperty(copy, name, {
+      value: copied,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  }
+  return copy;
+}
+
+function unusable(reason: string): Problem {
+  return new Problem("invalid-body", `Cannot use this body: ${reason}`);
+}

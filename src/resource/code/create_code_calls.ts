@@ -1,0 +1,106 @@
+import type { ShapedReply } from "../operation.ts";
+import { DataReply } from "../http/data_reply.ts";
+import { filterOf, type GivenOptions } from "./code_query.ts";
+import type { CodeCall } from "./code_request.ts";
+import { copyBody } from "./copy_body.ts";
+
+/** Runs one operation, which stands at a method and a path in the list of routes. */
+export type RunCall = (route: string, call: CodeCall) => Promise<ShapedReply>;
+
+/** A page of a list, as far as its next one needs it. */
+interface ListedPage {
+  readonly items: readonly unknown[];
+  readonly nextCursor: string | null;
+}
+
+/**
+ * The operations of one resource as functions. Their types are those of `CodeCalls`, which the
+ * compiler cannot compare with what operations answer.
+ */
+export function createCodeCalls(run: RunCall) {
+  const read = (name: CodeCall["name"], route: string) => async (options: GivenOptions = {}) =>
+    dataOf(await run(route, { name, options }));
+
+  const list = read("list", "GET /");
+  const count = read("count", "GET /count");
+
+  const write =
+    (route: string) => async (key: unknown, values: unknown, options: GivenOptions = {}) =>
+      tagged(
+        await run(route, { name: "update", options, key: { value: key }, body: copyBody(values) }),
+      );
+
+  const ofItems = (route: string) => async (items: unknown, options: GivenOptions = {}) => {
+    const body = { items: copyBody(items) };
+    return member(await run(route, { name: "batch", options, body }), "items");
+  };
+
+  const ofFilter =
+    (route: string) => async (filter: unknown, patch: unknown, options: GivenOptions = {}) => {
+      const given = filterOf(filter);
+      const isText = typeof given === "string";
+      const body = { filter: isText ? given : undefined, patch: copyBody(patch) };
+      const call: CodeCall = { name: "batch", options, body, ...(isText ? {} : { filter: given }) };
+      return member(await run(route, call), "count");
+    };
+
+  const deleteMatching = ofFilter("DELETE /batch");
+
+  return {
+    list,
+    async *all(options: GivenOptions = {}) {
+      let cursor = options["cursor"];
+      do {
+        // What a list answers.
+        const page = await list({ ...options, cursor }) as ListedPage;
+        yield* page.items;
+        cursor = page.nextCursor;
+      } while (cursor !== null);
+    },
+    get: async (key: unknown, options: GivenOptions = {}) =>
+      tagged(await run("GET /:id", { name: "get", options, key: { value: key } })),
+    count: async (options?: GivenOptions) => memberOf(await count(options), "count"),
+    aggregate: read("aggregate", "GET /aggregate"),
+    search: read("search", "GET /search"),
+    create: async (values: unknown, options: GivenOptions = {}) =>
+      tagged(await run("POST /", { name: "create", options, body: copyBody(values) })),
+    update: write("PATCH /:id"),
+    replace: write("PUT /:id"),
+    delete: async (key: unknown, options: GivenOptions = {}) =>
+      void await run("DELETE /:id", { name: "update", options, key: { value: key } }),
+    restore: async (key: unknown, options: GivenOptions = {}) =>
+      tagged(await run("POST /:id/restore", { name: "update", options, key: { value: key } })),
+    batch: {
+      create: ofItems("POST /batch"),
+      update: ofFilter("PATCH /batch"),
+      replace: ofItems("PUT /batch"),
+      delete: (filter: unknown, options?: GivenOptions) =>
+        deleteMatching(filter, undefined, options),
+      upsert: ofItems("POST /batch/upsert"),
+    },
+    rpc: new Proxy({}, {
+      get: (_none, name) => async (input: unknown = {}, options: GivenOptions = {}) => {
+        const call: CodeCall = { name: "rpc", options, body: copyBody(input) };
+        return member(await run(`POST /rpc/${String(name)}`, call), "data");
+      },
+    }),
+  };
+}
+
+/** What the body of a reply would hold; null for one without a body. */
+function dataOf(reply: ShapedReply): unknown {
+  return reply instanceof DataReply ? reply.fittingData() : null;
+}
+
+function tagged(reply: ShapedReply): { readonly value: unknown; readonly etag: string | null } {
+  return { value: dataOf(reply), etag: reply.headers["etag"] ?? null };
+}
+
+function member(reply: ShapedReply, name: string): unknown {
+  return memberOf(dataOf(reply), name);
+}
+
+/** A member of the object that an operation answers. */
+function memberOf(data: unknown, name: string): unknown {
+  return Object(data)[name];
+}
