@@ -36,7 +36,7 @@ export interface ProtectedResource {
   readonly subject: string;
   /** The path of the resource. */
   readonly url: string;
-  /** Its creates may embed rows of resources that are protected. */
+  /** Its creates and updates may embed rows of resources that are protected. */
   readonly embedsRows?: boolean | undefined;
 }
 
@@ -115,7 +115,7 @@ function protectionOf(
   };
   const isOpen = protection.rateLimit === null && protection.cost === 0 &&
     protection.pow === null && protection.captcha === null &&
-    !(embedsRows && access === "create");
+    !(embedsRows && (access === "create" || access === "update"));
   return isOpen ? null : protection;
 }
 

@@ -71,7 +71,7 @@ export function keyOf(row: Row, table: TableInfo): Key {
 }
 
 /** A filter for the one row with this key. */
-export function keyFilter(key: Key, { primaryKey }: TableInfo): Filter {
+export function keyFilter(key: Key, { primaryKey }: Pick<TableInfo, "primaryKey">): Filter {
   const [only, another] = primaryKey;
   if (only === undefined) return noRows;
   if (another === undefined) return comparison(equalOperator, only, key);
@@ -81,7 +81,10 @@ export function keyFilter(key: Key, { primaryKey }: TableInfo): Filter {
 }
 
 /** A filter for the rows with one of these keys. */
-export function keysFilter(keys: readonly Key[], table: TableInfo): Filter {
+export function keysFilter(
+  keys: readonly Key[],
+  table: Pick<TableInfo, "primaryKey">,
+): Filter {
   const [column, another] = table.primaryKey;
   if (keys.length === 0 || column === undefined) return noRows;
   if (another === undefined) return comparison(inOperator, column, keys.map(([value]) => value));

@@ -74,8 +74,21 @@ export interface RelatedGrants {
   readonly also: Grant | null;
   /** For reading other resources; a resource that the user may not read is absent. */
   readonly related: ReadonlyMap<Resource, Grant>;
-  /** For creating rows of other resources: each that {@link Operation.createsIn} names. */
-  readonly created: ReadonlyMap<Resource, Grant>;
+  /** For writing rows beside those of its own access: each that {@link Operation.relatedWrites} names. */
+  readonly written: WriteGrants;
+}
+
+/** Grants to write rows of resources, by their access. */
+export type WriteGrants = ReadonlyMap<Access, ReadonlyMap<Resource, Grant>>;
+
+/** Rows that an operation writes beside those of its own access and resource. */
+export interface RelatedWrite {
+  readonly resource: Resource;
+  readonly access: "create" | "update" | "delete";
+  /** How many: each is debited as one of its own resource. */
+  readonly count: number;
+  /** Where the first of them stands. */
+  readonly bodyPath: BodyPath;
 }
 
 /** The call of any operation: one request of a user to one resource. */
@@ -118,12 +131,10 @@ export interface Operation<Intent, Plan, Outcome> {
   parse(request: ResourceRequest, resource: Resource): Intent;
   /** How many rows the body holds, of operations that take several: each is debited. */
   items?(intent: Intent): number;
-  /** How many rows of other resources it creates beside those: each is debited as one of its own. */
-  embeddedItems?(intent: Intent): ReadonlyMap<Resource, number>;
   /** The other resources whose rows it reads: included ones, and those that a filter walks to. */
   readsFrom?(intent: Intent): ReadonlySet<Resource>;
-  /** The other resources that it creates rows of, each with the path of its first row. */
-  createsIn?(intent: Intent): ReadonlyMap<Resource, BodyPath>;
+  /** What it writes beside those items, under rights of their own. */
+  relatedWrites?(intent: Intent): readonly RelatedWrite[];
   /** What will be done, as data. Cannot be called without a grant. */
   plan(intent: Intent, grant: Grant, resource: Resource, related: RelatedGrants): Plan;
   /** Fails with 404, 409, 412 or 503, or with the error that a hook throws. */

@@ -1,10 +1,14 @@
 import { authorize, type Grant } from "../auth/authorize.ts";
 import { Problem } from "../problem/problem.ts";
-import { authorizeRelated, noPaths, noRelatedGrants, noResources } from "./read/related_grants.ts";
+import {
+  authorizeRelated,
+  noRelatedGrants,
+  noRelatedWrites,
+  noResources,
+} from "./read/related_grants.ts";
 import type { Access } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
 import { DatabaseError } from "../db/database_error.ts";
-import type { EmbeddedItems } from "../guard/budget/debit.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { DataReply } from "./http/data_reply.ts";
 import { LargeReply } from "./http/large_reply.ts";
@@ -22,6 +26,7 @@ import { changedSchema } from "./read/changed_schema.ts";
 import { refusedLiteral } from "./read/refused_literal.ts";
 import type { Resource } from "./define/resource.ts";
 import { seenBy } from "./fields/caller_view.ts";
+import { protectedItems } from "./write/nested/protected_items.ts";
 import { refusedWrite } from "./write/refused/refused_write.ts";
 
 /**
@@ -99,13 +104,13 @@ function grantsOf<Intent, Plan, Outcome>(
 
 /** Debits what the body holds beside its first item. */
 function charge<Intent, Plan, Outcome>(
-  { items, embeddedItems }: Operation<Intent, Plan, Outcome>,
+  { items, relatedWrites }: Operation<Intent, Plan, Outcome>,
   intent: Intent,
   { debit }: ResourceRequest,
 ): MaybePromise<void> {
   if (items === undefined) return;
-  const embedded = embeddedItems?.(intent) ?? noItems;
-  return debit.charge(items(intent), embedded.size === 0 ? undefined : protectedItems(embedded));
+  const writes = relatedWrites?.(intent) ?? noRelatedWrites;
+  return debit.charge(items(intent), writes.length === 0 ? undefined : protectedItems(writes));
 }
 
 /** Stores the reply to an outcome in the transaction of the write; null for most requests. */
@@ -168,25 +173,15 @@ export async function authorizeAgain<Intent, Plan, Outcome>(
   await relatedGrants(operation, intent, user, resource);
 }
 
-const noItems: ReadonlyMap<Resource, number> = Object.freeze(new Map<Resource, number>());
-
-/** Embedded rows with the protection of their own resource; those without one cost nothing. */
-function protectedItems(embedded: ReadonlyMap<Resource, number>): readonly EmbeddedItems[] {
-  return [...embedded].flatMap(([{ protections }, count]) => {
-    const protection = protections.get("create");
-    return protection === undefined ? [] : [{ protection, count }];
-  });
-}
-
 function relatedGrants<Intent, Plan, Outcome>(
-  { alsoAccess, readsFrom, createsIn }: Operation<Intent, Plan, Outcome>,
+  { alsoAccess, readsFrom, relatedWrites }: Operation<Intent, Plan, Outcome>,
   intent: Intent,
   user: User | null,
   resource: Resource,
 ): MaybePromise<RelatedGrants> {
   const reached = readsFrom === undefined ? noResources : readsFrom(intent);
-  const created = createsIn === undefined ? noPaths : createsIn(intent);
-  return alsoAccess === undefined && reached.size === 0 && created.size === 0
+  const writes = relatedWrites === undefined ? noRelatedWrites : relatedWrites(intent);
+  return alsoAccess === undefined && reached.size === 0 && writes.length === 0
     ? noRelatedGrants
-    : authorizeRelated({ alsoAccess, reached, created }, user, resource);
+    : authorizeRelated({ alsoAccess, reached, writes }, user, resource);
 }

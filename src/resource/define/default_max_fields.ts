@@ -1,6 +1,6 @@
 import type { Relations } from "../../schema/relation.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import { embeddedPerItem } from "../write/parse_nested_rows.ts";
+import { embeddedPerItem } from "../write/nested/parse/parse_nested_rows.ts";
 import type { BatchPolicy } from "./resource.ts";
 
 /** What the bodies of a resource hold at most. */

@@ -152,7 +152,7 @@ export interface Resource {
   readonly procedureProtections: ReadonlyMap<string, OperationProtection>;
   /** The named relations to rows of other tables. */
   readonly relations: Relations;
-  /** Whether the body of a create may hold the rows of its relations. */
+  /** Whether the bodies of POST, PATCH and PUT may write the rows of its relations. */
   readonly nestedWrites: boolean;
   /**
    * The resource that serves another table, with its policy and its mask; the first of several, and

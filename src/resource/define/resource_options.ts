@@ -285,8 +285,9 @@ export interface ResourceOptions<
    */
   readonly autoRelations?: boolean | AutoRelationOptions | undefined;
   /**
-   * Lets the body of a create hold related rows under the names of their relations; all are created
-   * in one transaction, each by the rules of its own resource. Off unless set.
+   * Lets bodies of POST, PATCH and PUT write related rows under the names of their relations: in one
+   * transaction rows are created, connected and disconnected, each by the rules of its own resource.
+   * Off unless set.
    */
   readonly nestedWrites?: boolean | undefined;
   /** What `GET /search` finds; it takes a search adapter of the app. */

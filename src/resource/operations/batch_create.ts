@@ -2,22 +2,21 @@ import { rowsReply } from "../http/json_reply.ts";
 import { carriedId, parseItemOptimisticId } from "../http/optimistic_id.ts";
 import { mapItems, parseItems } from "../write/batch_items.ts";
 import {
-  createdResources,
-  embeddedItems,
   lookedUpResources,
   type NestedRows,
   ownItems,
-} from "../write/nested_rows.ts";
+  relatedWrites,
+} from "../write/nested/nested_rows.ts";
 import {
   type CreatedRows,
   createNestedRows,
   type CreatePlan,
-} from "../write/create_nested_rows.ts";
+} from "../write/nested/create_nested_rows.ts";
 import type { Operation } from "../operation.ts";
 import { noneIncluded } from "../output.ts";
 import { itemPath } from "../write/body_path.ts";
 import { noOptimisticIds } from "../write/record_ids.ts";
-import { parseNestedRows } from "../write/parse_nested_rows.ts";
+import { parseNestedRows } from "../write/nested/parse/parse_nested_rows.ts";
 
 interface BatchCreateIntent {
   readonly body: NestedRows;
@@ -41,13 +40,12 @@ export const batchCreate: Operation<BatchCreateIntent, CreatePlan, CreatedRows> 
   },
 
   items: ({ body }) => ownItems(body),
-  embeddedItems: ({ body }) => embeddedItems(body),
   readsFrom: ({ body }) => lookedUpResources(body),
-  createsIn: ({ body }) => createdResources(body),
+  relatedWrites: ({ body }) => relatedWrites(body),
 
-  plan({ body, ids }, grant, resource, { created, related }) {
+  plan({ body, ids }, grant, resource, { written, related }) {
     const carried = ids.map((id) => carriedId(id, resource));
-    return { body, grant, created, related, ids: carried };
+    return { body, grant, written, related, updated: null, ids: carried };
   },
 
   async execute(plan, call) {

@@ -16,6 +16,7 @@ import { readByKeys } from "../write/read_rows_to_write.ts";
 import { beforeCreate, hookedItem } from "../write/run_hooks.ts";
 import { inTransaction, type WriteConnection } from "../write/in_transaction.ts";
 import { InvalidFields, parseRow, withoutImmutable, withoutKey } from "../write/parse_fields.ts";
+import { currentRows, RowsChanged } from "../write/rows_changed.ts";
 import { newRowValues } from "../write/new_row_values.ts";
 import type { Operation, OperationCall, ResourceCall } from "../operation.ts";
 import { itemPath } from "../write/body_path.ts";
@@ -48,28 +49,13 @@ export const batchUpsert: Operation<readonly NamedItem[], UpsertPlan, WrittenRow
 
   async execute(plan, call) {
     if (plan.items.length === 0) return { rows: [], recorded: noOptimisticIds };
-    for (let attempt = 1;; attempt++) {
-      try {
-        return await upsertOnce(plan, call);
-      } catch (error) {
-        if (attempt === maxTries || !(error instanceof RowsChanged)) throw error;
-      }
-    }
+    return await currentRows(() => upsertOnce(plan, call));
   },
 
   shape(written, _items, resource) {
     return rowsReply(200, written, resource);
   },
 };
-
-const maxTries = 3;
-
-/** Another request created or deleted one of the rows in between: the items are sorted again. */
-class RowsChanged extends Problem {
-  constructor(cause?: unknown) {
-    super("conflict", "Cannot upsert: other writes kept getting in the way", { cause });
-  }
-}
 
 /** The items whose row exists and those whose row is created, each in the order of the batch. */
 interface SortedItems {
@@ -102,7 +88,7 @@ async function upsertOnce(
     });
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.kind !== "unique") throw error;
-    throw await existsNow(fresh, resource) ? new RowsChanged(error) : error;
+    throw await existsNow(fresh, resource) ? new RowsChanged("upsert", error) : error;
   }
 }
 
@@ -152,7 +138,7 @@ async function sortItems(
   );
   const isSame = expected === undefined ||
     expected.size === existing.length && existing.every(({ index }) => expected.has(index));
-  if (!isSame) throw new RowsChanged();
+  if (!isSame) throw new RowsChanged("upsert");
   await requireInScope(existing, update, resource, connection);
   await mapItemsInTurn(existing, (item) => requireUpdatable(item, resource));
   await mapItemsInTurn(fresh, (item) => requireCreatable(item, resource));

@@ -2,18 +2,17 @@ import { formatKey, keyId, keyOf } from "../../plan/key.ts";
 import { rowReply } from "../http/json_reply.ts";
 import { beforeCreate } from "../write/run_hooks.ts";
 import {
-  createdResources,
-  embeddedItems,
   lookedUpResources,
   type NestedRow,
   type NestedRows,
   ownItems,
-} from "../write/nested_rows.ts";
+  relatedWrites,
+} from "../write/nested/nested_rows.ts";
 import {
   type CreatedRows,
   createNestedRows,
   type CreatePlan,
-} from "../write/create_nested_rows.ts";
+} from "../write/nested/create_nested_rows.ts";
 import { failedWrite } from "../write/refused/failed_write.ts";
 import { inTransaction, isLoneStatement, type WriteConnection } from "../write/in_transaction.ts";
 import { newRowValues } from "../write/new_row_values.ts";
@@ -21,7 +20,7 @@ import type { Operation, OperationCall, WriteCall } from "../operation.ts";
 import { carriedId, parseOptimisticId } from "../http/optimistic_id.ts";
 import { noneIncluded } from "../output.ts";
 import { wholeBody } from "../write/body_path.ts";
-import { parseNestedRows } from "../write/parse_nested_rows.ts";
+import { parseNestedRows } from "../write/nested/parse/parse_nested_rows.ts";
 import { insertRows } from "../write/insert_rows.ts";
 import { idsOfRows, recordIds } from "../write/record_ids.ts";
 
@@ -45,12 +44,18 @@ export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
   },
 
   items: ({ body }) => ownItems(body),
-  embeddedItems: ({ body }) => embeddedItems(body),
   readsFrom: ({ body }) => lookedUpResources(body),
-  createsIn: ({ body }) => createdResources(body),
+  relatedWrites: ({ body }) => relatedWrites(body),
 
-  plan({ body, optimisticId }, grant, resource, { created, related }) {
-    return { body, grant, created, related, ids: [carriedId(optimisticId, resource)] };
+  plan({ body, optimisticId }, grant, resource, { written, related }) {
+    return {
+      body,
+      grant,
+      written,
+      related,
+      updated: null,
+      ids: [carriedId(optimisticId, resource)],
+    };
   },
 
   async execute(plan, call) {

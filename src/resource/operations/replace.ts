@@ -1,9 +1,7 @@
 import { databaseDefault } from "../../plan/plan.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { parseOptimisticId } from "../http/optimistic_id.ts";
-import { parseRowChanges, withDefaults } from "../write/parse_fields.ts";
-import { parseNamedRow } from "../write/row_target.ts";
-import { update } from "./update.ts";
+import { withDefaults } from "../write/parse_fields.ts";
+import { parseUpdate, update } from "./update.ts";
 import type { Resource } from "../define/resource.ts";
 
 /**
@@ -14,9 +12,7 @@ export const replace: typeof update = {
   name: "replace",
 
   parse(request, resource) {
-    const values = wholeRow(parseRowChanges(request.body, resource), resource);
-    const optimisticId = parseOptimisticId(request);
-    return { named: parseNamedRow(request, resource), values, optimisticId };
+    return parseUpdate(request, resource, (values) => wholeRow(values, resource));
   },
 };
 

@@ -1,15 +1,26 @@
 import type { Grant } from "../../auth/authorize.ts";
+import type { Resource } from "../define/resource.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { holdsGivenValues, plainValues } from "../../plan/given_value.ts";
 import { valuesFor } from "../write/given_values.ts";
 import { rowReply } from "../http/json_reply.ts";
 import { carriedId, parseOptimisticId } from "../http/optimistic_id.ts";
-import type { Operation, WriteCall } from "../operation.ts";
+import type { Operation, OperationCall, ResourceRequest, WriteCall } from "../operation.ts";
+import { noneIncluded } from "../output.ts";
+import { noRelatedWrites, noResources } from "../read/related_grants.ts";
 import { wholeBody } from "../write/body_path.ts";
 import { failedWrite } from "../write/refused/failed_write.ts";
-import { inTransaction, isLoneStatement } from "../write/in_transaction.ts";
+import { inTransaction, isLoneStatement, type WriteConnection } from "../write/in_transaction.ts";
 import { parseRowChanges, withoutKey } from "../write/parse_fields.ts";
-import { recordId, type WrittenRow } from "../write/record_ids.ts";
+import { type NestedRows, ownItems, relatedWrites } from "../write/nested/nested_rows.ts";
+import { parseNestedChanges } from "../write/nested/parse/parse_nested_rows.ts";
+import {
+  readByUpdate,
+  type UpdatedRows,
+  type UpdateNestedPlan,
+  updateNestedRows,
+} from "../write/nested/update_nested_rows.ts";
+import { recordId } from "../write/record_ids.ts";
 import {
   lockTarget,
   type NamedRow,
@@ -27,6 +38,8 @@ interface UpdateIntent {
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
   /** The client's own id of the write. */
   readonly optimisticId: string | null;
+  /** With what the body asks of relations; null where it asks nothing. */
+  readonly nested: NestedRows | null;
 }
 
 interface UpdatePlan {
@@ -34,68 +47,101 @@ interface UpdatePlan {
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
   readonly optimisticId: string | null;
   readonly grant: Grant;
+  /** Null where the body asks nothing of relations. */
+  readonly nested: UpdateNestedPlan | null;
 }
 
 /** `PATCH /:id`: updates the fields of one row that the body names. */
-export const update: Operation<UpdateIntent, UpdatePlan, WrittenRow> = {
+export const update: Operation<UpdateIntent, UpdatePlan, UpdatedRows> = {
   name: "update",
   access: "update",
   takesBody: true,
 
   parse(request, resource) {
-    const values = parseRowChanges(request.body, resource);
-    const optimisticId = parseOptimisticId(request);
-    return { named: parseNamedRow(request, resource), values, optimisticId };
+    return parseUpdate(request, resource, (values) => values);
   },
 
-  plan({ named, values, optimisticId }, grant, resource) {
+  items: ({ nested }) => nested === null ? 1 : ownItems(nested),
+  relatedWrites: ({ nested }) => nested === null ? noRelatedWrites : relatedWrites(nested),
+  readsFrom: ({ nested }) => nested === null ? noResources : readByUpdate(nested),
+
+  plan({ named, values: given, optimisticId: id, nested: body }, grant, resource, rights) {
     const target = planTarget(named, resource);
-    return {
-      target,
-      values: withoutKey(values, target.key, resource),
-      optimisticId: carriedId(optimisticId, resource),
-      grant,
-    };
+    const values = withoutKey(given, target.key, resource);
+    const optimisticId = carriedId(id, resource);
+    const { written, related } = rights;
+    const nested = body === null
+      ? null
+      : { body, grant, optimisticId, written, related, updated: { target, values } };
+    return { target, values, optimisticId, grant, nested };
   },
 
   async execute(plan, call) {
-    const { target, grant, optimisticId } = plan;
-    const write = { ...call, grant };
-    const values = call.resource.hooks.onBeforeUpdate === undefined
-      ? plan.values
-      : await hookedValues(plan, write);
-    const isNamed = optimisticId !== null;
-    const updated = isNamed ? null : await updateAtVersion(target, values, write);
-    if (updated !== null) return { row: updated, optimisticId: null };
-    try {
-      return await inTransaction(
-        write,
-        (connection) =>
-          recordId(
-            { key: target.key, optimisticId },
-            call.resource,
-            connection,
-            () => updateRow(target, values, write, connection),
-          ),
-        {
-          isLoneStatement: !isNamed && !holdsGivenValues(values) &&
-            isLoneStatement(write, "onAfterUpdate"),
-        },
-      );
-    } catch (error) {
-      // Deferred constraints are checked at the commit.
-      throw failedWrite(
-        error,
-        call.resource,
-        () => [{ ...wholeBody, values: plainValues(values) }],
-      );
-    }
+    return plan.nested === null
+      ? await updateOne(plan, call)
+      : await updateNestedRows(plan.nested, call);
   },
 
-  shape({ row, optimisticId }, _update, resource) {
-    return rowReply(200, row, resource, { optimisticId });
+  shape({ row, optimisticId, included }, _update, resource) {
+    return rowReply(200, row, resource, { optimisticId, included });
   },
 };
+
+/**
+ * Parses a PATCH or PUT. `complete` gives the values that the row takes from those of the body, in
+ * which foreign keys that follow from relations have a placeholder.
+ */
+export function parseUpdate(
+  request: ResourceRequest,
+  resource: Resource,
+  complete: (values: ReadonlyMap<ColumnInfo, unknown>) => ReadonlyMap<ColumnInfo, unknown>,
+): UpdateIntent {
+  const { body } = request;
+  const nested = holdsRelations(body, resource)
+    ? parseNestedChanges(body, resource, complete)
+    : null;
+  const values = nested?.rows[0]?.given ?? complete(parseRowChanges(body, resource));
+  const optimisticId = parseOptimisticId(request);
+  return { named: parseNamedRow(request, resource), values, optimisticId, nested };
+}
+
+function holdsRelations(body: unknown, { nestedWrites, relations }: Resource): boolean {
+  if (!nestedWrites || typeof body !== "object" || body === null) return false;
+  return Object.keys(body).some((name) => relations.has(name));
+}
+
+/** Updates a row without its relations, where possible by one statement. */
+async function updateOne(
+  plan: UpdatePlan,
+  call: OperationCall<UpdatedRows>,
+): Promise<UpdatedRows> {
+  const { target, grant, optimisticId } = plan;
+  const write = { ...call, grant };
+  const values = call.resource.hooks.onBeforeUpdate === undefined
+    ? plan.values
+    : await hookedValues(plan, write);
+  const isNamed = optimisticId !== null;
+  const updated = isNamed ? null : await updateAtVersion(target, values, write);
+  if (updated !== null) return { row: updated, optimisticId: null, included: noneIncluded };
+  const update = async (connection: WriteConnection): Promise<UpdatedRows> => {
+    const written = await recordId(
+      { key: target.key, optimisticId },
+      call.resource,
+      connection,
+      () => updateRow(target, values, write, connection),
+    );
+    return { ...written, included: noneIncluded };
+  };
+  try {
+    return await inTransaction(write, update, {
+      isLoneStatement: !isNamed && !holdsGivenValues(values) &&
+        isLoneStatement(write, "onAfterUpdate"),
+    });
+  } catch (error) {
+    // Deferred constraints are checked at the commit.
+    throw failedWrite(error, call.resource, () => [{ ...wholeBody, values: plainValues(values) }]);
+  }
+}
 
 /** The row is locked again in the transaction: this spares the hook an update that must fail. */
 async function hookedValues(

@@ -4,40 +4,38 @@ import type { User } from "../../auth/user.ts";
 import { allRows, and, type Filter, noRows } from "../../filter/filter.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
-import type { RelatedGrants } from "../operation.ts";
-import { type BodyPath, withinAsync } from "../write/body_path.ts";
+import type { RelatedGrants, RelatedWrite } from "../operation.ts";
+import { withinAsync } from "../write/body_path.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** An empty set, for operations that need no grants on related resources. */
 export const noResources: ReadonlySet<Resource> = Object.freeze(new Set<Resource>());
 
-/** An empty map, for operations that need no grants to create rows of related resources. */
-export const noPaths: ReadonlyMap<Resource, BodyPath> = Object.freeze(
-  new Map<Resource, BodyPath>(),
-);
+/** For operations that write no rows beside their own. */
+export const noRelatedWrites: readonly RelatedWrite[] = Object.freeze([]);
 
 /** For operations that need no related grants, only that of their own access. */
 export const noRelatedGrants: RelatedGrants = Object.freeze({
   also: null,
   related: new Map(),
-  created: new Map(),
+  written: new Map(),
 });
 
 /** What an operation needs related grants for, beside the grant of its own access. */
 export interface RelatedAccess {
   readonly alsoAccess: Access | undefined;
   readonly reached: ReadonlySet<Resource>;
-  readonly created: ReadonlyMap<Resource, BodyPath>;
+  readonly writes: readonly RelatedWrite[];
 }
 
 /**
  * Authorizes the related grants of a request, beside the one for its own access. An operation fails
- * with 401 or 403 without its second access, or without the right to create rows of another
- * resource, before any hook or write. A related resource that the user may not read is left out
+ * with 401 or 403 without its second access, or without the right to what else it writes, before any
+ * hook or write. A related resource that the user may not read is left out
  * instead, as if it had no rows.
  */
 export async function authorizeRelated(
-  { alsoAccess, reached, created: places }: RelatedAccess,
+  { alsoAccess, reached, writes }: RelatedAccess,
   user: User | null,
   resource: Resource,
 ): Promise<RelatedGrants> {
@@ -47,11 +45,14 @@ export async function authorizeRelated(
     const grant = await authorizeRead(target, user);
     if (grant !== null) related.set(target, grant);
   }
-  const created = new Map<Resource, Grant>();
-  for (const [target, place] of places) {
-    created.set(target, await withinAsync(place, () => authorize("create", user, target.policy)));
+  const written = new Map<Access, Map<Resource, Grant>>();
+  for (const { resource: { policy }, resource: target, access, bodyPath } of writes) {
+    const granted = written.get(access) ?? new Map<Resource, Grant>();
+    if (granted.has(target)) continue;
+    granted.set(target, await withinAsync(bodyPath, () => authorize(access, user, policy)));
+    written.set(access, granted);
   }
-  return { also, related, created };
+  return { also, related, written };
 }
 
 async function authorizeRead({ policy }: Resource, user: User | null): Promise<Grant | null> {

@@ -34,6 +34,17 @@ export function reachedByIncludes(includes: readonly Include[]): ReadonlySet<Res
   );
 }
 
+/** A relation as an `include` without options has it, with the relations to load in turn. */
+export function plainInclude(
+  relation: Relation,
+  target: Resource,
+  include: readonly Include[],
+): Include {
+  const plain: IncludeSyntax = { name: relation.name, options: new Map(), include: [] };
+  const { view, ...one } = resolveOne(plain, relation, target, relation.name);
+  return { ...one, view: { ...view, include } };
+}
+
 const maxPerRow = 100;
 
 function resolveAll(

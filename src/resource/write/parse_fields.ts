@@ -54,7 +54,7 @@ export type ParseFields = (
 /**
  * Parses the fields of a body that creates a row to the values of its writable columns. Columns
  * that the client may not write are dropped silently, unknown fields too unless `strictInput`.
- * Embedded rows are refused where only a create takes them: ignoring them would look like success.
+ * Embedded rows are refused where batches do not take them: ignoring them would look like success.
  * Errors after a hundred are left out.
  */
 export const parseColumns: ParseFields = (body, resource, others = noOthers) =>
@@ -85,8 +85,8 @@ export const parseChanges: ParseFields = (body, resource, others = noOthers) =>
 export const parseRowChanges: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { ...changes(resource), mayBeStored: true });
 
-function changes({ fields: { immutable } }: Resource): BodyUse {
-  return { immutable, embeds: false, mayBeStored: false };
+function changes({ fields: { immutable }, nestedWrites }: Resource): BodyUse {
+  return { immutable, embeds: nestedWrites, mayBeStored: false };
 }
 
 const noColumns: ReadonlySet<ColumnInfo> = new Set();
@@ -95,7 +95,7 @@ const noColumns: ReadonlySet<ColumnInfo> = new Set();
 interface BodyUse {
   /** The columns that it may not change. */
   readonly immutable: ReadonlySet<ColumnInfo>;
-  /** Whether it may hold the rows of relations. */
+  /** Whether relations are among the names that it may hold. */
   readonly embeds: boolean;
   /** Whether it may hold what a row shows already. */
   readonly mayBeStored: boolean;
@@ -116,7 +116,7 @@ function parseAll(
     if (column === undefined) {
       if (errors.length === maxErrors) continue;
       if (resource.nestedWrites && resource.relations.has(name)) {
-        errors.push(fault(name, "can only be embedded in a row that is created"));
+        errors.push(fault(name, "is not taken here: write it with one row, by POST, PATCH or PUT"));
       } else if (resource.strictInput && !markers.has(name)) {
         const hint = errors.length < maxHints ? didYouMean(name, fieldsToName(resource, use)) : "";
         errors.push(fault(name, `is not a field${hint}`));

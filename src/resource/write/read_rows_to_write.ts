@@ -74,7 +74,12 @@ export function keysPerStatement({ table, driver }: Resource): number {
   return Math.max(1, Math.floor(driver.dialect.maxValues / 2 / table.primaryKey.length));
 }
 
-function readPlan(table: TableInfo, columns: readonly ColumnInfo[], where: Filter): ReadPlan {
+/** The plan to read rows by a condition, in the order of their keys. */
+export function readPlan(
+  table: TableInfo,
+  columns: readonly ColumnInfo[],
+  where: Filter,
+): ReadPlan {
   const order = table.primaryKey.map((column) => ({ column, descending: false }));
   return { kind: "read", table, columns, where, order, after: null, limit: null };
 }

@@ -10,8 +10,8 @@ import { keysPerStatement, readByKeys, type RowsByKey } from "./read_rows_to_wri
 import type { WriteCall } from "../operation.ts";
 import type { WriteConnection } from "./in_transaction.ts";
 import { valuesFor } from "./given_values.ts";
-import { itemPath, patchPath } from "./body_path.ts";
-import { failedWrite } from "./refused/failed_write.ts";
+import { type BodyPath, itemPath, patchPath } from "./body_path.ts";
+import { type FailedRow, failedWrite } from "./refused/failed_write.ts";
 import type { Resource } from "../define/resource.ts";
 import { nextVersion, withNextVersion, withUpdateTime } from "./row_version.ts";
 import type { LockedRow } from "./write_matching_rows.ts";
@@ -43,16 +43,15 @@ export async function updateLockedRows(
   connection: WriteConnection,
 ): Promise<number> {
   const { resource } = write;
-  const { table, hooks } = resource;
+  const { table, hooks, batch } = resource;
   const returning = hooks.onAfterUpdate === undefined ? [] : table.columns;
   const changed = new Map<string, Row>();
   let count = 0;
-  for (const { set, keys } of sharedUpdates(updates, resource)) {
-    for (const some of chunksOf(keys, keysPerStatement(resource))) {
-      const result = await updateByKeys(some, set, returning, resource, connection);
-      count += result.count;
-      for (const [id, row] of result.rows) changed.set(id, row);
-    }
+  for (const { set, keys } of sharedUpdates(updates, resource, batch.incrementVersion)) {
+    const shared = { set, keys, returning, bodyPath: patchPath };
+    const result = await updateByKeys(shared, resource, connection);
+    count += result.count;
+    for (const [id, row] of result.rows) changed.set(id, row);
   }
   const keys = updates.map(({ current }) => keyOf(current, table));
   await requireWithinScope(write, keys, connection);
@@ -93,30 +92,35 @@ export async function updateItems(
   return changed;
 }
 
-interface SharedUpdate {
+/** Rows that take the same values. */
+export interface SharedUpdate {
   readonly set: Assignments;
-  readonly keys: Key[];
+  readonly keys: readonly Key[];
 }
 
 /**
  * The updates grouped by the values that they set. A batch by filter has one object of values, and
  * most rows have a time of update before now, so that most batches are one statement.
  */
-function sharedUpdates(
+export function sharedUpdates(
   updates: readonly LockedRowUpdate[],
   resource: Resource,
+  incrementVersion: boolean,
 ): readonly SharedUpdate[] {
-  const { etag, batch, table, runtime } = resource;
-  const version = batch.incrementVersion ? etag?.versionField ?? null : null;
+  const { etag, table, runtime } = resource;
+  const version = incrementVersion ? etag?.versionField ?? null : null;
   const moment = etag?.updatedAtField ?? null;
   const nowMs = runtime.clock.now();
-  const byValues = new Map<LockedRowUpdate["values"], Map<string, SharedUpdate>>();
+  const byValues = new Map<
+    LockedRowUpdate["values"],
+    Map<string, { set: Assignments; keys: Key[] }>
+  >();
   for (const { current, values } of updates) {
     const isCounted = version !== null && !values.has(version) &&
       nextVersion(current[version.name]) !== null;
     const counted = isCounted ? new Map([...values, [version, oneMore]]) : values;
     const set = withUpdateTime(counted, current, resource, nowMs);
-    const shared = byValues.get(values) ?? new Map<string, SharedUpdate>();
+    const shared = byValues.get(values) ?? new Map<string, { set: Assignments; keys: Key[] }>();
     const likeness = `${isCounted} ${moment === null ? "" : set.get(moment)}`;
     const same = shared.get(likeness) ?? { set, keys: [] };
     same.keys.push(keyOf(current, table));
@@ -125,11 +129,32 @@ function sharedUpdates(
   return [...byValues.values()].flatMap((shared) => [...shared.values()]);
 }
 
-/** Updates the rows with these keys; `returning` is empty where the rows are not needed. */
-async function updateByKeys(
-  keys: readonly Key[],
-  set: Assignments,
-  returning: readonly ColumnInfo[],
+/** An update of rows by their keys. */
+export interface KeyedUpdate extends SharedUpdate {
+  /** Empty where the rows are not needed. */
+  readonly returning: readonly ColumnInfo[];
+  /** Where the values stand in the body. */
+  readonly bodyPath: BodyPath;
+}
+
+/** Updates the rows with these keys, in as many statements as the keys take. */
+export async function updateByKeys(
+  { keys, ...update }: KeyedUpdate,
+  resource: Resource,
+  connection: Connection,
+): Promise<{ readonly count: number; readonly rows: RowsByKey }> {
+  const rows = new Map<string, Row>();
+  let count = 0;
+  for (const some of chunksOf(keys, keysPerStatement(resource))) {
+    const result = await updateSome({ ...update, keys: some }, resource, connection);
+    count += result.count;
+    for (const [id, row] of result.rows) rows.set(id, row);
+  }
+  return { count, rows };
+}
+
+async function updateSome(
+  { keys, set, returning, bodyPath }: KeyedUpdate,
   resource: Resource,
   connection: Connection,
 ): Promise<{ readonly count: number; readonly rows: RowsByKey }> {
@@ -144,7 +169,7 @@ async function updateByKeys(
   const { rows, changed } = await refusable(
     () => connection.query(reader.compile(plan)),
     resource,
-    set,
+    { ...bodyPath, values: set },
   );
   const named = returning.length === 0 ? [] : reader.toRows(rows, returning);
   return {
@@ -153,15 +178,14 @@ async function updateByKeys(
   };
 }
 
-/** The values of these updates are those of a batch by filter. */
 async function refusable<Result>(
   work: () => MaybePromise<Result>,
   resource: Resource,
-  values: Assignments,
+  row: FailedRow,
 ): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    throw failedWrite(error, resource, () => [{ ...patchPath, values }]);
+    throw failedWrite(error, resource, () => [row]);
   }
 }

@@ -3,7 +3,7 @@ import { databaseProblem } from "../../../db/database_problem.ts";
 import type { Driver } from "../../../db/driver.ts";
 import type { Resource } from "../../../resource/define/resource.ts";
 import { parseLimit } from "../../../resource/http/query_parameters.ts";
-import { authorizeRelated, noPaths } from "../../../resource/read/related_grants.ts";
+import { authorizeRelated, noRelatedWrites } from "../../../resource/read/related_grants.ts";
 import { parseListQuery, planList, reachedByList } from "../../../resource/read/list_query.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import { memberOf, optionalTextAt, textAt } from "../action_body.ts";
@@ -62,7 +62,7 @@ async function statementOf(
   const selection = parseListQuery(query, resource);
   const grant = await authorize("read", null, resource.policy);
   const reached = reachedByList(selection);
-  const needed = { alsoAccess: undefined, reached, created: noPaths };
+  const needed = { alsoAccess: undefined, reached, writes: noRelatedWrites };
   const related = await authorizeRelated(needed, null, resource);
   const rights = { grant, related: related.related };
   const limit = parseLimit(query.get("limit") ?? null, resource.page);

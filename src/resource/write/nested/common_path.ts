@@ -1,0 +1,41 @@
+import { DatabaseError } from "../../../db/database_error.ts";
+import { databaseProblem } from "../../../db/database_problem.ts";
+import { Problem } from "../../../problem/problem.ts";
+import type { RelatedWrite } from "../../operation.ts";
+import { atBodyPath, type BodyPath, wholeBody } from "../body_path.ts";
+
+/** The place of rows in a body, as precise as one place for several of them can be. */
+export function sharedPlace(bodyPaths: readonly BodyPath[]): BodyPath {
+  const [first, another] = bodyPaths;
+  if (first !== undefined && another === undefined) return first;
+  const path = commonPath(bodyPaths);
+  return path === null ? wholeBody : { path, details: { path } };
+}
+
+/**
+ * The error of a step as a problem with the path of its rows, as precise as one statement for many
+ * rows allows. An error that another try may mend stays as it is.
+ */
+export function problemAtPath(
+  error: unknown,
+  access: RelatedWrite["access"],
+  bodyPaths: readonly BodyPath[],
+): unknown {
+  if (!(error instanceof DatabaseError) || error.kind === "retryable") return error;
+  const problem = databaseProblem(error, access);
+  const path = commonPath(bodyPaths);
+  const hasPath = problem instanceof Problem && problem.status < 500 && path !== null;
+  return hasPath ? atBodyPath(problem, { path, details: { path } }) : error;
+}
+
+/** The path that all embedded rows share: `albums` for `albums.0` and `albums.1`. */
+function commonPath([first, ...others]: readonly BodyPath[]): string | null {
+  if (first?.details["path"] === undefined) return null;
+  const shared = first.path.split(".");
+  for (const { path } of others) {
+    const names = path.split(".");
+    const end = shared.findIndex((name, index) => name !== names[index]);
+    if (end >= 0) shared.length = end;
+  }
+  return shared.length === 0 ? null : shared.join(".");
+}

@@ -1,0 +1,97 @@
+import type { Row } from "../../../schema/table_info.ts";
+import type { Relation } from "../../../schema/relation.ts";
+import type { OperationCall } from "../../operation.ts";
+import { type Included, viewOf } from "../../output.ts";
+import type { Resource } from "../../define/resource.ts";
+import { requireFittingReply } from "../../http/json_reply.ts";
+import { inTransaction } from "../in_transaction.ts";
+import { idsOfRows, recordIds, type WrittenRows } from "../record_ids.ts";
+import type { NestedRow } from "./nested_rows.ts";
+import { prepareSteps } from "./prepare_steps.ts";
+import { currentRows } from "../rows_changed.ts";
+import { storedRow } from "./write_state.ts";
+import { writeSteps } from "./write_steps.ts";
+import type { NestedPlan } from "./nested_plan.ts";
+
+/** The plan to create rows with the rows nested in them, and the grants for them. */
+export interface CreatePlan extends NestedPlan {
+  /** The optimistic ids of the rows of the top level, in their order; null for none. */
+  readonly ids: readonly (string | null)[];
+}
+
+/** The created rows of the top level, and the created rows nested in them. */
+export interface CreatedRows extends WrittenRows {
+  readonly included: readonly Included[];
+}
+
+/**
+ * Creates rows with the rows nested in them: runs all before-hooks, then writes all rows in one
+ * transaction, after-hooks included.
+ */
+export async function createNestedRows(
+  plan: CreatePlan,
+  call: OperationCall<CreatedRows>,
+): Promise<CreatedRows> {
+  const idsOf = idsOfRows(plan.ids, call.resource.table);
+  return await currentRows(async (isLast) => {
+    const prepared = await prepareSteps(plan, call);
+    return await inTransaction(call, async (connection) => {
+      const writing = { prepared, plan, call, isLast, written: new Map<NestedRow, Row>() };
+      const { written: rows, recorded } = await recordIds(
+        idsOf,
+        call.resource,
+        connection,
+        async () => {
+          await writeSteps(writing, connection);
+          return storedRows(plan.body.rows, writing.written);
+        },
+      );
+      const included = embeddedIn(plan.body.rows, writing.written);
+      // A row that exists already is of any size, and many may link it.
+      requireFittingReply(rows, call.resource, included);
+      return { rows, included, recorded };
+    });
+  });
+}
+
+function storedRows(
+  rows: readonly NestedRow[],
+  written: ReadonlyMap<NestedRow, Row>,
+): readonly Row[] {
+  return rows.map((row) => storedRow(row, written));
+}
+
+/** The embedded rows as a read would include them, under the names of the body. */
+function embeddedIn(
+  around: readonly NestedRow[],
+  written: ReadonlyMap<NestedRow, Row>,
+): readonly Included[] {
+  const found = new Map<Relation, Embedded>();
+  around.forEach(({ embedded }, place) => {
+    for (const { relation, target, rows } of embedded) {
+      const known = found.get(relation);
+      const one = known ?? { target, rows: [], places: [], placeOf: around.map(() => null) };
+      if (known === undefined) found.set(relation, one);
+      one.rows.push(...rows);
+      one.places.push(...rows.map(() => place));
+      one.placeOf[place] = place;
+    }
+  });
+  return [...found].map(([relation, { target, rows, places, placeOf }]) => ({
+    relation,
+    view: viewOf(target),
+    rows: storedRows(rows, written),
+    read: target.table.columns,
+    places,
+    placeOf,
+    included: embeddedIn(rows, written),
+  }));
+}
+
+/** The rows that a level embeds under one name. */
+interface Embedded {
+  readonly target: Resource;
+  readonly rows: NestedRow[];
+  readonly places: number[];
+  readonly placeOf: (number | null)[];
+}

@@ -1,0 +1,40 @@
+import type { Grant } from "../../../auth/authorize.ts";
+import type { Connection } from "../../../db/driver.ts";
+import { and } from "../../../filter/filter.ts";
+import { type Key, keyId } from "../../../plan/key.ts";
+import type { Row } from "../../../schema/table_info.ts";
+import type { Resource } from "../../define/resource.ts";
+import { atBodyPath } from "../body_path.ts";
+import { InvalidFields } from "../parse_fields.ts";
+import { readByKeys } from "../read_rows_to_write.ts";
+import type { NestedRow } from "./nested_rows.ts";
+
+/**
+ * Looks up rows that a body names by key, in their order. A missing row and one that the user may
+ * not read give the same 422.
+ */
+export async function findRows(
+  rows: readonly NestedRow[],
+  resource: Resource,
+  related: ReadonlyMap<Resource, Grant>,
+  connection: Connection,
+): Promise<readonly Row[]> {
+  const { table, undeleted } = resource;
+  const right = related.get(resource);
+  const keys = rows.map((row) => keyOfNamed(row, resource));
+  const found = right === undefined ? new Map<string, Row>() : await readByKeys(
+    { keys, where: and(right.rows, undeleted), columns: table.columns },
+    resource,
+    connection,
+  );
+  return rows.map(({ bodyPath }, index) => {
+    const row = found.get(keyId(keys[index] ?? [], table));
+    if (row !== undefined) return row;
+    throw atBodyPath(new InvalidFields([{ path: "", message: "names no row" }]), bodyPath);
+  });
+}
+
+/** The key of a row that a body names by it. */
+export function keyOfNamed({ given }: NestedRow, { table }: Resource): Key {
+  return table.primaryKey.map((column) => given.get(column));
+}

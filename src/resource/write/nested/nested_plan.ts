@@ -1,0 +1,42 @@
+import type { Grant } from "../../../auth/authorize.ts";
+import type { Assignments } from "../../../plan/plan.ts";
+import type { Resource } from "../../define/resource.ts";
+import type { RelatedGrants, RelatedWrite, ResourceCall, WriteCall } from "../../operation.ts";
+import type { RowTarget } from "../row_target.ts";
+import type { NestedRows } from "./nested_rows.ts";
+
+/** The plan to write rows with what is nested in them, and the grants for all of it. */
+export interface NestedPlan extends Pick<RelatedGrants, "written" | "related"> {
+  readonly body: NestedRows;
+  /** For the rows of the top level. */
+  readonly grant: Grant;
+  /** The one row of the top level, where it exists; null where rows are created. */
+  readonly updated: UpdatedRow | null;
+}
+
+/** The row that a request names, and the values that its body gives it. */
+export interface UpdatedRow {
+  readonly target: RowTarget;
+  readonly values: Assignments;
+}
+
+/** The row that a plan with a step of kind `update` names. */
+export function updatedRow({ updated }: NestedPlan): UpdatedRow {
+  if (updated === null) throw new Error("Only a plan that names a row updates one");
+  return updated;
+}
+
+/** The call that writes rows of a resource among nested ones. */
+export function writeTo(
+  resource: Resource,
+  access: RelatedWrite["access"],
+  { body, grant, written }: NestedPlan,
+  call: ResourceCall,
+): WriteCall {
+  const isOwn = resource === body.resource && access === body.access;
+  const right = isOwn ? grant : written.get(access)?.get(resource);
+  if (right === undefined) {
+    throw new Error(`There is no grant to ${access} rows of ${resource.name}`);
+  }
+  return { ...call, resource, grant: right };
+}

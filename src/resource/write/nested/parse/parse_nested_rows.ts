@@ -1,0 +1,220 @@
+import { databaseDefault } from "../../../../plan/plan.ts";
+import type { ColumnInfo } from "../../../../schema/table_info.ts";
+import type { Relation } from "../../../../schema/relation.ts";
+import type { Resource } from "../../../define/resource.ts";
+import { batchTooLarge } from "../../batch_items.ts";
+import { atBodyPath, wholeBody, within } from "../../body_path.ts";
+import {
+  InvalidFields,
+  type OtherMembers,
+  ownMember,
+  parseColumns,
+  parseRowChanges,
+  requireObject,
+} from "../../parse_fields.ts";
+import type { DraftRow, RowSource } from "./draft_row.ts";
+import type { NestedRow, NestedRows, RowsStep } from "../nested_rows.ts";
+import { parseRelationRequest, type RelationRequest } from "./parse_relation.ts";
+import { addChildren, addLinks, addParents, type Asked } from "./relation_steps.ts";
+
+/**
+ * Parses rows to create, and the rows nested in them where `nestedWrites` allows it. All rows of
+ * one relation become one step, whatever rows they are embedded in. Throws a 422 that names the
+ * path, and a 400 for too many rows.
+ */
+export function parseNestedRows(sources: readonly RowSource[], resource: Resource): NestedRows {
+  const state = newState(resource);
+  const rows = parseLevel(sources, resource, state);
+  return { resource, access: "create", rows, steps: state.steps };
+}
+
+/**
+ * Parses the changes of a row, and what they ask of its relations. `complete` gives the values of the
+ * row as it is written; those of foreign keys that follow from related rows have a placeholder.
+ * Throws as {@link parseNestedRows} does.
+ */
+export function parseNestedChanges(
+  body: unknown,
+  resource: Resource,
+  complete: (values: ReadonlyMap<ColumnInfo, unknown>) => ReadonlyMap<ColumnInfo, unknown>,
+): NestedRows {
+  const state = newState(resource);
+  const nested = nestedIn(body, resource);
+  const draft: DraftRow = {
+    ...{ bodyPath: wholeBody, foreignKeySources: [], embedded: [], nested, isNew: false },
+    given: new Map(parseRowChanges(body, resource, nested)),
+  };
+  writeLevel([draft], resource, state, () => {
+    for (const { column, isFixed } of draft.foreignKeySources) {
+      if (isFixed !== true) draft.given.set(column, databaseDefault);
+    }
+    for (const [column, value] of complete(draft.given)) draft.given.set(column, value);
+    state.steps.push({ kind: "update", resource, rows: [draft] });
+  });
+  return { resource, access: "update", rows: [draft], steps: state.steps };
+}
+
+/** How deep rows may be embedded in others. */
+const maxLevels = 3;
+
+/** A body may embed this many rows for each item that a batch may hold. */
+export const embeddedPerItem = 10;
+
+/** What the parsing of a body has found so far. */
+interface ParseState {
+  readonly steps: RowsStep[];
+  readonly maxRows: number;
+  /** The number of embedded rows so far. */
+  count: number;
+  /** How deep the rows being parsed are embedded. */
+  depth: number;
+}
+
+function newState({ batch }: Resource): ParseState {
+  return { steps: [], count: 0, maxRows: embeddedPerItem * batch.create, depth: 0 };
+}
+
+/** Parses rows to create with the rows nested in them, and adds their steps. */
+function parseLevel(
+  sources: readonly RowSource[],
+  resource: Resource,
+  state: ParseState,
+): readonly DraftRow[] {
+  const drafts = sources.map((source) => within(source.bodyPath, () => draftOf(source, resource)));
+  writeLevel(drafts, resource, state, () => {
+    state.steps.push({ kind: "create", resource, rows: drafts });
+  });
+  return drafts;
+}
+
+/** Adds the steps of rows with what their relations hold. */
+function writeLevel(
+  drafts: readonly DraftRow[],
+  resource: Resource,
+  state: ParseState,
+  addOwn: () => void,
+): void {
+  if (drafts.every(({ nested }) => nested.size === 0)) return addOwn();
+  state.depth++;
+  const relations = [...resource.relations.values()];
+  // The rows that a row refers to are created before it, the rows that refer to it after.
+  for (const relation of relations.filter(({ type }) => type === "belongsTo")) {
+    parseRelation(relation, drafts, resource, state);
+  }
+  addOwn();
+  for (const relation of relations.filter(({ type }) => type !== "belongsTo")) {
+    parseRelation(relation, drafts, resource, state);
+  }
+  state.depth--;
+}
+
+function draftOf(
+  { body, bodyPath, foreignKeySources = [] }: RowSource,
+  resource: Resource,
+): DraftRow {
+  const nested = nestedIn(body, resource);
+  const given = parseColumns(body, resource, nested);
+  for (const { column } of foreignKeySources) {
+    if (given.has(column)) throw fault(column.name, "follows from the row around: leave it out");
+  }
+  return {
+    bodyPath,
+    given,
+    foreignKeySources: [...foreignKeySources],
+    embedded: [],
+    nested,
+    isNew: true,
+  };
+}
+
+const nothing: ReadonlyMap<string, unknown> & OtherMembers = Object.freeze(new Map());
+
+/** The values in a body under the names of relations. */
+function nestedIn(
+  body: unknown,
+  { nestedWrites, relations }: Resource,
+): ReadonlyMap<string, unknown> {
+  if (!nestedWrites) return nothing;
+  const around = requireObject(body);
+  const names = [...relations.keys()].filter((name) => Object.hasOwn(around, name));
+  if (names.length === 0) return nothing;
+  return new Map(names.map((name) => [name, ownMember(around, name)]));
+}
+
+/** Parses what any of the drafts holds under one name, and adds it to the drafts and the steps. */
+function parseRelation(
+  relation: Relation,
+  drafts: readonly DraftRow[],
+  resource: Resource,
+  state: ParseState,
+): void {
+  const around = drafts.filter(({ nested }) => nested.has(relation.name));
+  const [first] = around;
+  if (first === undefined) return;
+  const target = targetOf(relation, first, resource);
+  if (target === null || state.depth > maxLevels) {
+    const words = target === null
+      ? "cannot be embedded: its rows are not created here"
+      : `is embedded too deep: ${maxLevels} levels are allowed`;
+    throw atBodyPath(fault(relation.name, words), first.bodyPath);
+  }
+  const asked: Asked = {
+    relation,
+    target,
+    owner: resource,
+    requests: around.map((draft) => ({
+      around: draft,
+      request: within(draft.bodyPath, () => requestOf(draft, relation, target, state)),
+    })),
+    parseCreated: (sources) => parseCreatedRows(sources, target, state),
+  };
+  switch (relation.type) {
+    case "belongsTo":
+      return addParents(asked, state.steps);
+    case "hasOne":
+    case "hasMany":
+      return addChildren(asked, state.steps);
+    case "manyToMany":
+      return addLinks(asked, state.steps);
+  }
+}
+
+/** Null where no resource serves the related rows, or a new row cannot be linked with any. */
+function targetOf(
+  { target, type, steps: [step] }: Relation,
+  { isNew }: DraftRow,
+  resource: Resource,
+): Resource | null {
+  const link = type === "manyToMany" && isNew ? resource.resourceOf(step.table) : undefined;
+  const isLinkable = link === undefined || link.capabilities.enableCreate;
+  return isLinkable ? resource.resourceOf(target) ?? null : null;
+}
+
+/** What a draft asks of a relation, whose rows are counted before they are parsed. */
+function requestOf(
+  { nested, bodyPath, isNew }: DraftRow,
+  relation: Relation,
+  target: Resource,
+  state: ParseState,
+): RelationRequest {
+  const value = nested.get(relation.name);
+  const request = parseRelationRequest(value, { relation, target, bodyPath, isNew });
+  state.count += request.wanted.length + request.disconnect.length;
+  if (state.count > state.maxRows) throw batchTooLarge(state.maxRows, "it embeds more rows");
+  return request;
+}
+
+function parseCreatedRows(
+  sources: readonly RowSource[],
+  target: Resource,
+  state: ParseState,
+): readonly NestedRow[] {
+  const [first] = sources;
+  if (first === undefined) return [];
+  if (target.capabilities.enableCreate) return parseLevel(sources, target, state);
+  throw atBodyPath(fault("", "cannot be created here"), first.bodyPath);
+}
+
+function fault(path: string, message: string): InvalidFields {
+  return new InvalidFields([{ path, message }]);
+}

@@ -1,0 +1,158 @@
+import { didYouMean } from "../../../../problem/nearest_name.ts";
+import type { Relation } from "../../../../schema/relation.ts";
+import type { Resource } from "../../../define/resource.ts";
+import { batchTooLarge } from "../../batch_items.ts";
+import { type BodyPath, pathInside } from "../../body_path.ts";
+import { InvalidFields, ownMember } from "../../parse_fields.ts";
+import { isKeyObject, isPlainObject } from "./parse_row_id.ts";
+
+/** What the body of a row asks of one of its relations. */
+export interface RelationRequest {
+  /** The rows to be related, in the order of the body. */
+  readonly wanted: readonly WantedRow[];
+  /** The ids of the rows not to be related any more. */
+  readonly disconnect: readonly BodyPart[];
+  /** Where it asks for no other related rows than the wanted ones; null where it does not. */
+  readonly removesOthers: BodyPath | null;
+}
+
+/** A part of a body, and where it stands. */
+export interface BodyPart {
+  readonly body: unknown;
+  readonly bodyPath: BodyPath;
+}
+
+/** A row to be related: the id of one that exists, or the body of one to create. */
+export interface WantedRow extends BodyPart {
+  readonly kind: "connect" | "create";
+}
+
+/** Where a request stands: the relation, and whether the row around it is a new one. */
+export interface RequestPlace {
+  readonly relation: Relation;
+  readonly target: Resource;
+  /** That of the row around it. */
+  readonly bodyPath: BodyPath;
+  readonly isNew: boolean;
+}
+
+/**
+ * Parses the value under the name of a relation. A new row holds the rows to create themselves, or
+ * `{ connect, create }`; one that exists `{ connect, disconnect, set, create }`. Throws a 422 with
+ * paths from the row around it, and a 400 for a list with too many rows.
+ */
+export function parseRelationRequest(value: unknown, place: RequestPlace): RelationRequest {
+  const { relation, isNew } = place;
+  if (isNew && !isMembers(value, place)) return parsePlain(value, place);
+  if (!isPlainObject(value)) {
+    throw fault(relation.name, `must be an object with ${listed(membersFor(place))}`);
+  }
+  const members = membersFor(place);
+  for (const name of Object.keys(value)) {
+    if (members.includes(name)) continue;
+    const hint = didYouMean(name, members);
+    throw fault(`${relation.name}.${name}`.slice(0, 100), `is none of ${listed(members)}${hint}`);
+  }
+  return relation.toMany ? parseMany(value, place) : parseOne(value, place);
+}
+
+const members = ["connect", "disconnect", "set", "create"] as const;
+
+function membersFor({ relation: { toMany }, isNew }: RequestPlace): readonly string[] {
+  if (isNew) return ["connect", "create"];
+  return toMany ? members : ["connect", "disconnect", "create"];
+}
+
+/** In a new row an object may be a row to create, whose fields may have these names. */
+function isMembers(value: unknown, { relation: { toMany }, target }: RequestPlace): boolean {
+  if (!isPlainObject(value)) return false;
+  if (toMany) return true;
+  const names = Object.keys(value);
+  return names.length > 0 &&
+    names.every((name) =>
+      members.some((member) => member === name) && !target.table.byName.has(name) &&
+      !target.relations.has(name)
+    );
+}
+
+function parsePlain(value: unknown, place: RequestPlace): RelationRequest {
+  const { relation: { name, toMany, type }, target } = place;
+  if (!toMany) return { wanted: [created(value, name, place)], ...nothingElse };
+  // A row of a manyToMany that holds nothing but its key is one that exists.
+  const wanted = listOf(value, name, place, "a list of objects").map((body, index): WantedRow => ({
+    ...created(body, `${name}.${index}`, place),
+    kind: type === "manyToMany" && isKeyObject(body, target) ? "connect" : "create",
+  }));
+  return { wanted, ...nothingElse };
+}
+
+const nothingElse = { disconnect: [], removesOthers: null } as const;
+
+function parseMany(value: object, place: RequestPlace): RelationRequest {
+  const { relation: { name }, bodyPath } = place;
+  const partsOf = (member: string) =>
+    Object.hasOwn(value, member)
+      ? listOf(ownMember(value, member), `${name}.${member}`, place, "a list").map((
+        body,
+        index,
+      ) => ({ body, bodyPath: pathInside(bodyPath, `${name}.${member}.${index}`) }))
+      : [];
+  const connect = [...partsOf("set"), ...partsOf("connect")]
+    .map((part): WantedRow => ({ ...part, kind: "connect" }));
+  const create = partsOf("create").map(({ body }, index) =>
+    created(body, `${name}.create.${index}`, place)
+  );
+  return {
+    wanted: [...connect, ...create],
+    disconnect: partsOf("disconnect"),
+    removesOthers: Object.hasOwn(value, "set") ? pathInside(bodyPath, `${name}.set`) : null,
+  };
+}
+
+function parseOne(value: object, place: RequestPlace): RelationRequest {
+  const { relation: { name, type }, bodyPath, isNew } = place;
+  const has = (member: string) => Object.hasOwn(value, member);
+  // Only of rows that refer to this one another can be in the way of a new one.
+  const mayReplace = type === "hasOne" && has("disconnect") && has("create") && !has("connect");
+  if (Object.keys(value).length !== 1 && !mayReplace) {
+    throw fault(name, `must hold one of ${listed(membersFor(place))}`);
+  }
+  if (has("disconnect") && ownMember(value, "disconnect") !== true) {
+    throw fault(`${name}.disconnect`, "must be true");
+  }
+  const at = (member: string) => pathInside(bodyPath, `${name}.${member}`);
+  const wanted: WantedRow[] = [];
+  if (has("connect")) {
+    wanted.push({ kind: "connect", body: ownMember(value, "connect"), bodyPath: at("connect") });
+  }
+  if (has("create")) {
+    wanted.push(created(ownMember(value, "create"), `${name}.create`, place));
+  }
+  const replaces = has("disconnect") ? "disconnect" : "connect";
+  const removesOthers = has("disconnect") || type === "hasOne" && has("connect") && !isNew;
+  return { wanted, disconnect: [], removesOthers: removesOthers ? at(replaces) : null };
+}
+
+function created(body: unknown, path: string, { bodyPath }: RequestPlace): WantedRow {
+  if (!isPlainObject(body)) throw fault(path, "must be an object");
+  return { kind: "create", body, bodyPath: pathInside(bodyPath, path) };
+}
+
+function listOf(
+  value: unknown,
+  path: string,
+  { target: { batch } }: RequestPlace,
+  what: string,
+): readonly unknown[] {
+  if (!Array.isArray(value)) throw fault(path, `must be ${what}`);
+  if (value.length > batch.create) throw batchTooLarge(batch.create, `${path} holds more rows`);
+  return value;
+}
+
+function listed(names: readonly string[]): string {
+  return `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}
+
+function fault(path: string, message: string): InvalidFields {
+  return new InvalidFields([{ path, message }]);
+}

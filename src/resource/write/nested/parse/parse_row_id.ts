@@ -1,0 +1,59 @@
+import type { Key } from "../../../../plan/key.ts";
+import type { Resource } from "../../../define/resource.ts";
+import { InvalidFields, parseKeyFields } from "../../parse_fields.ts";
+
+/**
+ * Parses how a body names a row that exists: by the value of its key, a list of the values of a
+ * composite one, or an object that holds exactly the key. Throws a 422.
+ */
+export function parseRowId(value: unknown, resource: Resource): Key {
+  const { primaryKey } = resource.table;
+  const [only, another] = primaryKey;
+  if (only === undefined) throw fault("has no key to be named by");
+  if (isKeyObject(value, resource)) return parseKeyFields(value, resource);
+  if (another === undefined) {
+    if (isPlainObject(value) && only.kind !== "json") throw notExactly(resource);
+    return parseValues([value], resource);
+  }
+  if (!Array.isArray(value) || value.length !== primaryKey.length) throw notExactly(resource);
+  return parseValues(value, resource);
+}
+
+/** Whether a value is an object that holds the key of a row, and nothing else. */
+export function isKeyObject(value: unknown, { table: { primaryKey } }: Resource): value is object {
+  return isPlainObject(value) && Object.keys(value).length === primaryKey.length &&
+    primaryKey.every(({ name }) => Object.hasOwn(value, name));
+}
+
+/** Whether a value of a body is an object with members. */
+export function isPlainObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function parseValues(values: readonly unknown[], resource: Resource): Key {
+  const { primaryKey } = resource.table;
+  const named = primaryKey.map(({ name }, index) => [name, values[index]] as const);
+  try {
+    return parseKeyFields(Object.fromEntries(named), resource);
+  } catch (error) {
+    if (!(error instanceof InvalidFields)) throw error;
+    // The body names no columns: a value is found by its place.
+    throw new InvalidFields(error.errors.map(({ path, message }) => ({
+      path: values.length === 1 ? "" : `${primaryKey.findIndex(({ name }) => name === path)}`,
+      message,
+    })));
+  }
+}
+
+function notExactly({ table: { primaryKey } }: Resource): InvalidFields {
+  const names = primaryKey.map(({ name }) => name).join(", ");
+  return fault(
+    primaryKey.length === 1
+      ? `must be the ${names} of a row`
+      : `must be the key of a row: a list of its values, or an object of ${names}`,
+  );
+}
+
+function fault(message: string): InvalidFields {
+  return new InvalidFields([{ path: "", message }]);
+}

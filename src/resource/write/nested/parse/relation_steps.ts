@@ -1,0 +1,253 @@
+import { keyId } from "../../../../plan/key.ts";
+import { otherColumns, ownColumns, type Relation } from "../../../../schema/relation.ts";
+import type { ColumnInfo } from "../../../../schema/table_info.ts";
+import type { Resource } from "../../../define/resource.ts";
+import { atBodyPath, type BodyPath, within } from "../../body_path.ts";
+import { InvalidFields } from "../../parse_fields.ts";
+import type { DraftRow, RowSource } from "./draft_row.ts";
+import {
+  clearedColumns,
+  linkRow,
+  mayChange,
+  neverNull,
+  sourcesFrom,
+  sourcesTo,
+} from "../foreign_keys.ts";
+import type { NestedRow, RelationChange, RowsStep } from "../nested_rows.ts";
+import { parseRowId } from "./parse_row_id.ts";
+import type { BodyPart, RelationRequest } from "./parse_relation.ts";
+
+/** What the rows of a level ask of one of their relations. */
+export interface Asked {
+  readonly relation: Relation;
+  readonly target: Resource;
+  /** The resource of the rows around. */
+  readonly owner: Resource;
+  readonly requests: readonly AskedByRow[];
+  /** Parses rows to create, and adds their steps. */
+  parseCreated(sources: readonly RowSource[]): readonly NestedRow[];
+}
+
+interface AskedByRow {
+  readonly around: DraftRow;
+  readonly request: RelationRequest;
+}
+
+/** Adds the steps of a `belongsTo`, which come before those of the rows around. */
+export function addParents(asked: Asked, steps: RowsStep[]): void {
+  const { relation, relation: { name, steps: [step] }, target, owner } = asked;
+  for (const { around } of asked.requests) {
+    within(around.bodyPath, () => requireOpen(around, ownColumns(step), name, owner));
+  }
+  const rows = addWanted(asked, steps);
+  for (const { around, request } of asked.requests) {
+    const own = rowsOf(request, rows);
+    around.embedded.push({ relation, target, rows: own });
+    for (const from of own) {
+      around.foreignKeySources.push(
+        ...sourcesTo(from, step.pairs).map((source) => ({
+          ...source,
+          isFixed: isFixed(source.column, around, owner),
+        })),
+      );
+    }
+    if (request.removesOthers === null) continue;
+    const cleared = clearedColumns(ownColumns(step), owner);
+    if (cleared.length === 0) {
+      throw atBodyPath(fault("cannot be removed: the row must have one"), request.removesOthers);
+    }
+    for (const column of cleared) around.given.set(column, null);
+  }
+}
+
+/** Adds the steps of a `hasOne` or `hasMany`, which come after those of the rows around. */
+export function addChildren(asked: Asked, steps: RowsStep[]): void {
+  const { relation, relation: { steps: [{ pairs }] }, target } = asked;
+  const changes = asked.requests.map((one) => changeOf(one, asked));
+  const written = changes.filter(isWriting);
+  for (const change of written) requireWritableChildren(change, asked);
+  const checked = changes.filter((change) => isWriting(change) || change.requiresNone !== null);
+  if (checked.length > 0) {
+    steps.push({ kind: "relate", relation, target, written: target, changes: checked });
+  }
+  const created = asked.parseCreated(
+    asked.requests.flatMap(({ around, request }) =>
+      toCreate(request).map((source) => ({
+        ...source,
+        foreignKeySources: sourcesFrom(around, pairs),
+      }))
+    ),
+  );
+  embed(asked, byPath([...changes.flatMap(({ connect }) => connect), ...created]));
+}
+
+/** Adds the steps of a `manyToMany`: the rows at its other end, then the links to them. */
+export function addLinks(asked: Asked, steps: RowsStep[]): void {
+  const { relation, target } = asked;
+  const link = target.resourceOf(relation.steps[0].table);
+  const isNew = asked.requests.every(({ around }) => around.isNew);
+  const changes = isNew ? [] : asked.requests.map((one) => changeOf(one, asked)).filter(isWriting);
+  for (const change of changes) requireWritableLinks(change, link);
+  if (changes.length > 0) {
+    steps.push({ kind: "relate", relation, target, written: link ?? null, changes });
+  }
+  const rows = isNew ? addWanted(asked, steps) : byPath(
+    asked.parseCreated(asked.requests.flatMap(({ request }) => toCreate(request))),
+  );
+  embed(asked, byPath([...changes.flatMap(({ connect }) => connect), ...rows.values()]));
+  const links = asked.requests.flatMap(({ around, request }) =>
+    rowsOf(request, rows).map((row) => linkRow(around, row, relation))
+  );
+  if (links.length === 0) return;
+  steps.push(
+    link === undefined
+      ? { kind: "link", table: relation.steps[0].table, rows: links }
+      : { kind: "create", resource: link, rows: links },
+  );
+}
+
+/** Adds the steps of the wanted rows: those that exist are looked up, the others created. */
+function addWanted(asked: Asked, steps: RowsStep[]): ReadonlyMap<BodyPath, NestedRow> {
+  const { target } = asked;
+  const found = asked.requests.flatMap(({ request }) => existingRows(request, target).connect);
+  if (found.length > 0) steps.push({ kind: "find", resource: target, rows: found });
+  const created = asked.parseCreated(asked.requests.flatMap(({ request }) => toCreate(request)));
+  return byPath([...found, ...created]);
+}
+
+function toCreate({ wanted }: RelationRequest): readonly BodyPart[] {
+  return wanted.filter(({ kind }) => kind === "create");
+}
+
+function byPath(rows: readonly NestedRow[]): ReadonlyMap<BodyPath, NestedRow> {
+  return new Map(rows.map((row) => [row.bodyPath, row]));
+}
+
+function rowsOf(
+  { wanted }: RelationRequest,
+  rows: ReadonlyMap<BodyPath, NestedRow>,
+): readonly NestedRow[] {
+  return wanted.flatMap(({ bodyPath }) => rows.get(bodyPath) ?? []);
+}
+
+function embed(
+  { relation, target, requests }: Asked,
+  rows: ReadonlyMap<BodyPath, NestedRow>,
+): void {
+  for (const { around, request } of requests) {
+    around.embedded.push({ relation, target, rows: rowsOf(request, rows) });
+  }
+}
+
+function changeOf({ around, request }: AskedByRow, { relation, target }: Asked): RelationChange {
+  const { removesOthers } = request;
+  const [created = null] = toCreate(request);
+  const isOnly = relation.type === "hasOne" && !around.isNew && removesOthers === null;
+  return {
+    ...{ around, removesOthers },
+    ...existingRows(request, target),
+    requiresNone: isOnly ? created?.bodyPath ?? null : null,
+  };
+}
+
+function isWriting({ connect, disconnect, removesOthers }: RelationChange): boolean {
+  return connect.length > 0 || disconnect.length > 0 || removesOthers !== null;
+}
+
+/** The rows that a request names by key. Throws a 422 where it names one twice. */
+function existingRows(
+  { wanted, disconnect }: RelationRequest,
+  target: Resource,
+): Pick<RelationChange, "connect" | "disconnect"> {
+  const seen = new Map<string, BodyPath>();
+  const connect: NestedRow[] = [];
+  for (const part of wanted.filter(({ kind }) => kind === "connect")) {
+    const [row, id] = namedRow(part, target);
+    const earlier = seen.get(id);
+    if (earlier === undefined) connect.push(row);
+    // What is set may be connected as well.
+    else if (listOf(earlier) === listOf(part.bodyPath)) throw namedTwice(part, earlier);
+    seen.set(id, part.bodyPath);
+  }
+  const removed = disconnect.map((part) => {
+    const [row, id] = namedRow(part, target);
+    const earlier = seen.get(id);
+    if (earlier !== undefined) throw namedTwice(part, earlier);
+    seen.set(id, part.bodyPath);
+    return row;
+  });
+  return { connect, disconnect: removed };
+}
+
+function namedRow({ body, bodyPath }: BodyPart, target: Resource): readonly [NestedRow, string] {
+  const key = within(bodyPath, () => parseRowId(body, target));
+  const given = new Map(target.table.primaryKey.map((column, index) => [column, key[index]]));
+  return [{ bodyPath, given, foreignKeySources: [], embedded: [] }, keyId(key, target.table)];
+}
+
+/** The path of the list that an item stands in. */
+function listOf({ path }: BodyPath): string {
+  return path.slice(0, path.lastIndexOf("."));
+}
+
+function namedTwice({ bodyPath }: BodyPart, earlier: BodyPath): unknown {
+  return atBodyPath(fault(`names the same row as ${earlier.path}`), bodyPath);
+}
+
+/** Throws a 422 where a foreign key of the row around has another source, or cannot change. */
+function requireOpen(
+  around: DraftRow,
+  columns: readonly ColumnInfo[],
+  name: string,
+  owner: Resource,
+): void {
+  const { given, foreignKeySources } = around;
+  for (const column of columns) {
+    if (isFixed(column, around, owner)) continue;
+    if (given.has(column)) throw fault(`follows from ${name}: leave it out`, column.name);
+    if (foreignKeySources.some((source) => source.column === column)) {
+      throw fault("follows from another row of the body: leave it out", name);
+    }
+  }
+  if (columns.every((column) => isFixed(column, around, owner))) {
+    throw fault("cannot be changed: no body may change its foreign key", name);
+  }
+}
+
+function isFixed(column: ColumnInfo, { isNew }: DraftRow, owner: Resource): boolean {
+  return !isNew && !mayChange(column, owner);
+}
+
+/** Throws a 422 where no row may be changed as the relation asks. */
+function requireWritableChildren(change: RelationChange, { relation, target }: Asked): void {
+  const columns = otherColumns(relation.steps[0]);
+  const place = placeOf(change);
+  if (!target.capabilities.enableUpdate) throw atBodyPath(fault("cannot be changed here"), place);
+  if (!columns.some((column) => mayChange(column, target))) {
+    throw atBodyPath(fault("cannot be changed: no body may change its foreign key"), place);
+  }
+  const [removed] = change.disconnect;
+  if (removed === undefined || clearedColumns(columns, target).length > 0) return;
+  throw atBodyPath(fault(neverNull), removed.bodyPath);
+}
+
+/** Throws a 422 where the links of a resource cannot be made or removed as the relation asks. */
+function requireWritableLinks(change: RelationChange, link: Resource | undefined): void {
+  if (link === undefined) return;
+  const { capabilities: { enableCreate, enableDelete } } = link;
+  const [connected] = change.connect;
+  if (connected !== undefined && !enableCreate) {
+    throw atBodyPath(fault("cannot be linked: no links are created here"), connected.bodyPath);
+  }
+  const removed = change.disconnect[0]?.bodyPath ?? change.removesOthers;
+  if (removed === null || enableDelete) return;
+  throw atBodyPath(fault("cannot be unlinked: no links are deleted here"), removed);
+}
+
+function placeOf({ connect, disconnect, removesOthers, around }: RelationChange): BodyPath {
+  return connect[0]?.bodyPath ?? disconnect[0]?.bodyPath ?? removesOthers ?? around.bodyPath;
+}
+
+function fault(message: string, path = ""): InvalidFields {
+  return new InvalidFields([{ path, message }]);
+}

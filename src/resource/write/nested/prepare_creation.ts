@@ -1,0 +1,19 @@
+import type { Assignments } from "../../../plan/plan.ts";
+import type { WriteCall } from "../../operation.ts";
+import { newRowValues } from "../new_row_values.ts";
+import { beforeCreate } from "../run_hooks.ts";
+
+/** The values of a nested row to create, its before-hook done. */
+export async function prepareCreation(
+  given: Assignments,
+  foreignKeys: Assignments,
+  write: WriteCall,
+): Promise<Assignments> {
+  const filled = (values: Assignments) =>
+    foreignKeys.size === 0 ? values : new Map([...values, ...foreignKeys]);
+  const hooked = await beforeCreate(filled(given), write);
+  const complete = newRowValues(filled(hooked), write.grant, write.resource);
+  // Neither a hook nor a generated value may relate the row to another one than the body does.
+  for (const [column, value] of foreignKeys) complete.set(column, value);
+  return complete;
+}

@@ -1,0 +1,135 @@
+import type { Assignments } from "../../../plan/plan.ts";
+import type { Row } from "../../../schema/table_info.ts";
+import type { RelatedWrite, ResourceCall } from "../../operation.ts";
+import { withinAsync } from "../body_path.ts";
+import { valuesFor } from "../given_values.ts";
+import { toRecord, withDefaults } from "../parse_fields.ts";
+import { lockTarget } from "../row_target.ts";
+import { beforeUpdate } from "../run_hooks.ts";
+import { changingKeys, foreignKeysOf } from "./foreign_keys.ts";
+import { type NestedPlan, updatedRow, writeTo } from "./nested_plan.ts";
+import {
+  type NestedRow,
+  ownItems,
+  relatedWrites,
+  type RelateStep,
+  type RowsStep,
+} from "./nested_rows.ts";
+import { needsPreparing, prepareChange, type PreparedChange } from "./relate/prepare_change.ts";
+import { prepareCreation } from "./prepare_creation.ts";
+import { protectedItems } from "./protected_items.ts";
+
+/** What is known of nested rows before the transaction, their before-hooks done. */
+export interface Prepared {
+  readonly values: ReadonlyMap<NestedRow, Assignments>;
+  /** The changes of related rows that had to be looked up before. */
+  readonly changes: ReadonlyMap<RelateStep, PreparedChange>;
+}
+
+/** The preparation of a body as far as it has come. */
+interface Preparation {
+  readonly values: Map<NestedRow, Assignments>;
+  /** The row that the request names, as it is stored; null where it was not read. */
+  readonly current: Row | null;
+  readonly plan: NestedPlan;
+  readonly call: ResourceCall;
+}
+
+/** Runs all before-hooks, in the order of the steps. */
+export async function prepareSteps(plan: NestedPlan, call: ResourceCall): Promise<Prepared> {
+  const changes = new Map<RelateStep, PreparedChange>();
+  const values = new Map<NestedRow, Assignments>();
+  const state: Preparation = { values, current: await readCurrent(plan, call), plan, call };
+  const others: RelatedWrite[] = [];
+  const charge = async (more: RelatedWrite) => {
+    others.push(more);
+    await chargeOthers(others, plan, call);
+  };
+  for (const step of plan.body.steps) {
+    if (step.kind === "relate") {
+      if (!needsPreparing(step)) continue;
+      const { driver } = call.resource;
+      const rowOf = (row: NestedRow) => knownRow(row, state);
+      const resolving = { rowOf, plan, call, connection: driver };
+      changes.set(step, await prepareChange(step, resolving, charge));
+      continue;
+    }
+    for (const row of step.rows) {
+      const prepare = () => prepareRow(row, step, state);
+      values.set(row, await withinAsync(row.bodyPath, prepare));
+    }
+  }
+  return { values, changes };
+}
+
+/** Debits rows that the body does not name; their gates are passed, as those of its other rows are. */
+async function chargeOthers(
+  others: readonly RelatedWrite[],
+  { body }: NestedPlan,
+  { request: { debit } }: ResourceCall,
+): Promise<void> {
+  const items = protectedItems([...relatedWrites(body), ...others]);
+  await debit.charge(
+    ownItems(body),
+    items.map(({ protection, count }) => ({
+      protection: { ...protection, pow: null, captcha: null },
+      count,
+    })),
+  );
+}
+
+/** The row is locked again in the transaction: this spares the hooks an update that must fail. */
+async function readCurrent(
+  { updated, body: { steps }, ...plan }: NestedPlan,
+  call: ResourceCall,
+): Promise<Row | null> {
+  if (updated === null) return null;
+  const { resource } = call;
+  const isHooked = resource.hooks.onBeforeUpdate !== undefined;
+  const isNeeded = isHooked || steps.some((step) => step.kind === "relate" && needsPreparing(step));
+  if (!isNeeded) return null;
+  const current = await lockTarget(updated.target, { ...call, grant: plan.grant }, resource.driver);
+  valuesFor(current, updated.values, resource);
+  return current;
+}
+
+/** A row as it will be, without what only the database knows. */
+function knownRow(row: NestedRow, { values, current, plan, call }: Preparation): Row {
+  const known = toRecord(values.get(row) ?? row.given);
+  if (plan.updated === null || row !== plan.body.rows[0]) return known;
+  const { target: { key } } = plan.updated;
+  const { primaryKey } = call.resource.table;
+  const named = Object.fromEntries(primaryKey.map(({ name }, index) => [name, key[index]]));
+  return { ...named, ...current, ...known };
+}
+
+async function prepareRow(
+  row: NestedRow,
+  step: Exclude<RowsStep, RelateStep>,
+  state: Preparation,
+): Promise<Assignments> {
+  if (step.kind === "find") return row.given;
+  // The database has not made some of these keys yet: their columns keep a placeholder.
+  const foreignKeys = foreignKeysOf(row, (from) => knownRow(from, state));
+  const { plan, call } = state;
+  switch (step.kind) {
+    case "link":
+      return withDefaults(foreignKeys, step);
+    case "create": {
+      const write = writeTo(step.resource, "create", plan, call);
+      return await prepareCreation(row.given, foreignKeys, write);
+    }
+    case "update": {
+      const { target: { key }, values } = updatedRow(plan);
+      const hookedRow = { key, current: () => state.current ?? missingRow() };
+      const related = changingKeys(row, foreignKeys);
+      const write = writeTo(step.resource, "update", plan, call);
+      const hooked = await beforeUpdate(hookedRow, new Map([...values, ...related]), write);
+      return new Map([...hooked, ...related]);
+    }
+  }
+}
+
+function missingRow(): never {
+  throw new Error("The row of an update with a before-hook was not read");
+}

@@ -1,0 +1,152 @@
+import { chunksOf, keyId, keysFilter } from "../../../../plan/key.ts";
+import type { Assignments } from "../../../../plan/plan.ts";
+import { Problem } from "../../../../problem/problem.ts";
+import { DatabaseError } from "../../../../db/database_error.ts";
+import { otherColumns, ownColumns } from "../../../../schema/relation.ts";
+import type { Row } from "../../../../schema/table_info.ts";
+import { atBodyPath, withinAsync } from "../../body_path.ts";
+import { deleteLockedRows } from "../../delete_rows.ts";
+import type { WriteConnection } from "../../in_transaction.ts";
+import { insertRows } from "../../insert_rows.ts";
+import { requireWithinScope } from "../../row_target.ts";
+import { RowsChanged } from "../../rows_changed.ts";
+import { afterUpdate } from "../../run_hooks.ts";
+import { sharedUpdates, updateByKeys } from "../../update_locked_rows.ts";
+import { sharedPlace } from "../common_path.ts";
+import { insertLinks } from "../insert_links.ts";
+import { writeTo } from "../nested_plan.ts";
+import type { RelateStep } from "../nested_rows.ts";
+import { prepareRelated } from "./prepare_change.ts";
+import type { RelatedRow } from "./related_row.ts";
+import { resolveStep } from "./resolve_change.ts";
+import { storedRow, type WriteState } from "../write_state.ts";
+
+/**
+ * Changes which rows are related, as the rows are now. Throws {@link RowsChanged} where they are
+ * others than those whose before-hooks have run.
+ */
+export async function relateRows(
+  step: RelateStep,
+  state: WriteState,
+  connection: WriteConnection,
+): Promise<void> {
+  const { plan, call, prepared, written } = state;
+  const rowOf = (row: Parameters<typeof storedRow>[0]) => storedRow(row, written);
+  const { rows, related } = await resolveStep(step, { rowOf, plan, call, connection });
+  for (const [row, stored] of related) written.set(row, stored);
+  const known = prepared.changes.get(step);
+  const isKnown = known === undefined ||
+    known.size === rows.length && rows.every(({ id }) => known.has(id));
+  if (!isKnown) throw new RowsChanged(plan.body.access);
+  const writes: Write[] = [];
+  for (const row of rows) writes.push({ row, values: await valuesOf(row, step, state) });
+  if (step.relation.type === "manyToMany") {
+    await deleteLinkRows(writes, step, state, connection);
+    await insertLinkRows(writes, step, state, connection);
+  } else {
+    await updateChildren(writes, step, state, connection);
+  }
+}
+
+interface Write<Kind extends RelatedRow = RelatedRow> {
+  readonly row: Kind;
+  readonly values: Assignments;
+}
+
+/** With the values of its before-hook, which cannot relate it to another row than the body does. */
+async function valuesOf(
+  row: RelatedRow,
+  step: RelateStep,
+  { prepared, plan, call }: WriteState,
+): Promise<Assignments> {
+  const hooked = prepared.changes.get(step)?.get(row.id);
+  if (row.kind === "delete") return new Map();
+  if (hooked !== undefined) return new Map([...hooked, ...row.values]);
+  return row.kind === "update" ? row.values : await prepareRelated(row, step, plan, call);
+}
+
+async function updateChildren(
+  writes: readonly Write[],
+  { target }: RelateStep,
+  { plan, call, written }: WriteState,
+  connection: WriteConnection,
+): Promise<void> {
+  const updates = writes.flatMap(({ row, values }) =>
+    row.kind === "update" ? [{ row, values }] : []
+  );
+  if (updates.length === 0) return;
+  const write = writeTo(target, "update", plan, call);
+  const { table, hooks } = target;
+  const changed = new Map<string, Row>();
+  const locked = updates.map(({ row: { current }, values }) => ({ current, values }));
+  const paths = updates.map(({ row: { bodyPath } }) => bodyPath);
+  for (const shared of sharedUpdates(locked, target, true)) {
+    const ids = new Set(shared.keys.map((key) => keyId(key, table)));
+    const places = updates.flatMap(({ row: { key, bodyPath } }) =>
+      ids.has(keyId(key, table)) ? [bodyPath] : []
+    );
+    const update = { ...shared, returning: table.columns, bodyPath: sharedPlace(places) };
+    const { rows } = await updateByKeys(update, target, connection);
+    for (const [id, row] of rows) changed.set(id, row);
+  }
+  const stored = updates.map(({ row: { key, bodyPath } }) => {
+    const row = changed.get(keyId(key, table));
+    if (row !== undefined) return row;
+    // The row is locked: only a trigger can have kept it as it was.
+    const message = "Cannot update: the database did not keep the change";
+    throw atBodyPath(new Problem("validation-error", message), bodyPath);
+  });
+  const keys = updates.map(({ row: { key } }) => key);
+  await requireWithinScope(write, keys, connection, paths);
+  connection.noteWritten(keys, target, hooks.onAfterUpdate === undefined ? stored : null);
+  for (const [index, { row: { bodyPath, row } }] of updates.entries()) {
+    const one = stored[index];
+    if (one === undefined) continue;
+    if (row !== null) written.set(row, one);
+    await withinAsync(bodyPath, () => afterUpdate(one, write, connection));
+  }
+}
+
+async function deleteLinkRows(
+  writes: readonly Write[],
+  { relation: { steps: [near, far] }, written: link }: RelateStep,
+  { plan, call }: WriteState,
+  connection: WriteConnection,
+): Promise<void> {
+  const links = writes.flatMap(({ row }) => row.kind === "delete" ? [row] : []);
+  if (links.length === 0) return;
+  if (link !== null) {
+    const keys = links.map(({ key }) => key);
+    await deleteLockedRows(keys, writeTo(link, "delete", plan, call), connection);
+    return;
+  }
+  const { resource: { driver, reader } } = call;
+  const columns = [...otherColumns(near), ...far === undefined ? [] : ownColumns(far)];
+  const keys = links.map(({ current }) => columns.map(({ name }) => current[name]));
+  for (const some of chunksOf(keys, Math.floor(driver.dialect.maxValues / columns.length))) {
+    const where = keysFilter(some, { primaryKey: columns });
+    await connection.query(
+      reader.compile({ kind: "delete", table: near.table, where, returning: [] }),
+    );
+  }
+}
+
+async function insertLinkRows(
+  writes: readonly Write[],
+  { relation: { steps: [{ table }] }, written: link }: RelateStep,
+  { plan, call, isLast }: WriteState,
+  connection: WriteConnection,
+): Promise<void> {
+  const links = writes.filter(({ row }) => row.kind === "insert");
+  if (links.length === 0) return;
+  const rows = links.map(({ values }) => values);
+  const paths = links.map(({ row: { bodyPath } }) => bodyPath);
+  try {
+    if (link === null) await insertLinks(rows, table, call, connection);
+    else await insertRows(rows, paths, writeTo(link, "create", plan, call), connection);
+  } catch (error) {
+    // Another request may have linked the same rows from the other end, which is no error then.
+    const isTaken = error instanceof DatabaseError && error.kind === "unique";
+    throw isTaken && !isLast ? new RowsChanged(plan.body.access, error) : error;
+  }
+}

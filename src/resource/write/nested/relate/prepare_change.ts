@@ -1,0 +1,79 @@
+import type { Key } from "../../../../plan/key.ts";
+import type { Assignments } from "../../../../plan/plan.ts";
+import type { Row } from "../../../../schema/table_info.ts";
+import type { RelatedWrite, ResourceCall } from "../../../operation.ts";
+import { withinAsync } from "../../body_path.ts";
+import { withDefaults } from "../../parse_fields.ts";
+import { beforeDelete, beforeUpdate, type HookedRow } from "../../run_hooks.ts";
+import { type NestedPlan, writeTo } from "../nested_plan.ts";
+import type { RelateStep } from "../nested_rows.ts";
+import { prepareCreation } from "../prepare_creation.ts";
+import type { RelatedRow, Resolving } from "./related_row.ts";
+import { resolveStep } from "./resolve_change.ts";
+
+/** The values of the rows that a change writes, as their before-hooks leave them, by their ids. */
+export type PreparedChange = ReadonlyMap<string, Assignments>;
+
+/**
+ * Whether the rows that a change writes must be known before the transaction: for their before-hooks,
+ * or because they cost something and the body does not say how many they are.
+ */
+export function needsPreparing({ written, relation, changes }: RelateStep): boolean {
+  if (written === null) return false;
+  const { hooks, protections } = written;
+  const removesOthers = changes.some((change) => change.removesOthers !== null);
+  if (relation.type !== "manyToMany") {
+    return hooks.onBeforeUpdate !== undefined || removesOthers && protections.has("update");
+  }
+  return hooks.onBeforeCreate !== undefined || hooks.onBeforeDelete !== undefined ||
+    removesOthers && protections.has("delete");
+}
+
+/**
+ * Looks up the rows that a change writes, and runs their before-hooks; `charge` debits those that
+ * the body does not name.
+ */
+export async function prepareChange(
+  step: RelateStep,
+  resolving: Resolving,
+  charge: (others: RelatedWrite) => Promise<void>,
+): Promise<PreparedChange> {
+  const { plan, call } = resolving;
+  const { rows } = await resolveStep(step, resolving);
+  const places = new Set(step.changes.map(({ removesOthers }) => removesOthers));
+  const [first, ...more] = rows.filter(({ bodyPath }) => places.has(bodyPath));
+  if (first !== undefined && step.written !== null) {
+    const access = first.kind === "delete" ? "delete" : "update";
+    const { bodyPath } = first;
+    await charge({ resource: step.written, access, count: more.length + 1, bodyPath });
+  }
+  const values = new Map<string, Assignments>();
+  for (const row of rows) {
+    const prepare = () => prepareRelated(row, step, plan, call);
+    values.set(row.id, await withinAsync(row.bodyPath, prepare));
+  }
+  return values;
+}
+
+/** Runs the before-hook of a row that a change writes, and gives its values. */
+export async function prepareRelated(
+  row: RelatedRow,
+  { written, relation: { steps: [near] } }: RelateStep,
+  plan: NestedPlan,
+  call: ResourceCall,
+): Promise<Assignments> {
+  if (written === null) return row.kind === "insert" ? withDefaults(row.values, near) : new Map();
+  switch (row.kind) {
+    case "update":
+      return await beforeUpdate(stored(row), row.values, writeTo(written, "update", plan, call));
+    case "insert":
+      return await prepareCreation(new Map(), row.values, writeTo(written, "create", plan, call));
+    case "delete":
+      await beforeDelete(stored(row), writeTo(written, "delete", plan, call));
+      return new Map();
+  }
+}
+
+function stored({ key, current }: { readonly key: Key; readonly current: Row }): HookedRow {
+  return { key, current: () => current };
+}

@@ -1,0 +1,21 @@
+import type { RelateStep } from "../nested_rows.ts";
+import type { ResolvedChange, Resolving } from "./related_row.ts";
+import { resolveChildren } from "./resolve_children.ts";
+import { resolveLinks } from "./resolve_links.ts";
+
+/**
+ * Finds out which rows a step has to write, and locks those that exist. Throws a 422 or 403 that
+ * names the row of the body.
+ */
+export async function resolveStep(
+  step: RelateStep,
+  resolving: Resolving,
+): Promise<ResolvedChange> {
+  const resolve = step.relation.type === "manyToMany" ? resolveLinks : resolveChildren;
+  const all: ResolvedChange[] = [];
+  for (const change of step.changes) all.push(await resolve(step, change, resolving));
+  return {
+    rows: all.flatMap(({ rows }) => rows),
+    related: all.flatMap(({ related }) => related),
+  };
+}

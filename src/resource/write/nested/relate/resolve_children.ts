@@ -1,0 +1,183 @@
+import type { Connection } from "../../../../db/driver.ts";
+import { fetchCount, fetchRows } from "../../../../db/rows.ts";
+import { and, type Filter } from "../../../../filter/filter.ts";
+import { type Key, keyId, keyOf } from "../../../../plan/key.ts";
+import type { Assignments } from "../../../../plan/plan.ts";
+import type { Row } from "../../../../schema/table_info.ts";
+import type { Resource } from "../../../define/resource.ts";
+import { batchTooLarge } from "../../batch_items.ts";
+import { atBodyPath, type BodyPath } from "../../body_path.ts";
+import { InvalidFields } from "../../parse_fields.ts";
+import { readByKeys, readPlan, type RowsByKey } from "../../read_rows_to_write.ts";
+import { keyOfNamed } from "../find_rows.ts";
+import {
+  clearedColumns,
+  foreignKeysOf,
+  hasValue,
+  holdsKeys,
+  mayChange,
+  neverNull,
+  partOfKeyStays,
+  referringRows,
+  sourcesFrom,
+} from "../foreign_keys.ts";
+import { writeTo } from "../nested_plan.ts";
+import type { NestedRow, RelateStep, RelationChange } from "../nested_rows.ts";
+import {
+  outsideScope,
+  type RelatedRow,
+  type ResolvedChange,
+  type Resolving,
+} from "./related_row.ts";
+
+/** Finds out which children a change has to update, and locks them. */
+export async function resolveChildren(
+  { relation, target }: RelateStep,
+  change: RelationChange,
+  resolving: Resolving,
+): Promise<ResolvedChange> {
+  const { around, connect, disconnect, removesOthers, requiresNone } = change;
+  const { plan, call, connection } = resolving;
+  const bodyPath = connect[0]?.bodyPath ?? around.bodyPath;
+  const source = { foreignKeySources: sourcesFrom(around, relation.steps[0].pairs), bodyPath };
+  const keys = foreignKeysOf(source, (row) => resolving.rowOf(row));
+  if (requiresNone !== null) {
+    const grant = plan.related.get(target);
+    const visible = grant === undefined ? null : and(grant.rows, target.undeleted);
+    if (visible !== null) {
+      await requireNone({ keys, visible, bodyPath: requiresNone }, target, connection);
+    }
+    return { rows: [], related: [] };
+  }
+  const { grant } = writeTo(target, "update", plan, call);
+  const visible = and(grant.visible, target.undeleted);
+  const named = [...connect, ...disconnect].map((row) => keyOfNamed(row, target));
+  const others = removesOthers === null
+    ? []
+    : await otherChildren({ keys, visible, named, bodyPath: removesOthers }, target, connection);
+  const what = { keys: [...named, ...others], columns: target.table.columns };
+  const rows = await readByKeys({ ...what, where: visible, lock: true }, target, connection);
+  const within = grant.rows.kind === "all" ? rows : await readByKeys(
+    { ...what, where: and(visible, grant.rows), columns: target.table.primaryKey },
+    target,
+    connection,
+  );
+  const cleared = clearedColumns([...keys.keys()], target);
+  const found: Found = {
+    ...{ keys, rows, within, target },
+    related: new Map([...keys].filter(([column]) => mayChange(column, target))),
+    cleared: new Map(cleared.map((column) => [column, null])),
+  };
+  const connected = connect.flatMap((row) => connectedChild(row, found));
+  const removed = [
+    ...disconnect.map((row) => ({ key: keyOfNamed(row, target), bodyPath: row.bodyPath })),
+    ...removesOthers === null ? [] : others.map((key) => ({ key, bodyPath: removesOthers })),
+  ].flatMap(({ key, bodyPath }) => removedChild(key, bodyPath, found));
+  return {
+    rows: [...removed, ...connected],
+    related: connect.flatMap((row): readonly (readonly [NestedRow, Row])[] => {
+      const current = rows.get(keyId(keyOfNamed(row, target), target.table));
+      return current !== undefined && holdsKeys(current, keys) ? [[row, current]] : [];
+    }),
+  };
+}
+
+/** The children of one change, as far as they exist and the user may see them. */
+interface Found {
+  /** The values by which children refer to the row around. */
+  readonly keys: Assignments;
+  readonly rows: RowsByKey;
+  /** Those that the user may update. */
+  readonly within: RowsByKey;
+  readonly target: Resource;
+  /** What a child takes to be related: one object for all, so that they share a statement. */
+  readonly related: Assignments;
+  /** What it takes not to be; empty where it must be. */
+  readonly cleared: Assignments;
+}
+
+/** None for a child that is related already. Throws a 422 for a row that the user cannot see. */
+function connectedChild(row: NestedRow, found: Found): readonly RelatedRow[] {
+  const { keys, target } = found;
+  const { bodyPath } = row;
+  const key = keyOfNamed(row, target);
+  const current = found.rows.get(keyId(key, target.table));
+  if (current === undefined) throw fault("names no row", bodyPath);
+  if (holdsKeys(current, keys)) return [];
+  requireWithin(key, bodyPath, found);
+  const stays = [...keys].filter(([column]) => !mayChange(column, target));
+  if (stays.some(([column, value]) => !hasValue(current, column, value))) {
+    throw fault(partOfKeyStays, bodyPath);
+  }
+  return [{
+    ...{ kind: "update", id: idOf(key, target), bodyPath, key },
+    current,
+    values: found.related,
+    row,
+  }];
+}
+
+/** None for a row that is not related, or that the user cannot see: the answer is the same. */
+function removedChild(key: Key, bodyPath: BodyPath, found: Found): readonly RelatedRow[] {
+  const { keys, target, cleared } = found;
+  const current = found.rows.get(keyId(key, target.table));
+  if (current === undefined || !holdsKeys(current, keys)) return [];
+  requireWithin(key, bodyPath, found);
+  if (cleared.size === 0) throw fault(neverNull, bodyPath);
+  return [{
+    ...{ kind: "update", id: idOf(key, target), bodyPath, key },
+    current,
+    values: cleared,
+    row: null,
+  }];
+}
+
+function requireWithin(key: Key, bodyPath: BodyPath, { within, target }: Found): void {
+  if (!within.has(keyId(key, target.table))) throw outsideScope("update", bodyPath);
+}
+
+function idOf(key: Key, { table }: Resource): string {
+  return `update ${keyId(key, table)}`;
+}
+
+/** Where to look for children that the body does not name, and where it asks for that. */
+interface Others {
+  readonly keys: Assignments;
+  readonly visible: Filter;
+  readonly named: readonly Key[];
+  readonly bodyPath: BodyPath;
+}
+
+/** The keys of the children that the body does not name. Throws a 400 where there are too many. */
+async function otherChildren(
+  { keys, visible, named, bodyPath }: Others,
+  { table, reader, batch }: Resource,
+  connection: Connection,
+): Promise<readonly Key[]> {
+  const limit = batch.update;
+  const where = and(referringRows(keys), visible);
+  const plan = { ...readPlan(table, table.primaryKey, where), limit: limit + named.length + 1 };
+  const { rows } = await fetchRows(connection, plan, reader);
+  const ids = new Set(named.map((key) => keyId(key, table)));
+  const others = rows.map((row) => keyOf(row, table)).filter((key) => !ids.has(keyId(key, table)));
+  if (others.length <= limit) return others;
+  throw atBodyPath(batchTooLarge(limit, `${bodyPath.path} leaves out more rows`), bodyPath);
+}
+
+/** Throws a 422 where the user sees a related row, which the new one would stand beside. */
+async function requireNone(
+  { keys, visible, bodyPath }: Omit<Others, "named">,
+  { table, reader }: Resource,
+  connection: Connection,
+): Promise<void> {
+  const where = and(referringRows(keys), visible);
+  if (await fetchCount(connection, { kind: "count", table, where }, reader) === 0) return;
+  throw fault(
+    'cannot be created beside the related row: add "disconnect": true, or delete that first',
+    bodyPath,
+  );
+}
+
+function fault(message: string, bodyPath: BodyPath): unknown {
+  return atBodyPath(new InvalidFields([{ path: "", message }]), bodyPath);
+}

@@ -1,0 +1,86 @@
+import type { Row } from "../../../schema/table_info.ts";
+import { requireFittingReply } from "../../http/json_reply.ts";
+import type { OperationCall } from "../../operation.ts";
+import { type Include, type Included, noIncludes } from "../../output.ts";
+import { loadIncluded } from "../../read/load_included.ts";
+import { noResources } from "../../read/related_grants.ts";
+import { plainInclude, reachedByIncludes } from "../../read/resolve_include.ts";
+import type { Resource } from "../../define/resource.ts";
+import { inTransaction } from "../in_transaction.ts";
+import { recordId, type WrittenRow } from "../record_ids.ts";
+import { currentRows } from "../rows_changed.ts";
+import { type NestedPlan, updatedRow } from "./nested_plan.ts";
+import { lookedUpResources, type NestedRow, type NestedRows } from "./nested_rows.ts";
+import { prepareSteps } from "./prepare_steps.ts";
+import { storedRow } from "./write_state.ts";
+import { writeSteps } from "./write_steps.ts";
+
+/** The plan to update a row and what it is related to, and the grants for them. */
+export interface UpdateNestedPlan extends NestedPlan {
+  readonly optimisticId: string | null;
+}
+
+/** An updated row, and the rows of the relations that its body named. */
+export interface UpdatedRows extends WrittenRow {
+  readonly included: readonly Included[];
+}
+
+/**
+ * Updates a row, and which rows it is related to: runs all before-hooks, then writes all of it in
+ * one transaction, after-hooks included. The relations that the body names are read as they are then.
+ */
+export async function updateNestedRows(
+  plan: UpdateNestedPlan,
+  call: OperationCall<UpdatedRows>,
+): Promise<UpdatedRows> {
+  const { resource } = call;
+  const { target: { key } } = updatedRow(plan);
+  const [named] = plan.body.rows;
+  if (named === undefined) throw new Error("An update names one row");
+  const includes = includesOf(plan.body.rows);
+  return await currentRows(async (isLast) => {
+    const prepared = await prepareSteps(plan, call);
+    return await inTransaction(call, async (connection) => {
+      const writing = { prepared, plan, call, isLast, written: new Map<NestedRow, Row>() };
+      const written = await recordId(
+        { key, optimisticId: plan.optimisticId },
+        resource,
+        connection,
+        async () => {
+          await writeSteps(writing, connection);
+          return storedRow(named, writing.written);
+        },
+      );
+      const limit = resource.readCosts.maxAnswerBytes;
+      const reads = { connection, bytes: { limit, left: limit } };
+      const included = await loadIncluded([written.row], includes, plan.related, reads);
+      requireFittingReply([written.row], resource, included);
+      return { ...written, included };
+    });
+  });
+}
+
+/** The resources that the answer to an update shows rows of, and those that it looks rows up in. */
+export function readByUpdate(body: NestedRows): ReadonlySet<Resource> {
+  const looked = lookedUpResources(body);
+  const shown = reachedByIncludes(includesOf(body.rows));
+  return looked.size + shown.size === 0 ? noResources : new Set([...looked, ...shown]);
+}
+
+/** The relations under whose names rows hold others, as an `include` without options. */
+function includesOf(rows: readonly NestedRow[]): readonly Include[] {
+  const inner = new Map<
+    string,
+    { readonly first: NestedRow["embedded"][number]; rows: NestedRow[] }
+  >();
+  for (const embedded of rows.flatMap((row) => row.embedded)) {
+    const known = inner.get(embedded.relation.name);
+    if (known === undefined) {
+      inner.set(embedded.relation.name, { first: embedded, rows: [...embedded.rows] });
+    } else known.rows.push(...embedded.rows);
+  }
+  if (inner.size === 0) return noIncludes;
+  return [...inner.values()].map(({ first: { relation, target }, rows }) =>
+    plainInclude(relation, target, includesOf(rows))
+  );
+}

@@ -1,0 +1,130 @@
+import { unreachable } from "../../../problem/unreachable.ts";
+import type { Assignments } from "../../../plan/plan.ts";
+import { otherColumns, ownColumns } from "../../../schema/relation.ts";
+import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
+import { atBodyPath, type BodyPath } from "../body_path.ts";
+import { valuesFor } from "../given_values.ts";
+import type { WriteConnection } from "../in_transaction.ts";
+import { insertRows } from "../insert_rows.ts";
+import { InvalidFields } from "../parse_fields.ts";
+import { FailedWrite } from "../refused/failed_write.ts";
+import { lockTarget, writableTarget } from "../row_target.ts";
+import { updateSameVersion } from "../update_row.ts";
+import { relateRows } from "./relate/apply_change.ts";
+import { problemAtPath } from "./common_path.ts";
+import { findRows } from "./find_rows.ts";
+import { changingKeys, foreignKeysOf, hasValue, partOfKeyStays } from "./foreign_keys.ts";
+import { insertLinks } from "./insert_links.ts";
+import { updatedRow, writeTo } from "./nested_plan.ts";
+import type { NestedRow, RelateStep, RowsStep } from "./nested_rows.ts";
+import { storedRow, type WriteState } from "./write_state.ts";
+
+/** Writes all nested rows in a transaction, step by step, after-hooks included. */
+export async function writeSteps(state: WriteState, connection: WriteConnection): Promise<void> {
+  const { plan, call, written } = state;
+  // Requests that write to the same row and its relations take turns from here on.
+  const current = plan.updated === null
+    ? null
+    : await lockTarget(plan.updated.target, { ...call, grant: plan.grant }, connection);
+  for (const step of plan.body.steps) {
+    try {
+      if (step.kind === "relate") {
+        await relateRows(step, state, connection);
+        continue;
+      }
+      const rows = step.kind === "update" && current !== null
+        ? await updateNamed(step.rows, current, state, connection)
+        : await writeStep(step, state, connection);
+      step.rows.forEach((row, index) => {
+        const stored = rows[index];
+        if (stored !== undefined) written.set(row, stored);
+      });
+    } catch (error) {
+      throw refusedStep(error, step);
+    }
+  }
+}
+
+/** Writes the rows of a step and gives them as they are stored; links give none. */
+async function writeStep(
+  step: Exclude<RowsStep, RelateStep>,
+  { plan, call, prepared, written }: WriteState,
+  connection: WriteConnection,
+): Promise<readonly Row[]> {
+  const rowsToInsert = () =>
+    step.rows.map((row): Assignments => {
+      const values = prepared.values.get(row) ?? new Map();
+      // The rows that it refers to are written by now.
+      return new Map([...values, ...foreignKeysOf(row, (from) => storedRow(from, written))]);
+    });
+  switch (step.kind) {
+    case "find":
+      return await findRows(step.rows, step.resource, plan.related, connection);
+    case "link":
+      await insertLinks(rowsToInsert(), step.table, call, connection);
+      return [];
+    case "create": {
+      const bodyPaths = step.rows.map(({ bodyPath }) => bodyPath);
+      const write = writeTo(step.resource, "create", plan, call);
+      return await insertRows(rowsToInsert(), bodyPaths, write, connection);
+    }
+    case "update":
+      throw new Error("Only the row that a request names is updated");
+    default:
+      return unreachable(step);
+  }
+}
+
+/** Updates the row that the request names, which is locked. */
+async function updateNamed(
+  [row]: readonly NestedRow[],
+  current: Row,
+  { plan, call, prepared, written }: WriteState,
+  connection: WriteConnection,
+): Promise<readonly Row[]> {
+  if (row === undefined) throw new Error("An update names one row");
+  const { target } = updatedRow(plan);
+  const { resource } = plan.body;
+  const foreignKeys = foreignKeysOf(row, (from) => storedRow(from, written));
+  for (const { column, from, isFixed } of row.foreignKeySources) {
+    if (isFixed !== true || hasValue(current, column, foreignKeys.get(column))) continue;
+    throw atBodyPath(new InvalidFields([{ path: "", message: partOfKeyStays }]), from.bodyPath);
+  }
+  const values = new Map([
+    ...prepared.values.get(row) ?? new Map(),
+    ...changingKeys(row, foreignKeys),
+  ]);
+  const write = writeTo(resource, "update", plan, call);
+  const where = writableTarget(target, write);
+  const set = valuesFor(current, values, resource);
+  return [await updateSameVersion({ target, current, where, set }, write, connection)];
+}
+
+/** An error of a step with the place of its rows in the body. */
+function refusedStep(error: unknown, step: RowsStep): unknown {
+  if (step.kind !== "relate") {
+    const bodyPaths = step.rows.map(({ bodyPath }) => bodyPath);
+    const columns = step.rows.flatMap(({ foreignKeySources }) => foreignKeySources)
+      .map(({ column }) => column);
+    return refusedRows(error, columns, bodyPaths);
+  }
+  const { relation: { steps: [near, far] }, changes } = step;
+  const columns = [...otherColumns(near), ...far === undefined ? [] : ownColumns(far)];
+  const bodyPaths = changes.flatMap(({ connect, disconnect }) => [...connect, ...disconnect])
+    .map(({ bodyPath }) => bodyPath);
+  return refusedRows(error, columns, bodyPaths);
+}
+
+function refusedRows(
+  error: unknown,
+  filled: readonly ColumnInfo[],
+  bodyPaths: readonly BodyPath[],
+): unknown {
+  if (!(error instanceof FailedWrite)) return problemAtPath(error, "create", bodyPaths);
+  // After the transaction the rows of the body that others refer to are gone: that is no fault.
+  const given = error.rows.map(({ values, ...bodyPath }) => ({
+    ...bodyPath,
+    values: new Map([...values].filter(([column]) => !filled.includes(column))),
+  }));
+  return filled.length === 0 ? error : new FailedWrite(error, error.resource, given);
+}
