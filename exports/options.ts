@@ -16,6 +16,7 @@ export type {
   FieldFunction,
   FieldList,
   FieldOptions,
+  ImportLimits,
   OneOrMore,
   PaginationOptions,
   RelationOptions,

@@ -28,7 +28,7 @@ export function operationDocument(
 ): JsonSchema {
   const { endpoint } = route;
   const procedure = procedureOf(route);
-  const body = bodyOf(endpoint.name, resource, name, procedure);
+  const body = contentOf(endpoint.name, bodyOf(endpoint.name, resource, name, procedure));
   const parameters = [
     ...route.path.startsWith("/:id") ? [idParameter(resource)] : [],
     ...queryParameters(endpoint.name, resource),
@@ -42,9 +42,7 @@ export function operationDocument(
     tags: [name],
     security: securityOf(route, resource, facts),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === null
-      ? {}
-      : { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
+    ...(body === null ? {} : { requestBody: { required: true, content: body } }),
     responses: {
       ...successOf({ route, resource, name }, procedure, facts),
       ...problems.of(problemsOf(route, resource, facts)),
@@ -75,6 +73,7 @@ const summaries: Readonly<Record<OperationName, string>> = {
   "replace": "Replaces a row: omitted fields get their default or null",
   "delete": "Deletes a row",
   "restore": "Restores a row that is marked deleted",
+  "import": "Creates the rows of a body of any length",
   "batch-create": "Creates rows, all or none",
   "batch-update": "Changes all rows that a filter matches",
   "batch-replace": "Replaces rows, all or none",
@@ -89,7 +88,16 @@ function idParameter({ table }: Resource): JsonSchema {
   return { name: "id", in: "path", required: true, ...keySegment(table) };
 }
 
-/** The schema of the body; null for a route that takes none. */
+/** The body in each media type that a route takes; null for a route without one. */
+function contentOf(operation: OperationName, schema: JsonSchema | null): JsonSchema | null {
+  if (operation === "import") {
+    const lines = { schema: { type: "string" } };
+    return { "application/x-ndjson": lines, "text/csv": lines };
+  }
+  return schema === null ? null : { "application/json": { schema } };
+}
+
+/** The schema of the JSON body; null for a route that takes none. */
 function bodyOf(
   operation: OperationName,
   resource: Resource,

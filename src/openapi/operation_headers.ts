@@ -20,7 +20,7 @@ export function requestHeaders(
     ...endpoint.name === "subscribe"
       ? [header("Last-Event-ID", "Continues after this event; precedes `resumeFrom`.")]
       : [],
-    ...facts.isIdempotent && method !== "GET"
+    ...facts.isIdempotent && method !== "GET" && endpoint.name !== "import"
       ? [header("Idempotency-Key", "The request is executed once for each key.")]
       : [],
     ...challengeHeaders(route, resource, facts),

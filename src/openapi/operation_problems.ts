@@ -24,7 +24,7 @@ export function problemsOf(
     ...namesRow || ["subscribe", "subscribe-aggregate", "batch-replace", "procedure"].includes(name)
       ? ["not-found" as const]
       : [],
-    ...takesBody
+    ...takesBody || name === "import"
       ? [
         ...["invalid-body", "request-timeout", "payload-too-large"] as const,
         ...["unsupported-media-type", "validation-error"] as const,

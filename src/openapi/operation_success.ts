@@ -95,6 +95,12 @@ function successes(
       return { status: 200, description: "The row.", content: row, headers: tagged };
     case "delete":
       return { status: 204, description: "Deleted." };
+    case "import":
+      return {
+        status: 200,
+        description: "How many rows the body has, and how many were written.",
+        content: json(objectOf({ rows: whole, written: whole })),
+      };
     case "batch-create":
       return { status: 201, description: "The created rows.", content: rows };
     case "batch-replace":

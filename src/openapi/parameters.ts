@@ -52,6 +52,20 @@ export function queryParameters(name: OperationName, resource: Resource): readon
         flagParameter("skipExisting", "Sends no rows at first, only their changes."),
         parameter("resumeFrom", { type: "string" }, "The last `id` that was received."),
       ];
+    case "import":
+      return [
+        parameter(
+          "mode",
+          { type: "string", enum: ["all", "chunks"], default: "all" },
+          "All rows or none, or a transaction for each chunk.",
+        ),
+        parameter(
+          "chunk",
+          { type: "integer", minimum: 1, maximum: 10_000, default: 1_000 },
+          "How many rows a chunk has; with `mode=chunks`.",
+        ),
+        flagParameter("dryRun", "Rolls everything back; with `mode=all`."),
+      ];
     default:
       return [];
   }

@@ -38,6 +38,19 @@ export interface ResourceRequest {
   readonly delivery: AnswerDelivery | null;
   /** Stores the reply in the transaction of the write; null for most requests. */
   readonly record: RecordReply | null;
+  /**
+   * The body part by part, for an operation that takes none as a whole; undefined where there is no
+   * request over HTTP.
+   */
+  readonly bodyParts?: (maxBytes: number) => BodyParts;
+}
+
+/** The body of a request that is read part by part. */
+export interface BodyParts {
+  /** Each is received when the next one is asked for. */
+  readonly parts: AsyncIterable<Uint8Array>;
+  /** What a body may have that is read as a whole. */
+  readonly maxPartBytes: number;
 }
 
 /**
@@ -59,6 +72,7 @@ export type OperationName =
   | "replace"
   | "delete"
   | "restore"
+  | "import"
   | "batch-create"
   | "batch-update"
   | "batch-replace"

@@ -4,7 +4,7 @@ import type { StreamPart } from "../live/stream/stream_part.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Caller } from "../resource/http/routed_request.ts";
 import { innerRequestOf } from "./live/inner_request.ts";
-import { bodyWasConsumed } from "./middleware_context.ts";
+import { bodyWasConsumed, isBodyUnread } from "./middleware_context.ts";
 import type { AppEnv } from "./middleware.ts";
 
 /** The caller where no middleware runs. A class, because each request makes one. */
@@ -45,6 +45,11 @@ export class DirectCaller implements Caller {
 
   /** No middleware has read the body. */
   receivedBody(): null {
+    return null;
+  }
+
+  /** It stands in the request. */
+  readBodyBefore(): null {
     return null;
   }
 }
@@ -88,6 +93,11 @@ export class HonoCaller implements Caller {
     if (form === undefined) return req.raw.bodyUsed ? Promise.reject(bodyWasConsumed()) : null;
     const bytes = req.arrayBuffer().then((buffer) => new Uint8Array(buffer));
     return form === "arrayBuffer" ? bytes : bytes.then(requireExact);
+  }
+
+  /** The body, where a middleware has read it; null where it stands in the request. */
+  readBodyBefore(): Promise<Uint8Array<ArrayBuffer>> | null {
+    return isBodyUnread(this.#context.req) ? null : this.receivedBody();
   }
 }
 

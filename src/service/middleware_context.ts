@@ -76,10 +76,21 @@ class BodyOfContext {
     Object.defineProperty(this, "arrayBuffer", asOwnProperty);
   }
 
+  /** Whether anything has asked for it. */
+  get isRead(): boolean {
+    return this.#reading !== null;
+  }
+
   /** The bytes, which are read once, of the request that a middleware may have put in its place. */
   read(): Promise<ArrayBuffer> {
     return this.#reading ??= receive(this.#request.raw, this.#limits, this.#clock);
   }
+}
+
+/** Whether the body of a request still stands in it, although Hono would find it elsewhere. */
+export function isBodyUnread({ bodyCache, raw }: HonoRequest): boolean {
+  const cache: unknown = bodyCache;
+  return cache instanceof BodyOfContext && !cache.isRead && !raw.bodyUsed;
 }
 
 const asOwnProperty = {

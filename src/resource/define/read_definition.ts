@@ -40,6 +40,7 @@ import type {
   EtagOptions,
   FieldFunction,
   FieldOptions,
+  ImportLimits,
   PaginationOptions,
   RelationOptions,
   ResourceOptions,
@@ -143,6 +144,7 @@ const members = {
       enableDelete: flag().unlessSet(true),
       enableBatch: flag().unlessSet(true),
       enableExport: flag().unlessSet(false),
+      enableImport: flag().unlessSet(false),
       enableAggregations: flag().unlessSet(true),
       enableSubscribe: flag().unlessSet(true),
     } satisfies Described<Capabilities>,
@@ -212,6 +214,11 @@ const members = {
       delete: whole({ from: 1 }).unlessSet(100),
       incrementVersion: flag().unlessSet(false),
     } satisfies Described<BatchOptions>,
+  ).unlessSet({}),
+  imports: group(
+    {
+      maxBytes: whole({ from: 1 }).unlessSet(1_000_000_000),
+    } satisfies Described<ImportLimits>,
   ).unlessSet({}),
   customOperators: named(customOperatorOptions.required()).unlessSet({}),
   ...protectionOptions,

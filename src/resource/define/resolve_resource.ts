@@ -164,6 +164,7 @@ export function resolveResource(
     readCosts: context.readCosts,
     sending: context.sending,
     batch,
+    imports: options.imports,
     maxFields: context.maxFields ?? defaultMaxFields({ table, batch, relations, nestedWrites }),
     etag,
     softDelete,

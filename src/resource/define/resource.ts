@@ -47,6 +47,8 @@ export interface ResolvedCapabilities {
   readonly enableBatch: boolean;
   /** Lists as CSV and NDJSON. */
   readonly enableExport: boolean;
+  /** Creating the rows of a body that is read while they are written. */
+  readonly enableImport: boolean;
   /** Aggregates. */
   readonly enableAggregations: boolean;
   /** Restoring rows that are marked deleted. */
@@ -67,6 +69,12 @@ export interface BatchPolicy {
   readonly replace: number;
   readonly delete: number;
   readonly incrementVersion: boolean;
+}
+
+/** The part of a resolved resource that says how large imports may be. */
+export interface ImportPolicy {
+  /** Of one body. */
+  readonly maxBytes: number;
 }
 
 /** The part of a resolved resource that says what the reads of one request may cost. */
@@ -137,6 +145,7 @@ export interface Resource {
   /** The answers of the app that its clients have not received, those of other resources too. */
   readonly sending: SendingAnswers;
   readonly batch: BatchPolicy;
+  readonly imports: ImportPolicy;
   /** The most fields of a body, those of all its objects together. */
   readonly maxFields: number;
   readonly etag: EtagPolicy | null;

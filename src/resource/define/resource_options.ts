@@ -20,7 +20,7 @@ export type ColumnReferenceOf<S, Of = AnyTable> =
 
 /**
  * The option that says which operations of a resource exist at all, for every caller. All but
- * exports are on unless set to false.
+ * exports and imports are on unless set to false.
  */
 export interface Capabilities {
   /** Governs POST. */
@@ -33,6 +33,8 @@ export interface Capabilities {
   readonly enableBatch?: boolean | undefined;
   /** Governs lists as `text/csv` and `application/x-ndjson`, of all rows at once. Off unless set. */
   readonly enableExport?: boolean | undefined;
+  /** Governs `POST /import`, together with `enableCreate`. Off unless set. */
+  readonly enableImport?: boolean | undefined;
   /** Governs `GET /aggregate`, and with live streams `GET /aggregate/subscribe`. */
   readonly enableAggregations?: boolean | undefined;
   /** Governs live streams. */
@@ -51,6 +53,12 @@ export interface BatchOptions {
   readonly delete?: number | undefined;
   /** Increments the version in batches as well. Off unless set. */
   readonly incrementVersion?: boolean | undefined;
+}
+
+/** The options of a resource for imports: how large they may be. */
+export interface ImportLimits {
+  /** The most bytes of one body; 1,000,000,000 unless set. */
+  readonly maxBytes?: number | undefined;
 }
 
 /**
@@ -296,6 +304,8 @@ export interface ResourceOptions<
   readonly procedures?: Readonly<Record<string, Procedure>> | undefined;
   /** How large batches may be. */
   readonly batch?: BatchOptions | undefined;
+  /** How large imports may be. */
+  readonly imports?: ImportLimits | undefined;
   /** Further filter operators, by whole symbol, e.g. `"=near="`. */
   readonly customOperators?: Readonly<Record<string, CustomOperator>> | undefined;
 }

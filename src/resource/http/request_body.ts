@@ -2,7 +2,7 @@ import { Problem } from "../../problem/problem.ts";
 import { readBytes } from "../../runtime/read_bytes.ts";
 import { type HeldBody, type ReceivingBodies, smallBodyBytes } from "./receiving_bodies.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import { jsonExcess, parseShallowJson } from "../../schema/exact_json.ts";
+import { jsonExcess, type JsonLimits, parseShallowJson } from "../../schema/exact_json.ts";
 
 /** The limits of a request body. */
 export interface BodyLimits {
@@ -19,6 +19,11 @@ const maxDepth = 32;
 /** More than any column stores; a number of a million digits takes a fifth of a second to read. */
 const maxDigits = 1_000;
 
+/** What the JSON of a body may hold at most, of so many fields. */
+export function bodyJsonLimits(maxFields: number): JsonLimits {
+  return { levels: maxDepth, names: maxFields, digits: maxDigits };
+}
+
 /** What may have read the body of a request before its route. */
 export interface BodyReceiver {
   /**
@@ -26,6 +31,8 @@ export interface BodyReceiver {
    * where it cannot be read a second time.
    */
   receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null;
+  /** The same, but null also where it only would be read by way of this one. */
+  readBodyBefore(): Promise<Uint8Array<ArrayBuffer>> | null;
 }
 
 /**
@@ -55,7 +62,7 @@ export function readBody(
  */
 export function parseBody(bytes: Uint8Array<ArrayBuffer>, maxFields: number): unknown {
   const text = decodeText(bytes);
-  const excess = jsonExcess(text, { levels: maxDepth, names: maxFields, digits: maxDigits });
+  const excess = jsonExcess(text, bodyJsonLimits(maxFields));
   if (excess === "levels") {
     throw new Problem("invalid-body", `Cannot use this body: it is nested deeper than ${maxDepth}`);
   }

@@ -7,10 +7,11 @@ import type { Reply } from "../../protocol/reply.ts";
 import { longText } from "../../protocol/text_stream.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import type { OperationName, RecordReply, ResourceRequest } from "../operation.ts";
+import type { BodyParts, OperationName, RecordReply, ResourceRequest } from "../operation.ts";
 import type { FairTurns, WaitingRequest } from "./fair_turns.ts";
 import type { LargeBodies } from "./large_bodies.ts";
 import type { AnswerDelivery } from "./sending_answers.ts";
+import { receiveParts } from "./receive_parts.ts";
 import { parseQuery } from "./query_parameters.ts";
 import { type BodyLimits, type BodyReceiver, parseBody, readBody } from "./request_body.ts";
 import type { RequestTarget } from "./request_target.ts";
@@ -199,6 +200,12 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     return endpoint.run(this.#resourceRequest(body, debit, record), this.user, resource);
   }
 
+  #bodyParts(maxBytes: number): BodyParts {
+    const { limits, clock } = this.#options;
+    const options = { receiver: this.#caller, limits, clock, maxBytes };
+    return { parts: receiveParts(this.request, options), maxPartBytes: limits.bodyLimit };
+  }
+
   #resourceRequest(body: unknown, debit: Debit, record: RecordReply | null): ResourceRequest {
     const { request, target } = this;
     const { endpoint, resource } = this.#route;
@@ -214,6 +221,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
       delivery: this,
       code: null,
       record,
+      bodyParts: (maxBytes) => this.#bodyParts(maxBytes),
     };
   }
 }

@@ -16,6 +16,7 @@ import { create } from "../operations/create.ts";
 import { csv } from "../read/csv.ts";
 import { exportRows } from "../operations/export.ts";
 import { get } from "../operations/get.ts";
+import { importing } from "../operations/import.ts";
 import { list } from "../operations/list.ts";
 import { ndjson } from "../read/ndjson.ts";
 import type { Operation, OperationName, ResourceRequest, ShapedReply } from "../operation.ts";
@@ -85,6 +86,7 @@ const fixedRoutes: readonly Route[] = [
   route("GET", "/search", endpointOf(search, "enableSearch")),
   route("GET", "/subscribe", endpointOf(subscribe, "enableSubscribe")),
   route("POST", "/batch", endpointOf(batchCreate, "enableBatch", "enableCreate")),
+  route("POST", "/import", endpointOf(importing, "enableImport", "enableCreate")),
   route("PATCH", "/batch", endpointOf(batchUpdate, "enableBatch", "enableUpdate")),
   route("PUT", "/batch", endpointOf(batchReplace, "enableBatch", "enableUpdate")),
   route("DELETE", "/batch", endpointOf(batchDelete, "enableBatch", "enableDelete")),

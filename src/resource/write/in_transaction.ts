@@ -26,6 +26,7 @@ export class WriteConnection implements AroundPart<WrittenRows> {
   readonly #connection: Connection;
   #written: Map<Indexer, Written> | null = null;
   #calls: JoinedCalls<WrittenRows> | null = null;
+  readonly #pending: PendingIndexing[] = [];
 
   readonly inserts: InsertMode;
 
@@ -81,19 +82,24 @@ export class WriteConnection implements AroundPart<WrittenRows> {
     this.#calls?.close();
   }
 
-  /** Hands the rows to the indexers: at the end of the transaction, before its commit. */
-  async indexWritten(): Promise<readonly PendingIndexing[]> {
-    if (this.#written === null) return nothingPending;
-    if (this.#connection instanceof PartConnection) {
-      // Only with the whole transaction these rows are committed.
-      this.#connection.takeOver(this.#written);
-      return nothingPending;
+  /** What the indexers still do for the rows that were handed to them. */
+  get pending(): readonly PendingIndexing[] {
+    return this.#pending;
+  }
+
+  /**
+   * Hands the rows to the indexers: at the end of the transaction, before its commit, and in one of
+   * very many rows between them, so that it need not remember all.
+   */
+  async indexWritten(): Promise<void> {
+    if (this.#written === null) return;
+    const written = this.#written;
+    this.#written = null;
+    // Only with the whole transaction these rows are committed.
+    if (this.#connection instanceof PartConnection) return this.#connection.takeOver(written);
+    for (const [indexer, { keys, rows }] of written) {
+      this.#pending.push(await indexer.beforeCommit(keys, this.#connection, rows));
     }
-    const pending: PendingIndexing[] = [];
-    for (const [indexer, { keys, rows }] of this.#written) {
-      pending.push(await indexer.beforeCommit(keys, this.#connection, rows));
-    }
-    return pending;
   }
 }
 
@@ -125,11 +131,12 @@ export async function inTransaction<Outcome>(
     for (const one of pending) await one.failed(true);
     pending = nothingPending;
     const write = new WriteConnection(connection, inserts);
+    pending = write.pending;
     try {
       const outcome = await work(write);
       await write.awaitCalls();
       await record?.(outcome, connection);
-      pending = await write.indexWritten();
+      await write.indexWritten();
       return outcome;
     } finally {
       write.close();

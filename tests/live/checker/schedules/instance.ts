@@ -179,6 +179,7 @@ async function answering(
         address: () => null,
         delivered: () => gone ?? null,
         receivedBody: () => null,
+        readBodyBefore: () => null,
         part: () => null,
       };
       return await answerRequest(route, { request, target, caller });

@@ -1,0 +1,124 @@
+import { Problem } from "../../problem/problem.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import type { BodyLimits, BodyReceiver } from "./request_body.ts";
+
+/** How a body is received part by part, by an operation that never has the whole of it. */
+export interface ReceivePartsOptions {
+  readonly receiver: BodyReceiver;
+  readonly limits: BodyLimits;
+  readonly clock: Clock;
+  /** The most bytes of all parts together. */
+  readonly maxBytes: number;
+}
+
+/** What the import of a body keeps in memory at most, but for parts of one record. */
+const bytesInMemory = 4 * 1024 * 1024;
+
+/** So many bytes in the time of a whole body are enough: a client of a modem sends as many. */
+const bytesPerTimeout = 64 * 1024;
+
+/** A chunked body of single bytes would take a turn for each. */
+const freeParts = 1_024;
+const bytesOfPart = 64;
+
+/**
+ * Receives a body part by part, each when the next one is asked for, so that the client sends as fast
+ * as its parts are used. Throws a 400 where the body ends early, a 408 where the client takes longer
+ * than `bodyTimeoutMs` for 64 KiB, a 413 beyond `maxBytes`, and a 503 while too many are received.
+ */
+export async function* receiveParts(
+  request: Request,
+  options: ReceivePartsOptions,
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
+  const { receiver, limits, maxBytes } = options;
+  if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  const received = receiver.readBodyBefore();
+  if (received !== null) {
+    // A middleware or a parent app has read it whole.
+    const bytes = await received;
+    if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes);
+    yield bytes;
+    return;
+  }
+  if (request.body === null) return;
+  const held = limits.receiving.begin();
+  held.hold(bytesInMemory);
+  const reader = request.body.getReader();
+  const time = new ClientTime(options);
+  let length = 0;
+  try {
+    for (let parts = 1;; parts++) {
+      const turn = held.nextPart();
+      if (turn !== undefined) await turn;
+      const { done, value } = await time.within(reader.read());
+      if (done) return;
+      length += value.length;
+      if (length > maxBytes) throw tooLarge(maxBytes);
+      if (parts > freeParts + length / bytesOfPart) throw tooManyParts();
+      time.gain(value.length);
+      yield value;
+    }
+  } catch (cause) {
+    if (cause instanceof Problem) throw cause;
+    // The connection was lost, or its framing is invalid: the client may not receive this.
+    throw new Problem("invalid-body", "The body ended before it was complete", { cause });
+  } finally {
+    held.end();
+    // Of a body that is not at its end, this ends the connection.
+    void reader.cancel().catch(() => undefined);
+  }
+}
+
+/** How long a client may still take: only its own time counts, not that of the database. */
+class ClientTime {
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  #leftMs: number;
+
+  constructor({ clock, limits: { bodyTimeoutMs } }: ReceivePartsOptions) {
+    this.#clock = clock;
+    this.#timeoutMs = bodyTimeoutMs;
+    this.#leftMs = bodyTimeoutMs;
+  }
+
+  /** Waits for the client. Throws a 408 once its time is over. */
+  async within<T>(reading: Promise<T>): Promise<T> {
+    const since = this.#clock.elapsedMs();
+    const late = Promise.withResolvers<never>();
+    const cancel = this.#clock.after(Math.max(0, this.#leftMs), () => late.reject(tooLate()));
+    try {
+      return await Promise.race([reading, late.promise]);
+    } finally {
+      cancel();
+      this.#leftMs -= this.#clock.elapsedMs() - since;
+    }
+  }
+
+  /** The client has sent so many bytes. What it was faster is not saved for later. */
+  gain(bytes: number): void {
+    const gained = this.#timeoutMs * bytes / bytesPerTimeout;
+    this.#leftMs = Math.min(this.#timeoutMs, this.#leftMs + gained);
+  }
+}
+
+function tooLate(): Problem {
+  return new Problem("request-timeout", "The body did not arrive in time", {
+    headers: { connection: "close" },
+  });
+}
+
+function tooLarge(limit: number): Problem {
+  return new Problem(
+    "payload-too-large",
+    `Cannot read this body: it is larger than ${limit} bytes`,
+    { details: { limit }, headers: { connection: "close" } },
+  );
+}
+
+function tooManyParts(): Problem {
+  return new Problem(
+    "invalid-body",
+    "Cannot read this body: it arrives in too many parts, of a few bytes each",
+    { headers: { connection: "close" } },
+  );
+}

@@ -1,0 +1,29 @@
+/** A row as the body of an import holds it, before its fields are parsed. */
+export interface ImportRecord {
+  /** Where it begins, counted from 1. */
+  readonly line: number;
+  /** About its bytes. */
+  readonly size: number;
+  /** A JSON value; null where there is none. */
+  readonly body: unknown;
+  /** Why there is none, or null. */
+  readonly fault: string | null;
+}
+
+/** The records of a body, some at a time: a promise for each of them would take longer than a row. */
+export type ImportRecords = AsyncIterable<readonly ImportRecord[]>;
+
+/** The error of a line after which nothing of a body can be read. */
+export class UnreadableLine extends Error {
+  readonly line: number;
+  /** The field, or empty. */
+  readonly path: string;
+
+  /** `message` completes "line 3 …", e.g. `is not UTF-8`. */
+  constructor(line: number, message: string, path = "") {
+    super(message);
+    this.name = "UnreadableLine";
+    this.line = line;
+    this.path = path;
+  }
+}

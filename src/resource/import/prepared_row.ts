@@ -1,0 +1,75 @@
+import { Problem } from "../../problem/problem.ts";
+import type { Assignments } from "../../plan/plan.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import type { WriteCall } from "../operation.ts";
+import { newRowValues } from "../write/new_row_values.ts";
+import { InvalidFields, parseColumns } from "../write/parse_fields.ts";
+import { beforeCreate } from "../write/run_hooks.ts";
+import type { ImportRecord } from "./import_record.ts";
+import type { LineError } from "./line_errors.ts";
+
+/** The checked values of a row to insert, with the line where it stands. */
+export interface PreparedRow {
+  readonly line: number;
+  readonly values: Assignments;
+}
+
+/** A record whose row cannot be inserted. */
+export interface RefusedRecord {
+  readonly errors: readonly LineError[];
+}
+
+/**
+ * Prepares the row of a record as a create does: fields, before-hook, generated values, defaults. What
+ * is wrong with the record is its result; an error that a hook throws otherwise ends the import.
+ */
+export function prepareRow(
+  { line, body, fault }: ImportRecord,
+  write: WriteCall,
+): MaybePromise<PreparedRow | RefusedRecord> {
+  if (fault !== null) return { errors: [{ line, path: "", message: fault }] };
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    return { errors: [{ line, path: "", message: "must be an object" }] };
+  }
+  const { resource, grant } = write;
+  try {
+    const given = parseColumns(body, resource);
+    if (resource.hooks.onBeforeCreate === undefined) {
+      return { line, values: newRowValues(given, grant, resource) };
+    }
+    return hookedRow(given, line, write);
+  } catch (error) {
+    return { errors: lineErrors(error, line) };
+  }
+}
+
+async function hookedRow(
+  given: Assignments,
+  line: number,
+  write: WriteCall,
+): Promise<PreparedRow | RefusedRecord> {
+  try {
+    const hooked = await beforeCreate(given, write);
+    return { line, values: newRowValues(hooked, write.grant, write.resource) };
+  } catch (error) {
+    return { errors: lineErrors(error, line) };
+  }
+}
+
+/** What a problem of a row says about its line. Throws an error that is no fault of the row. */
+export function lineErrors(error: unknown, line: number): readonly LineError[] {
+  if (error instanceof InvalidFields) {
+    return error.errors.map(({ path, message }) => ({ line, path, message }));
+  }
+  if (!(error instanceof Problem) || error.status >= 500) throw error;
+  const named = error.details?.["errors"];
+  if (Array.isArray(named) && named.length > 0) {
+    // Those of `refusedWrite`, or of a hook.
+    return named.map(({ path, message }) => ({
+      line,
+      path: String(path ?? ""),
+      message: String(message ?? error.message),
+    }));
+  }
+  return [{ line, path: "", message: error.message }];
+}

@@ -1,0 +1,91 @@
+import type { YieldTurn } from "../../runtime/event_loop.ts";
+import type { WriteCall } from "../operation.ts";
+import { type ImportRecord, type ImportRecords, UnreadableLine } from "./import_record.ts";
+import type { LineError } from "./line_errors.ts";
+import { type PreparedRow, prepareRow } from "./prepared_row.ts";
+
+/** Rows that follow each other in the body of an import, prepared. */
+export interface RowChunk {
+  /** Without those that were refused. */
+  readonly rows: readonly PreparedRow[];
+  /** How many records it has, those included. */
+  readonly count: number;
+  /** About the bytes of its records. */
+  readonly size: number;
+  readonly from: number;
+  /** Null where nothing after it can be read. */
+  readonly to: number | null;
+  readonly errors: readonly LineError[];
+}
+
+/** How the rows of an import are prepared. */
+export interface RowChunksOptions {
+  readonly write: WriteCall;
+  /** The most rows of a chunk. */
+  readonly maxRows: number;
+  readonly giveTurn: YieldTurn;
+}
+
+/** A chunk of large rows ends earlier. */
+const maxChunkBytes = 4 * 1024 * 1024;
+
+/** Prepares the rows of a body, chunk by chunk. An unreadable line is an error of the last one. */
+export async function* rowChunks(
+  records: ImportRecords,
+  { write, maxRows, giveTurn }: RowChunksOptions,
+): AsyncGenerator<RowChunk, void> {
+  let open = new OpenChunk();
+  let next = 1;
+  try {
+    for await (const some of records) {
+      for (const record of some) {
+        const prepared = prepareRow(record, write);
+        open.add(record, prepared instanceof Promise ? await prepared : prepared);
+        next = record.line + 1;
+        if (open.count < maxRows && open.size < maxChunkBytes) continue;
+        yield open.end();
+        open = new OpenChunk();
+      }
+      await giveTurn();
+    }
+  } catch (error) {
+    if (!(error instanceof UnreadableLine)) throw error;
+    yield open.endUnreadable(error, next);
+    return;
+  }
+  if (open.count > 0) yield open.end();
+}
+
+class OpenChunk {
+  count = 0;
+  size = 0;
+  readonly #rows: PreparedRow[] = [];
+  readonly #errors: LineError[] = [];
+  #from: number | null = null;
+  #to = 0;
+
+  add({ line, size }: ImportRecord, prepared: ReturnType<typeof prepareRow> & object): void {
+    this.count++;
+    this.size += size;
+    this.#from ??= line;
+    this.#to = line;
+    if ("values" in prepared) this.#rows.push(prepared);
+    else if ("errors" in prepared) this.#errors.push(...prepared.errors);
+  }
+
+  end(): RowChunk {
+    return this.#ended(this.#to);
+  }
+
+  /** What stands before the unreadable line in the same block was not read either. */
+  endUnreadable({ line, path, message }: UnreadableLine, next: number): RowChunk {
+    this.#from ??= next;
+    this.#errors.push({ line, path, message });
+    return this.#ended(null);
+  }
+
+  #ended(to: number | null): RowChunk {
+    const { count, size } = this;
+    return { rows: this.#rows, count, size, from: this.#from ?? 0, to, errors: this.#errors };
+  }
+}

@@ -1,0 +1,180 @@
+import type { Grant } from "../../auth/authorize.ts";
+import { Problem } from "../../problem/problem.ts";
+import { createYieldTurn, type YieldTurn } from "../../runtime/event_loop.ts";
+import type { Resource } from "../define/resource.ts";
+import type { OperationCall, ResourceCall, WriteCall } from "../operation.ts";
+import { inTransaction } from "../write/in_transaction.ts";
+import { refusedWrite } from "../write/refused/refused_write.ts";
+import type { ImportRecords } from "./import_record.ts";
+import { LineErrors } from "./line_errors.ts";
+import { lineErrors } from "./prepared_row.ts";
+import { type RowChunk, rowChunks } from "./row_chunks.ts";
+import { RowSpool } from "./row_spool.ts";
+import { RefusedRows, writeSlice } from "./write_slice.ts";
+
+/** How an import writes its rows: all in one transaction, or each chunk in one of its own. */
+export type ImportMode =
+  | { readonly kind: "all"; readonly dryRun: boolean }
+  | { readonly kind: "chunks"; readonly rows: number };
+
+/** The plan to import rows, and the grant to create them. */
+export interface ImportPlan {
+  readonly grant: Grant;
+  readonly mode: ImportMode;
+}
+
+/** How many rows an import has read, and how many of them are stored now. */
+export interface ImportOutcome {
+  readonly rows: number;
+  readonly written: number;
+}
+
+/**
+ * Imports the rows of a body while it is read. Throws a 422 with the errors by line where rows were
+ * refused; by chunks it says which lines were not written.
+ */
+export async function runImport(
+  records: ImportRecords,
+  { grant, mode }: ImportPlan,
+  call: ResourceCall,
+): Promise<ImportOutcome> {
+  const importing = new RowImport(records, { ...call, record: null, grant });
+  return mode.kind === "all" ? await importing.all(mode) : await importing.chunks(mode.rows);
+}
+
+/** The rows that are written between two turns of the event loop, and checked by one savepoint. */
+const sliceRows = 512;
+
+type ImportCall = WriteCall & OperationCall<void>;
+
+class RowImport {
+  readonly #records: ImportRecords;
+  readonly #call: ImportCall;
+  readonly #resource: Resource;
+  readonly #giveTurn: YieldTurn;
+  readonly #errors = new LineErrors();
+  #rows = 0;
+  #written = 0;
+
+  constructor(records: ImportRecords, call: ImportCall) {
+    this.#records = records;
+    this.#call = call;
+    this.#resource = call.resource;
+    this.#giveTurn = createYieldTurn(call.resource.runtime.clock);
+  }
+
+  /** Nothing is written before the last row was read, so that no client keeps others from writing. */
+  async all({ dryRun }: { readonly dryRun: boolean }): Promise<ImportOutcome> {
+    await using spool = new RowSpool(this.#resource.table);
+    for await (const { rows, count, size, errors } of this.#chunks(sliceRows)) {
+      this.#rows += count;
+      for (const error of errors) this.#errors.add(error);
+      if (this.#errors.isFull) break;
+      if (!this.#errors.isEmpty) continue;
+      // Before the transaction, which waits for no price.
+      await this.#call.request.debit.charge(this.#rows);
+      await spool.add(rows, size);
+    }
+    if (!this.#errors.isEmpty) throw this.#problem();
+    try {
+      await inTransaction(this.#call, async (connection) => {
+        for await (const slice of spool.slices()) {
+          this.#requireClient();
+          await writeSlice(slice, this.#call, connection);
+          await connection.indexWritten();
+          await this.#giveTurn();
+        }
+        if (dryRun) throw new DryRunDone();
+      });
+    } catch (error) {
+      if (error instanceof DryRunDone) return { rows: this.#rows, written: 0 };
+      if (!(error instanceof RefusedRows)) throw error;
+      await this.#addRefused(error);
+      throw this.#problem();
+    }
+    return { rows: this.#rows, written: this.#rows };
+  }
+
+  async chunks(maxRows: number): Promise<ImportOutcome> {
+    let isNext = false;
+    try {
+      for await (const chunk of this.#chunks(maxRows)) {
+        this.#rows += chunk.count;
+        const isWritten = chunk.errors.length === 0 && await this.#write(chunk);
+        for (const error of chunk.errors) this.#errors.add(error);
+        if (isWritten) this.#written += chunk.count;
+        else this.#errors.addUnwritten(chunk, isNext);
+        isNext = !isWritten;
+        if (!this.#isPaid) break;
+      }
+    } catch (error) {
+      throw this.#written === 0 ? error : await this.#withWritten(error);
+    }
+    if (!this.#errors.isEmpty) throw this.#problem();
+    return { rows: this.#rows, written: this.#written };
+  }
+
+  #isPaid = true;
+
+  /** Whether the rows of a chunk are written now. */
+  async #write(chunk: RowChunk): Promise<boolean> {
+    try {
+      await this.#call.request.debit.charge(this.#rows);
+    } catch (error) {
+      // Of a 429 nothing is paid: the rows that are written were not free.
+      if (!(error instanceof Problem) || this.#written === 0) throw error;
+      this.#isPaid = false;
+      this.#errors.add({ line: chunk.from, path: "", message: error.message });
+      this.#errors.addUnwritten({ from: chunk.from, to: null }, false);
+      return false;
+    }
+    try {
+      await inTransaction(this.#call, async (connection) => {
+        for (let at = 0; at < chunk.rows.length; at += sliceRows) {
+          this.#requireClient();
+          await writeSlice(chunk.rows.slice(at, at + sliceRows), this.#call, connection);
+          await this.#giveTurn();
+        }
+      });
+      return true;
+    } catch (error) {
+      if (!(error instanceof RefusedRows)) throw error;
+      await this.#addRefused(error);
+      return false;
+    }
+  }
+
+  #chunks(maxRows: number): AsyncIterable<RowChunk> {
+    return rowChunks(this.#records, { write: this.#call, maxRows, giveTurn: this.#giveTurn });
+  }
+
+  /** A client that has left does not learn what became of its rows. */
+  #requireClient(): void {
+    if (!this.#call.request.raw.signal.aborted) return;
+    throw new Problem("invalid-body", "The client has left before its rows were written");
+  }
+
+  /** After the transaction: what names the fields asks the database. */
+  async #addRefused({ rows }: RefusedRows): Promise<void> {
+    for (const { line, error } of rows) {
+      if (this.#errors.isFull) return;
+      const problem = await refusedWrite(error, "create", this.#resource);
+      for (const one of lineErrors(problem, line)) this.#errors.add(one);
+    }
+  }
+
+  #problem(): Problem {
+    return this.#errors.problem({ rows: this.#rows, written: this.#written });
+  }
+
+  async #withWritten(error: unknown): Promise<unknown> {
+    const problem = await refusedWrite(error, "create", this.#resource);
+    if (!(problem instanceof Problem)) return problem;
+    const { slug, message, headers, cause, details } = problem;
+    const written = { ...details, rows: this.#rows, written: this.#written };
+    return new Problem(slug, message, { headers, cause, details: written });
+  }
+}
+
+/** Rolls the transaction back. */
+class DryRunDone extends Error {}

@@ -1,0 +1,163 @@
+import { UnreadableLine } from "./import_record.ts";
+
+/** A piece of a body that consists of whole records, as text. */
+export interface TextBlock {
+  readonly text: string;
+  /** The number of its first line, counted from 1. */
+  readonly line: number;
+  /** How many line feeds it has. */
+  readonly lines: number;
+}
+
+/** How a body is cut into blocks. */
+export interface BlockOptions {
+  /** Whether a line feed between double quotes ends no record, as in CSV. */
+  readonly quotes: boolean;
+  /** The most bytes of one record. */
+  readonly maxRecordBytes: number;
+}
+
+/** Some milliseconds of work: a block is parsed in one turn of the event loop. */
+const blockBytes = 64 * 1024;
+
+const lineFeed = 10;
+const doubleQuote = 34;
+
+/**
+ * Cuts the parts of a body into blocks of whole records; a byte order mark at its start is dropped.
+ * Throws an {@link UnreadableLine} for a record of too many bytes and for bytes that are no UTF-8.
+ */
+export async function* textBlocks(
+  parts: AsyncIterable<Uint8Array>,
+  { quotes, maxRecordBytes }: BlockOptions,
+): AsyncGenerator<TextBlock, void> {
+  const cutter = new BlockCutter(quotes, maxRecordBytes);
+  for await (const part of parts) {
+    const block = cutter.add(part);
+    if (block !== null) yield block;
+  }
+  const last = cutter.end();
+  if (last !== null) yield last;
+}
+
+class BlockCutter {
+  readonly #quotes: boolean;
+  readonly #maxRecordBytes: number;
+  /** What has arrived and is in no block yet. */
+  #held: Uint8Array = new Uint8Array(blockBytes);
+  #length = 0;
+  /** Of the held bytes, where the last whole record ends. */
+  #recordEnd = 0;
+  /** Of the held bytes, so many have been looked at. */
+  #seen = 0;
+  #isQuoted = false;
+  /** Line feeds in the held bytes up to the end of the last whole record, and after it. */
+  #linesBefore = 0;
+  #linesAfter = 0;
+  #line = 1;
+  #isFirst = true;
+
+  constructor(quotes: boolean, maxRecordBytes: number) {
+    this.#quotes = quotes;
+    this.#maxRecordBytes = maxRecordBytes;
+  }
+
+  add(part: Uint8Array): TextBlock | null {
+    this.#hold(part);
+    this.#look();
+    this.#requireShort(this.#length);
+    return this.#length < blockBytes || this.#recordEnd === 0 ? null : this.#cut(this.#recordEnd);
+  }
+
+  end(): TextBlock | null {
+    this.#linesBefore += this.#linesAfter;
+    return this.#length === 0 ? null : this.#cut(this.#length);
+  }
+
+  #hold(part: Uint8Array): void {
+    const wanted = this.#length + part.length;
+    if (wanted > this.#held.length) {
+      const longer = new Uint8Array(Math.max(wanted, 2 * this.#held.length));
+      longer.set(this.#held.subarray(0, this.#length));
+      this.#held = longer;
+    }
+    this.#held.set(part, this.#length);
+    this.#length = wanted;
+  }
+
+  #look(): void {
+    const held = this.#held;
+    let isQuoted = this.#isQuoted;
+    for (let at = this.#seen; at < this.#length; at++) {
+      const byte = held[at];
+      if (byte === doubleQuote) {
+        isQuoted = this.#quotes && !isQuoted;
+      } else if (byte === lineFeed) {
+        this.#linesAfter++;
+        if (isQuoted) continue;
+        this.#requireShort(at);
+        this.#recordEnd = at + 1;
+        this.#linesBefore += this.#linesAfter;
+        this.#linesAfter = 0;
+      }
+    }
+    this.#isQuoted = isQuoted;
+    this.#seen = this.#length;
+  }
+
+  /** The record that is not cut yet reaches to `end`. */
+  #requireShort(end: number): void {
+    if (end - this.#recordEnd <= this.#maxRecordBytes) return;
+    const line = this.#line + this.#linesBefore;
+    throw new UnreadableLine(line, `is longer than ${this.#maxRecordBytes} bytes`);
+  }
+
+  #cut(end: number): TextBlock {
+    const bytes = this.#held.subarray(0, end);
+    const block = {
+      text: decoded(this.#isFirst ? withoutMark(bytes) : bytes, this.#line),
+      line: this.#line,
+      lines: this.#linesBefore,
+    };
+    this.#held.copyWithin(0, end, this.#length);
+    this.#length -= end;
+    this.#seen = this.#length;
+    this.#recordEnd = 0;
+    this.#line += this.#linesBefore;
+    this.#linesBefore = 0;
+    this.#isFirst = false;
+    return block;
+  }
+}
+
+/** Keeps no state between calls; a mark inside of the text is a character. */
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function decoded(bytes: Uint8Array, firstLine: number): string {
+  try {
+    return strictUtf8.decode(bytes);
+  } catch {
+    throw new UnreadableLine(malformedLine(bytes, firstLine), "is not UTF-8");
+  }
+}
+
+/** The line of the first bytes that are no UTF-8. */
+function malformedLine(bytes: Uint8Array, firstLine: number): number {
+  let line = firstLine;
+  for (let start = 0; start < bytes.length; line++) {
+    const feed = bytes.indexOf(lineFeed, start);
+    const end = feed < 0 ? bytes.length : feed + 1;
+    try {
+      strictUtf8.decode(bytes.subarray(start, end));
+    } catch {
+      return line;
+    }
+    start = end;
+  }
+  return line;
+}
+
+function withoutMark(bytes: Uint8Array): Uint8Array {
+  const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return isMarked ? bytes.subarray(3) : bytes;
+}

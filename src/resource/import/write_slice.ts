@@ -1,0 +1,140 @@
+import { DatabaseError } from "../../db/database_error.ts";
+import { chunksOf } from "../../plan/key.ts";
+import type { Assignments } from "../../plan/plan.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { Statement } from "../../sql/fragment.ts";
+import type { Resource } from "../define/resource.ts";
+import type { WriteCall } from "../operation.ts";
+import { wholeBody } from "../write/body_path.ts";
+import type { WriteConnection } from "../write/in_transaction.ts";
+import { insertRows } from "../write/insert_rows.ts";
+import { refusals } from "../write/refused/failed_write.ts";
+import type { PreparedRow } from "./prepared_row.ts";
+
+/** A row that the database, a scope or a hook has refused, and why. */
+export interface RefusedRow {
+  readonly line: number;
+  readonly error: unknown;
+}
+
+/** The error of a slice of which some rows were refused; nothing of it is written. */
+export class RefusedRows extends Error {
+  /** Not empty. */
+  readonly rows: readonly RefusedRow[];
+
+  /** In their order. */
+  constructor(rows: readonly RefusedRow[]) {
+    super("Rows of an import were refused");
+    this.name = "RefusedRows";
+    this.rows = rows;
+  }
+}
+
+/**
+ * Writes rows in the transaction of an import, as many by a statement as it takes. Where some are
+ * refused, finds out which by inserting them one by one, and throws {@link RefusedRows}.
+ */
+export async function writeSlice(
+  rows: readonly PreparedRow[],
+  write: WriteCall,
+  connection: WriteConnection,
+): Promise<void> {
+  const failure = await attempt(rows, write, connection, slicePoint);
+  if (failure === null) return;
+  const refused: RefusedRow[] = [];
+  for (const row of rows) {
+    const one = await attempt([row], write, connection, rowPoint);
+    if (one !== null) refused.push({ line: row.line, error: one.error });
+  }
+  // What fails together alone is no fault of a row.
+  throw refused.length === 0 ? failure.error : new RefusedRows(refused);
+}
+
+interface SavePoint {
+  readonly set: Statement;
+  readonly release: Statement;
+  readonly rollBack: Statement;
+}
+
+const slicePoint = savePoint("service_slice");
+const rowPoint = savePoint("service_row");
+
+function savePoint(name: string): SavePoint {
+  const statement = (text: string): Statement => ({ text: `${text} ${name}`, values: [] });
+  return {
+    set: statement("SAVEPOINT"),
+    release: statement("RELEASE SAVEPOINT"),
+    rollBack: statement("ROLLBACK TO SAVEPOINT"),
+  };
+}
+
+/** Writes rows, all or none of them. Gives why they were refused, or null; other errors are thrown. */
+async function attempt(
+  rows: readonly PreparedRow[],
+  write: WriteCall,
+  connection: WriteConnection,
+  point: SavePoint,
+): Promise<{ readonly error: unknown } | null> {
+  await connection.query(point.set);
+  try {
+    await insert(rows.map(({ values }) => values), write, connection);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    await connection.query(point.rollBack);
+    await connection.query(point.release);
+    return { error };
+  }
+  await connection.query(point.release);
+  return null;
+}
+
+function isRefusal(error: unknown): boolean {
+  if (error instanceof DatabaseError) return refusals.has(error.kind);
+  return error instanceof Problem && error.status < 500;
+}
+
+async function insert(
+  rows: readonly Assignments[],
+  write: WriteCall,
+  connection: WriteConnection,
+): Promise<void> {
+  if (needsRows(write, connection)) {
+    await insertRows(rows, rows.map(() => wholeBody), write, connection);
+    return;
+  }
+  const { table, reader, driver: { dialect } } = write.resource;
+  for (const [columns, alike] of byColumns(rows)) {
+    const most = Math.floor(dialect.maxValues / Math.max(1, columns.length));
+    for (const some of chunksOf(alike, Math.max(1, Math.min(rowsPerStatement, most)))) {
+      const plan = { kind: "insert" as const, table, columns, rows: some, returning: [] };
+      const { changed } = await connection.query(reader.compile(plan));
+      if (changed !== some.length) throw notKept(write.resource);
+    }
+  }
+}
+
+/** More make a statement no faster, and keep the event loop for longer. */
+const rowsPerStatement = 256;
+
+/** Whether anything looks at the rows as they are stored. */
+function needsRows({ grant, resource }: WriteCall, { inserts }: WriteConnection): boolean {
+  return inserts !== "together" || grant.rows.kind !== "all" || resource.indexers.length > 0 ||
+    resource.hooks.onAfterCreate !== undefined;
+}
+
+/** Rows with the same columns, in the order of the body where all have the same. */
+function byColumns(
+  rows: readonly Assignments[],
+): readonly (readonly [readonly ColumnInfo[], readonly Assignments[]])[] {
+  return [...Map.groupBy(rows, (row) => [...row.keys()].map(({ name }) => name).join())]
+    .map(([, alike]) => [[...alike[0]?.keys() ?? []], alike] as const);
+}
+
+/** A trigger of an existing table may drop a row, and a rule of Postgres store it elsewhere. */
+function notKept({ table }: Resource): Error {
+  return table.own
+    ? new Problem("validation-error", "Cannot create: the database did not keep every row")
+    // Then the transaction is tried once more, and each row read back.
+    : new DatabaseError("no-returning", new Error("a rule or a trigger has kept no row"));
+}

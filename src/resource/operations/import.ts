@@ -1,0 +1,105 @@
+import { Problem } from "../../problem/problem.ts";
+import type { Resource } from "../define/resource.ts";
+import { parseFlag, type Query } from "../http/query_parameters.ts";
+import { csvRecords } from "../import/csv_records.ts";
+import type { ImportRecords } from "../import/import_record.ts";
+import {
+  type ImportMode,
+  type ImportOutcome,
+  type ImportPlan,
+  runImport,
+} from "../import/run_import.ts";
+import { ndjsonRecords } from "../import/ndjson_records.ts";
+import { jsonReply } from "../http/json_reply.ts";
+import type { Operation, ResourceRequest } from "../operation.ts";
+
+interface ImportIntent {
+  readonly format: Format;
+  readonly mode: ImportMode;
+}
+
+type Format = "ndjson" | "csv";
+
+/** `POST /import`: creates the rows of a body that is read while they are written. */
+export const importing: Operation<ImportIntent, ImportPlan & ImportIntent, ImportOutcome> = {
+  name: "import",
+  access: "create",
+  // Read by the operation itself, part by part.
+  takesBody: false,
+  ownParameters: () => parameters,
+
+  parse(request) {
+    if (request.header("idempotency-key") !== null) {
+      throw new Problem(
+        "invalid-parameter",
+        "Cannot import under an Idempotency-Key: the body is not kept to be compared",
+      );
+    }
+    return { format: formatOf(request), mode: modeOf(request.query) };
+  },
+
+  plan({ format, mode }, grant) {
+    return { format, mode, grant };
+  },
+
+  async execute({ format, ...plan }, call) {
+    return await runImport(recordsOf(format, call.request, call.resource), plan, call);
+  },
+
+  shape({ rows, written }) {
+    return jsonReply(200, { rows, written });
+  },
+};
+
+const parameters: ReadonlySet<string> = new Set(["mode", "chunk", "dryRun"]);
+
+/** The rows of a chunk unless the request says it. */
+const defaultChunk = 1_000;
+const maxChunk = 10_000;
+
+function modeOf(query: Query): ImportMode {
+  const mode = query.get("mode") ?? "all";
+  const chunk = query.get("chunk");
+  const dryRun = parseFlag(query, "dryRun");
+  if (mode === "all") {
+    if (chunk === undefined) return { kind: "all", dryRun };
+    throw new Problem("invalid-parameter", 'Cannot use "chunk" without mode=chunks');
+  }
+  if (mode !== "chunks") {
+    throw new Problem("invalid-parameter", 'Cannot use this "mode": it must be all or chunks');
+  }
+  if (dryRun) {
+    throw new Problem("invalid-parameter", 'Cannot use "dryRun" with mode=chunks');
+  }
+  const rows = chunk === undefined ? defaultChunk : /^\d{1,9}$/.test(chunk) ? Number(chunk) : 0;
+  if (rows >= 1 && rows <= maxChunk) return { kind: "chunks", rows };
+  throw new Problem(
+    "invalid-parameter",
+    `Cannot use this "chunk": it must be a whole number from 1 to ${maxChunk}`,
+  );
+}
+
+function formatOf({ header }: Pick<ResourceRequest, "header">): Format {
+  const type = (header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase();
+  const encoding = header("content-encoding")?.toLowerCase() ?? "identity";
+  if (encoding !== "identity") {
+    throw new Problem("unsupported-media-type", "Cannot read this body: it must not be compressed");
+  }
+  if (type === "text/csv") return "csv";
+  if (type === "application/x-ndjson") return "ndjson";
+  throw new Problem(
+    "unsupported-media-type",
+    "Cannot read this body: send it with the header content-type: application/x-ndjson, or text/csv",
+  );
+}
+
+function recordsOf(
+  format: Format,
+  { bodyParts }: ResourceRequest,
+  resource: Resource,
+): ImportRecords {
+  if (bodyParts === undefined) throw new Error("An import was called without a request");
+  const { parts, maxPartBytes: maxRecordBytes } = bodyParts(resource.imports.maxBytes);
+  const options = { maxRecordBytes, maxFields: resource.maxFields };
+  return format === "csv" ? csvRecords(parts, resource, options) : ndjsonRecords(parts, options);
+}
