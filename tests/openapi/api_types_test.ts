@@ -61,7 +61,8 @@ Deno.test("the names of types are identifiers, and each is there once", () => {
     ...{ relations: [], etag: null, procedures: [] },
     capabilities: {
       ...{ enableCreate: true, enableUpdate: true, enableDelete: true, enableBatch: true },
-      ...{ enableExport: true, enableAggregations: true, enableRestore: true },
+      ...{ enableExport: true, enableImport: true, enableAggregations: true },
+      enableRestore: true,
       enableSubscribe: true,
       enableSearch: true,
     },

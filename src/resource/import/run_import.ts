@@ -150,7 +150,7 @@ class RowImport {
 
   /** A client that has left does not learn what became of its rows. */
   #requireClient(): void {
-    if (!this.#call.request.raw.signal.aborted) return;
+    if (!this.#call.request.signal().aborted) return;
     throw new Problem("invalid-body", "The client has left before its rows were written");
   }
 

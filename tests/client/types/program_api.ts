@@ -7,6 +7,7 @@ const everything = {
   enableDelete: true,
   enableBatch: true,
   enableExport: true,
+  enableImport: true,
   enableAggregations: true,
   enableRestore: true,
   enableSubscribe: true,
