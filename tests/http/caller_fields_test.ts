@@ -1,6 +1,7 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { all, integer, resource, table, text } from "../../mod.ts";
 import type { FieldOptions } from "../../exports/options.ts";
+import { writeApiTypes } from "../../src/openapi/api_types.ts";
 import { type Engine, engines } from "../support/engines.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
 
@@ -163,4 +164,28 @@ Deno.test("a stored answer is not replayed once its user has other fields", asyn
     assertEquals([status, problem.type.split("/").at(-1)], [422, "idempotency-key-reused"]);
     assertEquals(JSON.stringify(problem).includes("30"), false);
   }, { kv: ":memory:", idempotency: { storage: "kv" } });
+});
+
+Deno.test("descriptions show the widest fields with a remark, and the index those of its caller", async () => {
+  await withStaff(sqlite, byRole, async ({ app, get }) => {
+    const [described] = app.schema().resources;
+    const fields = described?.fields.map(({ name, perUser }) => [name, perUser]);
+    assertEquals(fields, ["id", "name", "team", "salary"].map((name) => [name, true]));
+    const { schemas } = Object(app.openapi()).components;
+    const { Staff: row, StaffCreate: body } = schemas;
+    assertEquals(Object.keys(row.properties), ["id", "name", "team", "salary"]);
+    assertEquals([row.required, row.description], [
+      undefined,
+      "Which of the fields a row has depends on the user.",
+    ]);
+    assertEquals(body.description, "Which of the fields are used depends on the user.");
+    const types = writeApiTypes(app.schema());
+    assertStringIncludes(types, "  salary?: number;");
+    const shown = async (headers = {}) => {
+      const [entry] = (await get("/api", headers)).body.resources;
+      return entry.fields.map(({ name }: { name: string }) => name);
+    };
+    assertEquals(await shown(), ["id", "name"]);
+    assertEquals(await shown(chief), ["id", "name", "team", "salary"]);
+  });
 });

@@ -15,11 +15,18 @@ import {
   timestamp,
 } from "../../mod.ts";
 import type { ScopeOptions } from "../../exports/options.ts";
+import { databaseSearch } from "../../exports/search.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { handClock } from "../db/hand_clock.ts";
 import { untilIdle } from "../live/hub_support.ts";
 import { type Engine, engines } from "../support/engines.ts";
-import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
+import {
+  insertRows,
+  type Service,
+  testOnDialects,
+  testOnEngines,
+  withService,
+} from "../support/http.ts";
 
 const authors = table("authors", {
   id: integer().primaryKey(),
@@ -192,6 +199,67 @@ testOnEngines(
         404,
         200,
       ]);
+    }),
+);
+
+testOnDialects(
+  "searches, exports, pages, tags, batches and the index follow the public filter",
+  (engine) =>
+    withService(engine, [posts], () => ({
+      search: databaseSearch(),
+      resources: [
+        resource(posts, {
+          id: posts.id,
+          auth: publishedOrOwn,
+          etag: {},
+          capabilities: { enableExport: true },
+          search: { fields: [posts.status] },
+        }),
+      ],
+    }), async ({ db, app, get, send, subscribe }) => {
+      await insertRows(
+        db,
+        posts,
+        ["published", "draft", "published", "draft", "published"].map((status, index) => (
+          { id: index + 1, authorId: 1, ownerId: index < 2 ? "ada" : "bob", status }
+        )),
+      );
+      await app.reindex();
+      const found = async (word: string, headers = {}) => {
+        const { body } = await get(`/api/posts/search?q=${word}`, headers);
+        return [idsOf(body.items).toSorted(), body.total];
+      };
+      assertEquals(await found("published"), [[1, 3, 5], 3]);
+      assertEquals([await found("draft"), await found("draft", bob)], [[[], 0], [[4], 1]]);
+      for (const [headers, ids] of [[{}, [1, 3, 5]], [ada, [1, 2, 3, 5]]] as const) {
+        const accept = { accept: "application/x-ndjson", ...headers };
+        const lines = (await get("/api/posts", accept)).body.trim().split("\n");
+        assertEquals(lines.map((line: string) => JSON.parse(line).id), ids);
+      }
+      // The cursor of a user continues in the rows of the caller.
+      const page = (await get("/api/posts?limit=2", ada)).body;
+      assertEquals(idsOf(page.items), [1, 2]);
+      const rest = (await get(`/api/posts?limit=9&cursor=${page.nextCursor}`)).body;
+      assertEquals(idsOf(rest.items), [3, 5]);
+      const tag = (await get("/api/posts/2", ada)).headers.get("etag") ?? "";
+      const known = { "if-none-match": tag };
+      assertEquals((await get("/api/posts/2", { ...known, ...ada })).status, 304);
+      assertEquals([(await get("/api/posts/2", known)).status], [404]);
+      const batch = { filter: "id>0", patch: { status: "draft" } };
+      assertEquals((await send("PATCH", "/api/posts/batch", batch)).status, 401);
+      const { resources: [entry] } = (await get("/api")).body;
+      const offered = (entry?.requests ?? []).map(({ operation }: { operation: string }) =>
+        operation
+      );
+      assertEquals(offered.includes("list") && offered.includes("subscribe"), true);
+      assertEquals(offered.includes("create"), false);
+      const stream = await subscribe("/api/posts/subscribe?resumeFrom=");
+      assertEquals(idsOf((await stream.untilSynced())[0]?.data.items), [1, 3, 5]);
+      await stream.close();
+      assertEquals((await send("PATCH", "/api/posts/batch", batch, ada)).status, 200);
+      const statuses = async (headers: object) =>
+        (await get("/api/posts/aggregate?groupBy=status&count=true", { ...headers })).body.groups;
+      assertEquals(await statuses({}), [{ key: { status: "published" }, count: 2 }]);
     }),
 );
 
