@@ -13,6 +13,7 @@ import type { Resource } from "./resource/define/resource.ts";
 import { createTagKeys } from "./resource/define/resolve_etag.ts";
 import { resolveNestedWrites } from "./resource/define/resolve_nested_writes.ts";
 import type { ReadDefinition } from "./resource/define/read_definition.ts";
+import { varyingDefinitions } from "./resource/fields/varying_definitions.ts";
 import { resolveRelations } from "./resource/define/resolve_relations.ts";
 import { resolveResource } from "./resource/define/resolve_resource.ts";
 import { createSealer } from "./runtime/sealer.ts";
@@ -61,6 +62,7 @@ export function resolveResources(
     filters: createCachingFilterParser(),
     sealer: createSealer(resolved.secrets, runtime.random),
     relations,
+    varying: varyingDefinitions(config.resources, relations),
     filledByRelation: resolveNestedWrites(config.resources, relations),
     resourceOf: (table: TableInfo) => byTable.get(table),
     isIndexed: (column: ColumnInfo) => indexed.has(column),

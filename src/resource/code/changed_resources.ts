@@ -31,7 +31,7 @@ export function resourcesOfSystem(): ChangedResource {
         sortable: new Set(table.columns),
       },
       fieldsOf: null,
-      variesByCaller: () => false,
+      variesByCaller: false,
       groups: aggregateSchema(table, table.columns),
       capabilities: {
         ...capabilities,

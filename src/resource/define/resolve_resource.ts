@@ -27,7 +27,6 @@ import { requireTableInfo, type ResourceDefinition } from "./resource_definition
 import type { SendingAnswers } from "../http/sending_answers.ts";
 import type { TagKeys } from "../http/etag.ts";
 import { createCallerFields } from "../fields/caller_fields.ts";
-import { variesByCaller } from "../fields/caller_view.ts";
 import { resolveFieldLists } from "../fields/resolve_field_lists.ts";
 import { isSubscribable, requireReadableKey } from "./subscribable.ts";
 import { canGenerate } from "../write/new_row_values.ts";
@@ -49,6 +48,8 @@ export interface ResourceContext {
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
   /** The columns that nested writes fill in. */
   readonly filledByRelation: ReadonlySet<ColumnInfo>;
+  /** The definitions of resources whose fields depend on the caller, or those that they lead to. */
+  readonly varying: ReadonlySet<ResourceDefinition>;
   /** Called only after every resource is resolved. */
   resourceOf(table: TableInfo): Resource | undefined;
   /** Called only after the indexes of the database were read. */
@@ -125,7 +126,7 @@ export function resolveResource(
     find,
   });
   const hasComputed = Object.keys(options.computed).length > 0;
-  const resource: Resource = {
+  return {
     name: table.label,
     url,
     table,
@@ -143,7 +144,7 @@ export function resolveResource(
       ? null
       : createCallerFields(ofCaller, { table, widest: fields, etag, hasComputed }),
     varyingFields,
-    variesByCaller: onFirstCall(() => variesByCaller(resource)),
+    variesByCaller: context.varying.has(definition),
     keepsFields: () => null,
     withheld: none,
     fieldsKey: "",
@@ -193,16 +194,9 @@ export function resolveResource(
     sealer: context.sealer,
     runtime,
   };
-  return resource;
 }
 
 const none: ReadonlySet<ColumnInfo> = new Set();
-
-/** What is known only once all resources are resolved, and does not change then. */
-function onFirstCall<T>(find: () => T): () => T {
-  let found: { readonly value: T } | null = null;
-  return () => (found ??= { value: find() }).value;
-}
 
 /** Observed once for each column: a whole table of such values must not flood the log. */
 function observeMisfits(table: TableInfo, observe: Observer): Misfit {

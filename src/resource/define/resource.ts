@@ -110,7 +110,7 @@ export interface Resource {
   /** The lists of fields that depend on the caller; none where the fields are those of a caller. */
   readonly varyingFields: ReadonlySet<FieldListName>;
   /** Whether any depend on the caller, here or in a resource that relations lead to. */
-  variesByCaller(): boolean;
+  readonly variesByCaller: boolean;
   /**
    * Gives what says whether a user has the same fields as the caller of this request, here and in the
    * resources that it has reached; null where no fields depend on the caller. It may throw.

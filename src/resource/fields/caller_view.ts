@@ -9,7 +9,7 @@ import type { Resource } from "../define/resource.ts";
  * function of the option `fields` fails.
  */
 export function seenBy(user: User | null, resource: Resource): Resource {
-  return resource.variesByCaller() ? new CallerView(user).of(resource) : resource;
+  return resource.variesByCaller ? new CallerView(user).of(resource) : resource;
 }
 
 /**
@@ -17,15 +17,10 @@ export function seenBy(user: User | null, resource: Resource): Resource {
  * relations lead to; empty where no fields depend on the user.
  */
 export function fieldsKeyOf(user: User | null, resource: Resource): string {
-  if (!resource.variesByCaller()) return "";
+  if (!resource.variesByCaller) return "";
   return [...reachedFrom(resource)].map(({ fieldsOf }) => fieldsOf?.(user).fieldsKey ?? "").join(
     " ",
   );
-}
-
-/** Whether the fields of a resource depend on the caller, or those of one that relations lead to. */
-export function variesByCaller(resource: Resource): boolean {
-  return [...reachedFrom(resource)].some(({ fieldsOf }) => fieldsOf !== null);
 }
 
 function reachedFrom(resource: Resource): ReadonlySet<Resource> {

@@ -100,6 +100,11 @@ export function resolveFieldLists(
 
 const listNames = ["readable", "writable", "immutable", "filterable", "sortable"] as const;
 
+/** Whether any of the lists is a function of the user. */
+export function dependsOnCaller(options: FieldOptions<Row> = {}): boolean {
+  return Object.values(options).some((list) => functionOf(list) !== null);
+}
+
 /** The columns that a list never goes beyond; null for all columns, which a function alone may name. */
 export function pickWidest<Picked>(
   list: NonNullable<List>,

@@ -31,7 +31,7 @@ export function operatorResources(
       },
       fieldsOf: null,
       varyingFields: new Set(),
-      variesByCaller: () => false,
+      variesByCaller: false,
       capabilities: {
         ...capabilities,
         enableCreate: writes,

@@ -139,6 +139,7 @@ async function answering(
     relations: resolveRelations(definitions, db.driver),
     guard,
     filledByRelation: new Set(),
+    varying: new Set(),
     isIndexed: () => false,
     resourceOf: (table) => resources.find((resource) => resource.table === table),
     apiOf: () => {
