@@ -74,7 +74,13 @@ const schema = {
 /** The values that options need which have none of their own. */
 const resourceBase = {
   id: [notes.id],
-  fields: { readable: [notes.id], writable: [notes.title], filterable: [notes.id] },
+  fields: {
+    readable: { all: [notes.id], by: () => [notes.id] },
+    writable: { all: [notes.title], by: () => [notes.title] },
+    immutable: { all: [], by: () => [] },
+    filterable: { all: [notes.id], by: () => [notes.id] },
+    sortable: { all: [notes.id], by: () => [notes.id] },
+  },
   generatedFields: [notes.id],
   pow: { operations: ["create"] },
   captcha: { operations: ["create"] },
