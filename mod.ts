@@ -35,6 +35,7 @@ export {
   bigint,
   boolean,
   bytes,
+  createdAt,
   date,
   decimal,
   integer,
@@ -42,6 +43,7 @@ export {
   real,
   text,
   timestamp,
+  updatedAt,
   uuid,
 } from "./src/schema/column_builder.ts";
 export { type Column, type Table, table } from "./src/schema/table.ts";

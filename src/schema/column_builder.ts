@@ -214,6 +214,37 @@ export function timestamp(options: ValueLimits<string> = {}): NewColumn<string> 
   return declare("timestamp", readLimits("timestamp", options, timestampColumnOptions));
 }
 
+/**
+ * Builds the column of the moment at which a row is created. The service fills it in, and takes it
+ * from no body unless `fields.writable` of the resource names it; programs that write past the
+ * service leave it to the database.
+ *
+ * @example
+ * ```ts
+ * import { createdAt, integer, table, text, updatedAt } from "@svc/resource-api";
+ *
+ * const notes = table("notes", {
+ *   id: integer().primaryKey(),
+ *   title: text().notNull(),
+ *   createdAt: createdAt().as("created_at"),
+ *   updatedAt: updatedAt().as("updated_at"),
+ * });
+ * ```
+ */
+export function createdAt(): ColumnBuilder<string, true, true, false> {
+  return declare("timestamp", { ...filledIn, moment: "created" });
+}
+
+/**
+ * Builds the column of the moment of a row's last change: like {@link createdAt}, and every update
+ * by the service that sets a field moves it.
+ */
+export function updatedAt(): ColumnBuilder<string, true, true, false> {
+  return declare("timestamp", { ...filledIn, moment: "updated" });
+}
+
+const filledIn = { notNull: true, default: { kind: "database", sql: null } } as const;
+
 /** Builds a column of calendar days, `YYYY-MM-DD`. */
 export function date(options: ValueLimits<string> = {}): NewColumn<string> {
   return declare("date", readLimits("date", options, dateColumnOptions));
@@ -242,10 +273,15 @@ function readLimits<T>(
   return limitsOf(kind, described.read(given, { subject: declaring(kind), path: "" }));
 }
 
-function declare<T, Assigned extends boolean>(
+function declare<
+  T,
+  NotNull extends boolean,
+  HasDefault extends boolean,
+  Assigned extends boolean,
+>(
   kind: ColumnKind,
   options: Partial<ColumnDeclaration> = {},
-): ColumnBuilder<T, false, false, Assigned> {
+): ColumnBuilder<T, NotNull, HasDefault, Assigned> {
   return new ColumnBuilder({
     kind,
     dbName: null,

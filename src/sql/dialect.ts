@@ -100,10 +100,7 @@ export interface Dialect {
    * and in order: the columns, then the ordinal of the key. No primary key is NULL.
    */
   firstOfEach(rows: RowsOfKeys): Fragment;
-  /**
-   * Whether the planner itself evaluates an EXISTS once for all rows, where that costs less than
-   * once for each of them.
-   */
+  /** Whether the planner itself evaluates an EXISTS once for all rows, where that costs less. */
   readonly plansSemiJoins: boolean;
   /** Whether an index over several columns is sought by one comparison of rows, `(a, b) > (1, 2)`. */
   readonly comparesRows: boolean;
@@ -133,6 +130,8 @@ export interface Dialect {
   readonly rowLock: Fragment;
   /** The smallest step between two moments of update, in microseconds. */
   readonly timestampStepMicros: number;
+  /** An expression for now, as a timestamp column of our own tables has it. */
+  readonly currentMoment: string;
   /** In an UPDATE: the default that the database keeps for the column. */
   columnDefault(column: ColumnInfo): Fragment;
 

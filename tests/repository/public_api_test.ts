@@ -13,6 +13,7 @@ const shownBy: Readonly<Record<string, string>> = {
     ...["bigint", "boolean", "bytes", "date", "decimal", "json", "real", "timestamp", "uuid"],
     ...["Table", "check", "foreignKey", "index", "unique"],
   ]),
+  ...by("createdAt", ["updatedAt"]),
   ...by("Table", ["Column"]),
   ...by("and", [
     ...["all", "Filter", "gt", "gte", "inList", "isNotNull", "like", "lt", "lte", "ne", "none"],

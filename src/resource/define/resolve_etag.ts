@@ -36,6 +36,7 @@ export function resolveEtag(
   const updatedAtField = column("updatedAtField");
   requireKind(versionField, ["integer", "bigint"], "etag.versionField", table);
   requireKind(updatedAtField, ["timestamp"], "etag.updatedAtField", table);
+  requireDeclared(updatedAtField, table);
   const [key] = table.primaryKey;
   // Only single rows have tags.
   if (key === undefined) return null;
@@ -50,6 +51,18 @@ export function resolveEtag(
     caller: null,
     keys,
   };
+}
+
+/** A table that declares when its rows changed has one such moment, not two that differ. */
+function requireDeclared(updatedAtField: ColumnInfo | null, table: TableInfo): void {
+  const declared = table.columns.filter(({ moment }) => moment === "updated");
+  const agrees = updatedAtField === null || updatedAtField.moment === "updated" ||
+    updatedAtField.moment === null && declared.length === 0;
+  if (agrees) return;
+  const wanted = declared[0] === undefined
+    ? `not "${updatedAtField.name}", the moment of creation`
+    : `"${declared[0].name}", which updatedAt() declares, not "${updatedAtField.name}"`;
+  throw new Error(`Cannot serve "${table.label}": etag.updatedAtField must be ${wanted}`);
 }
 
 function requireKind(

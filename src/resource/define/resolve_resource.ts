@@ -154,6 +154,10 @@ export function resolveResource(
     allowsPreview: false,
     escapesFormulas: false,
     generated,
+    moments: {
+      ofNew: table.columns.filter(({ moment }) => moment !== null),
+      ofChanged: table.columns.filter(({ moment }) => moment === "updated"),
+    },
     computed: resolveComputed(options, table, runtime),
     capabilities: {
       ...capabilities,

@@ -136,6 +136,11 @@ export interface Resource {
   readonly escapesFormulas: boolean;
   /** The columns that the server fills in. */
   readonly generated: ReadonlySet<ColumnInfo>;
+  /** The columns whose moment the service fills in, of a new row and of one that is changed. */
+  readonly moments: {
+    readonly ofNew: readonly ColumnInfo[];
+    readonly ofChanged: readonly ColumnInfo[];
+  };
   readonly computed: Computed;
   readonly capabilities: ResolvedCapabilities;
   /** Whether users, or anonymous callers as well, may subscribe to its rows. */

@@ -60,8 +60,12 @@ export function resolveFieldLists(
   const readable = widest("readable", columns);
   const lists = {
     readable,
-    // A client that may write the mark can delete without the right to, so it must be named.
-    writable: widest("writable", columns.filter((column) => column !== softDelete?.field)),
+    // A client that may write the mark can delete without the right to, so it must be named, and
+    // so must moments that the service fills in.
+    writable: widest(
+      "writable",
+      columns.filter((column) => column !== softDelete?.field && column.moment === null),
+    ),
     immutable: widest("immutable", []),
     filterable: widest("filterable", readable),
     sortable: widest("sortable", readable),

@@ -27,7 +27,8 @@ export function wholeRow(
   const { table, fields, generated, etag } = resource;
   const resettable = (column: ColumnInfo) =>
     fields.writable.has(column) && !fields.immutable.has(column) && !column.primaryKey &&
-    !column.generated && !generated.has(column) && column !== etag?.versionField &&
+    !column.generated && column.moment === null && !generated.has(column) &&
+    column !== etag?.versionField &&
     column !== etag?.updatedAtField;
   const replaced = withDefaults(given, resource, resettable);
   for (const column of table.columns.filter(resettable)) {

@@ -23,6 +23,9 @@ export function newRowValues(
     const value = generate(column, grant, resource.runtime);
     if (value !== undefined) values.set(column, value);
   }
+  for (const column of resource.moments.ofNew) {
+    if (!values.has(column)) values.set(column, instantOf(resource.runtime.clock.now()));
+  }
   return withDefaults(values, resource);
 }
 

@@ -48,14 +48,27 @@ export function withNextVersion(
 export function withUpdateTime(
   set: Assignments,
   current: Row | null,
-  { etag, driver, runtime }: Resource,
-  nowMs: number = runtime.clock.now(),
+  resource: Resource,
+  nowMs: number = resource.runtime.clock.now(),
 ): Assignments {
+  const { etag, driver } = resource;
   const field = etag?.updatedAtField ?? null;
-  if (field === null || current === null) return set;
+  const moved = withMoments(set, resource, nowMs);
+  if (field === null || current === null) return moved;
   const { timestampStepMicros } = driver.dialect;
   const moment = nextMoment(current[field.name], nowMs, timestampStepMicros);
-  return new Map([...set, [field, moment]]);
+  return new Map([...moved, [field, moment]]);
+}
+
+/** The values of an update with the moments that the table declares, unless they hold them. */
+export function withMoments(
+  set: Assignments,
+  { moments }: Pick<Resource, "moments">,
+  nowMs: number,
+): Assignments {
+  const missing = moments.ofChanged.filter((column) => !set.has(column));
+  if (set.size === 0 || missing.length === 0) return set;
+  return new Map([...set, ...missing.map((column) => [column, instantOf(nowMs)] as const)]);
 }
 
 /** The next version of a row; null leaves a missing or odd value as it is. */

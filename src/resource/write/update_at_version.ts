@@ -7,7 +7,7 @@ import { integerVersionOf } from "../http/etag.ts";
 import type { WriteCall } from "../operation.ts";
 import { inTransaction } from "./in_transaction.ts";
 import { type RowTarget, writableTarget } from "./row_target.ts";
-import { nextVersion } from "./row_version.ts";
+import { nextVersion, withMoments } from "./row_version.ts";
 import { updateReturning } from "./update_row.ts";
 
 /**
@@ -37,7 +37,8 @@ export async function updateAtVersion(
     writableTarget(target, write),
     comparison(equalOperator, field, [version]),
   );
-  const counted = new Map([...set, [field, next]]);
+  const nowMs = resource.runtime.clock.now();
+  const counted = withMoments(new Map([...set, [field, next]]), resource, nowMs);
   return await inTransaction<Row | null>(
     { ...write, record: null },
     (connection) => updateReturning(where, counted, resource, connection),

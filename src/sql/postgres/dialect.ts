@@ -66,6 +66,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     groupCheck: null,
     rowLock: rawSql(" FOR UPDATE"),
     timestampStepMicros: 1,
+    currentMoment: "now()",
     columnDefault: () => rawSql("DEFAULT"),
     estimate: postgresEstimate,
     images: postgresImages,

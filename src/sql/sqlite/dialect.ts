@@ -69,6 +69,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     rowLock: rawSql(""),
     // The engine's own date functions know milliseconds.
     timestampStepMicros: 1_000,
+    currentMoment: "strftime('%Y-%m-%dT%H:%M:%f', 'now') || '000Z'",
     // SQLite has no keyword for it: the clause of the table's definition is repeated, with a line
     // break after it because it may end with a comment.
     columnDefault: ({ default: source }) =>
