@@ -11,7 +11,11 @@ export type {
 } from "../src/db/introspection.ts";
 export type { Migration } from "../src/db/migrations/migrate_tables.ts";
 export type { MigrateOptions } from "../src/db/migrations/migrate_options.ts";
-export type { MigrationPlan, MigrationStep } from "../src/db/migrations/migration_plan.ts";
+export type {
+  MigrationPlan,
+  MigrationStep,
+  PossibleRename,
+} from "../src/db/migrations/migration_plan.ts";
 export {
   ColumnBuilder,
   type ColumnDeclaration,

@@ -28,6 +28,11 @@ import {
   type SearchCommand,
   searchHelp,
 } from "./search/search_arguments.ts";
+import {
+  type MigrateCommand,
+  migrateHelp,
+  parseMigrateArguments,
+} from "./migrate/migrate_arguments.ts";
 import { type McpCommand, mcpHelp, parseMcpArguments } from "./mcp/mcp_arguments.ts";
 import {
   parseUninstallArguments,
@@ -43,6 +48,7 @@ export type Command =
   | CreditsCommand
   | DescribeCommand
   | McpCommand
+  | MigrateCommand
   | SearchCommand
   | UninstallCommand
   | OutboxCommand;
@@ -55,6 +61,7 @@ export function parseArguments(args: readonly string[]): Command {
   if (args[0] === "mcp") return parseMcpArguments(args);
   if (isOutboxCommand(args)) return parseOutboxArguments(args);
   if (isSearchCommand(args)) return parseSearchArguments(args);
+  if (args[0] === "migrate") return parseMigrateArguments(args);
   if (args[0] === "uninstall") return parseUninstallArguments(args);
   return parseServeArguments(args);
 }
@@ -82,6 +89,8 @@ ${mcpHelp}
 
 ${searchHelp}
 ${outboxHelp}
+
+${migrateHelp}
 
 ${uninstallHelp}
 

@@ -49,6 +49,12 @@ export async function runCommandLine(args: readonly string[], program: Program):
       const { runMcpCommand } = await import("./mcp/run_mcp_command.ts");
       return await runMcpCommand(command);
     }
+    case "migrate": {
+      const exitCode = await restartWithKv(program.url, args);
+      if (exitCode !== null) return exitCode;
+      const { runMigrateCommand } = await import("./migrate/run_migrate_command.ts");
+      return await runMigrateCommand(command);
+    }
     case "describe": {
       const exitCode = await restartWithKv(program.url, args);
       if (exitCode !== null) return exitCode;

@@ -3,7 +3,10 @@ import { nearestName } from "../problem/nearest_name.ts";
 
 /** The options that a command takes, by their long names. */
 export type CommandOptions = Readonly<
-  Record<string, { readonly type: "string" | "boolean"; readonly short?: string }>
+  Record<
+    string,
+    { readonly type: "string" | "boolean"; readonly short?: string; readonly multiple?: boolean }
+  >
 >;
 
 /** The arguments of a command, split into options and the others. */
@@ -45,6 +48,13 @@ export function readCommandWords(args: readonly string[], options: CommandOption
 /** The value of an option as text, or null. */
 export function textOf(value: unknown): string | null {
   return typeof value === "string" ? value : null;
+}
+
+/** The values of an option that may be given several times, each perhaps several with commas. */
+export function repeatedOf(value: unknown): readonly string[] {
+  const given: readonly unknown[] = Array.isArray(value) ? value : [];
+  return given.flatMap((one) => typeof one === "string" ? one.split(",") : [])
+    .map((one) => one.trim()).filter((one) => one !== "");
 }
 
 interface OptionToken {

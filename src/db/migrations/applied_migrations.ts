@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Dialect } from "../../sql/dialect.ts";
 import type { Connection } from "../driver.ts";
 import { selectNamed } from "../named_columns.ts";
 
@@ -43,8 +44,12 @@ export async function recordMigration(
 /** The migrations that were applied, in their order; those of a database without any are none. */
 export async function appliedMigrations(
   connection: Connection,
+  { engine }: Pick<Dialect, "engine">,
 ): Promise<readonly AppliedMigration[]> {
-  await createMigrationsTable(connection);
+  const table = engine === "sqlite"
+    ? `FROM sqlite_schema WHERE name = '${migrationsTable}'`
+    : `FROM pg_class WHERE oid = to_regclass('${migrationsTable}')`;
+  if ((await selectNamed(connection, { found: "1" }, table)).length === 0) return [];
   const rows = await selectNamed(
     connection,
     { name: "name", checksum: "checksum" },

@@ -6,8 +6,20 @@ export interface MigrationPlan {
   readonly steps: readonly MigrationStep[];
   /** What stands in the way, each with what to do about it: with one of these nothing is run. */
   readonly refusals: readonly string[];
+  /** What may be renames: a column that is declared no more, and a new one of its type. */
+  readonly questions: readonly PossibleRename[];
   /** What is left as it is although it is not declared, and how to have it taken away. */
   readonly left: readonly string[];
+}
+
+/** In the plan of a migration: a column that may be another one under its old name. */
+export interface PossibleRename {
+  /** The declared table. */
+  readonly table: string;
+  /** The column that the database has. */
+  readonly from: string;
+  /** The column that is declared. */
+  readonly to: string;
 }
 
 /** One statement of a migration. */

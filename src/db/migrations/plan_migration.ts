@@ -42,8 +42,7 @@ export async function planMigration(
   const { pairs, missing } = pairTables(declared, existing);
   const context: PlanContext = {
     ...{ connection, dialect, rights, differences },
-    refusals: [],
-    left: [],
+    ...{ refusals: [], questions: [], left: [] },
   };
   const changes: TableMigration[] = [];
   for (const pair of pairs) {
@@ -60,9 +59,9 @@ export async function planMigration(
     ? sqliteSteps(changes, created, await otherTriggers(connection))
     : postgresSteps(changes, created);
   const dropped = await droppedTables(connection, dialect, tables, rights);
-  const { refusals, left } = context;
+  const { refusals, questions, left } = context;
   const texts = differences.map(describeDifference);
-  const plan = { differences: texts, steps: [...steps, ...dropped], refusals, left };
+  const plan = { differences: texts, steps: [...steps, ...dropped], refusals, questions, left };
   return { plan, pairs, differences };
 }
 

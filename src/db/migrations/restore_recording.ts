@@ -50,12 +50,19 @@ async function recordingInFile(
     pair.existing.name,
   );
   if (trigger === undefined) return null;
-  const text = String(trigger.sql);
-  const valueOf = valuesOf("NEW");
-  const hidden = pair.existing.columns.flatMap(({ name }) =>
-    text.includes(`${sqliteLiteral(name)}, CASE typeof(${valueOf(name)})`) ? [] : [name]
-  );
+  const hidden = hiddenInTrigger(String(trigger.sql), pair.existing.columns);
   return recordingOf(pair, hidden, Number(trigger.isTemporary) === 1 ? "service" : "triggers");
+}
+
+/** The columns that the trigger for new rows of a SQLite table leaves out. */
+export function hiddenInTrigger(
+  trigger: string,
+  columns: readonly { readonly name: string }[],
+): readonly string[] {
+  const valueOf = valuesOf("NEW");
+  return columns.flatMap(({ name }) =>
+    trigger.includes(`${sqliteLiteral(name)}, CASE typeof(${valueOf(name)})`) ? [] : [name]
+  );
 }
 
 /** The trigger has the name of the table as its first argument, and what it leaves out after it. */

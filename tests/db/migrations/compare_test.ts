@@ -15,6 +15,9 @@ import {
   timestamp,
   uuid,
 } from "../../../src/schema/column_builder.ts";
+import { check, index, unique } from "../../../src/compile/table_parts.ts";
+import { gt, inList, isNull, ne } from "../../../src/filter/builders.ts";
+import { and, or } from "../../../src/filter/filter.ts";
 import { table } from "../../../src/schema/table.ts";
 import { columnInfoOf, tableInfoOf, type TableLike } from "../../../src/schema/table_like.ts";
 import { testOnDialects, testOnEngines } from "../../support/http.ts";
@@ -49,10 +52,22 @@ const kinds = table("every kind", {
 });
 
 const members = table("members", {
-  team: integer().primaryKey().references(() => teams.id),
+  team: integer().primaryKey().references(() => teams.id, {
+    onDelete: "cascade",
+    onUpdate: "restrict",
+  }),
   user: text().primaryKey(),
-  since: timestamp(),
-});
+  since: timestamp({ min: "2020-01-01T00:00:00Z" }),
+  hours: integer({ min: 1, max: 60 }).defaultSql("1 + 2"),
+  double: integer().generatedAs("hours * 2 -- twice"),
+  mail: text({ minLength: 3, email: true }),
+}, (members) => [
+  index(members.hours, members.since),
+  unique(members.user, members.since),
+  unique(members.mail).where(and(isNull(members.since), ne(members.user, "it's"))),
+  check(or(gt(members.hours, 0), inList(members.user, ["x", "y"]))),
+  check("hours <> 7 OR (since IS NOT NULL)").as("no seven"),
+]);
 
 const all = [kinds, members, teams];
 
@@ -117,6 +132,7 @@ testOnDialects("each difference is named with its table and column", async (engi
       'notes.status allows "draft", "gone", and is declared with "draft", "published"',
       "notes is missing UNIQUE (email",
       "notes is missing FOREIGN KEY (team) REFERENCES teams (id",
+      "notes is missing the index notes_team_idx",
       "notes has the index by_size, which is not declared",
     ]);
     assertEquals(named.filter((text) => text.includes("CHECK (")).length, 1);

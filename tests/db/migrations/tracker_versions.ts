@@ -11,8 +11,15 @@ import {
   uuid,
 } from "../../../src/schema/column_builder.ts";
 import { table } from "../../../src/schema/table.ts";
-import { createTableInfo, type TableInfo } from "../../../src/schema/table_info.ts";
-import { tableInfoOf } from "../../../src/schema/table_like.ts";
+import type { TableInfo } from "../../../src/schema/table_info.ts";
+import {
+  type ColumnLike,
+  isColumn,
+  tableInfoOf,
+  type TableLike,
+} from "../../../src/schema/table_like.ts";
+import { check, formerly, index, unique } from "../../../src/compile/table_parts.ts";
+import { eq } from "../../../src/filter/builders.ts";
 import type { Dialect } from "../../../src/sql/dialect.ts";
 
 /** The schema of a tracker of issues in ten older versions, from 1, and the newest. */
@@ -21,6 +28,7 @@ export const newest = 11;
 /** What has to be allowed to come from a version to the newest one. */
 export const allowDrop: readonly string[] = [
   ...["issues.priority", "issues.legacy", "issues.status", "people.nick", "wiki"],
+  ...["issues.issues_team_idx"],
 ];
 
 type Columns = Record<string, ColumnBuilder<unknown, boolean, boolean, boolean>>;
@@ -37,7 +45,7 @@ export function trackerTables(version: number): readonly TableInfo[] {
   const people = table("people", {
     id: uuid().primaryKey(),
     ...until(5, { name: text().notNull() }),
-    ...since(6, { fullName: text().notNull().as("full_name") }),
+    ...since(6, { fullName: renamed(text().notNull().as("full_name"), version, "name") }),
     ...until(8, { nick: text() }),
     ...since(9, { email: text().unique(), isActive: boolean().notNull().default(true) }),
   });
@@ -51,47 +59,52 @@ export function trackerTables(version: number): readonly TableInfo[] {
       : version >= 4
       ? text({ enum: ["open", "done", "lost"] })
       : text(),
-    priority: version >= 8 ? integer().notNull().default(3) : text(),
-    estimate: version >= 5
-      ? decimal({ precision: 12, scale: 2 })
-      : decimal({ precision: 8, scale: 2 }),
+    priority: version >= 8 ? integer({ min: 1, max: version }).notNull().default(3) : text(),
+    estimate: decimal({ precision: version >= 5 ? 12 : 8, scale: 2 }),
     ...since(2, {
-      team: version >= 6 ? integer().references(() => teams.id ?? fail("teams.id")) : integer(),
+      team: version >= 6
+        ? integer().references(
+          () => column(teams, "id"),
+          version >= 9 ? { onDelete: "cascade" } : {},
+        )
+        : integer(),
     }),
     ...since(11, { dueOn: date().as("due_on"), weight: real().notNull().default(1) }),
     ...since(9, { labels: json<string[]>().notNull().default([]) }),
-  });
+    ...since(10, { doubled: integer().generatedAs("priority * 2") }),
+    ...since(8, { rank: integer().defaultSql("1 + 2") }),
+  }, (issues) => [
+    ...(version >= 3
+      ? [index(column(issues, "status"), column(issues, "id")).as("by_status")]
+      : []),
+    ...(version >= 5 ? [check("title <> '' AND length(title) < 100")] : []),
+    ...(version >= 8 ? [unique(column(issues, "team"), column(issues, "title"))] : []),
+    ...(version >= 10
+      ? [unique(column(issues, "title")).where(eq(column(issues, "status"), "doing"))]
+      : []),
+  ]);
   const comments = table(version >= 7 ? "comments" : "notes", {
-    issue: integer().primaryKey().references(() => issues.id ?? fail("issues.id")),
+    issue: integer().primaryKey().references(() => column(issues, "id")),
     number: integer().primaryKey(),
     words: text().notNull(),
     ...since(10, { writtenAt: timestamp().as("written_at") }),
-  });
+  }, () => version === newest ? [formerly("notes")] : []);
   const log = table("issue log", {
     id: integer().primaryKey(),
-    issue: version >= 3
-      ? integer().notNull().references(() => issues.id ?? fail("issues.id"))
-      : integer(),
+    issue: version >= 3 ? integer().notNull().references(() => column(issues, "id")) : integer(),
   });
-  const all = [teams, people, issues, comments, ...(version >= 2 ? [log] : [])].map(tableInfoOf);
-  return version === newest ? all.map(withFormerNames) : all;
+  return [teams, people, issues, comments, ...(version >= 2 ? [log] : [])].map(tableInfoOf);
 }
 
-function fail(name: string): never {
-  throw new Error(`There is no ${name}`);
+/** The compiler does not know the columns of tables that depend on a version. */
+function column(of: TableLike<unknown, unknown>, name: string): ColumnLike<unknown> {
+  const found: unknown = new Map(Object.entries(of)).get(name);
+  if (isColumn(found)) return found;
+  throw new Error(`There is no column ${name}`);
 }
 
-function withFormerNames(info: TableInfo): TableInfo {
-  const columns = info.columns.map((column) => ({
-    ...column,
-    references: column.references,
-    formerName: column.dbName === "full_name" ? "name" : null,
-  }));
-  return createTableInfo({
-    ...{ name: info.name, schema: info.schema, columns, own: true },
-    foreignKeys: info.foreignKeys,
-    formerName: info.name === "comments" ? "notes" : null,
-  });
+function renamed(column: Columns[string], version: number, from: string): Columns[string] {
+  return version === newest ? column.was(from) : column;
 }
 
 const person = "018f2f6e-7c7a-7000-8000-0000000000";

@@ -7,9 +7,9 @@ import type { ExistingShapes, TableName } from "./table_shape.ts";
 /** Reads the shapes of the tables with these names, as far as the database has them. */
 export function existingShapes(
   connection: Connection,
-  dialect: Dialect,
+  { engine }: Pick<Dialect, "engine">,
   names: readonly TableName[],
 ): Promise<ExistingShapes> {
-  const read = dialect.engine === "sqlite" ? sqliteShapes : postgresShapes;
+  const read = engine === "sqlite" ? sqliteShapes : postgresShapes;
   return read(connection, names);
 }

@@ -41,11 +41,16 @@ export async function postgresShapes(
   return {
     tables: tables.map(({ id, table }) => {
       const of = <R extends { readonly owner: string }>(rows: readonly R[]) =>
-        rows.filter(({ owner }) => owner === id);
+        rows.filter(({ owner }) => owner === id).map(withoutOwner);
       return shapeOf(table, of(columns), of(constraints), of(indexes));
     }),
     others: found.filter(({ isTable }) => !isTable).map(({ table }) => table),
   };
+}
+
+function withoutOwner<R extends { readonly owner: string }>(row: R): Omit<R, "owner"> {
+  const { owner: _owner, ...rest } = row;
+  return rest;
 }
 
 type Owned<T> = T & { readonly owner: string };
@@ -190,8 +195,8 @@ async function readIndexes(
 
 function shapeOf(
   { schema, name }: TableName,
-  columns: readonly Owned<ColumnShape>[],
-  constraints: readonly ConstraintRow[],
+  columns: readonly ColumnShape[],
+  constraints: readonly Omit<ConstraintRow, "owner">[],
   indexes: readonly IndexShape[],
 ): TableShape {
   const of = (kind: string) => constraints.filter((one) => one.kind === kind);
@@ -203,7 +208,7 @@ function shapeOf(
   const enumNames = new Set(enums.map(({ members }) => members.check));
   return {
     ...{ schema, name, sql: null },
-    columns: columns.map(({ owner: _owner, ...column }) => ({
+    columns: columns.map((column) => ({
       ...column,
       members: enums.find((one) => one.column === column.name)?.members ?? null,
     })),

@@ -14,6 +14,7 @@ export function noteLeft(table: TableMigration): void {
     const place = `${table.label}.${name}`;
     const twin = added.find((one) => isSameKind(one, existing, table.dialect.engine));
     if (twin !== undefined && !table.isKept(name)) {
+      table.ask({ table: table.label, from: name, to: twin.name });
       table.refuse(
         `${place} is not declared any more, and ${table.label}.${twin.name} of the same type is new: ` +
           `is it a rename? Then declare .was(${JSON.stringify(name)}); if not, ` +

@@ -1,4 +1,5 @@
 import { quoteIdentifier } from "../../../sql/fragment.ts";
+import { sqlNames } from "../../../sql/statements/normal_sql.ts";
 import type { Difference } from "../compare/difference.ts";
 import type { ColumnShape } from "../compare/table_shape.ts";
 import type { MigrationStep } from "../migration_plan.ts";
@@ -8,14 +9,37 @@ import { alter, step, type TableMigration } from "./table_migration.ts";
 
 /** The steps that change the columns of a table of Postgres: drops, then new ones, then changes. */
 export function columnSteps(table: TableMigration): readonly MigrationStep[] {
+  const missing = table.of("missing-column").map(({ declared }) => declared);
+  const again = dependents(table);
   return [
+    ...again.map(({ name }) =>
+      alter(table, `DROP COLUMN ${quoteIdentifier(name)}`, `${name}: is computed again`)
+    ),
     ...table.of("superfluous-column").flatMap((one) => takenAway(table, one)),
-    ...table.of("missing-column").flatMap(({ declared }) => added(table, declared)),
+    ...missing.filter(({ generated }) => generated === null).flatMap((one) => added(table, one)),
     ...table.pair.shape.columns.flatMap(({ name }) => changed(table, name)),
+    // From columns that have their types by now.
+    ...[...missing.filter(({ generated }) => generated !== null), ...again].flatMap((one) =>
+      added(table, one)
+    ),
     ...table.of("key").map(({ declared }) =>
       alter(table, `ADD PRIMARY KEY (${columnList(declared)})`, `the key is ${declared}`)
     ),
   ];
+}
+
+/** Columns that are computed from one whose type changes, which Postgres refuses to change then. */
+function dependents(table: TableMigration): readonly ColumnShape[] {
+  const retyped = new Set(
+    [...table.of("type"), ...table.of("collation")].map(({ column }) => column?.toLowerCase()),
+  );
+  const { current, shape } = table.pair;
+  return shape.columns.filter(({ name, generated }) => {
+    const has = current.columns.find((one) => one.name === name)?.generated ?? null;
+    const isChanged = table.of("generated").some(({ column }) => column === name);
+    return generated !== null && has !== null && !isChanged &&
+      sqlNames(has).some((one) => retyped.has(one));
+  });
 }
 
 type Superfluous = Extract<Difference, { kind: "superfluous-column" }>;

@@ -5,7 +5,7 @@ import type { Connection } from "../../driver.ts";
 import type { PairedTable } from "../compare/compare_tables.ts";
 import type { Difference } from "../compare/difference.ts";
 import { type ColumnShape, isSameName } from "../compare/table_shape.ts";
-import type { MigrationRights, MigrationStep } from "../migration_plan.ts";
+import type { MigrationRights, MigrationStep, PossibleRename } from "../migration_plan.ts";
 
 /** What changes in one existing table, and what its plan is made from. */
 export class TableMigration {
@@ -63,6 +63,10 @@ export class TableMigration {
     this.#context.refusals.push(reason);
   }
 
+  ask(question: PossibleRename): void {
+    this.#context.questions.push(question);
+  }
+
   leave(notice: string): void {
     this.#context.left.push(notice);
   }
@@ -108,6 +112,7 @@ export interface PlanContext {
   readonly rights: MigrationRights;
   readonly differences: readonly Difference[];
   readonly refusals: string[];
+  readonly questions: PossibleRename[];
   readonly left: string[];
 }
 

@@ -1,0 +1,71 @@
+import { readCommandWords, repeatedOf, textOf } from "../command_options.ts";
+
+/** The arguments of the command that migrates a database. */
+export interface MigrateCommand {
+  readonly kind: "migrate";
+  /** A file or a URL of a database, or null for the one of the configuration. */
+  readonly database: string | null;
+  /** The path of a module that exports tables, or null for those of the configuration. */
+  readonly tables: string | null;
+  /** The path of a configuration file, or null. */
+  readonly config: string | null;
+  /** A folder of SQL files, which are run instead of what the tables ask for. */
+  readonly migrations: string | null;
+  readonly dryRun: boolean;
+  readonly yes: boolean;
+  readonly allowDrop: readonly string[];
+  readonly keep: readonly string[];
+}
+
+/** The part of `--help` about migrations. */
+export const migrateHelp = `Changing tables:
+  migrate [DATABASE]     make a database as the tables of service.config.ts are declared, or those
+                         that --tables FILE exports; the statements are shown first
+      --dry-run          only show them
+      --yes              do not ask
+      --allow-drop NAME  what may be lost: table.column, table.index or table; may be repeated
+      --keep NAME        table.column is declared no more and stays: it is not renamed
+      --migrations DIR   run the SQL files of a folder instead, 0001_name.sql and so on, each once`;
+
+/** Parses the arguments of the command that migrates; never throws. */
+export function parseMigrateArguments(
+  [_migrate, ...args]: readonly string[],
+): MigrateCommand | { readonly kind: "misused"; readonly message: string } | {
+  readonly kind: "help";
+} {
+  const misused = (message: string) => ({ kind: "misused", message }) as const;
+  const words = readCommandWords(args, options);
+  const { values, positionals: [given, extra] } = words;
+  if (values.help === true) return { kind: "help" };
+  const fault = words.fault("migrate");
+  if (fault !== null) return misused(fault);
+  const named = textOf(values.db);
+  if (extra !== undefined || given !== undefined && named !== null) {
+    return misused("migrate takes one database: name its file or URL");
+  }
+  const database = given ?? named;
+  const [tables, config, migrations] = [values.tables, values.config, values.migrations].map(
+    textOf,
+  );
+  if (tables !== null && tables !== undefined && database === null) {
+    return misused("Name the database as well: migrate DATABASE --tables FILE");
+  }
+  return {
+    ...{ kind: "migrate", database },
+    ...{ tables: tables ?? null, config: config ?? null, migrations: migrations ?? null },
+    ...{ dryRun: values["dry-run"] === true, yes: values.yes === true },
+    ...{ allowDrop: repeatedOf(values["allow-drop"]), keep: repeatedOf(values.keep) },
+  };
+}
+
+const options = {
+  db: { type: "string" },
+  tables: { type: "string" },
+  config: { type: "string", short: "c" },
+  migrations: { type: "string" },
+  "dry-run": { type: "boolean" },
+  yes: { type: "boolean", short: "y" },
+  "allow-drop": { type: "string", multiple: true },
+  keep: { type: "string", multiple: true },
+  help: { type: "boolean", short: "h" },
+} as const;

@@ -1,0 +1,70 @@
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type Database, openDatabase } from "../../db/open_database.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import { isTableInfo, tableInfoKey, tableInfoOf, type TableLike } from "../../schema/table_like.ts";
+import { findConfiguration, loadConfiguration } from "../configuration_file.ts";
+import { pathExists } from "../path_exists.ts";
+import type { MigrateCommand } from "./migrate_arguments.ts";
+
+/** The database that a command migrates, and the tables that it is to have. */
+export interface MigratedDatabase {
+  readonly db: Database;
+  readonly tables: readonly TableInfo[];
+}
+
+/** Opens the database and finds the tables that a command names. Throws an Error where one is missing. */
+export async function openMigrated(command: MigrateCommand): Promise<MigratedDatabase> {
+  const { database, tables, migrations } = command;
+  if (database !== null && (tables !== null || migrations !== null)) {
+    const declared = tables === null ? [] : await exportedTables(tables);
+    return { db: await openDatabase(urlOf(database)), tables: declared };
+  }
+  const path = command.config ?? await findConfiguration();
+  if (path === null) {
+    throw new Error(
+      "Cannot migrate: there is no service.config.ts here; name it by --config FILE, or the tables " +
+        "by migrate DATABASE --tables FILE",
+    );
+  }
+  const { db, resources } = await loadConfiguration(path);
+  const declared = resources.filter(({ options }) => options.db === undefined || options.db === db)
+    .map(({ table }) => isTableInfo(table) ? table : tableInfoOf(table))
+    .filter(({ own }) => own);
+  const unique = [...new Set(declared)];
+  return database === null
+    ? { db, tables: unique }
+    : { db: await openDatabase(urlOf(database)), tables: unique };
+}
+
+/** A bare path is a SQLite file; a missing one is created, as its tables are. */
+function urlOf(place: string): string {
+  return /^[a-z][a-z0-9+.-]+:/i.test(place) ? place : `sqlite:${place}`;
+}
+
+/** The tables that a module exports, by any names and in lists. */
+async function exportedTables(path: string): Promise<readonly TableInfo[]> {
+  if (!await pathExists(path)) throw new Error(`Cannot read ${path}: there is no such file`);
+  const exported = await importModule(path);
+  const found = new Set(
+    Object.values(exported).flatMap((value) => Array.isArray(value) ? value : [value])
+      .filter(isTable).map(tableInfoOf),
+  );
+  if (found.size === 0) throw new Error(`Cannot migrate: ${path} exports no table`);
+  return [...found];
+}
+
+function isTable(value: unknown): value is TableLike<unknown, unknown> {
+  // A column has the description of its table, and one of its own.
+  return typeof value === "object" && value !== null && tableInfoKey in value &&
+    Object.getPrototypeOf(value) === null;
+}
+
+async function importModule(path: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return await import(pathToFileURL(resolve(path)).href);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`Cannot load ${path}: ${reason}`, { cause });
+  }
+}

@@ -1,0 +1,111 @@
+import type { Random } from "../../../runtime/runtime.ts";
+import { DatabaseError, reasonOf } from "../../database_error.ts";
+import type { Connection, Driver } from "../../driver.ts";
+import {
+  type AppliedMigration,
+  appliedMigrations,
+  checksumOf,
+  recordMigration,
+} from "../applied_migrations.ts";
+import { checkFile, fileState } from "../file_state.ts";
+import { restructured } from "../migrate_tables.ts";
+import { pauseRecording, resumeRecording } from "../pause_recording.ts";
+import { type MigrationFile, readMigrationFiles } from "./migration_files.ts";
+
+/** How the files of a folder are applied. */
+export interface FilesRun {
+  readonly driver: Driver;
+  readonly folder: string;
+  readonly random: Random;
+}
+
+/** The files of a folder, by what is to be done with them. */
+export interface PendingFiles {
+  /** Those that were not applied so far, in their order. */
+  readonly pending: readonly MigrationFile[];
+  /** The names of those that were applied and are not in the folder. */
+  readonly unknown: readonly string[];
+}
+
+/**
+ * Reads which files of a folder are to be applied. Throws an Error for one that was applied and has
+ * changed since, and for one that comes before another that was applied.
+ */
+export async function pendingFiles({ driver, folder }: FilesRun): Promise<PendingFiles> {
+  const files = await readMigrationFiles(folder, driver.dialect.engine);
+  return pendingOf(files, await appliedMigrations(driver, driver.dialect));
+}
+
+/**
+ * Applies the files of a folder in their order, each in a transaction of its own, and gives their
+ * names. Processes that start together apply each once. `before` is called with each before it runs.
+ */
+export async function migrateFiles(
+  run: FilesRun,
+  before: (file: MigrationFile) => void = () => {},
+): Promise<readonly string[]> {
+  const { driver } = run;
+  const files = await readMigrationFiles(run.folder, driver.dialect.engine);
+  const done: string[] = [];
+  for (const file of pendingOf(files, await appliedMigrations(driver, driver.dialect)).pending) {
+    const apply = async (connection: Connection) => {
+      const { pending } = pendingOf(files, await appliedMigrations(connection, driver.dialect));
+      if (!pending.includes(file)) return;
+      before(file);
+      await applyFile(file, connection, run);
+      done.push(file.name);
+    };
+    const isPlain = driver.dialect.engine === "sqlite" && !file.withoutKeys;
+    await (isPlain ? driver.transaction(apply) : restructured(driver, apply));
+  }
+  return done;
+}
+
+function pendingOf(
+  files: readonly MigrationFile[],
+  applied: readonly AppliedMigration[],
+): PendingFiles {
+  const byName = new Map(applied.map(({ name, checksum }) => [name, checksum]));
+  const pending: MigrationFile[] = [];
+  for (const file of files) {
+    const checksum = byName.get(file.name);
+    if (checksum === undefined) pending.push(file);
+    else if (checksum !== checksumOf(file.sql)) {
+      throw new Error(
+        `Cannot migrate: ${file.name} was applied and has changed since; restore it, and write ` +
+          "what is to change into a new file",
+      );
+    } else if (pending[0] !== undefined) {
+      throw new Error(
+        `Cannot migrate: ${
+          pending[0].name
+        } comes before ${file.name}, which was applied: give it a ` +
+          "larger number",
+      );
+    }
+  }
+  const names = new Set(files.map(({ name }) => name));
+  const unknown = applied.filter(({ name }) => name.endsWith(".sql") && !names.has(name));
+  return { pending, unknown: unknown.map(({ name }) => name) };
+}
+
+async function applyFile(
+  { name, sql, statements, withoutKeys }: MigrationFile,
+  connection: Connection,
+  { driver: { dialect }, random }: FilesRun,
+): Promise<void> {
+  const before = withoutKeys ? await fileState(connection) : null;
+  const recorded = await pauseRecording(connection, dialect);
+  for (const text of statements) {
+    try {
+      await connection.query({ text, values: [] });
+    } catch (cause) {
+      if (!(cause instanceof DatabaseError)) throw cause;
+      const start = text.length > 80 ? `${text.slice(0, 80)} …` : text;
+      throw new Error(`Cannot migrate: ${name} fails at ${start}: ${reasonOf(cause)}`, { cause });
+    }
+  }
+  if (before !== null) await checkFile(connection, before, []);
+  await resumeRecording(connection, dialect, { recorded, random });
+  await recordMigration(connection, { name, sql });
+}

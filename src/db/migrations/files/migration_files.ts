@@ -1,0 +1,73 @@
+import { readdir, readFile } from "node:fs/promises";
+import type { SqlEngine } from "../../../sql/statements/normal_sql.ts";
+import {
+  isTransactionBoundary,
+  splitStatements,
+} from "../../../sql/statements/split_statements.ts";
+
+/** A file of SQL that is run once, in the order of the numbers that the names begin with. */
+export interface MigrationFile {
+  /** `0001_notes.sql`. */
+  readonly name: string;
+  readonly number: number;
+  /** The whole text, with line ends of one form. */
+  readonly sql: string;
+  readonly statements: readonly string[];
+  /** Whether it begins by switching foreign keys off, as a table of SQLite that is made again needs. */
+  readonly withoutKeys: boolean;
+}
+
+/** Reads the files of a folder. Throws an Error for a name or a text that cannot be meant. */
+export async function readMigrationFiles(
+  folder: string,
+  engine: SqlEngine,
+): Promise<readonly MigrationFile[]> {
+  const files: MigrationFile[] = [];
+  for (const name of (await namesOf(folder)).filter((name) => name.endsWith(".sql"))) {
+    files.push(parseFile(name, await readFile(`${folder}/${name}`, "utf8"), engine));
+  }
+  files.sort((left, right) => left.number - right.number);
+  files.forEach(({ name, number }, index) => {
+    const before = files[index - 1];
+    if (before?.number === number) {
+      throw new Error(`Cannot migrate: ${before.name} and ${name} have the same number`);
+    }
+  });
+  return files;
+}
+
+async function namesOf(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (cause) {
+    throw new Error(`Cannot migrate: the folder ${folder} cannot be read`, { cause });
+  }
+}
+
+function parseFile(name: string, text: string, engine: SqlEngine): MigrationFile {
+  const [, digits] = /^(\d+)_[^/]*\.sql$/.exec(name) ?? [];
+  if (digits === undefined) {
+    throw new Error(`Cannot migrate: ${name} has no name like 0001_notes.sql`);
+  }
+  // A checkout on another system has other line ends, and the same statements.
+  const sql = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
+  const all = statementsOf(name, sql, engine);
+  const boundary = all.find(isTransactionBoundary);
+  if (boundary !== undefined) {
+    throw new Error(`Cannot migrate: ${name} has ${boundary}, and runs in a transaction by itself`);
+  }
+  const withoutKeys = engine === "sqlite" && keysOff.test(all[0] ?? "");
+  const statements = withoutKeys ? all.slice(1) : all;
+  return { name, number: Number(digits), sql, statements, withoutKeys };
+}
+
+const keysOff = /^(?:\s|--[^\n]*\n)*PRAGMA\s+foreign_keys\s*=\s*(?:off|0|false|no)\s*$/i;
+
+function statementsOf(name: string, sql: string, engine: SqlEngine): readonly string[] {
+  try {
+    return splitStatements(sql, engine);
+  } catch (cause) {
+    if (!(cause instanceof Error)) throw cause;
+    throw new Error(`Cannot migrate: in ${name}, ${cause.message}`, { cause });
+  }
+}

@@ -1,0 +1,146 @@
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { parseArguments } from "../../src/cli/arguments.ts";
+import type { MigrateCommand } from "../../src/cli/migrate/migrate_arguments.ts";
+import { openMigrated } from "../../src/cli/migrate/migrated_database.ts";
+import { migrateDatabase } from "../../src/cli/migrate/run_migrate_command.ts";
+import { openDatabase } from "../../src/db/open_database.ts";
+
+const packageFront = new URL("../../mod.ts", import.meta.url).href;
+
+const first = `import { integer, table, text } from ${JSON.stringify(packageFront)};
+export const teams = table("teams", { id: integer().primaryKey() });
+const notes = table("notes", {
+  id: integer().primaryKey(),
+  title: text().notNull(),
+  team: integer().references(() => teams.id),
+});
+export const all = [teams, notes];
+export const column = notes.title;
+`;
+
+const second = first.replace("title: text().notNull()", "headline: text()")
+  .replace("notes.title", "notes.headline");
+
+function commandOf(...args: readonly string[]): MigrateCommand {
+  const command = parseArguments(["migrate", ...args]);
+  if (command.kind !== "migrate") throw new Error(JSON.stringify(command));
+  return command;
+}
+
+Deno.test("migrate takes a database, tables and what may be lost", () => {
+  assertEquals(commandOf("--db", "a.db", "--tables", "b.ts", "--dry-run", "-y"), {
+    ...{ kind: "migrate", database: "a.db", tables: "b.ts", config: null, migrations: null },
+    ...{ dryRun: true, yes: true, allowDrop: [], keep: [] },
+  });
+  const named = commandOf("a.db", "--allow-drop", "a.b,a.c", "--allow-drop", "d", "--keep", "e.f");
+  assertEquals([named.allowDrop, named.keep], [["a.b", "a.c", "d"], ["e.f"]]);
+  const wrong = [
+    [["a", "b"], "migrate takes one database"],
+    [["a", "--db", "b"], "migrate takes one database"],
+    [["--tables", "b.ts"], "Name the database as well"],
+    [["--alow-drop", "b"], "did you mean --allow-drop?"],
+  ] as const;
+  for (const [args, message] of wrong) {
+    const command = parseArguments(["migrate", ...args]);
+    assertMatch(command.kind === "misused" ? command.message : "", new RegExp(message));
+  }
+});
+
+Deno.test("migrate shows the statements, asks, and asks about renames", async () => {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/notes.db`;
+  const run = async (tables: string, answers: readonly boolean[], ...args: readonly string[]) => {
+    const file = `${folder}/${tables.length}_${answers.length}_${args.length}.ts`;
+    await Deno.writeTextFile(file, tables);
+    const printed: string[] = [];
+    const left = [...answers];
+    const ask = (question: string) => {
+      printed.push(question);
+      return left.shift() === true;
+    };
+    const command = commandOf(path, "--tables", file, ...args);
+    const opened = await openMigrated(command);
+    try {
+      await migrateDatabase(command, opened, {
+        print: (line) => printed.push(line),
+        ask: answers.length === 0 ? null : ask,
+      });
+    } catch (error) {
+      printed.push(String(error));
+    } finally {
+      await opened.db.close();
+    }
+    return printed.join("\n");
+  };
+  try {
+    assertMatch(await run(first, [], "--dry-run"), /-- create notes\nCREATE TABLE[^]*\);$/);
+    assertMatch(await run(first, []), /without a terminal: add --yes$/);
+    assertMatch(await run(first, [false]), /Run 3 statements\?\nError: Nothing was changed\.$/);
+    assertMatch(await run(first, [], "--yes"), /Done\.$/);
+    assertMatch(await run(first, [], "--yes"), /is as its tables are declared\.$/);
+    const db = await openDatabase(`sqlite:${path}`);
+    await db.query({ text: "INSERT INTO notes (title) VALUES ('kept')", values: [] });
+    await db.close();
+    assertMatch(await run(second, [], "--yes"), /is it a rename\? Then declare \.was\("title"\)/);
+    const renamed = await run(second, [true, true]);
+    assertMatch(renamed, /^Is notes\.headline the column that was called title so far\?\n/);
+    assertMatch(renamed, /RENAME COLUMN "title" TO "headline"/);
+    assertMatch(renamed, /Done\.$/);
+    const after = await openDatabase(`sqlite:${path}`);
+    const { rows } = await after.query({ text: "SELECT headline FROM notes", values: [] });
+    await after.close();
+    assertEquals(rows, [["kept"]]);
+    const kept = await run(first, [false, true]);
+    assertMatch(kept, /-- notes\.headline is not declared and stays/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("migrate runs the files of a folder, and a configuration names the tables", async () => {
+  const folder = await Deno.makeTempDir();
+  const printed: string[] = [];
+  const dialogue = { print: (line: string) => printed.push(line), ask: null };
+  const run = async (...args: readonly string[]) => {
+    const command = commandOf(...args);
+    const opened = await openMigrated(command);
+    try {
+      await migrateDatabase(command, opened, dialogue);
+    } finally {
+      await opened.db.close();
+    }
+    return printed.splice(0).join("\n");
+  };
+  try {
+    await Deno.mkdir(`${folder}/sql`);
+    await Deno.writeTextFile(`${folder}/sql/0001_a.sql`, "CREATE TABLE a (b);");
+    const args = [`${folder}/a.db`, "--migrations", `${folder}/sql`];
+    assertEquals(await run(...args, "--dry-run"), "-- 0001_a.sql\nCREATE TABLE a (b);");
+    assertEquals(
+      await run(...args, "--yes"),
+      "-- 0001_a.sql\nCREATE TABLE a (b);\nDone: 0001_a.sql",
+    );
+    await Deno.remove(`${folder}/sql/0001_a.sql`);
+    assertMatch(await run(...args, "--yes"), /^-- 0001_a\.sql was applied, and is not in .*\n/);
+    await assertRejects(
+      () => run(`${folder}/a.db`, "--migrations", `${folder}/none`),
+      Error,
+      "read",
+    );
+
+    const config = `${folder}/service.config.ts`;
+    await Deno.writeTextFile(
+      config,
+      `import { openDatabase, resource } from ${JSON.stringify(packageFront)};
+${first.replaceAll("export ", "")}
+export default {
+  db: await openDatabase(${JSON.stringify(`sqlite:${folder}/b.db`)}),
+  resources: [resource(notes, { id: notes.id }), resource(teams, { id: teams.id })],
+};
+`,
+    );
+    assertMatch(await run("--config", config, "--yes"), /CREATE TABLE[^]*Done\.$/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,131 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { migrateFiles } from "../../../src/db/migrations/files/migrate_files.ts";
+import type { Database } from "../../../src/db/open_database.ts";
+import { trackMutations } from "../../../src/track_mutations.ts";
+import { integer, text } from "../../../src/schema/column_builder.ts";
+import { table } from "../../../src/schema/table.ts";
+import { testOnDialects } from "../../support/http.ts";
+
+const random = { bytes: (length: number) => new Uint8Array(length) };
+
+async function inFolder(
+  work: (folder: string, write: (files: Record<string, string>) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await work(folder, async (files) => {
+      for (const [name, sql] of Object.entries(files)) {
+        await Deno.writeTextFile(`${folder}/${name}`, sql);
+      }
+    });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function read(db: Database, text: string): Promise<readonly unknown[]> {
+  return (await db.query({ text, values: [] })).rows.map(([cell]) => cell);
+}
+
+testOnDialects("files of SQL are run once, in order, each in a transaction", async (engine) => {
+  const db = await engine.open();
+  const run = (folder: string) => migrateFiles({ driver: db.driver, folder, random });
+  try {
+    await inFolder(async (folder, write) => {
+      await write({
+        "0002_rows.sql": "INSERT INTO a VALUES ('x;'); INSERT INTO a VALUES ('y');",
+        "0001_a.sql": "-- the first\nCREATE TABLE a (b TEXT UNIQUE);\r\n",
+        "README.md": "not SQL",
+      });
+      // Two that start together.
+      const done = await Promise.all([run(folder), run(folder)]);
+      assertEquals(done.flat().sort(), ["0001_a.sql", "0002_rows.sql"]);
+      assertEquals(await run(folder), []);
+      assertEquals(await read(db, "SELECT b FROM a ORDER BY b"), ["x;", "y"]);
+
+      await write({ "0003_bad.sql": "INSERT INTO a VALUES ('z'); INSERT INTO a VALUES ('y');" });
+      await assertRejects(
+        () => run(folder),
+        Error,
+        "0003_bad.sql fails at INSERT INTO a VALUES ('y')",
+      );
+      assertEquals(await read(db, "SELECT b FROM a ORDER BY b"), ["x;", "y"]);
+      assertEquals(await read(db, "SELECT name FROM _service_migrations ORDER BY number"), [
+        "0001_a.sql",
+        "0002_rows.sql",
+      ]);
+
+      await write({ "0003_bad.sql": "BEGIN; SELECT 1; COMMIT;" });
+      await assertRejects(() => run(folder), Error, "0003_bad.sql has BEGIN");
+      await write({ "0003_bad.sql": "SELECT 'open" });
+      await assertRejects(() => run(folder), Error, "in 0003_bad.sql, what begins in line 1");
+      await Deno.remove(`${folder}/0003_bad.sql`);
+      // The same statements with other line ends.
+      await write({ "0001_a.sql": "-- the first\nCREATE TABLE a (b TEXT UNIQUE);\n" });
+      assertEquals(await run(folder), []);
+      await write({ "0001_b.sql": "SELECT 1" });
+      await assertRejects(() => run(folder), Error, "have the same number");
+      await Deno.rename(`${folder}/0001_b.sql`, `${folder}/0000_b.sql`);
+      await assertRejects(() => run(folder), Error, "0000_b.sql comes before 0001_a.sql");
+      await Deno.rename(`${folder}/0000_b.sql`, `${folder}/b.sql`);
+      await assertRejects(() => run(folder), Error, "b.sql has no name like 0001_notes.sql");
+      await Deno.remove(`${folder}/b.sql`);
+      await write({ "0001_a.sql": "CREATE TABLE a (b TEXT);" });
+      await assertRejects(() => run(folder), Error, "0001_a.sql was applied and has changed since");
+    });
+  } finally {
+    await db.close();
+  }
+});
+
+testOnDialects("files change recorded tables, which stay recorded", async (engine) => {
+  const db = await engine.open();
+  const notes = table("notes", { id: integer().primaryKey(), title: text(), secret: text() });
+  try {
+    await db.createTables([notes]);
+    await trackMutations(db, [notes], { exclude: [notes.secret] });
+    await inFolder(async (folder, write) => {
+      await write({
+        "1_drop.sql":
+          "ALTER TABLE notes DROP COLUMN title; ALTER TABLE notes ADD COLUMN size BIGINT;",
+      });
+      await migrateFiles({ driver: db.driver, folder, random });
+    });
+    await db.query({ text: "INSERT INTO notes (size, secret) VALUES (3, 'x')", values: [] });
+    const after = await read(db, "SELECT after FROM _service_changes ORDER BY seq");
+    assertEquals(after.map((one) => one === null ? null : JSON.parse(String(one))), [
+      null,
+      { id: 1, size: 3 },
+    ]);
+  } finally {
+    await db.close();
+  }
+});
+
+Deno.test("a file that begins by switching foreign keys off may make a table again", async () => {
+  const { openDatabase } = await import("../../../src/db/open_database.ts");
+  const db = await openDatabase("sqlite::memory:");
+  const run = (folder: string) => migrateFiles({ driver: db.driver, folder, random });
+  try {
+    await inFolder(async (folder, write) => {
+      await write({
+        "1_a.sql": `CREATE TABLE a (id INTEGER PRIMARY KEY);
+          CREATE TABLE b (a REFERENCES a ON DELETE CASCADE);
+          INSERT INTO a VALUES (1); INSERT INTO b VALUES (1);`,
+        "2_again.sql": `-- as SQLite advises
+          PRAGMA foreign_keys = OFF;
+          CREATE TABLE n (id INTEGER PRIMARY KEY, c); INSERT INTO n (id) SELECT id FROM a;
+          DROP TABLE a; ALTER TABLE n RENAME TO a;`,
+      });
+      assertEquals(await run(folder), ["1_a.sql", "2_again.sql"]);
+      assertEquals(await read(db, "SELECT a FROM b"), [1]);
+      await write({ "3_break.sql": "PRAGMA foreign_keys=off; DELETE FROM a;" });
+      await assertRejects(() => run(folder), Error, "rows would refer to rows that are not there");
+      await write({ "3_break.sql": "DELETE FROM a;" });
+      await run(folder);
+      assertEquals(await read(db, "SELECT a FROM b"), [], "foreign keys are on again");
+    });
+  } finally {
+    await db.close();
+  }
+});
