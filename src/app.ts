@@ -2,7 +2,8 @@ import type { Hono } from "@hono/hono";
 import { createCredentials } from "./auth/credentials.ts";
 import { createUserParser } from "./auth/user.ts";
 import { type AppObservability, openObservability } from "./app_observability.ts";
-import type { AppConfig } from "./config.ts";
+import type { AppConfig, OpenConfig } from "./config.ts";
+import { openConfig } from "./db/drizzle/open_config.ts";
 import { openAuthenticators } from "./open_authenticators.ts";
 import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
 import { checkTables, type TableOfDriver } from "./db/tables/check_tables.ts";
@@ -127,21 +128,25 @@ export interface RequestInfo {
  * ```
  */
 export async function createApp<const Definition extends ResourceDefinition>(
-  config: AppConfig & { readonly resources: readonly Definition[] },
+  given: AppConfig & { readonly resources: readonly Definition[] },
 ): Promise<App<ApiOfApp<Definition>>> {
-  const runtime = config.runtime ?? systemRuntime(consoleObserver());
-  const resolved = resolveConfig(config, runtime);
+  const runtime = given.runtime ?? systemRuntime(consoleObserver());
+  const resolved = resolveConfig(given, runtime);
   const worker = await requireSoleWorker(resolved, runtime);
+  let config: OpenConfig | null = null;
   try {
+    config = await openConfig(given, runtime);
     const app = await open(config, resolved, runtime);
     return { ...app, close: () => app.close().finally(() => worker?.release()) };
   } catch (error) {
     worker?.release();
+    // A database that the caller opened stays open.
+    if (config !== null && config.db !== given.db) await config.db.close();
     throw error;
   }
 }
 
-async function open(config: AppConfig, resolved: ResolvedConfig, runtime: Runtime): Promise<App> {
+async function open(config: OpenConfig, resolved: ResolvedConfig, runtime: Runtime): Promise<App> {
   const observability = openObservability(resolved, runtime);
   const store = await openKeyValueStore(config.kv, observability.runtime);
   try {
@@ -183,7 +188,7 @@ interface AppContext {
   readonly observability: AppObservability;
 }
 
-async function assemble(given: AppConfig, context: AppContext): Promise<App> {
+async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const { resolved, runtime, store, observability } = context;
   const read = { ...given, resources: given.resources.map(readDefinition) };
   const config = await observability.watching(read);
@@ -275,7 +280,7 @@ function tablesInReach({ table, driver, relations }: Resource): readonly TableOf
 }
 
 /** The databases of an app: its own, and those of its resources. */
-export function driversOf({ db, resources }: AppConfig): ReadonlySet<Driver> {
+export function driversOf({ db, resources }: OpenConfig): ReadonlySet<Driver> {
   return new Set([db.driver, ...resources.map(({ options }) => (options.db ?? db).driver)]);
 }
 

@@ -1,5 +1,6 @@
 import type { Authenticator, AuthenticatorDefinition, Router } from "./auth/authenticator.ts";
 import type { ChangesOptions } from "./db/changes/changes_options.ts";
+import type { DrizzleDatabase } from "./db/drizzle/drizzle_database.ts";
 import type { Database } from "./db/open_database.ts";
 import type { AbuseProtectionOptions } from "./guard/abuse_protection_options.ts";
 import type { IdempotencyOptions } from "./idempotency/idempotency_options.ts";
@@ -18,8 +19,8 @@ import type { SecurityHeaders } from "./service/responder.ts";
 
 /** The configuration of an app: every option of it. */
 export interface AppConfig {
-  /** The database of every resource without `db`. */
-  readonly db: Database;
+  /** The database of every resource without `db`; also one of Drizzle, whose file or server it is. */
+  readonly db: Database | DrizzleDatabase;
   /** The tables that are served; see {@link resource}. */
   readonly resources: readonly ResourceDefinition[];
   /** The path below which resources are mounted; `/api` unless set. */
@@ -135,6 +136,12 @@ export interface AuthOptions {
   readonly routes?: Router | undefined;
   /** Identifies the user and sets it: `c.set("user", { id })`. Runs after `use`. */
   readonly middleware?: Middleware | undefined;
+}
+
+/** The configuration of an app whose database is open. */
+export interface OpenConfig extends AppConfig {
+  /** The database of every resource without `db`. */
+  readonly db: Database;
 }
 
 /** The configuration of a service: that of its app, and the address and port it listens on. */

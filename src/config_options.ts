@@ -1,7 +1,7 @@
 import type { Authenticator, Router } from "./auth/authenticator.ts";
 import type { AuthOptions, ServiceConfig, SubscribeOptions } from "./config.ts";
 import { changesOptions } from "./db/changes/changes_options.ts";
-import { databaseOption } from "./db/require_database.ts";
+import { appDatabaseOption } from "./db/require_database.ts";
 import { abuseProtectionOptions } from "./guard/abuse_protection_options.ts";
 import { idempotencyOptions } from "./idempotency/idempotency_options.ts";
 import { keyValueOption } from "./kv/key_value_option.ts";
@@ -34,7 +34,7 @@ const path = textLike(
  */
 export const serviceOptions = group(
   {
-    db: databaseOption().required(),
+    db: appDatabaseOption().required(),
     resources: listOf("what resource(table, options) gives", definitionOption()).required(),
     basePath: path.unlessSet("/api"),
     mountedAt: path.unlessSet(""),

@@ -1,5 +1,5 @@
 import type { Authenticator, AuthenticatorDefinition } from "./auth/authenticator.ts";
-import type { AppConfig } from "./config.ts";
+import type { OpenConfig } from "./config.ts";
 import type { Guard } from "./guard/guard.ts";
 import type { AuthParts } from "./identity/auth_parts.ts";
 import type { AppStore } from "./kv/open_key_value_store.ts";
@@ -16,7 +16,7 @@ export interface OpenedParts {
 
 /** Opens the authenticators of an app, in their order. Rejects with the error of one that cannot be. */
 export async function openAuthenticators(
-  { auth, db }: Pick<AppConfig, "auth" | "db">,
+  { auth, db }: Pick<OpenConfig, "auth" | "db">,
   { resolved, guard, store, runtime }: OpenedParts,
 ): Promise<readonly Authenticator[]> {
   const { recheckMs, trustedOrigins, isProduction, abuse } = resolved;

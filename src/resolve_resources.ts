@@ -1,4 +1,4 @@
-import type { AppConfig } from "./config.ts";
+import type { OpenConfig } from "./config.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { Driver } from "./db/driver.ts";
 import { createCachingFilterParser } from "./filter/syntax/caching_filter_parser.ts";
@@ -34,7 +34,7 @@ export interface ResourceParts {
 }
 
 /** The configuration of an app, the options of its resources read. */
-export interface ReadConfig extends AppConfig {
+export interface ReadConfig extends OpenConfig {
   readonly resources: readonly ReadDefinition[];
 }
 

@@ -5,7 +5,7 @@ import type { Filter } from "../filter/filter.ts";
 import { passwordAuth } from "../identity/accounts/password_auth.ts";
 import { apiKeyAuth } from "../identity/keys/api_key_auth.ts";
 import { Problem } from "../problem/problem.ts";
-import type { AuthOptions } from "../config.ts";
+import type { AuthOptions, OpenConfig } from "../config.ts";
 import type { ResourceOptions } from "../resource/define/resource_options.ts";
 import type { ServeConfig } from "../serve.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
@@ -15,7 +15,7 @@ import type { DescribedTables } from "./reopen/described_tables.ts";
 
 /** The service that a run of the command line starts, and how the banner describes it. */
 export interface CliService {
-  readonly config: ServeConfig;
+  readonly config: ServeConfig & OpenConfig;
   /** Completes "Serving …", e.g. `shop.db, read-only`. */
   readonly subject: string;
   /** Null where the configuration decides about access. */

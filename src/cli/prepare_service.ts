@@ -4,6 +4,7 @@ import { defaultStore } from "./account_arguments.ts";
 import type { ServeCommand } from "./serve_arguments.ts";
 import { decideCliRights } from "./cli_rights.ts";
 import type { CliService } from "./cli_service.ts";
+import { openConfig } from "../db/drizzle/open_config.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 
 /** What a service of the command line is prepared with. */
@@ -37,7 +38,7 @@ export async function prepareService(
     }
     const config = await loadConfiguration(path);
     return {
-      config: { runtime, ...config },
+      config: await openConfig({ runtime, ...config }, runtime),
       subject: path,
       rights: null,
       exampleQuery: "?limit=3",

@@ -1,4 +1,5 @@
 import type { ServiceConfig } from "../config.ts";
+import { openConfig } from "../db/drizzle/open_config.ts";
 import { openDatabase } from "../db/open_database.ts";
 import {
   type Account,
@@ -106,7 +107,9 @@ async function withAccounts(
   if (definition === undefined || !isAdministered(definition)) {
     throw new Error("Cannot change accounts: the configuration has no passwordAuth in auth.use");
   }
-  const db = config?.db ?? await openDatabase("sqlite::memory:");
+  const db = config === null
+    ? await openDatabase("sqlite::memory:")
+    : (await openConfig(config, runtime)).db;
   try {
     await work(await definition.openAdministration({ store, db, runtime }));
   } finally {

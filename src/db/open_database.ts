@@ -4,6 +4,8 @@ import { tableInfoOf, type TableLike } from "../schema/table_like.ts";
 import { createTables } from "./tables/create_tables.ts";
 import { type DatabaseHandle, databaseHandle } from "./database_handle.ts";
 import type { Driver } from "./driver.ts";
+import { type DrizzleDatabase, isDrizzleDatabase } from "./drizzle/drizzle_database.ts";
+import { openDrizzle } from "./drizzle/open_drizzle.ts";
 import { withFilePermission } from "./file_permission.ts";
 import { type Introspection, type IntrospectOptions, introspectOptions } from "./introspection.ts";
 import { type OpenDatabaseOptions, openDriver } from "./open_driver.ts";
@@ -48,7 +50,8 @@ export interface Database extends DatabaseHandle {
 
 /**
  * Opens a database by URL: `sqlite:PATH`, `sqlite::memory:`, `node-sqlite:…` (the library built
- * into Deno), `postgres://…`, `pglite:PATH`, `pglite::memory:`; or takes a driver. Throws an Error
+ * into Deno), `postgres://…`, `pglite:PATH`, `pglite::memory:`; or takes a driver, or a database of
+ * Drizzle, whose file or server it opens. Throws an Error
  * that says what to do when the URL is wrong, and a `DatabaseError` when the database refuses. A
  * Postgres that cannot be reached now is opened all the same, with a notice.
  *
@@ -61,9 +64,10 @@ export interface Database extends DatabaseHandle {
  * ```
  */
 export async function openDatabase(
-  source: string | Driver,
+  source: string | Driver | DrizzleDatabase,
   options: OpenDatabaseOptions = {},
 ): Promise<Database> {
+  if (isDrizzleDatabase(source)) return database(await openDrizzle(source, options));
   if (typeof source !== "string") return database(source);
   return database(await withFilePermission(source, options, () => openDriver(source, options)));
 }

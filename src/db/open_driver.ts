@@ -43,9 +43,9 @@ async function openByScheme(url: string, options: OpenDatabaseOptions): Promise<
       return await openNodeSqlite(pathOf(rest), ofDriver);
     case "postgres":
     case "postgresql":
-      return await openBy(drivers.postgres, url, { ...ofDriver, observe });
+      return await openPackaged(drivers.postgres, url, { ...ofDriver, observe });
     case "pglite":
-      return await openBy(drivers.pglite, pathOf(rest), ofDriver);
+      return await openPackaged(drivers.pglite, pathOf(rest), ofDriver);
     default:
       if (scheme === "" && /^[^@]+$/.test(url)) {
         throw new Error(`Cannot open a database by "${url}": use sqlite:${url}`);
@@ -65,8 +65,10 @@ function pathOf(rest: string): string {
 }
 
 /** A driver that needs an npm package. */
-interface PackagedDriver {
+export interface PackagedDriver {
+  /** Where its module is. */
   readonly file: string;
+  /** The function of the module that opens it. */
   readonly opener: string;
   /** The last part of the export that has the opener. */
   readonly subpath: string;
@@ -77,7 +79,7 @@ interface PackagedDriver {
  * packages of a literal import at every start, used or not. So they are not found by what reads a
  * program without running it, as `deno bundle` and `deno cache` do: it imports the opener itself.
  */
-const drivers = {
+export const drivers = {
   betterSqlite3: {
     file: "./sqlite/better_sqlite3_driver.ts",
     opener: "openBetterSqlite3",
@@ -91,17 +93,21 @@ const drivers = {
   pglite: { file: "./postgres/pglite_driver.ts", opener: "openPglite", subpath: "pglite" },
 };
 
-type Opener = (location: string, options: OpenDatabaseOptions) => Promise<Driver>;
+type Opener = (place: unknown, options: OpenDatabaseOptions) => Promise<Driver>;
 
-async function openBy(
+/**
+ * Loads the module of a driver and opens it; `place` is what its opener takes: a path, a URL or the
+ * client of another library.
+ */
+export async function openPackaged(
   driver: PackagedDriver,
-  location: string,
+  place: unknown,
   options: OpenDatabaseOptions,
 ): Promise<Driver> {
   // `drivers` names functions of that type; a test opens a database by each of them.
   const { [driver.opener]: open } = await load(driver) as Record<string, Opener>;
   if (open === undefined) throw new Error(`${driver.file} has no ${driver.opener}`);
-  return await open(location, options);
+  return await open(place, options);
 }
 
 async function load({ file, opener, subpath }: PackagedDriver): Promise<unknown> {
@@ -121,7 +127,7 @@ async function openSqlite(
   observe: Observer | undefined,
 ): Promise<Driver> {
   return await canLoadAddon(observe)
-    ? await openBy(drivers.betterSqlite3, path, options)
+    ? await openPackaged(drivers.betterSqlite3, path, options)
     : await openNodeSqlite(path, options);
 }
 

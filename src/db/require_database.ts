@@ -1,6 +1,7 @@
 import type { Option } from "../options/option.ts";
-import { having } from "../options/option_kinds.ts";
+import { having, other } from "../options/option_kinds.ts";
 import { showValue } from "../problem/show_value.ts";
+import { type DrizzleDatabase, isDrizzleDatabase } from "./drizzle/drizzle_database.ts";
 import type { Database } from "./open_database.ts";
 
 /**
@@ -8,12 +9,30 @@ import type { Database } from "./open_database.ts";
  * opened, a missing `await`.
  */
 export function databaseOption(): Option<Database | undefined> {
-  return having<Database>("a database from openDatabase()", "driver").advising((given) => {
-    if (given === undefined) return "is missing: give it db: await openDatabase(url)";
-    // The text itself is not shown: a URL may hold a password.
-    if (typeof given === "string") return "is a text: open it by db: await openDatabase(url)";
-    return given instanceof Promise
-      ? "is a promise: write db: await openDatabase(url)"
-      : `must be a database from openDatabase(), not ${showValue(given)}`;
-  });
+  return having<Database>(takes, "driver").advising((given) =>
+    isDrizzleDatabase(given)
+      ? "is a database of Drizzle: open it by db: await openDatabase(db)"
+      : advice(given)
+  );
+}
+
+/** The same option of an app, which opens a database of Drizzle by itself. */
+export function appDatabaseOption(): Option<Database | DrizzleDatabase | undefined> {
+  return other<Database | DrizzleDatabase>(
+    takes,
+    (given) =>
+      isDrizzleDatabase(given) ||
+      typeof given === "object" && given !== null && "driver" in given,
+  ).advising(advice);
+}
+
+const takes = "a database from openDatabase()";
+
+function advice(given: unknown): string {
+  if (given === undefined) return "is missing: give it db: await openDatabase(url)";
+  // The text itself is not shown: a URL may hold a password.
+  if (typeof given === "string") return "is a text: open it by db: await openDatabase(url)";
+  return given instanceof Promise
+    ? "is a promise: write db: await openDatabase(url)"
+    : `must be a database from openDatabase(), not ${showValue(given)}`;
 }

@@ -1,6 +1,8 @@
 import { showValue } from "../problem/show_value.ts";
 import {
   columnsKey,
+  dbNameOf,
+  type DrizzleColumn,
   type DrizzleTable,
   isDrizzleColumn,
   isDrizzleTable,
@@ -105,7 +107,7 @@ export function isColumn(value: unknown): value is ColumnLike<unknown> {
 export function columnInfoOf(column: ColumnLike<unknown>): ColumnInfo {
   if (isObject(column)) {
     if (hasColumnInfo(column)) return column[columnInfoKey];
-    if (isDrizzleColumn(column)) return columnOf(describe(column.table), column.name);
+    if (isDrizzleColumn(column)) return columnOf(describe(column.table), column);
   }
   const given = showValue(column);
   throw new Error(
@@ -129,7 +131,8 @@ function describe(table: DrizzleTable): TableInfo {
 }
 
 /** Drizzle gives the third argument of a table other objects for the same columns. */
-function columnOf(table: TableInfo, dbName: string): ColumnInfo {
+function columnOf(table: TableInfo, source: DrizzleColumn): ColumnInfo {
+  const dbName = dbNameOf(source, source.table);
   const found = table.columns.find((column) => column.dbName === dbName);
   if (found !== undefined) return found;
   throw new Error(`Cannot use "${dbName}" as a column: "${table.name}" has none of this name`);

@@ -69,17 +69,25 @@ function postgresEngine(): Engine {
  * used again would be quicker still, but it leaves timers running from one test into the next.
  */
 function pgliteEngine(): Engine {
-  let template: Promise<string> | null = null;
   return {
     name: "pglite",
     open: async (options) => {
-      const source = await (template ??= pgliteTemplate());
-      const folder = await Deno.makeTempDir({ dir: dirname(source), prefix: "pglite-" });
-      await cp(source, `${folder}/data`, { recursive: true });
-      const remove = () => Deno.remove(folder, { recursive: true });
-      return removedAtClose(await openDatabase(`pglite:${folder}/data`, options), remove);
+      const { path, remove } = await copyPglite();
+      return removedAtClose(await openDatabase(`pglite:${path}`, options), remove);
     },
   };
+}
+
+let template: Promise<string> | null = null;
+
+/** The folder of an empty PGlite. */
+export async function copyPglite(): Promise<
+  { readonly path: string; readonly remove: () => Promise<void> }
+> {
+  const source = await (template ??= pgliteTemplate());
+  const folder = await Deno.makeTempDir({ dir: dirname(source), prefix: "pglite-" });
+  await cp(source, `${folder}/data`, { recursive: true });
+  return { path: `${folder}/data`, remove: () => Deno.remove(folder, { recursive: true }) };
 }
 
 /** Kept in the folder of the whole run, if there is one: else each file sets up its own. */

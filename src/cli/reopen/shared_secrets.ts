@@ -1,7 +1,7 @@
 import { isInProduction } from "../../runtime/production.ts";
 import { isRandomSecret } from "../../runtime/resolve_secrets.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import type { ServeConfig } from "../../serve.ts";
+import type { CliService } from "../cli_service.ts";
 
 /** A random secret that several apps share, where none is set. */
 export interface SharedSecret {
@@ -16,10 +16,10 @@ export interface SharedSecret {
  * start fails.
  */
 export function withSharedSecrets(
-  config: ServeConfig,
+  config: CliService["config"],
   { secret, endsWith }: SharedSecret,
   runtime: Runtime,
-): ServeConfig {
+): CliService["config"] {
   const { environment, observe } = runtime;
   if (isInProduction(config.env, runtime)) return config;
   const [variable] = secrets;

@@ -1,9 +1,10 @@
 import { driversOf } from "../../app.ts";
 import { platformOpenKv } from "../../kv/deno_kv.ts";
 import type { ServeConfig } from "../../serve.ts";
+import type { CliService } from "../cli_service.ts";
 
 /** Throws an Error of one sentence where each of several workers would have a state of its own. */
-export function requireSharedState(config: ServeConfig): void {
+export function requireSharedState(config: CliService["config"]): void {
   for (const { isShared, label } of driversOf(config)) {
     if (isShared) continue;
     throw new Error(

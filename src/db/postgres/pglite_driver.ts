@@ -6,6 +6,7 @@ import { systemClock } from "../../runtime/system_runtime.ts";
 import type { Driver } from "../driver.ts";
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 import { postgresDriver } from "./postgres_driver.ts";
+import { type PgliteClient, sharedSession } from "./shared_pglite.ts";
 import { driverOptions, openingPlace } from "../driver_options.ts";
 
 /** How a PGlite, a Postgres inside this process, is opened. */
@@ -45,6 +46,32 @@ export async function openPglite(path: string, given: PgliteOptions = {}): Promi
     isShared: false,
     signals: null,
     close: () => library.close(),
+  });
+}
+
+/**
+ * Opens the driver of a PGlite that the program has open, and shares it: statements of the program
+ * wait while a transaction of the service is open. Its time zone becomes UTC. It stays open when the
+ * driver closes.
+ */
+export async function openPgliteOf(client: object, given: PgliteOptions = {}): Promise<Driver> {
+  const options = pgliteOptions.read(given, openingPlace);
+  if (options.readOnly === true) {
+    throw new Error("Cannot open this client for reading only: the program writes with it");
+  }
+  // What Drizzle calls a PGlite: its members are used as the library declares them.
+  const library = client as PgliteClient;
+  await library.waitReady;
+  await library.query("SET TIME ZONE 'UTC'", [], {});
+  return postgresDriver({
+    label: "the program's client (pglite)",
+    sessions: [sharedSession(library)],
+    maxReads: 1,
+    waitLimitMs: options.waitLimitMs,
+    clock: options.clock ?? systemClock,
+    isShared: true,
+    signals: null,
+    close: () => Promise.resolve(),
   });
 }
 

@@ -16,9 +16,24 @@ export function isPooled(url: string): boolean {
   return /[?&]prepare=false(&|$)/.test(url);
 }
 
+/** The server that another client connects to, by the options of postgres.js. */
+export interface PostgresServer {
+  readonly host?: unknown;
+  readonly port?: unknown;
+  /** That of a socket. */
+  readonly path?: unknown;
+  readonly database?: unknown;
+  readonly username?: unknown;
+  /** Also a function that gives it. */
+  readonly password?: unknown;
+  readonly ssl?: unknown;
+}
+
 /** The input for opening one connection by postgres.js. */
 export interface PostgresJsConnectionOptions {
   readonly url: string;
+  /** Where the connection leads, in place of the URL; null for where that leads. */
+  readonly server: PostgresServer | null;
   readonly options: Pick<PostgresOptions, "readOnly"> & {
     readonly statementTimeoutMs: number;
     readonly maxParallelWorkers: number;
@@ -110,7 +125,7 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   #connect(): postgres.Sql {
-    const { url, waitLimitMs } = this.#options;
+    const { url, server, waitLimitMs } = this.#options;
     return postgres(url, {
       max: 1,
       prepare: !this.#pooled,
@@ -119,6 +134,8 @@ export class PostgresJsConnection implements PostgresConnection {
       idle_timeout: 0,
       max_lifetime: null,
       fetch_types: false,
+      // As they are given: the server, and how the client signs in there.
+      ...(server as postgres.Options<Record<string, postgres.PostgresType>> | null),
       types: { text: asText },
       connection: this.#settings(),
       onnotice: () => {},

@@ -7,6 +7,7 @@ import {
   PostgresJsConnection,
   type PostgresJsConnectionOptions,
 } from "./postgres_js_connection.ts";
+import { type PostgresPlace, serverOf } from "./server_of_client.ts";
 import type { PostgresSession } from "./postgres_connection.ts";
 import { postgresDriver } from "./postgres_driver.ts";
 import { type PostgresOptions, postgresOptions } from "./postgres_options.ts";
@@ -22,10 +23,30 @@ export type { PostgresOptions };
  * so that the time limits of statements and locks have to be set on the role.
  */
 export async function openPostgres(url: string, given: PostgresOptions = {}): Promise<Driver> {
+  return await open({ url, server: null }, given);
+}
+
+/**
+ * Opens the driver of the server that a client of postgres.js or of node-postgres (a `Pool` or a
+ * `Client`) connects to, as the same user: with a pool of its own, whose sessions have the settings
+ * that the service needs. The client stays open when the driver closes.
+ */
+export async function openPostgresOf(
+  client: object,
+  given: PostgresOptions = {},
+): Promise<Driver> {
+  return await open(serverOf(client), given);
+}
+
+async function open(
+  { url, server }: PostgresPlace,
+  given: PostgresOptions,
+): Promise<Driver> {
   const options = postgresOptions.read(given, openingPlace);
   const { clock = systemClock, waitLimitMs, maxConnections } = options;
   const connectionOptions: PostgresJsConnectionOptions = {
     url,
+    server,
     options,
     clock,
     waitLimitMs,

@@ -1,5 +1,6 @@
 import type { Driver } from "../driver.ts";
-import { betterSqlite3, loadAddon } from "./better_sqlite3_library.ts";
+import { betterSqlite3, loadAddon, pathOfBetterSqlite3 } from "./better_sqlite3_library.ts";
+import { requireFileOfClient } from "./sqlite_file.ts";
 import { sqliteDriver, type SqliteOptions } from "./sqlite_driver.ts";
 
 export { loadAddon, type SqliteOptions };
@@ -17,4 +18,16 @@ export { loadAddon, type SqliteOptions };
  */
 export function openBetterSqlite3(path: string, options: SqliteOptions = {}): Promise<Driver> {
   return sqliteDriver(betterSqlite3, path, options);
+}
+
+/**
+ * Opens the driver of the file that a client of better-sqlite3 has open, with connections beside
+ * that of the client, which stays open when the driver closes.
+ */
+export async function openBetterSqlite3Of(
+  client: object,
+  options: SqliteOptions = {},
+): Promise<Driver> {
+  const path = requireFileOfClient(pathOfBetterSqlite3(client));
+  return await sqliteDriver(betterSqlite3, path, options);
 }

@@ -14,7 +14,24 @@ export function loadAddon(): void {
   new Database(":memory:").close();
 }
 
+/**
+ * The path of the file that a client of better-sqlite3 has open; null for a database in memory.
+ * Throws an Error for the client of another copy of the library.
+ */
+export function pathOfBetterSqlite3(client: object): string | null {
+  if (!(client instanceof Database)) {
+    throw new Error(
+      "Cannot open the file of this client: it is of another copy of better-sqlite3 than that of " +
+        "the service, and the two would lose each other's writes",
+    );
+  }
+  return client.memory ? null : client.name;
+}
+
 interface Database {
+  /** The path, as it was given. */
+  readonly name: string;
+  readonly memory: boolean;
   readonly inTransaction: boolean;
   prepare(text: string): Statement;
   function(

@@ -1,5 +1,6 @@
 import type { Driver } from "../driver.ts";
-import { nodeSqlite } from "./node_sqlite_library.ts";
+import { nodeSqlite, pathOfNodeSqlite } from "./node_sqlite_library.ts";
+import { requireFileOfClient } from "./sqlite_file.ts";
 import { sqliteDriver, type SqliteOptions } from "./sqlite_driver.ts";
 
 export type { SqliteOptions };
@@ -11,4 +12,16 @@ export type { SqliteOptions };
  */
 export function openNodeSqlite(path: string, options: SqliteOptions = {}): Promise<Driver> {
   return sqliteDriver(nodeSqlite, path, options);
+}
+
+/**
+ * Opens the driver of the file that a client of `node:sqlite` has open, with connections beside that
+ * of the client, which stays open when the driver closes.
+ */
+export async function openNodeSqliteOf(
+  client: object,
+  options: SqliteOptions = {},
+): Promise<Driver> {
+  const path = requireFileOfClient(pathOfNodeSqlite(client));
+  return await sqliteDriver(nodeSqlite, path, options);
 }

@@ -21,6 +21,16 @@ export const nodeSqlite: SqliteLibrary = {
   },
 };
 
+/** The path of the file that a client of `node:sqlite` has open; null for a database in memory. */
+export function pathOfNodeSqlite(client: object): string | null {
+  if (!(client instanceof DatabaseSync)) {
+    throw new Error("Cannot open the file of this client: it is no DatabaseSync of node:sqlite");
+  }
+  // `location` exists, but not in Deno's declarations.
+  const path = (client as unknown as { location(): string | null }).location();
+  return path === "" ? null : path;
+}
+
 function handleOf(database: DatabaseSync): SqliteHandle {
   return {
     get inTransaction() {

@@ -63,6 +63,18 @@ export function requireSqliteFile(path: string, readOnly: boolean): void {
   }
 }
 
+/**
+ * Requires that a client of the program has a file open: throws an Error for a database in memory,
+ * where `path` is null.
+ */
+export function requireFileOfClient(path: string | null): string {
+  if (path !== null) return path;
+  throw new Error(
+    "Cannot open the database of this client: it is in memory, where no other connection reaches " +
+      "it, and the service needs some of its own; give the client a file",
+  );
+}
+
 function temporaryFile(): SqliteFile {
   const folder = mkdtempSync(join(tmpdir(), "resource-api-memory-"));
   // A process that exits without closing the database leaves no file.

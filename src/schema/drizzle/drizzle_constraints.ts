@@ -3,6 +3,7 @@ import type { ForeignKey } from "../table_info.ts";
 import { isDrizzleSql, sqlTextOf } from "./drizzle_sql.ts";
 import {
   columnsKey,
+  dbNameOf,
   type DrizzleColumn,
   type DrizzleTable,
   entityKindOf,
@@ -33,10 +34,10 @@ export function readDrizzleConstraints(table: DrizzleTable): DrizzleConstraints 
   const [key] = of("PrimaryKeyBuilder");
   const indexes = of("IndexBuilder").map(({ config }) => config);
   return {
-    primaryKey: key === undefined ? null : namesOf(key.columns),
+    primaryKey: key === undefined ? null : namesOf(key.columns, table),
     uniques: [
-      ...of("UniqueConstraintBuilder").map(({ columns }) => namesOf(columns)),
-      ...indexes.filter(isUnconditional).map(({ columns }) => namesOf(columns)),
+      ...of("UniqueConstraintBuilder").map(({ columns }) => namesOf(columns, table)),
+      ...indexes.filter(isUnconditional).map(({ columns }) => namesOf(columns, table)),
     ],
     indexes: indexes.flatMap((index) => isUnconditional(index) ? [] : describeIndex(index, table)),
     checks: of("CheckBuilder").flatMap(({ name = null, value }) =>
@@ -97,7 +98,7 @@ function extraBuilders(table: DrizzleTable): readonly NamedBuilder[] {
 
 /** Whether all rows differ in its columns. */
 function isUnconditional({ unique, where, columns }: IndexConfig): boolean {
-  return unique && where === undefined && namesOf(columns).length === columns.length;
+  return unique && where === undefined && columns.filter(isNamed).length === columns.length;
 }
 
 /** None for an index of expressions, which the description of a table cannot hold. */
@@ -105,7 +106,7 @@ function describeIndex(
   { name, columns, unique, where }: IndexConfig,
   table: DrizzleTable,
 ): readonly IndexInfo[] {
-  const names = namesOf(columns);
+  const names = namesOf(columns, table);
   if (names.length < columns.length) return [];
   return [{
     name: name ?? [table[nameKey], ...names, "index"].join("_"),
@@ -115,12 +116,14 @@ function describeIndex(
   }];
 }
 
-function namesOf(columns: readonly unknown[]): readonly string[] {
-  return columns.flatMap((column) => {
-    const isNamed = typeof column === "object" && column !== null && "name" in column &&
-      typeof column.name === "string";
-    return isNamed ? [String(column.name)] : [];
-  });
+function namesOf(columns: readonly unknown[], table: DrizzleTable): readonly string[] {
+  return columns.filter(isNamed).map((column) => dbNameOf(column, table));
+}
+
+/** An index may have expressions beside columns. */
+function isNamed(column: unknown): column is Pick<DrizzleColumn, "name" | "keyAsName"> {
+  return typeof column === "object" && column !== null && "name" in column &&
+    typeof column.name === "string";
 }
 
 function foreignKey(
@@ -130,10 +133,10 @@ function foreignKey(
   const [target] = foreignColumns;
   if (target === undefined) throw new Error("A foreign key of Drizzle refers to no column");
   return {
-    columns: namesOf(columns),
+    columns: columns.map((column) => dbNameOf(column, column.table)),
     schema: target.table[schemaKey] ?? null,
     table: target.table[nameKey],
-    references: namesOf(foreignColumns),
+    references: foreignColumns.map((column) => dbNameOf(column, column.table)),
     onDelete: actionOf(actions.onDelete),
     onUpdate: actionOf(actions.onUpdate),
   };

@@ -1,4 +1,4 @@
-import { entityKindOf } from "./drizzle_structure.ts";
+import { dbNameOf, type DrizzleColumn, entityKindOf } from "./drizzle_structure.ts";
 
 /** A piece of SQL of Drizzle, made by `sql`. */
 export interface DrizzleSql {
@@ -20,7 +20,7 @@ export function sqlTextOf(piece: DrizzleSql): string {
 
 /** What Drizzle asks of a dialect to write SQL. */
 const declarations = {
-  casing: { getColumnCasing: ({ name }: { readonly name: string }) => name },
+  casing: { getColumnCasing: (column: DrizzleColumn) => dbNameOf(column, column.table) },
   escapeName: (name: string) => `"${name.replaceAll('"', '""')}"`,
   escapeParam: () => "?",
   escapeString: (text: string) => `'${text.replaceAll("'", "''")}'`,

@@ -15,6 +15,8 @@ export interface DrizzleTable {
   readonly [extraConfigKey]?: ((columns: unknown) => unknown) | undefined;
   /** Whether it stands for another table in a query. */
   readonly [aliasKey]?: boolean;
+  /** What its columns without a name of their own are called, where the program has said so. */
+  readonly [casingKey]?: (property: string) => string;
   readonly [sqliteForeignKeys]?: readonly InlineForeignKey[];
   readonly [postgresForeignKeys]?: readonly InlineForeignKey[];
 }
@@ -56,6 +58,8 @@ export interface DrizzleColumn {
   mapToDriverValue(value: unknown): unknown;
 }
 
+/** Under which a table of Drizzle has what its columns are called. Ours, and none of Drizzle's. */
+export const casingKey: unique symbol = Symbol.for("@svc/resource-api:casing");
 /** Under which a table of Drizzle has its name. */
 export const nameKey: unique symbol = Symbol.for("drizzle:Name");
 /** Under which a table of Drizzle has its schema. */
@@ -78,6 +82,14 @@ const entityKindKey: unique symbol = Symbol.for("drizzle:entityKind");
 /** Whether a value is a table of Drizzle. */
 export function isDrizzleTable(value: object): value is DrizzleTable {
   return tableKey in value && columnsKey in value && nameKey in value;
+}
+
+/** The name of a column in the database. */
+export function dbNameOf(
+  { name, keyAsName }: Pick<DrizzleColumn, "name" | "keyAsName">,
+  table: DrizzleTable,
+): string {
+  return keyAsName === true ? table[casingKey]?.(name) ?? name : name;
 }
 
 /** A foreign key that a column of Drizzle declares by `references()`. */

@@ -11,6 +11,7 @@ import { columnDefault } from "./column_default.ts";
 import {
   aliasKey,
   columnsKey,
+  dbNameOf,
   type DrizzleColumn,
   type DrizzleTable,
   nameKey,
@@ -40,11 +41,12 @@ export function describeDrizzleTable(table: DrizzleTable): TableInfo {
   }
   const sources = Object.entries(table[columnsKey]);
   const { primaryKey, uniques, indexes, checks, ...more } = readDrizzleConstraints(table);
-  const key = primaryKey ?? sources.flatMap(([, { primary, name }]) => primary ? name : []);
+  const key = primaryKey ??
+    sources.flatMap(([, { primary, ...column }]) => primary ? dbNameOf(column, table) : []);
   const foreignKeys = lazily(more.foreignKeys);
   const columns = sources.map(([property, column]) =>
     describeColumn(property, column, {
-      ...{ name, dialect, key, uniques },
+      ...{ name, dialect, key, uniques, source: table },
       referenceOf: (dbName) => referenceOf(dbName, foreignKeys()),
     })
   );
@@ -67,6 +69,7 @@ function dialectOf(table: DrizzleTable): DrizzleDialect | null {
 
 interface TableContext {
   readonly name: string;
+  readonly source: DrizzleTable;
   readonly dialect: DrizzleDialect;
   readonly key: readonly string[];
   readonly uniques: readonly (readonly string[])[];
@@ -74,7 +77,8 @@ interface TableContext {
 }
 
 function describeColumn(name: string, source: DrizzleColumn, table: TableContext): ColumnInfo {
-  const { name: dbName, generated, generatedIdentity: identity } = source;
+  const { generated, generatedIdentity: identity } = source;
+  const dbName = dbNameOf(source, table.source);
   const isKey = table.key.includes(dbName);
   const described: ColumnInfo = {
     ...plainColumn,

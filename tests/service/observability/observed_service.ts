@@ -3,6 +3,7 @@ import {
   type App,
   type AppConfig,
   createApp,
+  type Database,
   eq,
   integer,
   openDatabase,
@@ -37,7 +38,7 @@ export interface SendOptions {
 
 /** An app with observability, whose callers say in a header who they are. */
 export async function withObservedService(
-  config: Partial<AppConfig>,
+  config: Omit<Partial<AppConfig>, "db"> & { readonly db?: Database },
   work: (service: ObservedService) => Promise<void>,
 ): Promise<void> {
   const db = config.db ?? await openDatabase("sqlite::memory:");

@@ -1,0 +1,13 @@
+import { entityKindOf } from "../../schema/drizzle/drizzle_structure.ts";
+
+/** A database of Drizzle, of its lines 0.45 and 1.0: what `drizzle(client)` gives. */
+export interface DrizzleDatabase {
+  /** The client of its library. */
+  readonly $client: object;
+}
+
+/** Whether a value is a database of Drizzle. */
+export function isDrizzleDatabase(value: unknown): value is DrizzleDatabase {
+  return entityKindOf(value) !== null && typeof value === "object" && value !== null &&
+    "$client" in value;
+}

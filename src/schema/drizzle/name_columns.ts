@@ -1,0 +1,35 @@
+import { tableInfoKey, type TableLike } from "../table_like.ts";
+import { casingKey, columnsKey, isDrizzleTable } from "./drizzle_structure.ts";
+
+/**
+ * Says what the columns of Drizzle's tables are called in the database that have no name of their
+ * own, as `drizzle(client, { casing: "snake_case" })` of its line 0.45 calls them: the declaration of
+ * a table does not say it. For tables that are not used yet; throws an Error for others.
+ *
+ * @example
+ * ```ts ignore
+ * import { nameColumns } from "@svc/resource-api/schema";
+ * import { toSnakeCase } from "drizzle-orm/casing";
+ *
+ * nameColumns([notes, users], toSnakeCase);
+ * ```
+ */
+export function nameColumns(
+  tables: readonly TableLike<unknown, unknown>[],
+  convert: (property: string) => string,
+): void {
+  for (const table of tables) {
+    if (!isDrizzleTable(table) || table[casingKey] === convert) continue;
+    const differs = Object.values(table[columnsKey]).some(({ name, keyAsName }) =>
+      keyAsName === true && convert(name) !== name
+    );
+    if (!differs) continue;
+    if (tableInfoKey in table || table[casingKey] !== undefined) {
+      throw new Error(
+        "Cannot name the columns of a table of Drizzle that is used already: call nameColumns() " +
+          "where it is declared, or give each column its name",
+      );
+    }
+    Object.defineProperty(table, casingKey, { value: convert });
+  }
+}
