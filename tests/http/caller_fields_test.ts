@@ -36,6 +36,7 @@ function withStaff(
   fields: FieldOptions<Staff, "staff">,
   work: (service: Service) => Promise<void>,
   config: object = {},
+  options: object = {},
 ): Promise<void> {
   return withService(engine, [staff], () => ({
     ...config,
@@ -44,6 +45,7 @@ function withStaff(
         id: staff.id,
         auth: { public: true, create: () => all(), update: () => all() },
         fields,
+        ...options,
       }),
     ],
   }), async (service) => {
@@ -188,4 +190,24 @@ Deno.test("descriptions show the widest fields with a remark, and the index thos
     assertEquals(await shown(), ["id", "name"]);
     assertEquals(await shown(chief), ["id", "name", "team", "salary"]);
   });
+});
+
+Deno.test("under strictInput, what is withheld from a user is no field", async () => {
+  await withStaff(
+    sqlite,
+    byRole,
+    async ({ send }) => {
+      const refused = async (name: string) => {
+        const { status, body } = await send("PATCH", "/api/staff/1", { [name]: 1 }, clerk);
+        return [status, body.detail.replace(name, "")];
+      };
+      assertEquals(await refused("salary"), await refused("sanary"));
+      assertEquals((await refused("salary"))[0], 422);
+      // What the user reads is dropped, so that a row can be sent back as it was received.
+      assertEquals((await send("PATCH", "/api/staff/1", { team: "blue" }, clerk)).body.team, "red");
+      assertEquals((await send("PATCH", "/api/staff/1", { salary: 1 }, chief)).body.salary, 1);
+    },
+    {},
+    { strictInput: true },
+  );
 });

@@ -54,7 +54,15 @@ function reads(): readonly Ask[] {
     paths.push(`/search?q=n1&filter=note==${word}`);
   }
   for (const id of [...Array(13).keys()]) paths.push(`/${id}`);
-  paths.push("", "/count", "?totalCount=true", "?totalCount=estimated", "?withDeleted=true");
+  paths.push(
+    "?offset=2&orderBy=salary",
+    "?offset=1&limit=2",
+    "",
+    "/count",
+    "?totalCount=true",
+    "?totalCount=estimated",
+    "?withDeleted=true",
+  );
   paths.push("/aggregate", "/aggregate?count=true", "/../../__service/schema");
   const asks: Ask[] = paths.map((path) => ({ path }));
   for (const accept of ["text/csv", "application/x-ndjson"]) {
@@ -65,6 +73,12 @@ function reads(): readonly Ask[] {
   for (const path of ["/1", "/6", ""]) asks.push({ method: "HEAD", path });
   return asks;
 }
+
+const draft = { name: "p", teamId: 1, status: "draft", ownerId: "clerk" };
+const importTypes: Readonly<Record<string, string>> = {
+  ndjson: "application/x-ndjson",
+  csv: "text/csv",
+};
 
 /** Bodies that name what the role may not see, and writes by filters over it. */
 function writes(): readonly Ask[] {
@@ -82,22 +96,39 @@ function writes(): readonly Ask[] {
     patch("/6", { name: "x" }),
     patch("/12", { name: "x" }),
     { method: "PUT", path: "/5", body: { name: "p", teamId: 2, status: "draft", salary: 1 } },
-    { method: "POST", path: "", body: { id: 20, name: "p", teamId: 1, status: "draft" } },
+    { method: "POST", path: "", body: { id: 20, ...draft } },
     {
       method: "POST",
       path: "",
-      body: { id: 21, name: "p", teamId: 1, status: "draft", mentor: { id: 22, name: "q" } },
+      body: { id: 21, ...draft, mentor: { id: 22, ...draft } },
     },
     {
       method: "POST",
       path: "",
-      body: { id: 1, name: "p", teamId: 1, status: "draft", ssn: "1-1" },
+      body: { id: 1, ...draft, ssn: "1-1" },
     },
     {
       method: "POST",
       path: "/batch/upsert",
-      body: { items: [{ id: 5, name: "u", teamId: 1, status: "draft", note: "apple" }] },
+      body: { items: [{ id: 5, ...draft, note: "apple" }, { id: 23, ...draft, salary: 1 }] },
     },
+    ...[
+      ...[{ pupils: { connect: [1] } }, { pupils: { set: [] } }, { mentor: { connect: 1 } }],
+      ...[{ mentor: { disconnect: true } }, { team: { connect: 2 } }, { team: { create: {} } }],
+      ...[{ mentor: { create: { id: 40, ...draft } } }, { pupils: { disconnect: [2, 3] } }],
+    ].map((body) => patch("/5", body)),
+    ...["ndjson", "csv"].map((format) => ({
+      ...{
+        method: "POST",
+        path: "/import",
+        headers: { "content-type": importTypes[format] ?? "" },
+      },
+      body: format === "csv"
+        ? "id,name,teamId,status,ownerId,salary\n50,i,1,draft,clerk,7\n51,i,2,draft,clerk,x\n"
+        : [{ id: 52, ...draft, note: "apple" }, { id: 53, ...draft, ssn: "0-1" }].map((row) =>
+          JSON.stringify(row)
+        ).join("\n"),
+    })),
     ...['"1"', 'W/"3"', 'W/"4"', "*"].flatMap((tag) => [
       patch("/5", { name: "t" }, { "if-match": tag }),
       patch("/6", { name: "t" }, { "if-match": tag }),

@@ -41,7 +41,8 @@ const shared = {
     ],
     writable: (user: { readonly id: string } | null) => [
       ...[people.name, people.teamId, people.status],
-      ...(isBoss(user) ? [people.salary, people.note, people.ownerId, people.mentorId] : []),
+      ...(user === null ? [] : [people.ownerId]),
+      ...(isBoss(user) ? [people.salary, people.note, people.mentorId] : []),
     ],
     // The explicit lists are narrowed as well.
     filterable: [...Object.values(people)],
@@ -52,7 +53,7 @@ const shared = {
     mentor: { type: "belongsTo", resource: people, foreignKey: people.mentorId, filterable: true },
     pupils: { type: "hasMany", resource: people, foreignKey: people.mentorId, filterable: true },
   },
-  capabilities: { enableExport: true },
+  capabilities: { enableExport: true, enableImport: true },
 } as const;
 
 const definitions: readonly ResourceDefinition[] = [

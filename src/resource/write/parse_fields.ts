@@ -112,7 +112,7 @@ function parseAll(
   const given = requireObject(body);
   for (const name of Object.keys(given)) {
     if (others.has(name)) continue;
-    const column = resource.table.byName.get(name);
+    const column = columnOf(name, resource);
     if (column === undefined) {
       if (errors.length === maxErrors) continue;
       if (resource.nestedWrites && resource.relations.has(name)) {
@@ -132,6 +132,13 @@ function parseAll(
   }
   refuse(errors);
   return values;
+}
+
+/** A column that is withheld from the user, to write as well, is as one that does not exist. */
+function columnOf(name: string, resource: Resource): ColumnInfo | undefined {
+  const column = resource.table.byName.get(name);
+  if (column === undefined || !resource.withheld.has(column)) return column;
+  return mayWrite(column, resource) ? column : undefined;
 }
 
 /** A key names the row, and is compared as one. */
