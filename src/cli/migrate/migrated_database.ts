@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { isDrizzleDatabase } from "../../db/drizzle/drizzle_database.ts";
 import { type Database, openDatabase } from "../../db/open_database.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { isTableInfo, tableInfoKey, tableInfoOf, type TableLike } from "../../schema/table_like.ts";
@@ -27,8 +28,9 @@ export async function openMigrated(command: MigrateCommand): Promise<MigratedDat
         "by migrate DATABASE --tables FILE",
     );
   }
-  const { db, resources } = await loadConfiguration(path);
-  const declared = resources.filter(({ options }) => options.db === undefined || options.db === db)
+  const { db: given, resources } = await loadConfiguration(path);
+  const db = isDrizzleDatabase(given) ? await openDatabase(given) : given;
+  const declared = resources.filter(({ options }) => [undefined, given].includes(options.db))
     .map(({ table }) => isTableInfo(table) ? table : tableInfoOf(table))
     .filter(({ own }) => own);
   const unique = [...new Set(declared)];
