@@ -51,7 +51,7 @@ export type InferredApi<All extends ResourceTypes> = {
     key: InferredKey<Types["options"]["id"], Types["row"]>;
     row: InferredRow<Types>;
     create: InferredCreate<Types>;
-    update: Types["options"]["mayUpdate"] extends false ? never : Partial<Types["newRow"]>;
+    update: InferredUpdate<Types, All>;
     relations: InferredRelations<Types, All>;
     etag: boolean;
     procedures: InferredProcedures<Types["options"]["procedures"]>;
@@ -112,6 +112,42 @@ export type InferredCreate<Types extends ResourceTypes> = Types["options"]["mayC
     ? Partial<Types["newRow"]> & { readonly [relation: string]: unknown }
   : IsGiven<Types["options"]["generatedFields"]> extends true ? Partial<Types["newRow"]>
   : Types["newRow"];
+
+/** The body that changes a row, and what it may ask of relations. */
+export type InferredUpdate<Types extends ResourceTypes, All extends ResourceTypes> =
+  Types["options"]["mayUpdate"] extends false ? never
+    : Types["options"]["nestedWrites"] extends true
+      ? string extends keyof Types["targets"]
+        ? Partial<Types["newRow"]> & { readonly [relation: string]: unknown }
+      :
+        & Partial<Types["newRow"]>
+        & {
+          readonly [Name in keyof Types["targets"]]?: InferredChange<
+            ResourcesOf<All, Types["targets"][Name]>,
+            Types["options"]["relationTypes"][Name & keyof Types["options"]["relationTypes"]]
+          >;
+        }
+    : Partial<Types["newRow"]>;
+
+/** What a body may ask of a relation to one of these resources. */
+export type InferredChange<Target extends ResourceTypes, Type> = [Target] extends [never] ? unknown
+  : Type extends "hasMany" | "manyToMany" ? {
+      readonly connect?: readonly InferredKey<Target["options"]["id"], Target["row"]>[];
+      readonly disconnect?: readonly InferredKey<Target["options"]["id"], Target["row"]>[];
+      readonly set?: readonly InferredKey<Target["options"]["id"], Target["row"]>[];
+      readonly create?: readonly InferredNested<Target>[];
+    }
+  : {
+    readonly connect?: InferredKey<Target["options"]["id"], Target["row"]>;
+    readonly disconnect?: true;
+    readonly create?: InferredNested<Target>;
+  };
+
+/** A row to create within the body of another one, which gives it its foreign key. */
+export type InferredNested<Target extends ResourceTypes> =
+  & Partial<Target["newRow"]>
+  & (Target["options"]["nestedWrites"] extends true ? { readonly [relation: string]: unknown }
+    : unknown);
 
 /** The related rows of a resource, by the names of its relations. */
 export type InferredRelations<Types extends ResourceTypes, All extends ResourceTypes> =

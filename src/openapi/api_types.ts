@@ -1,3 +1,4 @@
+import type { RelationMember } from "../resource/write/nested/relation_members.ts";
 import type { FieldSchema } from "./fields.ts";
 import { propertyName, schemaType } from "./schema_type.ts";
 import type { RelationSchema, ResourceSchema, ServiceSchema } from "./service_schema.ts";
@@ -9,7 +10,8 @@ import type { RelationSchema, ResourceSchema, ServiceSchema } from "./service_sc
  */
 export function writeApiTypes({ basePath, resources }: ServiceSchema): string {
   const names = typeNames(resources);
-  const interfaces = resources.flatMap((resource) => interfacesOf(resource, names));
+  const others = new Map(resources.map((resource) => [resource.path, resource]));
+  const interfaces = resources.flatMap((resource) => interfacesOf(resource, names, others));
   const members = resources.map((resource) => memberOf(resource, names, basePath));
   return [
     "// Written by `resource-api types`: change the service, then write it again.\n",
@@ -43,11 +45,19 @@ function pascalCase(name: string): string {
   return /^\p{ID_Start}/u.test(joined) ? joined : `Table${joined}`;
 }
 
-function interfacesOf(resource: ResourceSchema, names: TypeNames): readonly string[] {
+function interfacesOf(
+  resource: ResourceSchema,
+  names: TypeNames,
+  others: ReadonlyMap<string, ResourceSchema>,
+): readonly string[] {
   const { path, fields, relations, capabilities } = resource;
   const name = names.get(path);
   const created = fields.filter((field) => field.readOnly !== true);
   const { enableCreate, enableUpdate } = capabilities;
+  const related = relations.flatMap((relation) => {
+    const target = others.get(relation.path);
+    return target === undefined ? [] : [{ relation, target, name: names.get(relation.path) ?? "" }];
+  });
   return [
     interfaceOf(
       `${name}`,
@@ -56,14 +66,20 @@ function interfacesOf(resource: ResourceSchema, names: TypeNames): readonly stri
     ...(enableCreate
       ? [interfaceOf(
         `${name}Create`,
-        created.map((field) => member(field.name, bodyType(field), !field.required)),
+        [
+          ...created.map((field) => member(field.name, bodyType(field), !field.required)),
+          ...related.flatMap(createdRelation),
+        ],
       )]
       : []),
     ...(enableUpdate
       ? [interfaceOf(
         `${name}Update`,
-        created.filter((field) => field.createOnly !== true)
-          .map((field) => member(field.name, bodyType(field), true)),
+        [
+          ...created.filter((field) => field.createOnly !== true)
+            .map((field) => member(field.name, bodyType(field), true)),
+          ...related.flatMap(changedRelation),
+        ],
       )]
       : []),
     interfaceOf(
@@ -74,20 +90,15 @@ function interfacesOf(resource: ResourceSchema, names: TypeNames): readonly stri
 }
 
 function memberOf(resource: ResourceSchema, names: TypeNames, basePath: string): string {
-  const { path, fields, primaryKey, keyless = false, capabilities, etag, procedures } = resource;
+  const { path, capabilities, etag, procedures } = resource;
   const name = names.get(path);
-  const keys = primaryKey.map((key) => {
-    const field = fields.find((one) => one.name === key);
-    return field === undefined ? "unknown" : columnType(field);
-  });
-  const [key = keyless ? "never" : "unknown", ...others] = keys;
   const calls = procedures.map(({ name, input, output }) =>
     `      ${propertyName(name)}: { input: ${schemaType(input)}; output: ${schemaType(output)} };\n`
   ).join("");
   return [
     `  ${propertyName(relativePath(path, basePath))}: {`,
     `    path: ${JSON.stringify(path)};`,
-    `    key: ${others.length === 0 ? key : `[${keys.join(", ")}]`};`,
+    `    key: ${keyType(resource)};`,
     `    row: ${name};`,
     `    create: ${capabilities.enableCreate ? `${name}Create` : "never"};`,
     `    update: ${capabilities.enableUpdate ? `${name}Update` : "never"};`,
@@ -97,6 +108,51 @@ function memberOf(resource: ResourceSchema, names: TypeNames, basePath: string):
     `    operations: ${operationsOf(resource)};`,
     "  };",
   ].join("\n");
+}
+
+/** The value of a key, or the values of a composite one. */
+function keyType({ primaryKey, fields, keyless }: ResourceSchema): string {
+  const keys = primaryKey.map((key) => {
+    const field = fields.find((one) => one.name === key);
+    return field === undefined ? "unknown" : columnType(field);
+  });
+  const [key = keyless === true ? "never" : "unknown", ...others] = keys;
+  return others.length === 0 ? key : `[${keys.join(", ")}]`;
+}
+
+/** A relation whose rows a body may write: its target, and the name of that one's type. */
+interface WrittenRelation {
+  readonly relation: RelationSchema;
+  readonly target: ResourceSchema;
+  readonly name: string;
+}
+
+function createdRelation(written: WrittenRelation): readonly string[] {
+  const { relation: { name, writes = [] } } = written;
+  const members = writes.filter((one) => one === "connect" || one === "create");
+  if (members.length === 0) return [];
+  const rows = members.includes("create") ? `${writtenType("create", written)} | ` : "";
+  return [member(name, rows + membersType(members, written), true)];
+}
+
+function changedRelation(written: WrittenRelation): readonly string[] {
+  const { relation: { name, writes = [] } } = written;
+  return writes.length === 0 ? [] : [member(name, membersType(writes, written), true)];
+}
+
+function membersType(members: readonly RelationMember[], written: WrittenRelation): string {
+  return `{ ${members.map((one) => `${one}?: ${writtenType(one, written)}`).join("; ")} }`;
+}
+
+/** Rows to create get their foreign key by their place, so that no field is required of all. */
+function writtenType(
+  member: RelationMember,
+  { relation: { type }, target, name }: WrittenRelation,
+): string {
+  const isMany = type === "hasMany" || type === "manyToMany";
+  if (member === "disconnect" && !isMany) return "true";
+  const one = member === "create" ? `Partial<${name}Create>` : keyType(target);
+  return !isMany ? one : one.includes(" ") ? `(${one})[]` : `${one}[]`;
 }
 
 /** The operations beside those whose bodies have types; `subscribe` is that of live lists. */

@@ -5,7 +5,17 @@ export type ComponentNames = ReadonlyMap<Resource, string>;
 
 /** What is appended to the name of a resource, which must be free as well. */
 const suffixes = [
-  ...["", "Create", "Update", "Replace", "Selection", "ReplaceItem", "UpsertItem", "Groups"],
+  ...[
+    "",
+    "Create",
+    "Update",
+    "Patch",
+    "Replace",
+    "Selection",
+    "ReplaceItem",
+    "UpsertItem",
+    "Groups",
+  ],
 ];
 
 /** Names that the document uses itself. */

@@ -8,6 +8,7 @@ import { problemsOf } from "./operation_problems.ts";
 import type { ProblemResponses } from "./problem_responses.ts";
 import { describeProcedure } from "./procedure_schema.ts";
 import { queryParameters } from "./parameters.ts";
+import { changedRelations } from "./relation_bodies.ts";
 import { namedItem, schemaRef } from "./row_schemas.ts";
 import type { ServiceFacts } from "./service_facts.ts";
 import { requestHeaders, securityOf } from "./operation_headers.ts";
@@ -105,6 +106,7 @@ function bodyOf(
   procedure: string | null,
 ): JsonSchema | null {
   const { batch, procedures } = resource;
+  const isNested = Object.keys(changedRelations(resource)).length > 0;
   const filter = {
     type: "string",
     minLength: 1,
@@ -126,7 +128,8 @@ function bodyOf(
     case "batch-update":
       return {
         type: "object",
-        properties: { filter, patch: schemaRef(`${name}Update`) },
+        // A batch writes no related rows.
+        properties: { filter, patch: schemaRef(`${name}${isNested ? "Patch" : "Update"}`) },
         required: ["filter", "patch"],
       };
     case "batch-delete":

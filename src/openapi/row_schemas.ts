@@ -5,6 +5,7 @@ import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
 import { answeredColumn, sentColumn } from "./column_json_schema.ts";
 import type { ComponentNames } from "./component_names.ts";
 import { mustSend } from "./fields.ts";
+import { changedRelations, createdRelations } from "./relation_bodies.ts";
 import { describeRelation } from "./service_schema.ts";
 
 /** A reference to the schema of a component. */
@@ -31,6 +32,8 @@ export function rowSchemas(
   const condition = resource.etag === null ? {} : { _ifMatch: { type: "string" } };
   const create = bodyOf(sent, resource, (column) => mustSend(column, resource));
   const replace = bodyOf(changed, resource, (column) => mustSend(column, resource));
+  const update = bodyOf(changed, resource, () => false, false);
+  const relations = changedRelations(resource);
   const isPerUser = resource.varyingFields.has("readable");
   const perUser = "Which of the fields a row has depends on the user.";
   return {
@@ -48,9 +51,10 @@ export function rowSchemas(
       properties: { ...shown, ...computed, ...included(resource, names) },
       ...requiredOf(Object.keys(computed)),
     },
-    [`${name}Create`]: withMembers(create, embedded(resource)),
-    [`${name}Update`]: bodyOf(changed, resource, () => false, false),
-    [`${name}Replace`]: replace,
+    [`${name}Create`]: withMembers(create, createdRelations(resource)),
+    [`${name}Update`]: withMembers(update, relations),
+    ...(Object.keys(relations).length === 0 ? {} : { [`${name}Patch`]: update }),
+    [`${name}Replace`]: withMembers(replace, relations),
     [`${name}ReplaceItem`]: withMembers(withKey(replace, keys), { ...condition, ...named }),
     [`${name}UpsertItem`]: withMembers(withKey(create, keys), { ...condition, ...named }),
   };
@@ -82,18 +86,6 @@ function included(resource: Resource, names: ComponentNames): JsonSchema {
         : { type: "object", nullable: true, allOf: [row] };
       return [[relation.name, schema]];
     }),
-  );
-}
-
-/** The related rows that the body of a create may hold. */
-function embedded({ nestedWrites, relations, resourceOf }: Resource): JsonSchema {
-  if (!nestedWrites) return {};
-  return Object.fromEntries(
-    [...relations.values()].filter(({ target }) => resourceOf(target) !== undefined)
-      .map(({ name, toMany }) => [
-        name,
-        toMany ? { type: "array", items: { type: "object" } } : { type: "object" },
-      ]),
   );
 }
 

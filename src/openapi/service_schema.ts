@@ -1,4 +1,5 @@
 import type { ResolvedCapabilities, Resource } from "../resource/define/resource.ts";
+import { type RelationMember, relationMembers } from "../resource/write/nested/relation_members.ts";
 import { otherColumns, ownColumns, type Relation } from "../schema/relation.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { type FieldSchema, fieldsOf } from "./fields.ts";
@@ -51,6 +52,8 @@ export interface RelationSchema {
   readonly path: string;
   /** Whether `filter` may walk it. */
   readonly filterable: boolean;
+  /** What bodies may ask of it, a POST only `connect` and `create`; absent where they write no related rows. */
+  readonly writes?: readonly RelationMember[];
   /**
    * The fields that are equal, of a relation without a link table: lists of them where the foreign
    * key has several columns. Absent where one is hidden.
@@ -109,20 +112,24 @@ function describeResource(resource: Resource, prefix: string): ResourceSchema {
 
 /** Empty where no resource serves the related table: then the relation never shows a row. */
 export function describeRelation(
-  { name, type, target, filterable, steps }: Relation,
-  { fields, resourceOf }: Resource,
+  relation: Relation,
+  resource: Resource,
   prefix: string,
 ): readonly RelationSchema[] {
+  const { name, type, target, filterable, steps } = relation;
+  const { fields, resourceOf } = resource;
   const other = resourceOf(target);
   if (other === undefined) return [];
   const [own, references] = [ownColumns(steps[0]), otherColumns(steps[0])];
   const isShown = type !== "manyToMany" &&
     own.every((column) => fields.readable.includes(column)) &&
     references.every((column) => other.fields.readable.includes(column));
+  const writes = relationMembers(relation, resource);
   const on = { field: loneOrAll(own), references: loneOrAll(references) };
   return [{
     ...{ name, type, resource: other.name, path: prefix + other.url, filterable },
     ...(isShown ? { on } : {}),
+    ...(writes.length === 0 ? {} : { writes }),
   }];
 }
 

@@ -35,7 +35,7 @@ Deno.test("the types of a service are checked by the compiler where a program us
         const note: Api["notes"]["create"] = { title: "Tea", price: 2.5, status: "draft" };
         const key: Api["notes"]["key"] = 7;
         const person: Api["staff/people"]["row"] = { id: "ada", name: "Ada" };
-        const change: Api["notes"]["update"] = {};
+        const change: Api["notes"]["update"] = { owner: { connect: "ada" } };
         const none: Api["audits"]["create"][] = [];
         const call: Api["notes"]["procedures"]["publish"]["input"] = { id: 1 };
         const related: Api["staff/people"]["relations"] = { notes: [] };

@@ -67,6 +67,7 @@ export function describedResources(): readonly ResourceDefinition[] {
       etag: { versionField: notes.version },
       softDelete: { field: notes.deletedAt },
       computed: { shout: (row) => row.title.toUpperCase() },
+      nestedWrites: true,
       relations: {
         owner: { type: "belongsTo", resource: people, foreignKey: notes.ownerId, filterable: true },
       },

@@ -108,6 +108,11 @@ Deno.test("an operation names its parameters, its rights and its problems", asyn
     });
     assertEquals(document.components.schemas.NotesCreate.required, ["title"]);
     assertEquals(document.components.schemas.OrderThingsUpdate.additionalProperties, false);
+    const { NotesUpdate, NotesReplace, NotesPatch } = document.components.schemas;
+    const { anyOf: [id] } = NotesUpdate.properties.owner.properties.connect;
+    assertEquals([id.type, NotesUpdate.properties.owner.additionalProperties], ["string", false]);
+    assertEquals(Object.keys(NotesReplace.properties.owner.properties), ["connect", "create"]);
+    assertEquals(NotesPatch.properties.owner, undefined, "batches write no related rows");
     assertEquals(document.components.securitySchemes.apiKey.name, "X-Key");
     for (
       const path of ["/api/auth/login", "/api/auth/verify", "/api/billing/checkout", "/healthz"]

@@ -38,6 +38,7 @@ testOnEveryEngine("the schema says what resources have and can do", async (engin
     assertEquals(notes.relations, [{
       ...{ name: "owner", type: "belongsTo", resource: "people", path: "/api/staff/people" },
       filterable: true,
+      writes: ["connect", "create"],
       on: { field: "ownerId", references: "id" },
     }]);
     assertEquals([people.etag, audits.capabilities.enableCreate], [null, false]);

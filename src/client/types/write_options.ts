@@ -57,10 +57,16 @@ export interface ImportOptionsOf extends RequestOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** The body that replaces a row: what creates one, without what no update may change. */
+/**
+ * The body that replaces a row: what creates one, without what no update may change. Of relations it
+ * may ask what an update may.
+ */
 export type ReplaceBody<R extends ApiResource> = [R["create"]] extends [never]
   ? R["update"] & Partial<R["row"]>
-  : Pick<R["create"], keyof R["create"] & keyof R["update"]> & Partial<R["create"]>;
+  :
+    & Pick<R["create"], Exclude<keyof R["create"] & keyof R["update"], keyof R["relations"]>>
+    & Partial<Omit<R["create"], keyof R["relations"] & string>>
+    & Pick<R["update"], keyof R["update"] & keyof R["relations"]>;
 
 /** An item of a batch, which may carry its own `optimisticId`. */
 export type BatchItem<Body> = Body & {

@@ -18,6 +18,8 @@ const notes = table("notes", {
 });
 const links = table("links", { from: text().primaryKey(), to: integer().primaryKey() });
 
+const trees = table("trees", { id: integer().primaryKey(), ownerId: text(), kind: text().notNull() });
+
 export const config = {
   db: await openDatabase("sqlite::memory:"),
   resources: [
@@ -43,6 +45,14 @@ export const config = {
       },
     }),
     resource(links, { id: [links.from, links.to], capabilities: { enableUpdate: false } }),
+    resource(trees, {
+      id: trees.id,
+      nestedWrites: true,
+      relations: {
+        owner: { type: "belongsTo", resource: users, foreignKey: trees.ownerId },
+        notes: { type: "hasMany", resource: notes, foreignKey: notes.authorId, references: trees.ownerId },
+      },
+    }),
     resource((await (await openDatabase("sqlite::memory:")).introspect()).tables[0]!, { id: "id" }),
   ],
 };
@@ -67,6 +77,10 @@ await api["my/notes"].update(1, { status: "done" }, { ifMatch: etag });
 same<number>((await api["my/notes"].rpc.double({ n: 1 })).twice);
 const { items } = await api.users.list({ select: ["id"], include: ["notes"] });
 same<string | undefined>(items[0]?.id); same<string | undefined>(items[0]?.notes[0]?.title);
+await api.trees.update(1, { kind: "x", notes: { connect: [1], create: [{ title: "Tea" }] } });
+await api.trees.update(1, { owner: { disconnect: true }, notes: { set: [], disconnect: [2] } });
+await api.trees.replace(1, { kind: "x", owner: { connect: "a" } });
+await api.trees.create({ kind: "x", notes: [{ title: "Tea" }] });
 await api.links.get(["a", 1]); await api.links.create({ from: "a", to: 1 });
 `;
 
@@ -75,6 +89,10 @@ const refused: readonly (readonly [string, RegExp])[] = [
   ["api.old;", /Property 'old' does not exist/],
   [`await api.users.create({ id: "a", name: "b" });`, /Property 'create' does not exist/],
   [`await api.users.delete("a");`, /Property 'delete' does not exist/],
+  [`await api.trees.update(1, { notes: { conect: [1] } });`, /'conect' does not exist/],
+  [`await api.trees.update(1, { notes: { connect: ["a"] } });`, /'string' is not assignable/],
+  [`await api.trees.update(1, { owner: { connect: 1 } });`, /'number' is not assignable/],
+  [`await api.trees.replace(1, { kind: "x", owner: { set: "a" } });`, /'set' does not exist/],
   [`await api.links.update(["a", 1], {});`, /Property 'update' does not exist/],
   [
     `await api.links.get("a");`,

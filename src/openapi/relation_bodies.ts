@@ -1,0 +1,80 @@
+import type { JsonSchema } from "../protocol/route_description.ts";
+import type { Resource } from "../resource/define/resource.ts";
+import { type RelationMember, relationMembers } from "../resource/write/nested/relation_members.ts";
+import type { Relation } from "../schema/relation.ts";
+import type { ColumnInfo } from "../schema/table_info.ts";
+import { sentColumn } from "./column_json_schema.ts";
+
+/** The members of the body that creates a row by which it writes related rows. */
+export function createdRelations(resource: Resource): JsonSchema {
+  return relationsOf(resource, (relation, members) => {
+    const rows = relation.toMany ? { type: "array", items: row } : row;
+    const asked = members.filter((member) => member === "connect" || member === "create");
+    return asked.includes("connect")
+      ? { anyOf: [rows, membersOf(relation, asked, resource)] }
+      : rows;
+  });
+}
+
+/** The members of the body that changes a row by which it writes related rows. */
+export function changedRelations(resource: Resource): JsonSchema {
+  return relationsOf(
+    resource,
+    (relation, members) => members.length === 0 ? null : membersOf(relation, members, resource),
+  );
+}
+
+const row: JsonSchema = { type: "object" };
+
+function relationsOf(
+  resource: Resource,
+  schemaOf: (relation: Relation, members: readonly RelationMember[]) => JsonSchema | null,
+): JsonSchema {
+  if (!resource.nestedWrites) return {};
+  return Object.fromEntries(
+    [...resource.relations.values()].flatMap((relation) => {
+      if (resource.resourceOf(relation.target) === undefined) return [];
+      const schema = schemaOf(relation, relationMembers(relation, resource));
+      return schema === null ? [] : [[relation.name, schema]];
+    }),
+  );
+}
+
+function membersOf(
+  { target, toMany }: Relation,
+  members: readonly RelationMember[],
+  { resourceOf }: Resource,
+): JsonSchema {
+  const { fields: { readable } = { readable: [] } } = resourceOf(target) ?? {};
+  const id = idOf(target.primaryKey, readable);
+  const schemaOf = (member: RelationMember): JsonSchema => {
+    if (toMany) return { type: "array", items: member === "create" ? row : id };
+    return member === "create"
+      ? row
+      : member === "connect"
+      ? id
+      : { type: "boolean", enum: [true] };
+  };
+  return {
+    type: "object",
+    properties: Object.fromEntries(members.map((member) => [member, schemaOf(member)])),
+    additionalProperties: false,
+    ...(toMany ? {} : { minProperties: 1 }),
+  };
+}
+
+/** A row that exists is named by its key: the value, a list of the values, or an object. */
+function idOf(key: readonly ColumnInfo[], readable: readonly ColumnInfo[]): JsonSchema {
+  if (!key.every((column) => readable.includes(column))) return {};
+  const values = key.map((column) => sentColumn(column, false));
+  const named: JsonSchema = {
+    type: "object",
+    properties: Object.fromEntries(key.map(({ name }, index) => [name, values[index]])),
+    required: key.map(({ name }) => name),
+    additionalProperties: false,
+  };
+  const [only = {}, another] = values;
+  if (another === undefined) return { anyOf: [only, named] };
+  const list = { type: "array", minItems: values.length, maxItems: values.length, items: {} };
+  return { anyOf: [list, named] };
+}

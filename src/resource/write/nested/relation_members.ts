@@ -1,0 +1,62 @@
+import { otherColumns, ownColumns, type Relation } from "../../../schema/relation.ts";
+import type { ColumnInfo } from "../../../schema/table_info.ts";
+import type { Resource } from "../../define/resource.ts";
+import { clearedColumns, mayChange } from "./foreign_keys.ts";
+
+/** What a body may ask of a relation. */
+export type RelationMember = "connect" | "disconnect" | "set" | "create";
+
+/**
+ * What bodies of an existing row may ask of one of its relations, for some user; nothing where
+ * nested writes are off, or no resource serves the related rows.
+ */
+export function relationMembers(
+  relation: Relation,
+  owner: Resource,
+): readonly RelationMember[] {
+  const { type, steps: [near] } = relation;
+  const target = owner.resourceOf(relation.target);
+  if (target === undefined || !owner.nestedWrites) return [];
+  const creates = target.capabilities.enableCreate;
+  switch (type) {
+    case "belongsTo": {
+      const { connect, disconnect } = changesOf(ownColumns(near), owner);
+      return chosen({ connect, disconnect, create: connect && creates });
+    }
+    case "hasOne":
+    case "hasMany": {
+      const { connect, disconnect } = target.capabilities.enableUpdate
+        ? changesOf(otherColumns(near), target)
+        : { connect: false, disconnect: false };
+      return chosen({ connect, disconnect, set: connect && type === "hasMany", create: creates });
+    }
+    case "manyToMany": {
+      const { enableCreate: connect, enableDelete: disconnect } =
+        owner.resourceOf(near.table)?.capabilities ?? { enableCreate: true, enableDelete: true };
+      return chosen({
+        connect,
+        disconnect,
+        set: connect && disconnect,
+        create: connect && creates,
+      });
+    }
+  }
+}
+
+function changesOf(
+  foreignKey: readonly ColumnInfo[],
+  resource: Resource,
+): Readonly<Record<"connect" | "disconnect", boolean>> {
+  return {
+    connect: foreignKey.some((column) => mayChange(column, resource)),
+    disconnect: clearedColumns(foreignKey, resource).length > 0,
+  };
+}
+
+const order: readonly RelationMember[] = ["connect", "disconnect", "set", "create"];
+
+function chosen(
+  members: Readonly<Partial<Record<RelationMember, boolean>>>,
+): readonly RelationMember[] {
+  return order.filter((member) => members[member] === true);
+}
