@@ -77,11 +77,20 @@ interface Column {
   readonly default: unknown;
   readonly generated?: { readonly as: Sql };
   readonly generatedIdentity?: { readonly type: string };
-  readonly enum?: { readonly enumName: string; readonly enumValues: readonly string[] };
+  readonly enum?: PgEnum;
+  readonly baseColumn?: { readonly enum?: PgEnum };
+  /** In the newer line, as are the dimensions of arrays. */
+  readonly isAlias?: boolean;
   readonly dimensions?: number;
   readonly columnType: string;
   getSQLType(): string;
   mapToDriverValue(value: unknown): unknown;
+}
+
+interface PgEnum {
+  readonly enumName: string;
+  readonly enumValues: readonly string[];
+  readonly schema?: string;
 }
 
 interface Sql {
@@ -106,10 +115,8 @@ function statements(table: TableConfig): string[] {
   ];
   return [
     ...(table.schema === undefined ? [] : [`CREATE SCHEMA IF NOT EXISTS "${table.schema}"`]),
-    ...table.columns.flatMap(({ enum: given }) =>
-      given === undefined
-        ? []
-        : [`CREATE TYPE "${given.enumName}" AS ENUM (${given.enumValues.map(literal).join(", ")})`]
+    ...new Set(
+      table.columns.flatMap(({ enum: given, baseColumn }) => enumType(given ?? baseColumn?.enum)),
     ),
     `CREATE TABLE ${name} (${lines.join(", ")})`,
     ...table.indexes.map(({ config }) =>
@@ -120,11 +127,25 @@ function statements(table: TableConfig): string[] {
   ];
 }
 
+function enumType(given: PgEnum | undefined): string[] {
+  if (given === undefined) return [];
+  const schema = given.schema === undefined ? "" : `"${given.schema}".`;
+  const members = given.enumValues.map(literal).join(", ");
+  return [`CREATE TYPE ${schema}"${given.enumName}" AS ENUM (${members})`];
+}
+
+/** An enum of a schema is not called by it, nor is an array of one. */
+function typeOf(column: Column): string {
+  const type = column.getSQLType();
+  const given = column.enum ?? column.baseColumn?.enum;
+  return given?.schema === undefined ? type : `"${given.schema}".${type}`;
+}
+
 function columnLine(column: Column): string {
   const { name, primary, notNull, isUnique, generated, generatedIdentity: identity } = column;
-  const brackets = column.columnType === "PgArray" ? "" : "[]".repeat(column.dimensions ?? 0);
+  const brackets = "[]".repeat(column.isAlias === undefined ? 0 : column.dimensions ?? 0);
   return [
-    `"${name}" ${column.getSQLType()}${brackets}`,
+    `"${name}" ${typeOf(column)}${brackets}`,
     ...(primary ? ["PRIMARY KEY"] : []),
     ...(notNull ? ["NOT NULL"] : []),
     ...(isUnique ? ["UNIQUE"] : []),

@@ -14,7 +14,8 @@ export function columnDefault(
   isAssigned: boolean,
 ): ColumnDefault | null {
   const { default: given, defaultFn, onUpdateFn } = source;
-  if (column.generated) return null;
+  const assigned = isAssigned ? { kind: "database", sql: null } as const : null;
+  if (column.generated) return assigned;
   // As in Drizzle a function precedes, and that for updates fills in new rows, too.
   const make = defaultFn ?? (given === undefined ? onUpdateFn : undefined);
   if (make !== undefined) {
@@ -23,7 +24,7 @@ export function columnDefault(
   if (isDrizzleSql(given)) return { kind: "database", sql: sqlTextOf(given) };
   if (given === null) return null;
   if (given !== undefined) return { kind: "value", value: inProcess(given, source, column) };
-  return isAssigned ? { kind: "database", sql: null } : null;
+  return assigned;
 }
 
 /** A value as Drizzle's types have it, such as a Date, → the value of the kind. */

@@ -46,6 +46,8 @@ export interface DrizzleColumn {
   readonly generatedIdentity?: { readonly type: string } | undefined;
   /** Of an array in the older line: the column of its elements. */
   readonly baseColumn?: DrizzleColumn;
+  /** In the newer line alone. */
+  readonly isAlias?: boolean;
   /** Of an array in the newer line: how many brackets it has. */
   readonly dimensions?: number;
   /** Of an enum of Postgres. */

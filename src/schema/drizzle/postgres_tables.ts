@@ -25,7 +25,9 @@ function arrayOf(column: DrizzleColumn): {
   readonly element: DrizzleColumn;
   readonly dimensions: number;
 } {
-  const { baseColumn, dimensions = 0 } = column;
+  const { baseColumn } = column;
+  // In the older line they are those of a vector, which is no array.
+  const dimensions = column.isAlias === undefined ? 0 : column.dimensions ?? 0;
   if (column.columnType !== "PgArray" || baseColumn === undefined) {
     return { element: column, dimensions };
   }
