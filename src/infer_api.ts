@@ -11,8 +11,8 @@ import type { ColumnLike, ServedValue } from "./schema/table_like.ts";
 /**
  * The `Api` of a client, from the configuration of its service: a member for each resource whose
  * name the compiler knows. What the types of the configuration do not say is loose: `Partial` rows
- * where `fields.readable` names some columns, `unknown` for what a computed field may hold. The
- * command `resource-api types` writes an `Api` that is exact.
+ * where `fields.readable` names some columns or depends on the user, `unknown` for what a computed
+ * field may hold. The command `resource-api types` writes an `Api` that is exact.
  *
  * @example
  * ```ts

@@ -19,6 +19,24 @@ export const mistakes: readonly (readonly [option: string, code: string])[] = [
   });`,
   ],
   [
+    "readable",
+    `resource(notes, {
+    id: notes.id,
+    fields: {
+      readable: (user) => user === null ? [] : «[users.name]»«[notes.title]»,
+    },
+  });`,
+  ],
+  [
+    "writable",
+    `resource(notes, {
+    id: notes.id,
+    fields: {
+      writable: { all: [notes.title], by: «async () => [notes.title]»«() => [notes.title]» },
+    },
+  });`,
+  ],
+  [
     "writable",
     `resource(notes, {
     id: notes.id,

@@ -53,6 +53,14 @@ export const config = {
         notes: { type: "hasMany", resource: notes, foreignKey: notes.authorId, references: trees.ownerId },
       },
     }),
+    resource(users, {
+      id: users.id,
+      path: "staff",
+      fields: {
+        readable: (user) => user?.id === "boss" ? [users.id, users.secret] : [users.id],
+        writable: { all: [users.name], by: (user) => user === null ? [] : [users.name] },
+      },
+    }),
     resource((await (await openDatabase("sqlite::memory:")).introspect()).tables[0]!, { id: "id" }),
   ],
 };
@@ -81,6 +89,7 @@ await api.trees.update(1, { kind: "x", notes: { connect: [1], create: [{ title: 
 await api.trees.update(1, { owner: { disconnect: true }, notes: { set: [], disconnect: [2] } });
 await api.trees.replace(1, { kind: "x", owner: { connect: "a" } });
 await api.trees.create({ kind: "x", notes: [{ title: "Tea" }] });
+same<string | null | undefined>((await api.staff.get("a")).value.secret);
 await api.links.get(["a", 1]); await api.links.create({ from: "a", to: 1 });
 `;
 
@@ -102,6 +111,7 @@ const refused: readonly (readonly [string, RegExp])[] = [
   [`await api["my/notes"].update(1, { status: "open" });`, /'"open"' is not assignable/],
   // What the options do not show is not promised.
   [`(await api.users.get("a")).value.name.length;`, /is possibly 'undefined'/],
+  [`(await api.staff.get("a")).value.name.length;`, /is possibly 'undefined'/],
   [`(await api["my/notes"].get(1)).value.when.getTime();`, /is of type 'unknown'/],
 ];
 
