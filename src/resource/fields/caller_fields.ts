@@ -36,10 +36,10 @@ export function createCallerFields(
 ): (user: User | null) => CallerFields {
   const known = new Map<string, CallerFields>();
   return (user) => {
-    const fields = of(user);
-    const key = keyOf(fields, table);
-    const made = known.get(key);
+    const { id, narrow } = of(user);
+    const made = known.get(id);
     if (made !== undefined) return made;
+    const fields = narrow();
     const withheld = new Set(widest.readable.filter((column) => !fields.readable.includes(column)));
     const caller = {
       fields,
@@ -50,12 +50,12 @@ export function createCallerFields(
         caller: callerTags(withheld, table, hasComputed),
       },
       withheld,
-      fieldsKey: key,
+      fieldsKey: keyOf(fields, table),
     };
     // Functions may give ever other lists: those of the longest known callers are made again.
     const [eldest] = known.keys();
     if (known.size >= maxKnown && eldest !== undefined) known.delete(eldest);
-    known.set(key, caller);
+    known.set(id, caller);
     return caller;
   };
 }

@@ -25,10 +25,18 @@ export interface ResolvedFields {
 export type FieldListName = keyof FieldOptions<Row>;
 
 /**
- * The fields of one caller, null where the request is anonymous. Throws what a function throws, and
- * a plain Error for a result that is no list of the table's columns.
+ * The lists of one caller, null where the request is anonymous. Throws what a function throws, and a
+ * plain Error for a result that is no list of the table's columns.
  */
-export type FieldsOfCaller = (user: User | null) => FieldPolicy;
+export type FieldsOfCaller = (user: User | null) => CallerLists;
+
+/** What the functions of the lists have given for one caller. */
+export interface CallerLists {
+  /** Two callers that share it have the same fields. */
+  readonly id: string;
+  /** The fields, within the widest. */
+  narrow(): FieldPolicy;
+}
 
 /** What the fields of a table are resolved with. */
 export interface FieldsContext {
@@ -40,6 +48,7 @@ export interface FieldsContext {
 type Row = Record<string, unknown>;
 type List = FieldList<Row> | undefined;
 type Columns = ReadonlySet<ColumnInfo>;
+type Lists = Readonly<Record<FieldListName, Columns>>;
 
 /**
  * Resolves the option `fields`: each list is fixed, or a function of the user within a fixed one.
@@ -70,35 +79,50 @@ export function resolveFieldLists(
     filterable: widest("filterable", readable),
     sortable: widest("sortable", readable),
   };
-  const callerList = (option: FieldListName, user: User | null): Columns => {
-    const by = functionOf(options[option]);
-    if (by === null) return lists[option];
-    const given = by(user);
-    if (!isList(given)) {
-      const place = `Cannot serve "${table.label}": fields.${option}`;
-      throw new Error(`${place} must give a list of columns, not ${showValue(given)}`);
-    }
-    return pick(given, option).intersection(lists[option]);
-  };
   const policy = policyOf(table);
-  const ofCaller = (user: User | null): FieldPolicy => {
-    const own = callerList("readable", user);
-    const withheld = readable.difference(own);
-    return policy({
-      readable: own,
-      writable: callerList("writable", user),
-      immutable: callerList("immutable", user),
-      // A comparison, and the place of a row in an order, reveal a value as well.
-      filterable: callerList("filterable", user).difference(withheld),
-      sortable: callerList("sortable", user).difference(withheld),
-    });
-  };
+  const position = new Map(columns.map((column, index) => [column, index]));
   const varying = new Set(listNames.filter((option) => functionOf(options[option]) !== null));
+  const callerList = (option: FieldListName, user: User | null): readonly ColumnInfo[] => {
+    const given = functionOf(options[option])?.(user);
+    if (given !== undefined && isList(given)) {
+      return given.map((reference) => find(reference, `fields.${option}`));
+    }
+    const place = `Cannot serve "${table.label}": fields.${option}`;
+    throw new Error(`${place} must give a list of columns, not ${showValue(given)}`);
+  };
+  const ofCaller = (user: User | null): CallerLists => {
+    const given = [...varying].map((option) => [option, callerList(option, user)] as const);
+    return {
+      id: given.map(([, list]) => list.map((column) => position.get(column)).join()).join(" "),
+      narrow: () => policy(narrowed(lists, new Map(given))),
+    };
+  };
   return {
     // What some caller may change is described as open to changes.
     widest: policy(varying.has("immutable") ? { ...lists, immutable: new Set() } : lists),
     of: varying.size > 0 ? ofCaller : null,
     varying,
+  };
+}
+
+/** What a function gives counts within the fixed list. */
+function narrowed(
+  lists: Lists,
+  given: ReadonlyMap<FieldListName, readonly ColumnInfo[]>,
+): Lists {
+  const within = (option: FieldListName) => {
+    const list = given.get(option);
+    return list === undefined ? lists[option] : new Set(list).intersection(lists[option]);
+  };
+  const readable = within("readable");
+  const withheld = lists.readable.difference(readable);
+  return {
+    readable,
+    writable: within("writable"),
+    immutable: within("immutable"),
+    // A comparison, and the place of a row in an order, reveal a value as well.
+    filterable: within("filterable").difference(withheld),
+    sortable: within("sortable").difference(withheld),
   };
 }
 
@@ -130,7 +154,7 @@ function isList<T>(given: readonly T[] | object): given is readonly T[] {
 
 function policyOf(
   { columns }: TableInfo,
-): (lists: Readonly<Record<FieldListName, Columns>>) => FieldPolicy {
+): (lists: Lists) => FieldPolicy {
   return ({ readable, immutable, ...others }) => ({
     ...others,
     readable: columns.filter((column) => readable.has(column)),
