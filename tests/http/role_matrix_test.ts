@@ -247,3 +247,28 @@ testOnDialects(
       }
     }),
 );
+
+testOnDialects(
+  "the cursor of a role that sees more is worth nothing to one that sees less",
+  (engine) =>
+    inBothWorlds(engine, "clerk", async (worlds) => {
+      const answers = await Promise.all(worlds.map(async (world) => {
+        const path = "?orderBy=-salary&limit=2";
+        const page = await ask(world, "boss", "people", { path });
+        const cursor = `cursor=${page.body.nextCursor}`;
+        assertEquals(
+          (await ask(world, "boss", "people", { path: `${path}&${cursor}` })).status,
+          200,
+        );
+        const tries = [`${path}&${cursor}`, `?${cursor}`, `?orderBy=name&${cursor}`];
+        const texts: string[] = [];
+        for (const path of tries) {
+          const answer = await ask(world, "clerk", "people", { path });
+          assertEquals([path, answer.status], [path, 400]);
+          texts.push(shown(answer));
+        }
+        return texts;
+      }));
+      assertEquals(answers[0], answers[1]);
+    }),
+);
