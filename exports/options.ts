@@ -114,6 +114,8 @@ export type {
   CodeWriteOptions,
 } from "../src/resource/code/code_options.ts";
 export type { CallsFromCode } from "../src/resource/code/calls_from_code.ts";
+export type { ImportsFromCode, ImportSource } from "../src/resource/import/import_as_system.ts";
+export type { ImportOutcome } from "../src/resource/import/line_errors.ts";
 export type {
   ApiOfApp,
   InferredApi,

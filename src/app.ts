@@ -23,6 +23,7 @@ import { type ResourceSummary, summarizeResource } from "./resource/define/resou
 import type { ApiOfApp } from "./infer_api.ts";
 import { type CallsFromCode, callsFromCode } from "./resource/code/calls_from_code.ts";
 import type { AnyApi } from "./resource/code/code_api.ts";
+import type { ImportsFromCode } from "./resource/import/import_as_system.ts";
 import type { ResourceDefinition } from "./resource/define/resource_definition.ts";
 import { LiveHubs } from "./resource/stream/live_hubs.ts";
 import { resolveChangeRecordings } from "./resource/define/resolve_change_recordings.ts";
@@ -50,7 +51,7 @@ import { resolveResources } from "./resolve_resources.ts";
  * The assembled app of a service, without a listener. `Api` are the types of its resources, which
  * the compiler infers from the configuration.
  */
-export interface App<Api = AnyApi> extends CallsFromCode<Api> {
+export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   /** Answers one request; never rejects. `info` says where it came from. */
   fetch(request: Request, info?: RequestInfo): Promise<Response>;
   /**
@@ -205,7 +206,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const searchIndexes = new SearchIndexes(resolved.search, openAppOutbox(context), runtime);
   const indexed = new Set<ColumnInfo>();
   const shared = { resolved, guard, hubs, searchIndexes, recordings, indexed, runtime };
-  const { resources, apiOf } = resolveResources(config, shared);
+  const { resources, apiOf, imports } = resolveResources(config, shared);
   const table = createRouteTable(resources);
   const routers = [...authenticators, { routes: config.auth?.routes }];
   const authRoutes = routersOf(routers, resolved, table);
@@ -240,7 +241,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   return {
     ...routes,
     fetch: observability.observed(routes, table),
-    ...callsFromCode(apiOf),
+    ...{ ...callsFromCode(apiOf), ...imports },
     announceStop: () => void (draining = true),
     drain() {
       draining = true;

@@ -4,6 +4,8 @@ import type { Driver } from "./db/driver.ts";
 import { createCachingFilterParser } from "./filter/syntax/caching_filter_parser.ts";
 import type { Guard } from "./guard/guard.ts";
 import type { AnyApi, CodeApi } from "./resource/code/code_api.ts";
+import { resourcesOfSystem } from "./resource/code/changed_resources.ts";
+import { type ImportsFromCode, importsFromCode } from "./resource/import/import_as_system.ts";
 import { CodeApis } from "./resource/code/code_apis.ts";
 import type { CodeCaller } from "./resource/code/code_caller.ts";
 import { SendingAnswers } from "./resource/http/sending_answers.ts";
@@ -42,6 +44,7 @@ export interface ReadConfig extends OpenConfig {
 export interface ResolvedResources {
   readonly resources: readonly Resource[];
   apiOf(caller: CodeCaller): CodeApi<AnyApi>;
+  readonly imports: ImportsFromCode;
 }
 
 /** The resources of an app. Each can find those that it is related to, once all are resolved. */
@@ -80,7 +83,12 @@ export function resolveResources(
     byPath.set(pathInCode(resource, resolved), resource);
   }
   const driver = context.writeBy(config.db.driver);
-  return { resources, apiOf: (caller) => apis.of(caller, driver) };
+  const { bodyLimit } = resolved;
+  return {
+    resources,
+    apiOf: (caller) => apis.of(caller, driver),
+    imports: importsFromCode({ resources: byPath, ofSystem: resourcesOfSystem(), bodyLimit }),
+  };
 }
 
 /** The path below the base path, without percent-encoding. */

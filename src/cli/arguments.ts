@@ -33,6 +33,7 @@ import {
   migrateHelp,
   parseMigrateArguments,
 } from "./migrate/migrate_arguments.ts";
+import { type ImportCommand, importHelp, parseImportArguments } from "./import/import_arguments.ts";
 import { type McpCommand, mcpHelp, parseMcpArguments } from "./mcp/mcp_arguments.ts";
 import {
   parseUninstallArguments,
@@ -47,6 +48,7 @@ export type Command =
   | AccountCommand
   | CreditsCommand
   | DescribeCommand
+  | ImportCommand
   | McpCommand
   | MigrateCommand
   | SearchCommand
@@ -58,6 +60,7 @@ export function parseArguments(args: readonly string[]): Command {
   if (isAccountCommand(args)) return parseAccountArguments(args);
   if (isCreditsCommand(args)) return parseCreditsArguments(args);
   if (isDescribeCommand(args)) return parseDescribeArguments(args);
+  if (args[0] === "import") return parseImportArguments(args);
   if (args[0] === "mcp") return parseMcpArguments(args);
   if (isOutboxCommand(args)) return parseOutboxArguments(args);
   if (isSearchCommand(args)) return parseSearchArguments(args);
@@ -84,6 +87,8 @@ ${accountHelp}
 ${creditsHelp}
 
 ${describeHelp}
+
+${importHelp}
 
 ${mcpHelp}
 

@@ -45,6 +45,12 @@ export async function runCommandLine(args: readonly string[], program: Program):
       const { runCreditsCommand } = await import("./credits/run_credits_command.ts");
       return await runCreditsCommand(command);
     }
+    case "import": {
+      const exitCode = await restartWithKv(program.url, args);
+      if (exitCode !== null) return exitCode;
+      const { runImportCommand } = await import("./import/run_import_command.ts");
+      return await runImportCommand(command);
+    }
     case "mcp": {
       const { runMcpCommand } = await import("./mcp/run_mcp_command.ts");
       return await runMcpCommand(command);

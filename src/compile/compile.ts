@@ -21,6 +21,7 @@ import {
   join,
   rawSql,
   sql,
+  type SqlValue,
   type Statement,
   tableName,
   toStatement,
@@ -78,7 +79,26 @@ export function createCompiler(dialect: Dialect): Compile {
     return { text, values };
   }
 
+  const manyRows = new WeakMap<readonly ColumnInfo[], Map<string, string>>();
+
+  /** Rows that have a value in every column have the same text, of which a large one takes long. */
+  function compileManyRows(plan: InsertPlan): Statement {
+    const values = valuesOfAll(plan, dialect);
+    if (values === null) return compile(plan);
+    let texts = manyRows.get(plan.columns);
+    if (texts === undefined) manyRows.set(plan.columns, texts = new Map());
+    const key = `${plan.rows.length} ${plan.returning.length}`;
+    const text = texts.get(key) ?? compile(plan).text;
+    // A client chooses how many rows a batch has.
+    if (texts.size < maxTextsOfColumns) texts.set(key, text);
+    return { text, values };
+  }
+
   return (plan) => {
+    if (plan.kind === "insert" && plan.rows.length > 1) {
+      const { text, values } = compileManyRows(plan);
+      return { text, values, plan };
+    }
     if (readsByKey(plan)) {
       const { text, values } = compileByKey(plan);
       return { text, values, plan, isSingle: true };
@@ -86,6 +106,21 @@ export function createCompiler(dialect: Dialect): Compile {
     const { text, values } = compile(plan);
     return { text, values, plan };
   };
+}
+
+const maxTextsOfColumns = 4;
+
+/** The values of all rows; null where the database makes some, or one is left out. */
+function valuesOfAll({ columns, rows }: InsertPlan, dialect: Dialect): SqlValue[] | null {
+  const values: SqlValue[] = [];
+  for (const row of rows) {
+    for (const column of columns) {
+      const value = row.get(column);
+      if (value === undefined || value === databaseDefault) return null;
+      values.push(dialect.encode(value, column));
+    }
+  }
+  return values;
 }
 
 /** The text of a statement, with those of its condition. */

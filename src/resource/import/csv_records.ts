@@ -3,7 +3,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
 import { type ImportRecord, type ImportRecords, UnreadableLine } from "./import_record.ts";
 import type { RecordOptions } from "./ndjson_records.ts";
-import { textBlocks } from "./text_blocks.ts";
+import { textBlocks, tooLong } from "./text_blocks.ts";
 
 /**
  * Reads CSV (RFC 4180) as exports write it: names first, then a record for each row, in which an
@@ -45,6 +45,9 @@ export async function* csvRecords(
     let { line } = block;
     for (const record of records) {
       const at = { line, size };
+      if (record.reduce((sum, text) => sum + (text?.length ?? 0), 0) > maxRecordBytes) {
+        throw tooLong(maxRecordBytes, line);
+      }
       line += linesOf(record);
       if (fields === null) fields = fieldsOf(record, at.line, resource);
       else if (!isBlank(record, fields)) read.push(recordOf(record, at, fields));

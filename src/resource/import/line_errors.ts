@@ -9,6 +9,14 @@ export interface LineError {
   readonly message: string;
 }
 
+/** How many rows an import has read, and how many of them are stored now. */
+export interface ImportOutcome {
+  /** Of the body, as far as it was read. */
+  readonly rows: number;
+  /** None before the end of an import of all rows. */
+  readonly written: number;
+}
+
 /** Lines of an import, the last one included. */
 export interface LineRange {
   readonly from: number;
@@ -47,7 +55,7 @@ export class LineErrors {
   }
 
   /** The 422 of an import that has read and written so many rows. */
-  problem(counts: { readonly rows: number; readonly written: number }): Problem {
+  problem(counts: ImportOutcome): Problem {
     const [first] = this.#errors;
     const fault = first === undefined
       ? "rows were refused"

@@ -1,7 +1,8 @@
 import { jsonExcess, parseShallowJson } from "../../schema/exact_json.ts";
+import { isPlainJson } from "../../schema/plain_json.ts";
 import { bodyJsonLimits } from "../http/request_body.ts";
 import type { ImportRecord, ImportRecords } from "./import_record.ts";
-import { textBlocks } from "./text_blocks.ts";
+import { textBlocks, tooLong } from "./text_blocks.ts";
 
 /** What the records of a body are read with. */
 export interface RecordOptions {
@@ -16,11 +17,18 @@ export async function* ndjsonRecords(
   parts: AsyncIterable<Uint8Array>,
   { maxRecordBytes, maxFields }: RecordOptions,
 ): ImportRecords {
+  const limits = bodyJsonLimits(maxFields);
   for await (const block of textBlocks(parts, { quotes: false, maxRecordBytes })) {
     const records: ImportRecord[] = [];
     let { line } = block;
+    const isPlain = isPlainJson(block.text, limits);
     for (const text of block.text.split("\n")) {
-      if (text !== "" && !blanks.test(text)) records.push(record(text, line, maxFields));
+      if (text.length > maxRecordBytes) throw tooLong(maxRecordBytes, line);
+      if (text !== "" && !blanks.test(text)) {
+        records.push(
+          (isPlain ? plainRecord(text, line) : null) ?? checkedRecord(text, line, limits),
+        );
+      }
       line++;
     }
     yield records;
@@ -29,9 +37,22 @@ export async function* ndjsonRecords(
 
 const blanks = /^[ \t\r]*$/;
 
-function record(text: string, line: number, maxFields: number): ImportRecord {
+/** Null for text that is not JSON. */
+function plainRecord(text: string, line: number): ImportRecord | null {
+  try {
+    return { line, size: text.length, body: JSON.parse(text), fault: null };
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+function checkedRecord(
+  text: string,
+  line: number,
+  limits: ReturnType<typeof bodyJsonLimits>,
+): ImportRecord {
   const size = text.length;
-  const limits = bodyJsonLimits(maxFields);
   const excess = jsonExcess(text, limits);
   if (excess !== null) {
     return { line, size, body: null, fault: `has more ${excess} than ${limits[excess]}` };

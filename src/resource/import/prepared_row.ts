@@ -2,7 +2,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { Assignments } from "../../plan/plan.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { WriteCall } from "../operation.ts";
-import { newRowValues } from "../write/new_row_values.ts";
+import { completeNewRow, newRowValues } from "../write/new_row_values.ts";
 import { InvalidFields, parseColumns } from "../write/parse_fields.ts";
 import { beforeCreate } from "../write/run_hooks.ts";
 import type { ImportRecord } from "./import_record.ts";
@@ -35,7 +35,7 @@ export function prepareRow(
   try {
     const given = parseColumns(body, resource);
     if (resource.hooks.onBeforeCreate === undefined) {
-      return { line, values: newRowValues(given, grant, resource) };
+      return { line, values: completeNewRow(given, grant, resource) };
     }
     return hookedRow(given, line, write);
   } catch (error) {

@@ -2,6 +2,7 @@ import type { FileHandle } from "node:fs/promises";
 import { databaseDefault } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import { parseShallowJson, writeJson } from "../../schema/exact_json.ts";
+import { isPlainJson } from "../../schema/plain_json.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { PreparedRow } from "./prepared_row.ts";
 import { textBlocks } from "./text_blocks.ts";
@@ -56,7 +57,9 @@ export class RowSpool implements AsyncDisposable {
     const blocks = textBlocks(this.#file.read(), { quotes: false, maxRecordBytes: Infinity });
     const shapes = new Map<string, readonly ColumnInfo[]>();
     for await (const { text } of blocks) {
-      yield text.split("\n").filter((line) => line !== "").map((line) => this.#rowOf(line, shapes));
+      const parse = isPlainJson(text, noLimits) ? JSON.parse : parseShallowJson;
+      const lines = text.split("\n").filter((line) => line !== "");
+      yield lines.map((line) => this.#rowOf(parse(line), shapes));
     }
   }
 
@@ -81,9 +84,9 @@ export class RowSpool implements AsyncDisposable {
     return text;
   }
 
-  #rowOf(text: string, shapes: Map<string, readonly ColumnInfo[]>): PreparedRow {
+  #rowOf(written: unknown, shapes: Map<string, readonly ColumnInfo[]>): PreparedRow {
     // `#textOf` has written it.
-    const [line, shape, ...cells] = parseShallowJson(text) as [number, string, ...unknown[]];
+    const [line, shape, ...cells] = written as [number, string, ...unknown[]];
     let columns = shapes.get(shape);
     if (columns === undefined) {
       const named = shape === "" ? [] : shape.split(",");
@@ -96,6 +99,8 @@ export class RowSpool implements AsyncDisposable {
 }
 
 const maxShapes = 100;
+
+const noLimits = { levels: Infinity, names: Infinity };
 
 class SpoolFile {
   readonly #file: FileHandle;

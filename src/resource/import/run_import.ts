@@ -3,43 +3,47 @@ import { Problem } from "../../problem/problem.ts";
 import { createYieldTurn, type YieldTurn } from "../../runtime/event_loop.ts";
 import type { Resource } from "../define/resource.ts";
 import type { OperationCall, ResourceCall, WriteCall } from "../operation.ts";
-import { inTransaction } from "../write/in_transaction.ts";
+import { inTransaction, type WriteConnection } from "../write/in_transaction.ts";
 import { refusedWrite } from "../write/refused/refused_write.ts";
 import type { ImportRecords } from "./import_record.ts";
-import { LineErrors } from "./line_errors.ts";
+import { type ImportOutcome, LineErrors } from "./line_errors.ts";
 import { lineErrors } from "./prepared_row.ts";
 import { type RowChunk, rowChunks } from "./row_chunks.ts";
 import { RowSpool } from "./row_spool.ts";
-import { RefusedRows, writeSlice } from "./write_slice.ts";
+import { RefusedRows, SliceWriter } from "./write_slice.ts";
 
 /** How an import writes its rows: all in one transaction, or each chunk in one of its own. */
 export type ImportMode =
-  | { readonly kind: "all"; readonly dryRun: boolean }
+  | {
+    readonly kind: "all";
+    readonly dryRun: boolean;
+    /** Whether the body waits for no client, so that it can be read within the transaction. */
+    readonly isAtHand: boolean;
+  }
   | { readonly kind: "chunks"; readonly rows: number };
 
 /** The plan to import rows, and the grant to create them. */
 export interface ImportPlan {
   readonly grant: Grant;
   readonly mode: ImportMode;
-}
-
-/** How many rows an import has read, and how many of them are stored now. */
-export interface ImportOutcome {
-  readonly rows: number;
-  readonly written: number;
+  /** Called for each slice of rows. */
+  readonly onProgress?: ((counts: ImportOutcome) => void) | undefined;
 }
 
 /**
- * Imports the rows of a body while it is read. Throws a 422 with the errors by line where rows were
- * refused; by chunks it says which lines were not written.
+ * Imports the rows of a body while it is read; `records` opens it. Throws a 422 with the errors by
+ * line where rows were refused; by chunks it says which lines were not written.
  */
 export async function runImport(
-  records: ImportRecords,
-  { grant, mode }: ImportPlan,
+  records: () => ImportRecords,
+  { grant, mode, onProgress = () => {} }: ImportPlan,
   call: ResourceCall,
 ): Promise<ImportOutcome> {
-  const importing = new RowImport(records, { ...call, record: null, grant });
-  return mode.kind === "all" ? await importing.all(mode) : await importing.chunks(mode.rows);
+  const importing = new RowImport(records, { ...call, record: null, grant }, onProgress);
+  if (mode.kind === "chunks") return await importing.chunks(mode.rows);
+  // Before-hooks run outside of transactions.
+  const isAtHand = mode.isAtHand && call.resource.hooks.onBeforeCreate === undefined;
+  return isAtHand ? await importing.within(mode) : await importing.all(mode);
 }
 
 /** The rows that are written between two turns of the event loop, and checked by one savepoint. */
@@ -48,42 +52,77 @@ const sliceRows = 512;
 type ImportCall = WriteCall & OperationCall<void>;
 
 class RowImport {
-  readonly #records: ImportRecords;
+  readonly #records: () => ImportRecords;
   readonly #call: ImportCall;
   readonly #resource: Resource;
+  readonly #onProgress: (counts: ImportOutcome) => void;
   readonly #giveTurn: YieldTurn;
-  readonly #errors = new LineErrors();
+  readonly #writer: SliceWriter;
+  #errors = new LineErrors();
   #rows = 0;
   #written = 0;
 
-  constructor(records: ImportRecords, call: ImportCall) {
+  constructor(
+    records: () => ImportRecords,
+    call: ImportCall,
+    onProgress: (counts: ImportOutcome) => void,
+  ) {
     this.#records = records;
     this.#call = call;
     this.#resource = call.resource;
+    this.#onProgress = onProgress;
+    this.#writer = new SliceWriter(call);
     this.#giveTurn = createYieldTurn(call.resource.runtime.clock);
+  }
+
+  /** Reads the body within the transaction. */
+  async within({ dryRun }: { readonly dryRun: boolean }): Promise<ImportOutcome> {
+    return await this.#atomic(dryRun, async (connection) => {
+      // Of a try before.
+      this.#rows = 0;
+      this.#errors = new LineErrors();
+      for await (const chunk of this.#chunks(sliceRows)) {
+        this.#take(chunk);
+        if (this.#errors.isFull) break;
+        if (!this.#errors.isEmpty) continue;
+        await this.#writer.write(chunk.rows, connection);
+        await connection.indexWritten();
+        this.#report();
+      }
+      if (!this.#errors.isEmpty) throw new RefusedRows([]);
+    });
   }
 
   /** Nothing is written before the last row was read, so that no client keeps others from writing. */
   async all({ dryRun }: { readonly dryRun: boolean }): Promise<ImportOutcome> {
     await using spool = new RowSpool(this.#resource.table);
-    for await (const { rows, count, size, errors } of this.#chunks(sliceRows)) {
-      this.#rows += count;
-      for (const error of errors) this.#errors.add(error);
+    for await (const chunk of this.#chunks(sliceRows)) {
+      this.#take(chunk);
       if (this.#errors.isFull) break;
       if (!this.#errors.isEmpty) continue;
       // Before the transaction, which waits for no price.
       await this.#call.request.debit.charge(this.#rows);
-      await spool.add(rows, size);
+      await spool.add(chunk.rows, chunk.size);
+      this.#report();
     }
     if (!this.#errors.isEmpty) throw this.#problem();
+    return await this.#atomic(dryRun, async (connection) => {
+      for await (const slice of spool.slices()) {
+        this.#requireClient();
+        await this.#writer.write(slice, connection);
+        await connection.indexWritten();
+        await this.#giveTurn();
+      }
+    });
+  }
+
+  async #atomic(
+    dryRun: boolean,
+    work: (connection: WriteConnection) => Promise<void>,
+  ): Promise<ImportOutcome> {
     try {
       await inTransaction(this.#call, async (connection) => {
-        for await (const slice of spool.slices()) {
-          this.#requireClient();
-          await writeSlice(slice, this.#call, connection);
-          await connection.indexWritten();
-          await this.#giveTurn();
-        }
+        await work(connection);
         if (dryRun) throw new DryRunDone();
       });
     } catch (error) {
@@ -93,6 +132,15 @@ class RowImport {
       throw this.#problem();
     }
     return { rows: this.#rows, written: this.#rows };
+  }
+
+  #take({ count, errors }: RowChunk): void {
+    this.#rows += count;
+    for (const error of errors) this.#errors.add(error);
+  }
+
+  #report(): void {
+    this.#onProgress({ rows: this.#rows, written: this.#written });
   }
 
   async chunks(maxRows: number): Promise<ImportOutcome> {
@@ -105,6 +153,7 @@ class RowImport {
         if (isWritten) this.#written += chunk.count;
         else this.#errors.addUnwritten(chunk, isNext);
         isNext = !isWritten;
+        this.#report();
         if (!this.#isPaid) break;
       }
     } catch (error) {
@@ -132,7 +181,7 @@ class RowImport {
       await inTransaction(this.#call, async (connection) => {
         for (let at = 0; at < chunk.rows.length; at += sliceRows) {
           this.#requireClient();
-          await writeSlice(chunk.rows.slice(at, at + sliceRows), this.#call, connection);
+          await this.#writer.write(chunk.rows.slice(at, at + sliceRows), connection);
           await this.#giveTurn();
         }
       });
@@ -145,7 +194,7 @@ class RowImport {
   }
 
   #chunks(maxRows: number): AsyncIterable<RowChunk> {
-    return rowChunks(this.#records, { write: this.#call, maxRows, giveTurn: this.#giveTurn });
+    return rowChunks(this.#records(), { write: this.#call, maxRows, giveTurn: this.#giveTurn });
   }
 
   /** A client that has left does not learn what became of its rows. */

@@ -5,8 +5,6 @@ export interface TextBlock {
   readonly text: string;
   /** The number of its first line, counted from 1. */
   readonly line: number;
-  /** How many line feeds it has. */
-  readonly lines: number;
 }
 
 /** How a body is cut into blocks. */
@@ -29,9 +27,9 @@ const doubleQuote = 34;
  */
 export async function* textBlocks(
   parts: AsyncIterable<Uint8Array>,
-  { quotes, maxRecordBytes }: BlockOptions,
+  options: BlockOptions,
 ): AsyncGenerator<TextBlock, void> {
-  const cutter = new BlockCutter(quotes, maxRecordBytes);
+  const cutter = new BlockCutter(options);
   for await (const part of parts) {
     const block = cutter.add(part);
     if (block !== null) yield block;
@@ -44,33 +42,32 @@ class BlockCutter {
   readonly #quotes: boolean;
   readonly #maxRecordBytes: number;
   /** What has arrived and is in no block yet. */
-  #held: Uint8Array = new Uint8Array(blockBytes);
+  #held: Uint8Array = new Uint8Array(2 * blockBytes);
   #length = 0;
   /** Of the held bytes, where the last whole record ends. */
   #recordEnd = 0;
   /** Of the held bytes, so many have been looked at. */
   #seen = 0;
   #isQuoted = false;
-  /** Line feeds in the held bytes up to the end of the last whole record, and after it. */
-  #linesBefore = 0;
-  #linesAfter = 0;
   #line = 1;
   #isFirst = true;
 
-  constructor(quotes: boolean, maxRecordBytes: number) {
+  constructor({ quotes, maxRecordBytes }: BlockOptions) {
     this.#quotes = quotes;
     this.#maxRecordBytes = maxRecordBytes;
   }
 
   add(part: Uint8Array): TextBlock | null {
     this.#hold(part);
-    this.#look();
-    this.#requireShort(this.#length);
-    return this.#length < blockBytes || this.#recordEnd === 0 ? null : this.#cut(this.#recordEnd);
+    if (this.#quotes) this.#lookBetweenQuotes();
+    else this.#recordEnd = this.#held.subarray(0, this.#length).lastIndexOf(lineFeed) + 1;
+    if (this.#length < blockBytes) return null;
+    const block = this.#recordEnd === 0 ? null : this.#cut(this.#recordEnd);
+    if (this.#length > this.#maxRecordBytes) throw tooLong(this.#maxRecordBytes, this.#line);
+    return block;
   }
 
   end(): TextBlock | null {
-    this.#linesBefore += this.#linesAfter;
     return this.#length === 0 ? null : this.#cut(this.#length);
   }
 
@@ -85,49 +82,41 @@ class BlockCutter {
     this.#length = wanted;
   }
 
-  #look(): void {
+  #lookBetweenQuotes(): void {
     const held = this.#held;
     let isQuoted = this.#isQuoted;
     for (let at = this.#seen; at < this.#length; at++) {
       const byte = held[at];
-      if (byte === doubleQuote) {
-        isQuoted = this.#quotes && !isQuoted;
-      } else if (byte === lineFeed) {
-        this.#linesAfter++;
-        if (isQuoted) continue;
-        this.#requireShort(at);
-        this.#recordEnd = at + 1;
-        this.#linesBefore += this.#linesAfter;
-        this.#linesAfter = 0;
-      }
+      if (byte === doubleQuote) isQuoted = !isQuoted;
+      else if (byte === lineFeed && !isQuoted) this.#recordEnd = at + 1;
     }
     this.#isQuoted = isQuoted;
     this.#seen = this.#length;
   }
 
-  /** The record that is not cut yet reaches to `end`. */
-  #requireShort(end: number): void {
-    if (end - this.#recordEnd <= this.#maxRecordBytes) return;
-    const line = this.#line + this.#linesBefore;
-    throw new UnreadableLine(line, `is longer than ${this.#maxRecordBytes} bytes`);
-  }
-
   #cut(end: number): TextBlock {
     const bytes = this.#held.subarray(0, end);
-    const block = {
-      text: decoded(this.#isFirst ? withoutMark(bytes) : bytes, this.#line),
-      line: this.#line,
-      lines: this.#linesBefore,
-    };
+    const line = this.#line;
+    const text = decoded(this.#isFirst ? withoutMark(bytes) : bytes, line);
+    this.#line += feedsIn(bytes);
     this.#held.copyWithin(0, end, this.#length);
     this.#length -= end;
     this.#seen = this.#length;
     this.#recordEnd = 0;
-    this.#line += this.#linesBefore;
-    this.#linesBefore = 0;
     this.#isFirst = false;
-    return block;
+    return { text, line };
   }
+}
+
+function feedsIn(bytes: Uint8Array): number {
+  let count = 0;
+  for (let at = bytes.indexOf(lineFeed); at >= 0; at = bytes.indexOf(lineFeed, at + 1)) count++;
+  return count;
+}
+
+/** The error of a record that has more bytes than a body may have that is read as a whole. */
+export function tooLong(limit: number, line: number): UnreadableLine {
+  return new UnreadableLine(line, `is longer than ${limit} bytes`);
 }
 
 /** Keeps no state between calls; a mark inside of the text is a character. */
@@ -136,22 +125,23 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 function decoded(bytes: Uint8Array, firstLine: number): string {
   try {
     return strictUtf8.decode(bytes);
-  } catch {
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
     throw new UnreadableLine(malformedLine(bytes, firstLine), "is not UTF-8");
   }
 }
 
 /** The line of the first bytes that are no UTF-8. */
 function malformedLine(bytes: Uint8Array, firstLine: number): number {
+  const valid = new TextDecoder("utf-8", { ignoreBOM: true });
+  const encoder = new TextEncoder();
   let line = firstLine;
   for (let start = 0; start < bytes.length; line++) {
     const feed = bytes.indexOf(lineFeed, start);
     const end = feed < 0 ? bytes.length : feed + 1;
-    try {
-      strictUtf8.decode(bytes.subarray(start, end));
-    } catch {
-      return line;
-    }
+    const given = bytes.subarray(start, end);
+    const again = encoder.encode(valid.decode(given));
+    if (again.length !== given.length || again.some((byte, at) => byte !== given[at])) return line;
     start = end;
   }
   return line;

@@ -31,25 +31,81 @@ export class RefusedRows extends Error {
   }
 }
 
-/**
- * Writes rows in the transaction of an import, as many by a statement as it takes. Where some are
- * refused, finds out which by inserting them one by one, and throws {@link RefusedRows}.
- */
-export async function writeSlice(
-  rows: readonly PreparedRow[],
-  write: WriteCall,
-  connection: WriteConnection,
-): Promise<void> {
-  const failure = await attempt(rows, write, connection, slicePoint);
-  if (failure === null) return;
-  const refused: RefusedRow[] = [];
-  for (const row of rows) {
-    const one = await attempt([row], write, connection, rowPoint);
-    if (one !== null) refused.push({ line: row.line, error: one.error });
+/** Writes the rows of one import, some at a time. */
+export class SliceWriter {
+  readonly #write: WriteCall;
+  /** Of the rows before: the compiler knows a list of columns again. */
+  #columns: readonly ColumnInfo[] = [];
+
+  /** Writes nothing yet. */
+  constructor(write: WriteCall) {
+    this.#write = write;
   }
-  // What fails together alone is no fault of a row.
-  throw refused.length === 0 ? failure.error : new RefusedRows(refused);
+
+  /**
+   * Writes rows in the transaction of an import, as many by a statement as it takes. Where some are
+   * refused, finds out which by inserting them one by one, and throws {@link RefusedRows}.
+   */
+  async write(rows: readonly PreparedRow[], connection: WriteConnection): Promise<void> {
+    const failure = await this.#attempt(rows, connection, slicePoint);
+    if (failure === null) return;
+    const refused: RefusedRow[] = [];
+    for (const row of rows) {
+      const one = await this.#attempt([row], connection, rowPoint);
+      if (one !== null) refused.push({ line: row.line, error: one.error });
+    }
+    // What fails together alone is no fault of a row.
+    throw refused.length === 0 ? failure.error : new RefusedRows(refused);
+  }
+
+  /** Writes all rows or none. Gives why they were refused, or null; other errors are thrown. */
+  async #attempt(
+    rows: readonly PreparedRow[],
+    connection: WriteConnection,
+    point: SavePoint,
+  ): Promise<{ readonly error: unknown } | null> {
+    await connection.query(point.set);
+    try {
+      await this.#insert(rows.map(({ values }) => values), connection);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      await connection.query(point.rollBack);
+      await connection.query(point.release);
+      return { error };
+    }
+    await connection.query(point.release);
+    return null;
+  }
+
+  async #insert(rows: readonly Assignments[], connection: WriteConnection): Promise<void> {
+    if (needsRows(this.#write, connection)) {
+      await insertRows(rows, rows.map(() => wholeBody), this.#write, connection);
+      return;
+    }
+    const { table, reader, driver: { dialect } } = this.#write.resource;
+    for (const [columns, alike] of this.#byColumns(rows)) {
+      const most = Math.floor(dialect.maxValues / Math.max(1, columns.length));
+      for (const some of chunksOf(alike, Math.max(1, Math.min(rowsPerStatement, most)))) {
+        const plan = { kind: "insert" as const, table, columns, rows: some, returning: [] };
+        const { changed } = await connection.query(reader.compile(plan));
+        if (changed !== some.length) throw notKept(this.#write.resource);
+      }
+    }
+  }
+
+  /** Rows with the same columns, in the order of the body where all have the same. */
+  #byColumns(rows: readonly Assignments[]): readonly Alike[] {
+    const [first = new Map()] = rows;
+    if (!hasColumns(first, this.#columns)) this.#columns = [...first.keys()];
+    const columns = this.#columns;
+    if (rows.every((row) => hasColumns(row, columns))) return [[columns, rows]];
+    const nameOf = (row: Assignments) => [...row.keys()].map(({ name }) => name).sort().join();
+    return [...Map.groupBy(rows, nameOf)]
+      .map(([, alike]) => [[...alike[0]?.keys() ?? []], alike] as const);
+  }
 }
+
+type Alike = readonly [readonly ColumnInfo[], readonly Assignments[]];
 
 interface SavePoint {
   readonly set: Statement;
@@ -69,49 +125,9 @@ function savePoint(name: string): SavePoint {
   };
 }
 
-/** Writes rows, all or none of them. Gives why they were refused, or null; other errors are thrown. */
-async function attempt(
-  rows: readonly PreparedRow[],
-  write: WriteCall,
-  connection: WriteConnection,
-  point: SavePoint,
-): Promise<{ readonly error: unknown } | null> {
-  await connection.query(point.set);
-  try {
-    await insert(rows.map(({ values }) => values), write, connection);
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-    await connection.query(point.rollBack);
-    await connection.query(point.release);
-    return { error };
-  }
-  await connection.query(point.release);
-  return null;
-}
-
 function isRefusal(error: unknown): boolean {
   if (error instanceof DatabaseError) return refusals.has(error.kind);
   return error instanceof Problem && error.status < 500;
-}
-
-async function insert(
-  rows: readonly Assignments[],
-  write: WriteCall,
-  connection: WriteConnection,
-): Promise<void> {
-  if (needsRows(write, connection)) {
-    await insertRows(rows, rows.map(() => wholeBody), write, connection);
-    return;
-  }
-  const { table, reader, driver: { dialect } } = write.resource;
-  for (const [columns, alike] of byColumns(rows)) {
-    const most = Math.floor(dialect.maxValues / Math.max(1, columns.length));
-    for (const some of chunksOf(alike, Math.max(1, Math.min(rowsPerStatement, most)))) {
-      const plan = { kind: "insert" as const, table, columns, rows: some, returning: [] };
-      const { changed } = await connection.query(reader.compile(plan));
-      if (changed !== some.length) throw notKept(write.resource);
-    }
-  }
 }
 
 /** More make a statement no faster, and keep the event loop for longer. */
@@ -123,12 +139,14 @@ function needsRows({ grant, resource }: WriteCall, { inserts }: WriteConnection)
     resource.hooks.onAfterCreate !== undefined;
 }
 
-/** Rows with the same columns, in the order of the body where all have the same. */
-function byColumns(
-  rows: readonly Assignments[],
-): readonly (readonly [readonly ColumnInfo[], readonly Assignments[]])[] {
-  return [...Map.groupBy(rows, (row) => [...row.keys()].map(({ name }) => name).join())]
-    .map(([, alike]) => [[...alike[0]?.keys() ?? []], alike] as const);
+/** Whether a row has these columns, in this order. */
+function hasColumns(row: Assignments, columns: readonly ColumnInfo[]): boolean {
+  if (row.size !== columns.length) return false;
+  let index = 0;
+  for (const column of row.keys()) {
+    if (column !== columns[index++]) return false;
+  }
+  return true;
 }
 
 /** A trigger of an existing table may drop a row, and a rule of Postgres store it elsewhere. */

@@ -3,12 +3,8 @@ import type { Resource } from "../define/resource.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import { csvRecords } from "../import/csv_records.ts";
 import type { ImportRecords } from "../import/import_record.ts";
-import {
-  type ImportMode,
-  type ImportOutcome,
-  type ImportPlan,
-  runImport,
-} from "../import/run_import.ts";
+import { type ImportMode, type ImportPlan, runImport } from "../import/run_import.ts";
+import type { ImportOutcome } from "../import/line_errors.ts";
 import { ndjsonRecords } from "../import/ndjson_records.ts";
 import { jsonReply } from "../http/json_reply.ts";
 import type { Operation, ResourceRequest } from "../operation.ts";
@@ -43,7 +39,7 @@ export const importing: Operation<ImportIntent, ImportPlan & ImportIntent, Impor
   },
 
   async execute({ format, ...plan }, call) {
-    return await runImport(recordsOf(format, call.request, call.resource), plan, call);
+    return await runImport(() => recordsOf(format, call.request, call.resource), plan, call);
   },
 
   shape({ rows, written }) {
@@ -62,7 +58,7 @@ function modeOf(query: Query): ImportMode {
   const chunk = query.get("chunk");
   const dryRun = parseFlag(query, "dryRun");
   if (mode === "all") {
-    if (chunk === undefined) return { kind: "all", dryRun };
+    if (chunk === undefined) return { kind: "all", dryRun, isAtHand: false };
     throw new Problem("invalid-parameter", 'Cannot use "chunk" without mode=chunks');
   }
   if (mode !== "chunks") {

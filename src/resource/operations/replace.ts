@@ -1,6 +1,6 @@
 import { databaseDefault } from "../../plan/plan.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { withDefaults } from "../write/parse_fields.ts";
+import { withDefaults } from "../write/with_defaults.ts";
 import { parseUpdate, update } from "./update.ts";
 import type { Resource } from "../define/resource.ts";
 

@@ -5,7 +5,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import { instantOf } from "../../schema/instant.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { withDefaults } from "./parse_fields.ts";
+import { addDefaults } from "./with_defaults.ts";
 import type { Resource } from "../define/resource.ts";
 
 /**
@@ -17,7 +17,15 @@ export function newRowValues(
   grant: Grant,
   resource: Resource,
 ): Map<ColumnInfo, unknown> {
-  const values = new Map(given);
+  return completeNewRow(new Map(given), grant, resource);
+}
+
+/** The same, of values that are completed in place. */
+export function completeNewRow(
+  values: Map<ColumnInfo, unknown>,
+  grant: Grant,
+  resource: Resource,
+): Map<ColumnInfo, unknown> {
   for (const column of resource.generated) {
     if (column.primaryKey && values.has(column)) continue;
     const value = generate(column, grant, resource.runtime);
@@ -26,7 +34,8 @@ export function newRowValues(
   for (const column of resource.moments.ofNew) {
     if (!values.has(column)) values.set(column, instantOf(resource.runtime.clock.now()));
   }
-  return withDefaults(values, resource);
+  addDefaults(values, resource);
+  return values;
 }
 
 /** Whether the server can generate the column's value for any new row. */

@@ -124,7 +124,7 @@ function parseAll(
     } else if (use.immutable.has(column)) {
       if (resource.strictInput && errors.length < maxErrors) errors.push(cannotChange(column));
     } else if (mayWrite(column, resource)) {
-      const value = ownMember(given, name);
+      const value: unknown = Reflect.get(given, name);
       const isOdd = use.mayBeStored && mayBeStored(value, column, resource);
       if (isOdd) values.set(column, givenValue(value, column, resource));
       else parseValue(value, column, resource, values, errors);
@@ -165,30 +165,6 @@ function fieldsToName(resource: Resource, { immutable, embeds }: BodyUse): reado
     mayWrite(column, resource) && !immutable.has(column)
   );
   return [...columns.map(({ name }) => name), ...embeds ? resource.relations.keys() : []];
-}
-
-/**
- * The parsed fields with the defaults of the `wanted` columns that they omit. Throws a 422 for a
- * required column that has no default.
- */
-export function withDefaults(
-  values: ReadonlyMap<ColumnInfo, unknown>,
-  { table }: Pick<Resource, "table">,
-  wanted: (column: ColumnInfo) => boolean = () => true,
-): Map<ColumnInfo, unknown> {
-  const complete = new Map(values);
-  const errors: FieldError[] = [];
-  for (const column of table.columns) {
-    if (complete.has(column) || column.generated || !wanted(column)) continue;
-    const source = column.default;
-    if (source === null) {
-      if (isRequired(column)) errors.push(fault(column.name, "is required"));
-    } else if (source.kind !== "database") {
-      complete.set(column, source.kind === "value" ? source.value : source.make());
-    }
-  }
-  refuse(errors);
-  return complete;
 }
 
 /**
@@ -323,6 +299,7 @@ function fault(path: string, message: string): FieldError {
   return { path: path.slice(0, 100), message };
 }
 
-function refuse(errors: readonly FieldError[]): void {
+/** Throws a 422 that names every error, where there are any. */
+export function refuse(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw new InvalidFields(errors);
 }

@@ -3,7 +3,7 @@ import type { Assignments } from "../../../../plan/plan.ts";
 import type { Row } from "../../../../schema/table_info.ts";
 import type { RelatedWrite, ResourceCall } from "../../../operation.ts";
 import { withinAsync } from "../../body_path.ts";
-import { withDefaults } from "../../parse_fields.ts";
+import { withDefaults } from "../../with_defaults.ts";
 import { beforeDelete, beforeUpdate, type HookedRow } from "../../run_hooks.ts";
 import { type NestedPlan, writeTo } from "../nested_plan.ts";
 import type { RelateStep } from "../nested_rows.ts";

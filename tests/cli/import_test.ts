@@ -1,0 +1,103 @@
+import { assert, assertEquals } from "@std/assert";
+import { parseArguments } from "../../src/cli/arguments.ts";
+import { openDatabase } from "../../src/db/open_database.ts";
+import { runChild, startChild } from "../serve/child_process.ts";
+import { scratchFolder } from "../support/scratch.ts";
+
+const cli = new URL("../../cli.ts", import.meta.url).pathname;
+
+const notes =
+  "CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT NOT NULL, slug TEXT UNIQUE, rank REAL)";
+
+Deno.test("import takes a file, a table, and what belongs together", () => {
+  const none = { config: null, schemas: null, chunk: null, dryRun: false };
+  const import_ = { kind: "import", file: "a.csv", format: "csv", into: "notes", ...none };
+  const cases: readonly [args: string, expected: unknown][] = [
+    ["a.csv --into notes", { ...import_, database: null }],
+    ["--into notes a.csv --db x.db --chunk 50", { ...import_, database: "x.db", chunk: 50 }],
+    ["a.jsonl --into notes --dry-run -c c.ts", {
+      ...import_,
+      ...{ file: "a.jsonl", format: "ndjson", database: null, config: "c.ts", dryRun: true },
+    }],
+    ["- --into notes --format ndjson --db postgres://x --schema a,b", {
+      ...import_,
+      ...{ file: "-", format: "ndjson", database: "postgres://x", schemas: ["a", "b"] },
+    }],
+  ];
+  for (const [args, expected] of cases) {
+    assertEquals(parseArguments(["import", ...args.split(" ")]), expected as never, args);
+  }
+  const wrong: readonly [args: string, message: RegExp][] = [
+    ["", /takes one file/],
+    ["a.csv b.csv --into notes", /takes one file/],
+    ["a.csv", /needs --into/],
+    ["a.txt --into notes", /must be csv or ndjson/],
+    ["- --into notes", /must be csv or ndjson/],
+    ["a.csv --into notes --db x --config y", /not both/],
+    ["a.csv --into notes --chunk 0", /from 1 to 10000/],
+    ["a.csv --into notes --chunk 5 --dry-run", /not both/],
+    ["a.csv --intoo notes", /did you mean --into/],
+  ];
+  for (const [args, message] of wrong) {
+    const command = parseArguments(["import", ...args.split(" ").filter((word) => word !== "")]);
+    assert(command.kind === "misused" && message.test(command.message), args);
+  }
+});
+
+Deno.test("import writes a file into a table, names wrong lines, and a killed one leaves nothing", async () => {
+  await using folder = await scratchFolder();
+  const cwd = folder.path;
+  const db = await openDatabase(`sqlite:${cwd}/shop.db`);
+  const run = (text: string) => db.query({ text, values: [] });
+  await run(notes);
+  const write = (name: string, text: string) => Deno.writeTextFile(`${cwd}/${name}`, text);
+  const importing = (...args: readonly string[]) =>
+    runChild([cli, "import", ...args, "--into", "notes", "--db", "shop.db"], { cwd });
+
+  await write("good.csv", 'id,title,slug,rank\r\n1,"a, b",,1.5\r\n2,two,"",2\r\n');
+  const good = await importing("good.csv");
+  assertEquals([good.code, good.stdout], [0, ""], good.stderr);
+  assert(/^2 of 2 rows written in .* rows\/s$/m.test(good.stderr), good.stderr);
+  const { rows } = await run("SELECT id, title, slug, rank FROM notes ORDER BY id");
+  assertEquals(rows, [[1, "a, b", null, 1.5], [2, "two", "", 2]]);
+
+  await write(
+    "bad.ndjson",
+    ['{"id":3,"title":"c"}', '{"id":4}', '{"id":5,"title":"e","tittle":1}', '{"id":"\\u0007"', ""]
+      .join("\n"),
+  );
+  const bad = await importing("bad.ndjson");
+  assertEquals(bad.code, 1);
+  assertEquals(bad.stderr.trim().split("\n").slice(-4), [
+    "line 2, title: is required",
+    'line 3, tittle: is not a field. Did you mean "title"?',
+    "line 4: is not JSON",
+    "0 of 4 rows written",
+  ]);
+
+  // Killed in the middle of its transaction.
+  const long = "x".repeat(300);
+  const many = Array.from({ length: 40_000 }, (_, index) => `${index + 10},${long}`);
+  await write("many.csv", `id,title\r\n${many.join("\r\n")}\r\n`);
+  {
+    await using child = startChild([
+      cli,
+      "import",
+      "many.csv",
+      "--into",
+      "notes",
+      "--db",
+      "shop.db",
+    ], {
+      cwd,
+    });
+    const wal = `${cwd}/shop.db-wal`;
+    const size = async () => (await Deno.stat(wal).catch(() => null))?.size ?? 0;
+    const before = await size();
+    while (await size() < before + 200_000) await new Promise((done) => setTimeout(done, 1));
+    child.signal("SIGKILL");
+    await child.ended();
+  }
+  assertEquals((await run("SELECT count(*) FROM notes")).rows, [[2]]);
+  await db.close();
+});
