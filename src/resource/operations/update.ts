@@ -107,7 +107,8 @@ export function parseUpdate(
 
 function holdsRelations(body: unknown, { nestedWrites, relations }: Resource): boolean {
   if (!nestedWrites || typeof body !== "object" || body === null) return false;
-  return Object.keys(body).some((name) => relations.has(name));
+  // The body may hold many names more than there are relations.
+  return [...relations.keys()].some((name) => Object.hasOwn(body, name));
 }
 
 /** Updates a row without its relations, where possible by one statement. */
