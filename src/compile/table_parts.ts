@@ -125,7 +125,9 @@ class WrittenFilter implements ConditionWriter {
 
   write(dialect: Dialect): string {
     const { texts, values } = compileFilter(this.#filter, dialect);
-    return texts.reduce((text, after, index) =>
+    // A driver of SQLite writes a plus before what is bound, or none, by the indexes that there are.
+    const plain = texts.map((text) => text.replace(/\+$/, ""));
+    return plain.reduce((text, after, index) =>
       `${text}${sqlLiteral(values[index - 1] ?? null, dialect)}${after}`
     );
   }

@@ -1,13 +1,4 @@
-import {
-  all,
-  eq,
-  integer,
-  json,
-  resource,
-  type ResourceDefinition,
-  table,
-  text,
-} from "../../mod.ts";
+import { all, eq, integer, resource, type ResourceDefinition, table, text } from "../../mod.ts";
 import { databaseSearch } from "../../exports/search.ts";
 import type { Engine } from "../support/engines.ts";
 import { insertRows, type Service, userHeader, withService } from "../support/http.ts";
@@ -28,7 +19,6 @@ const people = table("people", {
   note: text(),
   ssn: text().unique(),
   mentorId: integer().as("mentor_id"),
-  file: json(),
 });
 
 /** Who calls, by the fields and the rows that they may see. */
@@ -47,9 +37,7 @@ const shared = {
     readable: (user: { readonly id: string } | null) => [
       ...[people.id, people.name, people.teamId, people.status],
       ...(user === null ? [] : [people.version, people.ownerId]),
-      ...(isBoss(user)
-        ? [people.salary, people.note, people.ssn, people.mentorId, people.file]
-        : []),
+      ...(isBoss(user) ? [people.salary, people.note, people.ssn, people.mentorId] : []),
     ],
     writable: (user: { readonly id: string } | null) => [
       ...[people.name, people.teamId, people.status],
@@ -108,7 +96,6 @@ function person(id: number, world: 0 | 1, values: Record<string, unknown>) {
     note: world === 0 ? `apple pie ${id}` : null,
     ssn: `${world}-${id}`,
     mentorId: world === 0 ? 1 : (id % 4) + 1,
-    file: { a: world === 0 ? 10 : id, tags: [`tag${world}`] },
     ...values,
   };
 }

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { describeDifference } from "../../../src/db/migrations/compare/difference.ts";
 import { findDifferences } from "../../../src/db/migrations/find_differences.ts";
-import type { Database } from "../../../src/db/open_database.ts";
+import { type Database, openDatabase } from "../../../src/db/open_database.ts";
 import {
   bigint,
   boolean,
@@ -181,5 +181,24 @@ testOnDialects("a view under the name of a declared table is not compared", asyn
     assertEquals(await differences(db, [teams]), []);
   } finally {
     await db.close();
+  }
+});
+
+Deno.test("a partial index that was there when the file was opened makes no difference", async () => {
+  const folder = await Deno.makeTempDir();
+  const drafts = table("drafts", {
+    id: integer().primaryKey(),
+    title: text(),
+    status: text(),
+  }, (drafts) => [index(drafts.title).where(ne(drafts.status, "done"))]);
+  try {
+    for (const _time of ["without it", "with it"]) {
+      const db = await openDatabase(`sqlite:${folder}/drafts.db`);
+      await db.createTables([drafts]);
+      assertEquals(await differences(db, [drafts]), []);
+      await db.close();
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
   }
 });

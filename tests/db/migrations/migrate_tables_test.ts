@@ -82,7 +82,9 @@ testOnDialects("each older schema becomes the newest one with all its rows", asy
   await fresh.close();
   const db = await engine.open();
   try {
-    for (let version = 1; version < newest; version++) {
+    // `deno task migrate-kill` takes all of them on both engines; Postgres has the longer statements.
+    const step = db.dialect.engine === "sqlite" ? 1 : 4;
+    for (let version = 1; version < newest; version += step) {
       await emptied(db);
       await createTables(db.driver, trackerTables(version));
       await db.query({ text: "CREATE TABLE wiki (page int)", values: [] });

@@ -16,10 +16,10 @@ export function columnSteps(table: TableMigration): readonly MigrationStep[] {
       alter(table, `DROP COLUMN ${quoteIdentifier(name)}`, `${name}: is computed again`)
     ),
     ...table.of("superfluous-column").flatMap((one) => takenAway(table, one)),
-    ...missing.filter(({ generated }) => generated === null).flatMap((one) => added(table, one)),
+    ...missing.filter(({ generated }) => generated === null).map((one) => added(table, one)),
     ...table.pair.shape.columns.flatMap(({ name }) => changed(table, name)),
     // From columns that have their types by now.
-    ...[...missing.filter(({ generated }) => generated !== null), ...again].flatMap((one) =>
+    ...[...missing.filter(({ generated }) => generated !== null), ...again].map((one) =>
       added(table, one)
     ),
     ...table.of("key").map(({ declared }) =>
@@ -57,22 +57,8 @@ function takenAway(table: TableMigration, { existing }: Superfluous): readonly M
     : [];
 }
 
-function added(
-  table: TableMigration,
-  declared: ColumnShape,
-): readonly MigrationStep[] {
-  const fills = table.hasRows && table.isMoment(declared);
-  const text = postgresColumn(fills ? { ...declared, default: "now()" } : declared);
-  return [
-    alter(table, `ADD COLUMN ${text}`, `add ${declared.name}`),
-    ...(fills
-      ? [alter(
-        table,
-        `ALTER COLUMN ${quoteIdentifier(declared.name)} DROP DEFAULT`,
-        `${declared.name}: rows so far have the moment of the migration`,
-      )]
-      : []),
-  ];
+function added(table: TableMigration, declared: ColumnShape): MigrationStep {
+  return alter(table, `ADD COLUMN ${postgresColumn(declared)}`, `add ${declared.name}`);
 }
 
 function changed(table: TableMigration, name: string): readonly MigrationStep[] {

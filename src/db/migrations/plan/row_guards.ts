@@ -23,7 +23,7 @@ export async function guardRows(
 function guardNewColumns(table: TableMigration): void {
   for (const { declared } of table.of("missing-column")) {
     const { name, notNull, default: given, generated, countsUp } = declared;
-    const isFilled = given !== null || generated !== null || countsUp || table.isMoment(declared);
+    const isFilled = given !== null || generated !== null || countsUp;
     if (!notNull || isFilled || !table.hasRows) continue;
     table.refuse(
       `${table.label}.${name} is declared NOT NULL without a default of the database, and ` +
@@ -116,9 +116,9 @@ async function guardConstraints(
     if (isShared) table.refuse(`${label} has rows that its declared key does not distinguish`);
   }
   const isRetyped = table.of("type").length > 0 || table.of("generated").length > 0;
-  for (const { declared: { name, sql } } of isRetyped ? [] : table.of("missing-check")) {
+  for (const { declared: { sql } } of isRetyped ? [] : table.of("missing-check")) {
     if (!await table.hasRowWith(`NOT (${sql}\n)`)) continue;
-    table.refuse(`${label} has rows that fail the check ${name ?? sql}: change these first`);
+    table.refuse(`${label} has rows that fail the check ${sql}: change these first`);
   }
   for (const { declared } of isRetyped ? [] : table.of("missing-foreign-key")) {
     if (!await table.hasRowWith(orphaned(declared, existing))) continue;

@@ -174,7 +174,7 @@ function copied(
   table: TableMigration,
   options: string,
 ): { readonly columns: readonly string[]; readonly values: readonly string[] } {
-  const { shape, columns: { pairs, missing } } = table.pair;
+  const { shape, columns: { pairs } } = table.pair;
   const columns: string[] = [];
   const values: string[] = [];
   const copy = (name: string, value: string) => {
@@ -192,11 +192,6 @@ function copied(
   }
   for (const { name, generated } of keptColumns(table)) {
     if (generated === null) copy(name, quoteIdentifier(name));
-  }
-  for (const column of missing) {
-    if (table.isMoment(column)) {
-      copy(column.name, `strftime('%Y-%m-%dT%H:%M:%f', 'now') || '000Z'`);
-    }
   }
   return { columns, values };
 }

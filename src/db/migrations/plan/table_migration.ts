@@ -4,7 +4,7 @@ import { sqlName } from "../../../sql/postgres/change_log_schema.ts";
 import type { Connection } from "../../driver.ts";
 import type { PairedTable } from "../compare/compare_tables.ts";
 import type { Difference } from "../compare/difference.ts";
-import { type ColumnShape, isSameName } from "../compare/table_shape.ts";
+import { isSameName } from "../compare/table_shape.ts";
 import type { MigrationRights, MigrationStep, PossibleRename } from "../migration_plan.ts";
 
 /** What changes in one existing table, and what its plan is made from. */
@@ -51,12 +51,6 @@ export class TableMigration {
   /** Whether a column that is not declared was said to stay. */
   isKept(name: string): boolean {
     return isNamed(this.#context.rights.keep, `${this.label}.${name}`);
-  }
-
-  /** Whether a new column is one that the service fills in by itself, as the database does not. */
-  isMoment({ name, notNull, default: given }: ColumnShape): boolean {
-    const info = this.pair.table.columns.find(({ dbName }) => dbName === name);
-    return (info?.moment ?? null) !== null && notNull && given === null;
   }
 
   refuse(reason: string): void {
