@@ -14,5 +14,4 @@ export type {
   SignalChannel,
   Signals,
 } from "../src/db/driver.ts";
-export type { DrizzleDatabase } from "../src/db/drizzle/drizzle_database.ts";
 export type { DatabaseErrorKind, FailedConstraint } from "../src/db/database_error.ts";

@@ -30,7 +30,6 @@ export type {
 } from "../src/schema/column_options.ts";
 export type { TextPattern } from "../src/schema/pattern/text_pattern.ts";
 export type { ColumnBuilders, InsertRow, SelectRow } from "../src/schema/table.ts";
-export { nameColumns } from "../src/schema/drizzle/name_columns.ts";
 export type {
   AnyTable,
   ColumnLike,

@@ -13,7 +13,7 @@ import { drizzle as d1 } from "drizzle-1.0/d1";
 import { drizzle as newerPglite } from "drizzle-1.0/pglite";
 import { PGlite } from "@electric-sql/pglite";
 import { createApp, type Database, eq, openDatabase, resource } from "../../mod.ts";
-import type { DrizzleDatabase } from "../../exports/driver.ts";
+import type { DrizzleDatabase } from "../../exports/drizzle.ts";
 import { type DrizzleLine, drizzleLines } from "../support/drizzle_schema.ts";
 import { copyPglite } from "../support/engines.ts";
 import { testOnPostgres } from "../support/postgres_tests.ts";

@@ -8,7 +8,7 @@ import { casingKey, columnsKey, isDrizzleTable } from "./drizzle_structure.ts";
  *
  * @example
  * ```ts ignore
- * import { nameColumns } from "@svc/resource-api/schema";
+ * import { nameColumns } from "@svc/resource-api/drizzle";
  * import { toSnakeCase } from "drizzle-orm/casing";
  *
  * nameColumns([notes, users], toSnakeCase);

@@ -1,0 +1,9 @@
+/**
+ * What tables and databases of Drizzle need beside `resource()` and `createApp()`, which take them
+ * as they are.
+ *
+ * @module
+ */
+export { drizzleRelations } from "../src/resource/drizzle/drizzle_relations.ts";
+export { nameColumns } from "../src/schema/drizzle/name_columns.ts";
+export type { DrizzleDatabase } from "../src/db/drizzle/drizzle_database.ts";
