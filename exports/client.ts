@@ -106,6 +106,7 @@ export type {
   ReplaceBody,
   RowWriteOptions,
   TagOf,
+  UniqueKeyOption,
   UpdateOptionsOf,
   WriteRequestOptions,
 } from "../src/client/types/write_options.ts";

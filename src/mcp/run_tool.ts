@@ -173,11 +173,16 @@ async function search(args: ToolArguments, context: ToolContext): Promise<unknow
 async function writeRow(args: ToolArguments, context: ToolContext): Promise<unknown> {
   const resource = resourceOf(args, context);
   const isNew = args["id"] === undefined;
-  const headers = { ...(isNew ? {} : conditionOf(args, resource)), ...idempotencyOf(args) };
+  const on = listOf(args["on"]);
+  if (!isNew && on !== null) throw new ToolRefusal("Use either id or on, not both");
+  // Where there is a row that `on` finds, it is changed like one with an id.
+  const condition = isNew && on === null ? {} : conditionOf(args, resource);
+  const headers = { ...condition, ...idempotencyOf(args) };
+  const collection = resource.path + (on === null ? "" : queryOf({ on: on.join(",") }));
   const { body, etag } = requireAnswered(
     await context.send({
       method: isNew ? "POST" : "PATCH",
-      path: isNew ? resource.path : `${resource.path}/${rowSegment(args, resource)}`,
+      path: isNew ? collection : `${resource.path}/${rowSegment(args, resource)}`,
       body: args["values"],
       headers,
     }),

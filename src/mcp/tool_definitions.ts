@@ -48,6 +48,7 @@ export const toolDefinitions = {
   write_row: tool("Creates a row; with id changes the given fields of that row.", {
     resource,
     "id?": id,
+    "on?": { ...names, description: "A unique key: changes the row with its values, if any." },
     values: { type: "object" },
     "if_match?": ifMatch,
     "idempotency_key?": text,

@@ -3,6 +3,7 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/define/resource.ts";
 import type { OperationName } from "../resource/operation.ts";
 import type { Route } from "../resource/http/routes.ts";
+import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { ServiceFacts } from "./service_facts.ts";
 
 /** The header parameters of a route. */
@@ -40,11 +41,16 @@ function header(
   return { name, in: "header", description, schema };
 }
 
-function conditionHeaders({ endpoint }: Route, { etag }: Resource): readonly JsonSchema[] {
+function conditionHeaders({ endpoint }: Route, resource: Resource): readonly JsonSchema[] {
+  const { etag } = resource;
   if (etag === null) return [];
   switch (endpoint.name) {
     case "get":
       return [header("If-None-Match", "Answers 304 where the row still has one of these ETags.")];
+    case "create":
+      return mayUpsert(resource)
+        ? [header("If-Match", "With `on`: writes only where the row has one of these ETags.")]
+        : [];
     case "update":
     case "replace":
     case "delete":

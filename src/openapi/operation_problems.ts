@@ -1,6 +1,7 @@
 import type { ProblemSlug } from "../protocol/problem_codes.ts";
 import type { Resource } from "../resource/define/resource.ts";
 import type { Route } from "../resource/http/routes.ts";
+import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { ServiceFacts } from "./service_facts.ts";
 
 /** The problems that a route of a resource may answer with. */
@@ -105,8 +106,10 @@ const single: ReadonlySet<string> = new Set(["update", "replace", "delete", "res
 
 function tagProblems(
   name: Route["endpoint"]["name"],
-  { etag }: Resource,
+  resource: Resource,
 ): readonly ProblemSlug[] {
+  const { etag } = resource;
+  if (name === "create" && etag !== null && mayUpsert(resource)) return ["precondition-failed"];
   if (!conditional.has(name)) return [];
   if (etag === null) return single.has(name) ? ["precondition-failed"] : [];
   const isNeeded = etag.require && single.has(name);

@@ -1,5 +1,6 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/define/resource.ts";
+import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { OperationName } from "../resource/operation.ts";
 import type { Route } from "../resource/http/routes.ts";
 import { describeProcedure } from "./procedure_schema.ts";
@@ -40,9 +41,24 @@ export function successOf(
       ...(Object.keys(headers).length === 0 ? {} : { headers }),
       ...(content === undefined ? {} : { content }),
     },
+    ...(endpoint.name === "create" && mayUpsert(resource)
+      ? { 200: changedInstead(headers, content) }
+      : {}),
     ...(endpoint.name === "get" && resource.etag !== null
       ? { 304: { description: "The row is as `If-None-Match` says.", headers: { ETag: text } } }
       : {}),
+  };
+}
+
+/** Of a create that names a unique key. */
+function changedInstead(
+  { Location: _ofNewRow, ...headers }: JsonSchema,
+  content: JsonSchema | undefined,
+): JsonSchema {
+  return {
+    description: "The row that was there, changed.",
+    ...(Object.keys(headers).length === 0 ? {} : { headers }),
+    content,
   };
 }
 

@@ -1,6 +1,8 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
 import type { FieldListName } from "../resource/fields/resolve_field_lists.ts";
 import type { Resource } from "../resource/define/resource.ts";
+import { mayUpsert, uniqueKeysOf } from "../resource/write/upsert/unique_key.ts";
+import { quoteName } from "../filter/syntax/quoted_name.ts";
 import type { OperationName } from "../resource/operation.ts";
 import { describeRelation } from "./service_schema.ts";
 
@@ -8,21 +10,21 @@ import { describeRelation } from "./service_schema.ts";
 export function queryParameters(name: OperationName, resource: Resource): readonly JsonSchema[] {
   switch (name) {
     case "list":
-      return [
-        filterParameter(resource, true),
-        ...viewParameters(resource),
-        orderParameter(resource),
-        limitParameter(resource),
-        parameter("cursor", { type: "string" }, "`nextCursor` of the page before."),
-        parameter(
-          "totalCount",
-          { type: "string", enum: ["true", "false", "estimated"], default: "false" },
-          "Adds `totalCount`: exact, or where the database has one an estimate.",
-        ),
-        ...deletedParameter(resource),
-      ];
+      return listParameters(resource);
     case "get":
       return viewParameters(resource);
+    case "create":
+      return mayUpsert(resource)
+        ? onParameter(
+          resource,
+          "Changes the row with the body's values of this unique key, if any.",
+        )
+        : [];
+    case "upsert":
+      return onParameter(
+        resource,
+        "The unique key that rows are found by; the primary key unless set.",
+      );
     case "count":
       return [filterParameter(resource, true), ...deletedParameter(resource)];
     case "search":
@@ -69,6 +71,22 @@ export function queryParameters(name: OperationName, resource: Resource): readon
     default:
       return [];
   }
+}
+
+function listParameters(resource: Resource): readonly JsonSchema[] {
+  return [
+    filterParameter(resource, true),
+    ...viewParameters(resource),
+    orderParameter(resource),
+    limitParameter(resource),
+    parameter("cursor", { type: "string" }, "`nextCursor` of the page before."),
+    parameter(
+      "totalCount",
+      { type: "string", enum: ["true", "false", "estimated"], default: "false" },
+      "Adds `totalCount`: exact, or where the database has one an estimate.",
+    ),
+    ...deletedParameter(resource),
+  ];
 }
 
 /** A parameter of the query. */
@@ -141,6 +159,14 @@ function viewParameters(resource: Resource): readonly JsonSchema[] {
         "parentheses: select, filter, orderBy, limit, include.",
     )],
   ];
+}
+
+/** The unique keys that an upsert may name, in one of their orders. */
+function onParameter(resource: Resource, description: string): readonly JsonSchema[] {
+  const keys = uniqueKeysOf(resource).map((columns) =>
+    columns.map(({ name }) => quoteName(name)).join(",")
+  );
+  return keys.length === 0 ? [] : [parameter("on", { type: "string", enum: keys }, description)];
 }
 
 /** Follows names of fields. */

@@ -1,6 +1,7 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/define/resource.ts";
 import { mayWrite } from "../resource/write/parse_fields.ts";
+import { uniqueKeysOf } from "../resource/write/upsert/unique_key.ts";
 import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
 import { answeredColumn, sentColumn } from "./column_json_schema.ts";
 import type { ComponentNames } from "./component_names.ts";
@@ -56,7 +57,11 @@ export function rowSchemas(
     ...(Object.keys(relations).length === 0 ? {} : { [`${name}Patch`]: update }),
     [`${name}Replace`]: withMembers(replace, relations),
     [`${name}ReplaceItem`]: withMembers(withKey(replace, keys), { ...condition, ...named }),
-    [`${name}UpsertItem`]: withMembers(withKey(create, keys), { ...condition, ...named }),
+    // With another unique key, an item needs no primary one.
+    [`${name}UpsertItem`]: withMembers(
+      uniqueKeysOf(resource).length > 1 ? create : withKey(create, keys),
+      { ...condition, ...named },
+    ),
   };
 }
 

@@ -12,6 +12,9 @@ import { canonicalValueText } from "../schema/canonical_value.ts";
 /** A key, the values of a row's primary key in key order. */
 export type Key = readonly unknown[];
 
+/** The columns that distinguish rows: a table, for those of its primary key, or another unique key. */
+export type KeyColumns = Pick<TableInfo, "primaryKey">;
+
 /**
  * Parses the raw path segment of an id to the key, or null when no row can have that key. The
  * values of a composite key are percent-encoded one by one and joined by `,`. Throws a 400 for a
@@ -66,12 +69,12 @@ export const reservedSegments: ReadonlySet<string> = new Set([
 ]);
 
 /** The key of a row that holds its key columns. */
-export function keyOf(row: Row, table: TableInfo): Key {
+export function keyOf(row: Row, table: KeyColumns): Key {
   return table.primaryKey.map((column) => row[column.name]);
 }
 
 /** A filter for the one row with this key. */
-export function keyFilter(key: Key, { primaryKey }: Pick<TableInfo, "primaryKey">): Filter {
+export function keyFilter(key: Key, { primaryKey }: KeyColumns): Filter {
   const [only, another] = primaryKey;
   if (only === undefined) return noRows;
   if (another === undefined) return comparison(equalOperator, only, key);
@@ -81,10 +84,7 @@ export function keyFilter(key: Key, { primaryKey }: Pick<TableInfo, "primaryKey"
 }
 
 /** A filter for the rows with one of these keys. */
-export function keysFilter(
-  keys: readonly Key[],
-  table: Pick<TableInfo, "primaryKey">,
-): Filter {
+export function keysFilter(keys: readonly Key[], table: KeyColumns): Filter {
   const [column, another] = table.primaryKey;
   if (keys.length === 0 || column === undefined) return noRows;
   if (another === undefined) return comparison(inOperator, column, keys.map(([value]) => value));
@@ -111,7 +111,7 @@ export function chunksOf<T>(list: readonly T[], size: number): readonly (readonl
  * The identity of a key as text: the same for two keys exactly when they are equal, in whichever
  * form stored.
  */
-export function keyId(key: Key, table: TableInfo): string {
+export function keyId(key: Key, table: KeyColumns): string {
   return JSON.stringify(
     table.primaryKey.map((column, index) => identityText(key[index], column)),
   );
@@ -132,7 +132,7 @@ function identityText(value: unknown, column: ColumnInfo): string {
  * Compares two keys in memory: the order of keys. Transactions that lock several rows lock them in
  * this order.
  */
-export function compareKeys(left: Key, right: Key, table: TableInfo): number {
+export function compareKeys(left: Key, right: Key, table: KeyColumns): number {
   for (const [index, column] of table.primaryKey.entries()) {
     const compare = kindOf(column.kind).compare ?? ((a, b) => compareText(String(a), String(b)));
     const order = compare(left[index], right[index]);

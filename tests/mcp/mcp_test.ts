@@ -111,8 +111,17 @@ for (const era of ["auto", "legacy"] as const) {
         const id = String(created.json.data.id);
         const blind = await call(client, "write_row", { resource: "notes", id, values });
         assertEquals([blind.isError, /needs if_match/.test(blind.text)], [true, true]);
+        const unseen = await call(client, "write_row", { resource: "notes", on: ["id"], values });
+        assertEquals([unseen.isError, /needs if_match/.test(unseen.text)], [true, true]);
         const change = { resource: "notes", id, values: { title: "Mate" }, if_match: 'W/"1"' };
         assertEquals((await call(client, "write_row", change)).json.data.title, "Mate");
+        const named = {
+          resource: "notes",
+          on: ["id"],
+          values: { id: Number(id), title: "Mate" },
+          if_match: 'W/"2"',
+        };
+        assertEquals((await call(client, "write_row", named)).json.data.title, "Mate");
         const lost = await call(client, "write_row", change);
         assertEquals([lost.isError, lost.json.refused.code], [true, "PRECONDITION_FAILED"]);
 
@@ -122,13 +131,13 @@ for (const era of ["auto", "legacy"] as const) {
         });
         assertEquals(found.json.data.length, 1);
         const one = await call(client, "query_rows", { resource: "notes", id });
-        assertEquals(one.json.etag, 'W/"2"');
+        assertEquals(one.json.etag, 'W/"3"');
         const counted = await call(client, "aggregate", { resource: "notes", count: true });
         assertEquals(counted.json.data.groups[0].count, 1);
         const shout = { resource: "notes", procedure: "shout", input: { text: "tea" } };
         assertEquals((await call(client, "call_procedure", shout)).json, { data: "TEA" });
 
-        const removal = { resource: "notes", id, if_match: 'W/"2"' };
+        const removal = { resource: "notes", id, if_match: 'W/"3"' };
         if (era === "legacy") {
           const asked = await call(client, "delete_row", removal);
           assertStringIncludes(asked.text, "Ask the user");

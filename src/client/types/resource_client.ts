@@ -11,6 +11,7 @@ import type {
   ImportOptionsOf,
   ReplaceBody,
   RowWriteOptions,
+  UniqueKeyOption,
   UpdateOptionsOf,
   WriteRequestOptions,
 } from "./write_options.ts";
@@ -112,8 +113,11 @@ export interface SearchRequests<R extends ApiResource> {
 
 /** The requests that create rows. */
 export interface CreateRequests<R extends ApiResource> {
-  /** Creates a row. */
-  create(body: R["create"], options?: RowWriteOptions): Promise<Tagged<R["row"]>>;
+  /** Creates a row; with `on` changes instead the one that has the body's values of this key. */
+  create(
+    body: R["create"],
+    options?: RowWriteOptions & UniqueKeyOption<R>,
+  ): Promise<Tagged<R["row"]>>;
 }
 
 /** The requests that change rows. */
@@ -157,7 +161,7 @@ export interface CreateBatches<R extends ApiResource> {
    */
   import(
     rows: Iterable<R["create"]> | AsyncIterable<R["create"]>,
-    options?: ImportOptionsOf,
+    options?: ImportOptionsOf & UniqueKeyOption<R>,
   ): Promise<number>;
 }
 
@@ -178,10 +182,13 @@ export interface UpdateBatches<R extends ApiResource> {
 
 /** The batches that create or change rows. */
 export interface UpsertBatches<R extends ApiResource> {
-  /** Changes the rows that the keys in these bodies identify, and creates the rest. */
+  /**
+   * Changes the rows that the keys in these bodies identify, the primary one or that of `on`, and
+   * creates the rest.
+   */
   upsertBatch(
     items: readonly ConditionalItem<R["create"]>[],
-    options?: WriteRequestOptions,
+    options?: WriteRequestOptions & UniqueKeyOption<R>,
   ): Promise<R["row"][]>;
 }
 

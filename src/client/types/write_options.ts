@@ -19,6 +19,12 @@ export interface ConditionalOptions<R extends ApiResource> extends RowWriteOptio
   readonly ifMatch?: TagOf<R> | null | undefined;
 }
 
+/** The option of writes that change a row where it exists, and create it elsewhere. */
+export interface UniqueKeyOption<R extends ApiResource> {
+  /** The field, or the fields, of the unique key that rows are found by: `"email"`. */
+  readonly on?: (keyof R["row"] & string) | readonly (keyof R["row"] & string)[] | undefined;
+}
+
 /** A tag of a resource. A service without tags ignores `ifMatch`, so that there is none then. */
 export type TagOf<R extends ApiResource> = R["etag"] extends false ? never : string;
 

@@ -3,7 +3,12 @@ import type { ApiResource, Has } from "../../client/types/api.ts";
 import type { IsWritten, OnlyWhere } from "../../client/types/resource_client.ts";
 import type { FieldOf, IncludeOf, Page, RowOf, Tagged } from "../../client/types/rows.ts";
 import type { SearchResult } from "../../client/types/search.ts";
-import type { BatchItem, ConditionalItem, ReplaceBody } from "../../client/types/write_options.ts";
+import type {
+  BatchItem,
+  ConditionalItem,
+  ReplaceBody,
+  UniqueKeyOption,
+} from "../../client/types/write_options.ts";
 import type { TableLike } from "../../schema/table_like.ts";
 import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type {
@@ -15,7 +20,6 @@ import type {
   CodeGetOptions,
   CodeListOptions,
   CodeSearchOptions,
-  CodeWriteOptions,
 } from "./code_options.ts";
 
 /**
@@ -165,8 +169,11 @@ export interface CodeSearches<R extends ApiResource> {
 
 /** The operation that creates a row. */
 export interface CodeCreates<R extends ApiResource> {
-  /** Creates a row. */
-  create(values: R["create"], options?: CodeWriteOptions): Promise<Tagged<R["row"]>>;
+  /** Creates a row; with `on` changes instead the one that has these values of the key. */
+  create(
+    values: R["create"],
+    options?: CodeConditionalOptions<R> & UniqueKeyOption<R>,
+  ): Promise<Tagged<R["row"]>>;
 }
 
 /** The operations that change a row. */
@@ -227,10 +234,13 @@ export interface CodeUpdateBatches<R extends ApiResource> {
 
 /** The batch that creates or changes rows. */
 export interface CodeUpsertBatch<R extends ApiResource> {
-  /** Changes the rows that the keys in these items identify, and creates the rest. */
+  /**
+   * Changes the rows that the keys in these items identify, the primary one or that of `on`, and
+   * creates the rest.
+   */
   upsert(
     items: readonly ConditionalItem<R["create"]>[],
-    options?: CodeCallOptions,
+    options?: CodeCallOptions & UniqueKeyOption<R>,
   ): Promise<R["row"][]>;
 }
 

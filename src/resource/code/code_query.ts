@@ -18,9 +18,10 @@ const optionsOf = {
   count: ["filter", "withDeleted"],
   aggregate: [...ofReads, "groupBy", "count", "sum", "avg", "min", "max", "having"],
   search: ["q", "filter", "limit", "offset", "highlight"],
-  create: ["optimisticId"],
+  create: ["optimisticId", "on", "ifMatch"],
   update: ["optimisticId", "ifMatch"],
   batch: [],
+  upsert: ["on"],
   rpc: [],
 } satisfies Record<string, readonly string[]>;
 
@@ -31,7 +32,9 @@ export type CallName = keyof typeof optionsOf;
 const headers: ReadonlySet<string> = new Set(["ifMatch", "ifNoneMatch", "optimisticId"]);
 
 /** Options whose items are names: in a text, other ones than plain names are quoted. */
-const nameLists: ReadonlySet<string> = new Set(["select", "groupBy", "sum", "avg", "min", "max"]);
+const nameLists: ReadonlySet<string> = new Set([
+  ...["select", "groupBy", "sum", "avg", "min", "max", "on"],
+]);
 
 /**
  * The query of a call: its options as the parameters of a request, of which lists are texts. Throws

@@ -30,10 +30,12 @@ export function createCodeCalls(run: RunCall) {
         await run(route, { name: "update", options, key: { value: key }, body: copyBody(values) }),
       );
 
-  const ofItems = (route: string) => async (items: unknown, options: GivenOptions = {}) => {
-    const body = { items: copyBody(items) };
-    return member(await run(route, { name: "batch", options, body }), "items");
-  };
+  const ofItems =
+    (route: string, name: CodeCall["name"] = "batch") =>
+    async (items: unknown, options: GivenOptions = {}) => {
+      const body = { items: copyBody(items) };
+      return member(await run(route, { name, options, body }), "items");
+    };
 
   const ofFilter =
     (route: string) => async (filter: unknown, patch: unknown, options: GivenOptions = {}) => {
@@ -76,7 +78,7 @@ export function createCodeCalls(run: RunCall) {
       replace: ofItems("PUT /batch"),
       delete: (filter: unknown, options?: GivenOptions) =>
         deleteMatching(filter, undefined, options),
-      upsert: ofItems("POST /batch/upsert"),
+      upsert: ofItems("POST /batch/upsert", "upsert"),
     },
     rpc: new Proxy({}, {
       get: (_none, name) => async (input: unknown = {}, options: GivenOptions = {}) => {

@@ -1,6 +1,7 @@
 import { requireAccess, requireUser } from "../../auth/authorize.ts";
 import type { Access } from "../../auth/scope.ts";
 import type { User } from "../../auth/user.ts";
+import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import { jsonType, type Reply } from "../../protocol/reply.ts";
@@ -31,6 +32,7 @@ import { search } from "../operations/search.ts";
 import { subscribe } from "../operations/subscribe.ts";
 import { subscribeAggregate } from "../operations/subscribe_aggregate.ts";
 import { update } from "../operations/update.ts";
+import { upsert } from "../operations/upsert.ts";
 import { batchUpsert } from "../operations/batch_upsert.ts";
 
 /** An endpoint of a resource: an operation, ready to run. */
@@ -75,7 +77,7 @@ export function routePath({ path, resource: { url } }: ResourceRoute): string {
 /** Every route but those of procedures. Fixed paths first, as for any router that goes in order. */
 const fixedRoutes: readonly Route[] = [
   route("GET", "/", listOrExport(endpointOf(list), [csv, ndjson])),
-  route("POST", "/", endpointOf(create, "enableCreate")),
+  route("POST", "/", createOrUpsert(endpointOf(create, "enableCreate"), endpointOf(upsert))),
   route("GET", "/count", endpointOf(count)),
   route("GET", "/aggregate", endpointOf(aggregate, "enableAggregations")),
   route(
@@ -155,6 +157,31 @@ function listOrExport(listing: Endpoint, formats: readonly RowFormat[]): Endpoin
       const type = acceptedType(raw, [jsonType, ...exports.keys()]);
       return (exports.get(type) ?? listing).run(request, user, resource);
     },
+  };
+}
+
+/** Runs the upsert instead where the request names a unique key. */
+function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
+  const chosen = ({ query }: ResourceRequest, { capabilities }: Resource): Endpoint => {
+    if (!query.has("on")) return creating;
+    if (capabilities.enableUpdate) return upserting;
+    throw new Problem("invalid-parameter", "Cannot upsert: rows of this resource do not change");
+  };
+  return {
+    ...creating,
+    ownParameters: upserting.ownParameters,
+    async authorize(request, user, resource) {
+      let endpoint = creating;
+      try {
+        endpoint = chosen(request(), resource);
+      } catch (error) {
+        // The stored answer is the refusal of this request: it needs the right to create alone.
+        if (!(error instanceof Problem)) throw error;
+      }
+      await endpoint.authorize(request, user, resource);
+    },
+    run: (request, user, resource) => chosen(request, resource).run(request, user, resource),
+    call: (request, user, resource) => chosen(request, resource).call(request, user, resource),
   };
 }
 

@@ -9,7 +9,8 @@ import { valuesFor } from "../write/given_values.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
 import { writableRows } from "../write/row_target.ts";
 import { hookedItem } from "../write/run_hooks.ts";
-import { parseRowChanges, withoutKey } from "../write/parse_fields.ts";
+import { parseRowChanges } from "../write/parse_fields.ts";
+import { withoutKey } from "../write/without_key.ts";
 import { inTransaction } from "../write/in_transaction.ts";
 import { notFoundOrForbidden } from "../read/not_found_or_forbidden.ts";
 import type { Operation, WriteCall } from "../operation.ts";
@@ -29,7 +30,11 @@ export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, Wri
 
   parse({ body }, resource) {
     return mapItems(
-      parseNamedItems(body, resource.batch.replace, resource, parseRowChanges),
+      parseNamedItems(body, resource, {
+        limit: resource.batch.replace,
+        by: resource.table,
+        parse: parseRowChanges,
+      }),
       (item) => ({
         ...item,
         values: withoutKey(wholeRow(item.values, resource), item.key, resource),

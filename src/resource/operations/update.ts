@@ -11,7 +11,8 @@ import { noRelatedWrites, noResources } from "../read/related_grants.ts";
 import { wholeBody } from "../write/body_path.ts";
 import { failedWrite } from "../write/refused/failed_write.ts";
 import { inTransaction, isLoneStatement, type WriteConnection } from "../write/in_transaction.ts";
-import { parseRowChanges, withoutKey } from "../write/parse_fields.ts";
+import { parseRowChanges } from "../write/parse_fields.ts";
+import { withoutKey } from "../write/without_key.ts";
 import { type NestedRows, ownItems, relatedWrites } from "../write/nested/nested_rows.ts";
 import { parseNestedChanges } from "../write/nested/parse/parse_nested_rows.ts";
 import {

@@ -1,6 +1,6 @@
 import type { Filter } from "../../filter/filter.ts";
 import { filterError } from "../../filter/syntax/filter_error.ts";
-import { type Key, keyId } from "../../plan/key.ts";
+import { type Key, type KeyColumns, keyId } from "../../plan/key.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { Problem } from "../../problem/problem.ts";
 import {
@@ -11,7 +11,7 @@ import {
   parseKeyFields,
   requireObject,
 } from "./parse_fields.ts";
-import { itemPath, patchPath, within, withinAsync } from "./body_path.ts";
+import { type BodyPath, itemPath, patchPath, within, withinAsync } from "./body_path.ts";
 import type { Precondition } from "../http/etag.ts";
 import { parseItemOptimisticId } from "../http/optimistic_id.ts";
 import type { Resource } from "../define/resource.ts";
@@ -22,6 +22,8 @@ import { parseUserFilter, resolveOwnFilter } from "../read/user_filter.ts";
 export interface NamedItem {
   /** Its index in the batch. */
   readonly index: number;
+  /** Where it stands in the body. */
+  readonly bodyPath: BodyPath;
   readonly key: Key;
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
   /** Its `_ifMatch`, where the resource has tags. */
@@ -52,20 +54,29 @@ export function batchTooLarge(limit: number, what: string): Problem {
   );
 }
 
+/** How the items of a batch that name their rows are parsed. */
+export interface NamedItemsOptions {
+  /** The most items. */
+  readonly limit: number;
+  /** What their keys are of: the primary key, or another unique one. */
+  readonly by: KeyColumns;
+  /** Parses their fields. */
+  readonly parse: ParseFields;
+}
+
 /**
- * Parses the items of a batch whose items name their rows, their fields by `parse`. `_ifMatch` and
- * `_optimisticId` belong to their item, and are no fields. Throws a 422 where two items name the same row.
+ * Parses the items of a batch whose items name their rows. `_ifMatch` and `_optimisticId` belong to
+ * their item, and are no fields. Throws a 422 where two items name the same row.
  */
 export function parseNamedItems(
   body: unknown,
-  limit: number,
   resource: Resource,
-  parse: ParseFields,
+  { limit, by, parse }: NamedItemsOptions,
 ): readonly NamedItem[] {
   const seen = new Map<string, number>();
   return mapItems(parseItems(body, limit), (item, index) => {
-    const key = parseKeyFields(item, resource);
-    const id = keyId(key, resource.table);
+    const key = parseKeyFields(item, resource, by);
+    const id = keyId(key, by);
     const earlier = seen.get(id);
     if (earlier !== undefined) {
       throw new InvalidFields([{ path: "", message: `names the same row as items.${earlier}` }]);
@@ -73,7 +84,8 @@ export function parseNamedItems(
     seen.set(id, index);
     const precondition = parseCondition(ownMember(item, "_ifMatch") ?? null, resource);
     const optimisticId = parseItemOptimisticId(item);
-    return { index, key, values: parse(item, resource, conditions), precondition, optimisticId };
+    const values = parse(item, resource, conditions);
+    return { index, bodyPath: itemPath(index), key, values, precondition, optimisticId };
   });
 }
 
@@ -126,13 +138,13 @@ export function mapItems<T, Result>(
 }
 
 /** Maps the items of a batch by asynchronous work, one item after the other. */
-export async function mapItemsInTurn<T extends { readonly index: number }, Result>(
+export async function mapItemsInTurn<T extends Pick<NamedItem, "bodyPath">, Result>(
   items: readonly T[],
   work: (item: T) => Result | Promise<Result>,
 ): Promise<Result[]> {
   const results: Result[] = [];
   for (const item of items) {
-    results.push(await withinAsync(itemPath(item.index), () => work(item)));
+    results.push(await withinAsync(item.bodyPath, () => work(item)));
   }
   return results;
 }

@@ -1,5 +1,5 @@
 import { GivenValue, plainOf } from "../../plan/given_value.ts";
-import { isSameKeyValue, type Key } from "../../plan/key.ts";
+import type { Key, KeyColumns } from "../../plan/key.ts";
 import { databaseDefault } from "../../plan/plan.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
@@ -196,13 +196,19 @@ export function parseHookValues(
 
 /**
  * Parses the fields of a body that make the key of its row. Throws a 422 for a missing or
- * impossible value.
+ * impossible value, and for null.
  */
-export function parseKeyFields(body: object, resource: Resource): Key {
+export function parseKeyFields(
+  body: object,
+  resource: Resource,
+  by: KeyColumns = resource.table,
+): Key {
   const values = new Map<ColumnInfo, unknown>();
   const errors: FieldError[] = [];
-  for (const column of resource.table.primaryKey) {
-    if (Object.hasOwn(body, column.name)) {
+  for (const column of by.primaryKey) {
+    if (ownMember(body, column.name) === null) {
+      errors.push(fault(column.name, "must not be null"));
+    } else if (Object.hasOwn(body, column.name)) {
       parseValue(ownMember(body, column.name), column, resource, values, errors);
     } else {
       errors.push(fault(column.name, "is required"));
@@ -210,26 +216,6 @@ export function parseKeyFields(body: object, resource: Resource): Key {
   }
   refuse(errors);
   return [...values.values()];
-}
-
-/**
- * The parsed fields without the key, which no update changes. Throws a 422 where they hold another
- * key.
- */
-export function withoutKey(
-  values: ReadonlyMap<ColumnInfo, unknown>,
-  key: Key,
-  { table }: Resource,
-): ReadonlyMap<ColumnInfo, unknown> {
-  const rest = new Map(values);
-  table.primaryKey.forEach((column, index) => {
-    if (!rest.has(column)) return;
-    if (!isSameKeyValue(rest.get(column), key[index], column)) {
-      throw new InvalidFields([{ path: column.name, message: "must be the id of the path" }]);
-    }
-    rest.delete(column);
-  });
-  return rest;
 }
 
 /**

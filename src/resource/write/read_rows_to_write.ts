@@ -2,7 +2,15 @@ import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { bytesOfRow } from "../../db/row_bytes.ts";
 import { and, type Filter } from "../../filter/filter.ts";
-import { chunksOf, compareKeys, type Key, keyId, keyOf, keysFilter } from "../../plan/key.ts";
+import {
+  chunksOf,
+  compareKeys,
+  type Key,
+  type KeyColumns,
+  keyId,
+  keyOf,
+  keysFilter,
+} from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import { type AnswerBytes, countRows, writtenRows } from "../read/answer_bytes.ts";
 import { batchTooLarge } from "./batch_items.ts";
@@ -15,6 +23,8 @@ export type RowsByKey = ReadonlyMap<string, Row>;
 /** Which rows to read by key before they are written, and which columns. */
 export interface KeyedRows {
   readonly keys: readonly Key[];
+  /** What the keys are of, where it is not the primary key. */
+  readonly by?: KeyColumns;
   readonly where: Filter;
   /** The key's columns among them. */
   readonly columns: readonly ColumnInfo[];
@@ -27,21 +37,22 @@ export interface KeyedRows {
  * they have more bytes than an answer, before any is written.
  */
 export async function readByKeys(
-  { keys, where, columns, lock }: KeyedRows,
+  { keys, by: given, where, columns, lock }: KeyedRows,
   resource: Resource,
   connection: Connection,
 ): Promise<RowsByKey> {
   const { table, reader, readCosts: { maxAnswerBytes: limit } } = resource;
+  const by = given ?? table;
   const bytes: AnswerBytes = { limit, left: limit };
   const found = new Map<string, Row>();
   // Batches that lock rows in the same order cannot deadlock.
-  const sorted = keys.length < 2 ? keys : keys.toSorted((a, b) => compareKeys(a, b, table));
-  for (const some of chunksOf(sorted, keysPerStatement(resource))) {
-    const condition = and(where, keysFilter(some, table));
+  const sorted = keys.length < 2 ? keys : keys.toSorted((a, b) => compareKeys(a, b, by));
+  for (const some of chunksOf(sorted, keysPerStatement(resource, by))) {
+    const condition = and(where, keysFilter(some, by));
     const plan = { ...readPlan(table, columns, condition), ...(lock === true ? { lock } : {}) };
     const { rows, stored } = await fetchRows(connection, plan, reader);
     countRows(bytes, stored, bytesOfRow, writtenRows);
-    for (const row of rows) found.set(keyId(keyOf(row, table), table), row);
+    for (const row of rows) found.set(keyId(keyOf(row, by), by), row);
   }
   return found;
 }
@@ -70,8 +81,8 @@ export async function readMatching(
  * How many keys of rows to write fit into one statement, beside the values of a scope and of a
  * change.
  */
-export function keysPerStatement({ table, driver }: Resource): number {
-  return Math.max(1, Math.floor(driver.dialect.maxValues / 2 / table.primaryKey.length));
+export function keysPerStatement({ table, driver }: Resource, by: KeyColumns = table): number {
+  return Math.max(1, Math.floor(driver.dialect.maxValues / 2 / by.primaryKey.length));
 }
 
 /** The plan to read rows by a condition, in the order of their keys. */

@@ -10,7 +10,7 @@ import { keysPerStatement, readByKeys, type RowsByKey } from "./read_rows_to_wri
 import type { WriteCall } from "../operation.ts";
 import type { WriteConnection } from "./in_transaction.ts";
 import { valuesFor } from "./given_values.ts";
-import { type BodyPath, itemPath, patchPath } from "./body_path.ts";
+import { type BodyPath, patchPath } from "./body_path.ts";
 import { type FailedRow, failedWrite } from "./refused/failed_write.ts";
 import type { Resource } from "../define/resource.ts";
 import { nextVersion, withNextVersion, withUpdateTime } from "./row_version.ts";
@@ -65,17 +65,19 @@ export async function updateLockedRows(
 
 /**
  * Updates the locked rows of items, each with a statement, checks them against the scope and runs
- * the after-hooks. The rows come back in the order of the items.
+ * the after-hooks. The rows come back in the order of the items. `isCounted` says whether their
+ * versions are incremented without a precondition, too.
  */
 export async function updateItems(
   items: readonly ItemUpdate[],
   write: WriteCall,
   connection: WriteConnection,
+  isCounted: boolean = write.resource.batch.incrementVersion,
 ): Promise<readonly Row[]> {
   const { resource } = write;
-  const { table, batch } = resource;
+  const { table } = resource;
   const changed = await mapItemsInTurn(items, async ({ key, values, current, precondition }) => {
-    const next = batch.incrementVersion || precondition !== null ? withNextVersion : withUpdateTime;
+    const next = isCounted || precondition !== null ? withNextVersion : withUpdateTime;
     const set = next(valuesFor(current, values, resource), current, resource);
     const row = await updateReturning(keyFilter(key, table), set, resource, connection);
     // The row is locked: only a trigger can have kept it as it was.
@@ -84,7 +86,7 @@ export async function updateItems(
     }
     return row;
   });
-  const bodyPaths = items.map(({ index }) => itemPath(index));
+  const bodyPaths = items.map(({ bodyPath }) => bodyPath);
   const keys = items.map(({ key }) => key);
   await requireWithinScope(write, keys, connection, bodyPaths);
   connection.noteWritten(keys, resource);

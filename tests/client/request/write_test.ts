@@ -61,6 +61,10 @@ testOnDialects(
       assertEquals(replaced.map(({ title, views }) => [title, views]), [["B", 2]]);
       const both = await api.posts.upsertBatch([{ id: 2, title: "BB" }, { id: 3, title: "c" }]);
       assertEquals(both.map(({ id, title }) => [id, title]), [[2, "BB"], [3, "c"]]);
+      const on = await api.posts.upsertBatch([{ id: 3, title: "cc" }], { on: ["id"] });
+      assertEquals(on.map(({ id, title }) => [id, title]), [[3, "cc"]]);
+      const { value } = await api.posts.create({ id: 3, title: "c" }, { on: "id" });
+      assertEquals([value.id, value.title], [3, "c"]);
       assertEquals(await api.posts.updateBatch(rsql`id=in=${[1, 3]}`, { views: 9 }), 2);
       assertEquals(await api.posts.count({ filter: "views==9" }), 2);
       assertEquals(await api.posts.deleteBatch("views==9"), 2);

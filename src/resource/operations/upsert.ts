@@ -1,0 +1,58 @@
+import { formatKey, keyId, keyOf } from "../../plan/key.ts";
+import { parsePrecondition } from "../http/etag.ts";
+import { rowReply } from "../http/json_reply.ts";
+import { parseOptimisticId } from "../http/optimistic_id.ts";
+import type { Operation } from "../operation.ts";
+import { wholeBody } from "../write/body_path.ts";
+import { parseKeyFields, parseRow, requireObject } from "../write/parse_fields.ts";
+import { onParameter, parseUniqueKey } from "../write/upsert/unique_key.ts";
+import { type UpsertedRows, type UpsertPlan, upsertRows } from "../write/upsert/upsert_rows.ts";
+
+/**
+ * `POST /?on=email`: updates the row that has the body's values of this unique key, where there is
+ * one (200), else creates it (201).
+ */
+export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, UpsertedRows> = {
+  name: "create",
+  access: "create",
+  alsoAccess: "update",
+  takesBody: true,
+
+  ownParameters: () => onParameter,
+
+  parse(request, resource) {
+    const by = parseUniqueKey(request.query.get("on"), resource);
+    const body = requireObject(request.body);
+    const key = parseKeyFields(body, resource, by);
+    const ifMatch = request.header("if-match");
+    const item = {
+      index: 0,
+      bodyPath: wholeBody,
+      key,
+      values: parseRow(body, resource),
+      precondition: ifMatch === null ? null : parsePrecondition(ifMatch, resource),
+      optimisticId: parseOptimisticId(request),
+    };
+    return { by, items: [item] };
+  },
+
+  plan(intent, create, _resource, { also }) {
+    if (also === null) throw new Error("An upsert needs the right to update as well");
+    return { ...intent, create, update: also, isCounted: true };
+  },
+
+  execute: upsertRows,
+
+  shape({ rows: [row], created, recorded }, _intent, resource) {
+    if (row === undefined) throw new Error("An upsert gave no row");
+    const { table, url } = resource;
+    const key = keyOf(row, table);
+    const optimisticId = recorded.get(keyId(key, table)) ?? null;
+    return created.size === 0
+      ? rowReply(200, row, resource, { optimisticId })
+      : rowReply(201, row, resource, {
+        headers: { location: `${url}/${formatKey(key)}` },
+        optimisticId,
+      });
+  },
+};

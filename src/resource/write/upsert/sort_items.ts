@@ -1,0 +1,135 @@
+import type { Grant } from "../../../auth/authorize.ts";
+import type { Connection } from "../../../db/driver.ts";
+import { allRows, and } from "../../../filter/filter.ts";
+import { rowMatches } from "../../../filter/match/row_matches.ts";
+import { formatKey, type Key, type KeyColumns, keyId, keyOf } from "../../../plan/key.ts";
+import { Problem } from "../../../problem/problem.ts";
+import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
+import type { Resource } from "../../define/resource.ts";
+import { preconditionFailed, requirePrecondition } from "../../http/etag.ts";
+import { mapItemsInTurn, type NamedItem } from "../batch_items.ts";
+import { valuesFor, valuesForNewRow } from "../given_values.ts";
+import { InvalidFields, withoutImmutable } from "../parse_fields.ts";
+import { withoutKey } from "../without_key.ts";
+import { RowsChanged } from "../rows_changed.ts";
+import { readByKeys } from "../read_rows_to_write.ts";
+import type { ItemUpdate } from "../update_locked_rows.ts";
+
+/** An item of an upsert. Once its row is found, its key is that row's primary key. */
+export interface UpsertItem extends NamedItem {
+  /** The key that its row is found by. */
+  readonly name: Key;
+}
+
+/** The items whose row exists and those whose row is created, each in the order of the batch. */
+export interface SortedItems {
+  readonly existing: readonly (UpsertItem & ItemUpdate)[];
+  readonly fresh: readonly UpsertItem[];
+}
+
+/** What {@link sortItems} sorts. */
+export interface ItemsToSort {
+  readonly items: readonly UpsertItem[];
+  /** What their names are keys of. */
+  readonly by: KeyColumns;
+  readonly update: Grant;
+  /** After the before-hooks: the indexes of the items whose row existed before them. */
+  readonly expected?: ReadonlySet<number>;
+}
+
+/**
+ * Looks up the items' rows and locks them. Throws where a row is outside the scope (403), before
+ * anything depends on what is stored in it, marked deleted (409) or in another state than its item
+ * expects (412).
+ */
+export async function sortItems(
+  { items, by, update, expected }: ItemsToSort,
+  resource: Resource,
+  connection: Connection,
+): Promise<SortedItems> {
+  const { table } = resource;
+  const keys = items.map(({ name }) => name);
+  const what = { keys, by, where: allRows, columns: table.columns, lock: true as const };
+  const rows = await readByKeys(what, resource, connection);
+  const found = items.flatMap((item) => {
+    const current = rows.get(keyId(item.name, by));
+    return current === undefined ? [] : [{ ...item, current, key: keyOf(current, table) }];
+  });
+  const isSame = expected === undefined ||
+    expected.size === found.length && found.every(({ index }) => expected.has(index));
+  if (!isSame) throw new RowsChanged("upsert");
+  await requireInScope(found, update, resource, connection);
+  const existing = await mapItemsInTurn(found, (item) => {
+    const values = changesOf(item, by, resource);
+    requireUpdatable({ ...item, values }, resource);
+    // After the hooks, which may set immutable columns, the values are no longer those of the body.
+    return expected === undefined
+      ? { ...item, values: withoutImmutable(withoutName(values, by), resource) }
+      : { ...item, values };
+  });
+  const fresh = await mapItemsInTurn(
+    items.filter(({ name }) => !rows.has(keyId(name, by))),
+    (item) => {
+      requireCreatable(item, by);
+      return { ...item, values: valuesForNewRow(item.values) };
+    },
+  );
+  return { existing, fresh };
+}
+
+function changesOf(
+  { values, key }: ItemUpdate,
+  by: KeyColumns,
+  resource: Resource,
+): ReadonlyMap<ColumnInfo, unknown> {
+  return by === resource.table
+    ? withoutKey(values, key, resource)
+    : withoutKey(values, key, resource, "is not that of the row which the item names");
+}
+
+/** The row has these values already, in the form that is stored. */
+function withoutName(
+  values: ReadonlyMap<ColumnInfo, unknown>,
+  { primaryKey }: KeyColumns,
+): ReadonlyMap<ColumnInfo, unknown> {
+  return new Map([...values].filter(([column]) => !primaryKey.includes(column)));
+}
+
+/** An invisible row is a 403 like any other outside the scope: its key cannot be created either. */
+async function requireInScope(
+  items: readonly (NamedItem & { readonly current: Row })[],
+  update: Grant,
+  resource: Resource,
+  connection: Connection,
+): Promise<void> {
+  const { table } = resource;
+  const where = and(update.rows, update.visible);
+  if (where.kind === "all") return;
+  const what = { keys: items.map(({ key }) => key), where, columns: table.primaryKey };
+  const reached = await readByKeys(what, resource, connection);
+  await mapItemsInTurn(items, ({ key }) => {
+    if (reached.has(keyId(key, table))) return;
+    throw new Problem("forbidden", "Cannot update: the row lies outside your scope");
+  });
+}
+
+function requireUpdatable(item: ItemUpdate, resource: Resource): void {
+  const { key, current, precondition } = item;
+  if (!rowMatches(resource.undeleted, current)) {
+    const id = formatKey(key).slice(0, 100);
+    throw new Problem(
+      "conflict",
+      `Cannot update ${id}: it is deleted, and stays so until restored`,
+    );
+  }
+  requirePrecondition(precondition, current, resource);
+  valuesFor(current, item.values, resource);
+}
+
+function requireCreatable({ precondition }: NamedItem, by: KeyColumns): void {
+  if (precondition !== null) throw preconditionFailed(null);
+  const column = by.primaryKey.find(({ generated }) => generated);
+  if (column === undefined) return;
+  const message = "names no row, and only the database gives new rows their key";
+  throw new InvalidFields([{ path: column.name, message }]);
+}

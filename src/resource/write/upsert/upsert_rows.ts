@@ -1,0 +1,163 @@
+import type { Grant } from "../../../auth/authorize.ts";
+import { DatabaseError } from "../../../db/database_error.ts";
+import { allRows } from "../../../filter/filter.ts";
+import { compareKeys, type Key, type KeyColumns } from "../../../plan/key.ts";
+import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
+import type { Resource } from "../../define/resource.ts";
+import { carriedId } from "../../http/optimistic_id.ts";
+import { requireFittingReply } from "../../http/json_reply.ts";
+import type { OperationCall, ResourceCall } from "../../operation.ts";
+import { mapItemsInTurn, type NamedItem } from "../batch_items.ts";
+import { insertRows } from "../insert_rows.ts";
+import { inTransaction, type WriteConnection } from "../in_transaction.ts";
+import { newRowValues } from "../new_row_values.ts";
+import { withoutKey } from "../without_key.ts";
+import { readByKeys } from "../read_rows_to_write.ts";
+import { idsOfRows, recordIds, type WrittenRows } from "../record_ids.ts";
+import { beforeCreate, hookedItem } from "../run_hooks.ts";
+import { updateItems } from "../update_locked_rows.ts";
+import { currentRows, RowsChanged } from "../rows_changed.ts";
+import { type SortedItems, sortItems, type UpsertItem } from "./sort_items.ts";
+
+/** The plan of an upsert: rows to change where they exist, else to create. */
+export interface UpsertPlan {
+  readonly items: readonly NamedItem[];
+  /** What the keys of the items are of: the primary key, or another unique one. */
+  readonly by: KeyColumns;
+  readonly create: Grant;
+  readonly update: Grant;
+  /** Whether each row that is changed has its version incremented. */
+  readonly isCounted: boolean;
+}
+
+/** The rows of an upsert in the order of the items. */
+export interface UpsertedRows extends WrittenRows {
+  /** The indexes of the items whose row was created. */
+  readonly created: ReadonlySet<number>;
+}
+
+/**
+ * Changes the rows of a plan that exist and creates the others: before-hooks, transaction,
+ * after-hooks. Begins again, three times in all, where another request created or deleted one of
+ * them in between.
+ */
+export async function upsertRows(
+  plan: UpsertPlan,
+  call: OperationCall<UpsertedRows>,
+): Promise<UpsertedRows> {
+  return await currentRows(() => upsertOnce(plan, call));
+}
+
+async function upsertOnce(
+  plan: UpsertPlan,
+  call: OperationCall<UpsertedRows>,
+): Promise<UpsertedRows> {
+  const { resource, resource: { hooks, table } } = call;
+  const ids = plan.items.map(({ optimisticId }) => carriedId(optimisticId, resource));
+  const isHooked = hooks.onBeforeCreate !== undefined || hooks.onBeforeUpdate !== undefined;
+  const named = plan.items.map((item) => ({ ...item, name: item.key }));
+  const hooked = isHooked ? await runBeforeHooks(named, plan, call) : { items: named };
+  let fresh: readonly UpsertItem[] = [];
+  try {
+    return await inTransaction(call, async (connection) => {
+      const sorted = await sortItems({ ...plan, ...hooked }, resource, connection);
+      fresh = sorted.fresh;
+      const { written: rows, recorded } = await recordIds(
+        idsOfRows(ids, table),
+        resource,
+        connection,
+        () => writeSorted(sorted, plan, call, connection),
+      );
+      requireFittingReply(rows, resource);
+      return { rows, recorded, created: indexesOf(sorted.fresh) };
+    });
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || error.kind !== "unique") throw error;
+    throw await existsNow(fresh, plan.by, resource) ? new RowsChanged("upsert", error) : error;
+  }
+}
+
+/** The items after the before-hooks: a row that existed then must still exist, and vice versa. */
+interface HookedItems {
+  readonly items: readonly UpsertItem[];
+  /** The indexes of the items whose row existed. */
+  readonly expected: ReadonlySet<number>;
+}
+
+async function runBeforeHooks(
+  items: readonly UpsertItem[],
+  plan: UpsertPlan,
+  call: ResourceCall,
+): Promise<HookedItems> {
+  const { resource } = call;
+  const { existing, fresh } = await sortItems({ ...plan, items }, resource, resource.driver);
+  const update = { ...call, grant: plan.update };
+  const create = { ...call, grant: plan.create };
+  const changed = await mapItemsInTurn(
+    existing,
+    async (item) => ({ ...item, ...await hookedItem(item, update) }),
+  );
+  const created = await mapItemsInTurn(
+    fresh,
+    async (item) => ({ ...item, values: await beforeCreate(item.values, create) }),
+  );
+  return {
+    items: [...changed, ...created].sort((left, right) => left.index - right.index),
+    expected: indexesOf(existing),
+  };
+}
+
+function indexesOf(items: readonly UpsertItem[]): ReadonlySet<number> {
+  return new Set(items.map(({ index }) => index));
+}
+
+async function writeSorted(
+  { existing, fresh }: SortedItems,
+  { items, by, create, update, isCounted }: UpsertPlan,
+  call: ResourceCall,
+  connection: WriteConnection,
+): Promise<readonly Row[]> {
+  const { resource } = call;
+  // In the order of the keys, so that two upserts cannot deadlock.
+  const creations = fresh.toSorted((left, right) => compareKeys(left.name, right.name, by));
+  const creation = { ...call, grant: create };
+  const values = await mapItemsInTurn(
+    creations,
+    (item) => newRowValues(withName(item, by, resource), create, resource),
+  );
+  const bodyPaths = creations.map(({ bodyPath }) => bodyPath);
+  const created = await insertRows(values, bodyPaths, creation, connection);
+  const changed = await updateItems(existing, { ...call, grant: update }, connection, isCounted);
+  const written = new Map([
+    ...creations.map(({ index }, place) => [index, created[place]] as const),
+    ...existing.map(({ index }, place) => [index, changed[place]] as const),
+  ]);
+  return items.map(({ index }) => {
+    const row = written.get(index);
+    if (row === undefined) throw new Error("An item of an upsert was not written");
+    return row;
+  });
+}
+
+/** The values with the key of the item. A hook may have set other ones, but for a primary key. */
+function withName(
+  { name, values }: UpsertItem,
+  by: KeyColumns,
+  resource: Resource,
+): ReadonlyMap<ColumnInfo, unknown> {
+  const named = by.primaryKey.map((column, index) => [column, name[index]] as const);
+  return new Map([
+    ...named,
+    ...by === resource.table ? withoutKey(values, name, resource) : values,
+  ]);
+}
+
+async function existsNow(
+  items: readonly UpsertItem[],
+  by: KeyColumns,
+  resource: Resource,
+): Promise<boolean> {
+  const keys = items.map(({ name }): Key => name);
+  const what = { keys, by, where: allRows, columns: by.primaryKey };
+  return (await readByKeys(what, resource, resource.driver)).size > 0;
+}
