@@ -1,3 +1,4 @@
+import type { TableInfo } from "../schema/table_info.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Dialect } from "../sql/dialect.ts";
@@ -83,6 +84,11 @@ export interface Driver extends Connection {
   readonly isShared: boolean;
   /** Signals to the other processes that use the database; null where it carries none. */
   readonly signals: Signals | null;
+  /**
+   * The tables that were created through it: they are as they are declared, which the start need not
+   * check.
+   */
+  readonly created?: WeakSet<TableInfo> | undefined;
   /** Threads that it reads in, where it has some. */
   readonly threads?: DriverThreads;
   /** What its connections are used for; absent where it has no pool of them. */

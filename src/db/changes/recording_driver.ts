@@ -34,6 +34,7 @@ function recordingDriver(
     label: driver.label,
     isShared: driver.isShared,
     signals: driver.signals,
+    created: driver.created,
     async query(statement) {
       const writes = await recorder.writesOf(statement, driver);
       return writes === null

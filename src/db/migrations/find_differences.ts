@@ -44,7 +44,7 @@ function namesOf({ schema, name, formerName }: TableInfo) {
 }
 
 /** Whether two texts differ that may mean the same. */
-function mayBeSame(difference: Difference): boolean {
+export function mayBeSame(difference: Difference): boolean {
   switch (difference.kind) {
     case "default":
     case "generated":

@@ -1,6 +1,7 @@
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { type Deadline, deadline } from "../../runtime/deadline.ts";
 import type { Clock } from "../../runtime/runtime.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import { postgresDialect } from "../../sql/postgres/dialect.ts";
@@ -47,6 +48,7 @@ class PostgresDriver implements Driver {
   readonly label: string;
   readonly isShared: boolean;
   readonly signals: Signals | null;
+  readonly created: WeakSet<TableInfo> = new WeakSet();
   readonly #options: PostgresDriverOptions;
   readonly #commits: CommitListeners = commitListeners();
   readonly #pool: Pool<PostgresSession>;

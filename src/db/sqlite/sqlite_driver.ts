@@ -4,6 +4,7 @@ import type { Observer } from "../../runtime/observation.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { systemClock } from "../../runtime/system_runtime.ts";
 import type { Clock } from "../../runtime/runtime.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { sql, type Statement } from "../../sql/fragment.ts";
 import { sqliteDialect } from "../../sql/sqlite/dialect.ts";
@@ -152,6 +153,7 @@ class SqliteDriver implements Driver {
   readonly label: string;
   readonly isShared: boolean;
   readonly signals = null;
+  readonly created: WeakSet<TableInfo> = new WeakSet();
   readonly threads: DriverThreads;
   readonly #options: SqliteDriverOptions;
   readonly #commits: CommitListeners = commitListeners();

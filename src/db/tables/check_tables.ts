@@ -3,6 +3,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import { join, sql, type Statement, tableName, toStatement } from "../../sql/fragment.ts";
 import { DatabaseError, reasonOf } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
+import type { NamedDifference } from "./find_drift.ts";
 
 /** A table to check at start, and the database that it is served from. */
 export interface TableOfDriver {
@@ -11,10 +12,10 @@ export interface TableOfDriver {
 }
 
 /**
- * Checks at start, by a query of every table, that all tables exist, so that a forgotten
- * `createTables` is no 500 at the first request. Throws a plain Error for a missing table or
- * column. A database that cannot be reached now may be reached later: that is an observation, and
- * its tables are not checked.
+ * Checks at start, by a query of every table, that all tables exist, and compares those that the
+ * service declares with what the database has. Throws a plain Error that names what cannot be served,
+ * column by column, and what mends it; what can be served, but differs, is observed. A database that
+ * cannot be reached now may be reached later: that is an observation, and its tables are not checked.
  */
 export async function checkTables(
   served: readonly TableOfDriver[],
@@ -33,27 +34,55 @@ async function checkDatabase(
   tables: ReadonlySet<TableInfo>,
   observe: Observer,
 ): Promise<void> {
+  const notLookedAt = (error: DatabaseError) =>
+    observe({
+      kind: "notice",
+      message: `the tables of ${driver.label} could not be looked at: ${reasonOf(error)}`,
+    });
+  let missing: { readonly table: TableInfo; readonly cause: DatabaseError } | null = null;
   for (const table of tables) {
     try {
       await driver.query(selectNothing(table, driver));
     } catch (cause) {
       if (!(cause instanceof DatabaseError)) throw cause;
-      if (isMissing(cause)) {
-        throw new Error(
-          `Cannot serve "${table.name}": the database has no such table or column: ` +
-            (table.own
-              ? `call db.createTables([${table.name}])`
-              : "run the migrations that make it"),
-          { cause },
-        );
-      }
-      observe({
-        kind: "notice",
-        message: `the tables of ${driver.label} could not be looked at: ${reasonOf(cause)}`,
-      });
-      return;
+      if (!isMissing(cause)) return notLookedAt(cause);
+      missing ??= { table, cause };
     }
   }
+  const compared = [...tables].filter((table) => table.own && driver.created?.has(table) !== true);
+  if (compared.length > 0) {
+    try {
+      await checkDeclared(compared, driver, observe);
+    } catch (error) {
+      if (!(error instanceof DatabaseError)) throw error;
+      notLookedAt(error);
+    }
+  }
+  if (missing === null) return;
+  const { table: { name }, cause } = missing;
+  throw new Error(`Cannot serve "${name}": the database has no such table or column`, { cause });
+}
+
+async function checkDeclared(
+  tables: readonly TableInfo[],
+  driver: Driver,
+  observe: Observer,
+): Promise<void> {
+  const { findDrift } = await import("./find_drift.ts");
+  const { faults, notices } = await findDrift(driver, tables);
+  if (faults.length > 0) {
+    const named = [...new Set(faults.map(({ table }) => JSON.stringify(table)))].join(", ");
+    throw new Error(`Cannot serve ${named}: ${mendedBy(faults)}`);
+  }
+  if (notices.length === 0) return;
+  const message = `${driver.label} differs from the declared tables: ${mendedBy(notices)}`;
+  observe({ kind: "notice", message });
+}
+
+function mendedBy(differences: readonly NamedDifference[]): string {
+  const named = [...new Set(differences.map(({ table }) => table))].join(", ");
+  const texts = differences.map(({ text }) => text).join("; ");
+  return `${texts}: run \`cli.ts migrate\`, or call db.migrate([${named}])`;
 }
 
 /** Whether the database still has a table with all the columns of its description. */

@@ -19,16 +19,20 @@ export async function createTables(
     statements: createTableStatements(table, dialect),
   }));
   requireDistinctIndexes(tables);
-  await driver.transaction(async (connection) => {
+  const created = await driver.transaction(async (connection) => {
+    const done: TableInfo[] = [];
     // Two processes that start together would both find a table missing, and one would fail.
     if (dialect.engine === "postgres") await connection.query(creationLock);
     for (const { table, statements } of ordered) {
       // An older table may lack the columns of an index.
       if (await isThere(table, connection, dialect)) continue;
       for (const statement of statements) await connection.query(statement);
+      done.push(table);
     }
     for (const statement of more) await connection.query(statement);
+    return done;
   });
+  for (const table of created) driver.created?.add(table);
 }
 
 async function isThere(

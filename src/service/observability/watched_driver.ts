@@ -35,6 +35,7 @@ export function watchedDriver(driver: Driver, watches: readonly DriverWatch[]): 
     label: driver.label,
     isShared: driver.isShared,
     signals: driver.signals,
+    created: driver.created,
     query(statement) {
       if (ofTransaction === null || !isWrite.test(statement.text)) {
         return statements.query(statement);

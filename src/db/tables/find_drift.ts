@@ -1,0 +1,115 @@
+import type { TableInfo } from "../../schema/table_info.ts";
+import { DatabaseError } from "../database_error.ts";
+import type { Driver } from "../driver.ts";
+import { compareTables } from "../migrations/compare/compare_tables.ts";
+import { declaredShape } from "../migrations/compare/declared_shape.ts";
+import { describeDifference, type Difference, isNeeded } from "../migrations/compare/difference.ts";
+import { existingShapes } from "../migrations/compare/existing_shapes.ts";
+import { isSameSet, shapeOf, type TableShape } from "../migrations/compare/table_shape.ts";
+import { findDifferences, mayBeSame } from "../migrations/find_differences.ts";
+
+/** What differs between the declared tables of a database and what it has, in words. */
+export interface Drift {
+  /** What keeps a table from being served, by the name of the table. */
+  readonly faults: readonly NamedDifference[];
+  /** What it can be served with. */
+  readonly notices: readonly NamedDifference[];
+}
+
+/** A difference in words, and the table that it is about. */
+export interface NamedDifference {
+  readonly table: string;
+  readonly text: string;
+}
+
+/** Compares declared tables with those of the database, which it only reads. */
+export async function findDrift(driver: Driver, tables: readonly TableInfo[]): Promise<Drift> {
+  const { dialect } = driver;
+  const declared = tables.map((table) => ({ table, shape: declaredShape(table, dialect) }));
+  const existing = await existingShapes(driver, dialect, tables);
+  const found = compareTables(declared, existing);
+  const differences = found.some(mayBeSame) && dialect.engine === "postgres"
+    ? await findSurely(driver, tables) ?? found.filter((one) => !mayBeSame(one))
+    : found;
+  const isFault = (one: Difference) => {
+    const table = tables.find(({ label }) => label === one.table);
+    const shape = table === undefined ? undefined : shapeOf(existing.tables, table);
+    return preventsService(one, shape, driver);
+  };
+  const [faults, others] = [
+    differences.filter(isFault),
+    differences.filter((one) => !isFault(one)),
+  ];
+  return { faults: faults.map(named), notices: others.filter(isWorthSaying).map(named) };
+}
+
+/**
+ * Only the server knows whether two expressions are the same, for which it makes temporary
+ * tables. Null where it may not, or is only read from.
+ */
+async function findSurely(
+  driver: Driver,
+  tables: readonly TableInfo[],
+): Promise<readonly Difference[] | null> {
+  try {
+    const compare = () =>
+      driver.transaction((connection) => findDifferences(connection, driver.dialect, tables));
+    return (await compare()).differences;
+  } catch (error) {
+    if (error instanceof DatabaseError) return null;
+    throw error;
+  }
+}
+
+function named(difference: Difference): NamedDifference {
+  return { table: difference.table, text: describeDifference(difference) };
+}
+
+/** Whether no request, or not the right rows, could be answered with the difference. */
+function preventsService(
+  difference: Difference,
+  existing: TableShape | undefined,
+  { dialect }: Driver,
+): boolean {
+  switch (difference.kind) {
+    case "missing-table":
+    case "renamed-table":
+    case "missing-column":
+    case "renamed-column":
+      return true;
+    case "key": {
+      // Several rows could have one key then, and a write of one would change all of them.
+      const isUnique = existing?.uniques.some(({ columns }) =>
+        isSameSet(columns, difference.declared)
+      );
+      return isUnique !== true;
+    }
+    case "type": {
+      const { declared, existing } = difference;
+      // SQLite compares values of any type; Postgres has no operators between these.
+      return dialect.engine === "postgres" && familyOf(declared) !== familyOf(existing);
+    }
+    default:
+      return false;
+  }
+}
+
+/** Types of one family compare with each other, and take each other's values. */
+function familyOf(type: string): string {
+  const [plain = ""] = type.toLowerCase().split("(");
+  const name = plain.trim();
+  return families.find((family) => family.includes(name))?.[0] ?? name;
+}
+
+const families: readonly (readonly string[])[] = [
+  ["text", "character varying", "character", "citext", "name"],
+  ["bigint", "integer", "smallint", "numeric", "double precision", "real"],
+  ["timestamp", "timestamp with time zone", "timestamp without time zone", "date"],
+  ["jsonb", "json"],
+];
+
+/** Indexes and columns beside the declared ones do no harm, as long as rows can be created. */
+function isWorthSaying(difference: Difference): boolean {
+  if (difference.kind === "superfluous-column") return isNeeded(difference.existing);
+  return difference.kind !== "superfluous-index";
+}
