@@ -16,7 +16,7 @@ export interface PreviewListOptions {
  * changed before another one.
  */
 export function previewList(
-  { columns, table: { primaryKey }, limit }: ReadPlan,
+  { columns, table: { primaryKey }, limit, offset = 0 }: ReadPlan,
   { preview: { length, cut, whole }, page, dialect }: PreviewListOptions,
 ): Fragment {
   const cells = columns.map((column) =>
@@ -24,7 +24,7 @@ export function previewList(
   );
   if (whole.length === 0 || limit === null || limit < 2) return join(cells, ", ");
   const key = join(primaryKey.map((column) => dialect.operand(column)), ", ");
-  const last = sql`${page(key)} LIMIT 1 OFFSET ${rawSql(String(limit - 2))}`;
+  const last = sql`${page(key)} LIMIT 1 OFFSET ${rawSql(String(limit - 2 + offset))}`;
   const positions = whole.map((column) =>
     sql`CASE WHEN (${key}) = (${last}) THEN ${dialect.selected(column)} END`
   );

@@ -53,7 +53,7 @@ function compileRanges(
   if (others.length === 0) return compileRange(plan, range, columns, context);
   // In the order of the list: a database begins a range only when those before it are too short.
   const selects = ranges.map((one, index) => {
-    const rows = sql`${compileRange(plan, one, columns, context)}${limitTo(plan)}`;
+    const rows = sql`${compileRange(plan, one, columns, context)}${limitOfRange(plan)}`;
     return sql`SELECT * FROM (${rows}) AS ${identifier(`_range${index}`)}`;
   });
   return join(selects, " UNION ALL ");
@@ -81,7 +81,13 @@ function compileRange(
 }
 
 /** In the text, as it is a number of the service: SQLite takes 8 µs longer for a bound limit. */
-function limitTo({ limit, from }: ReadPlan): Fragment {
-  const skip = from === undefined || from.skip === 0 ? "" : ` OFFSET ${from.skip}`;
+function limitTo({ limit, from, offset = 0 }: ReadPlan): Fragment {
+  const skipped = offset + (from?.skip ?? 0);
+  const skip = skipped === 0 ? "" : ` OFFSET ${skipped}`;
   return rawSql(limit === null ? "" : ` LIMIT ${limit}${skip}`);
+}
+
+/** Of which range the skipped rows are is known once the ranges are put together. */
+function limitOfRange({ limit, offset = 0 }: ReadPlan): Fragment {
+  return rawSql(limit === null ? "" : ` LIMIT ${limit + offset}`);
 }

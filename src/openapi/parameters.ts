@@ -81,6 +81,11 @@ function listParameters(resource: Resource): readonly JsonSchema[] {
     limitParameter(resource),
     parameter("cursor", { type: "string" }, "`nextCursor` of the page before."),
     parameter(
+      "offset",
+      { type: "integer", minimum: 0, maximum: 10_000, default: 0 },
+      "How many rows to skip, in the place of a cursor.",
+    ),
+    parameter(
       "totalCount",
       { type: "string", enum: ["true", "false", "estimated"], default: "false" },
       "Adds `totalCount`: exact, or where the database has one an estimate.",

@@ -33,6 +33,8 @@ export interface ReadPlan {
   readonly after: readonly SqlValue[] | null;
   /** The position to continue from where rows may share a key or have none; `after` is null then. */
   readonly from?: ReachedPosition;
+  /** How many rows of the order are skipped; absent for none, and where there is a position. */
+  readonly offset?: number;
   /** Null where at most one row can match. */
   readonly limit: number | null;
   /** Locks the rows until the transaction ends. */

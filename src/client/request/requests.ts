@@ -32,13 +32,13 @@ export function createRequests(own: Handle) {
   const upsertBatch = ofItems("POST", "/batch/upsert");
 
   async function* pages(options?: CallOptions) {
-    let cursor = options?.cursor;
+    let from: CallOptions = {};
     do {
       // By contract the answer of a list.
-      const page = await list({ ...options, cursor }) as Page<unknown>;
+      const page = await list({ ...options, ...from }) as Page<unknown>;
       yield page;
-      cursor = page.nextCursor;
-    } while (cursor);
+      from = { cursor: page.nextCursor, offset: undefined };
+    } while (from.cursor);
   }
 
   return {

@@ -41,6 +41,8 @@ export interface ListOptions<
   readonly limit?: number | undefined;
   /** The `nextCursor` of the page before. */
   readonly cursor?: string | null | undefined;
+  /** How many rows to skip, in the place of a cursor; 10,000 at most. */
+  readonly offset?: number | undefined;
   /** Counts all matching rows, or estimates their number. */
   readonly totalCount?: boolean | "estimated" | undefined;
   /** With the rows that are marked deleted. */

@@ -13,7 +13,7 @@ const ofReads: readonly string[] = ["filter", "limit", "orderBy"];
 
 /** Which options each operation takes beside `signal`. */
 const optionsOf = {
-  list: [...ofReads, "select", "include", "cursor", "totalCount", "withDeleted"],
+  list: [...ofReads, "select", "include", "cursor", "offset", "totalCount", "withDeleted"],
   get: ["select", "include", "ifNoneMatch"],
   count: ["filter", "withDeleted"],
   aggregate: [...ofReads, "groupBy", "count", "sum", "avg", "min", "max", "having"],

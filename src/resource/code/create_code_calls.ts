@@ -51,13 +51,13 @@ export function createCodeCalls(run: RunCall) {
   return {
     list,
     async *all(options: GivenOptions = {}) {
-      let cursor = options["cursor"];
+      let from: GivenOptions = {};
       do {
         // What a list answers.
-        const page = await list({ ...options, cursor }) as ListedPage;
+        const page = await list({ ...options, ...from }) as ListedPage;
         yield* page.items;
-        cursor = page.nextCursor;
-      } while (cursor !== null);
+        from = { cursor: page.nextCursor, offset: undefined };
+      } while (from["cursor"] !== null);
     },
     get: async (key: unknown, options: GivenOptions = {}) =>
       tagged(await run("GET /:id", { name: "get", options, key: { value: key } })),

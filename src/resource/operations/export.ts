@@ -47,6 +47,9 @@ export function exportRows(
       if ((query.get("include") ?? "") !== "") {
         throw new Problem("invalid-parameter", `Cannot use "include" in an export: ask for JSON`);
       }
+      if (query.has("offset")) {
+        throw new Problem("invalid-parameter", `Cannot use "offset" in an export: ask for JSON`);
+      }
       if (parsePreview(query) !== null) {
         throw new Problem("invalid-parameter", `Cannot use "preview" in an export: ask for JSON`);
       }

@@ -33,11 +33,13 @@ import type { Resource } from "../define/resource.ts";
 import {
   type ListQuery,
   type ListRead,
+  offsetParameter,
   parseListQuery,
   parseTotalCount,
   planList,
   reachedByList,
   reachedPosition,
+  skipRows,
   type TotalCountMode,
 } from "../read/list_query.ts";
 import {
@@ -78,11 +80,11 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
   access: "read",
   takesBody: false,
 
-  ownParameters: ({ allowsPreview }) => allowsPreview ? previewParameter : undefined,
+  ownParameters: ({ allowsPreview }) => allowsPreview ? withPreview : offsetParameter,
 
   parse({ query }, resource) {
     const preview = parsePreview(query);
-    const selection = parseListQuery(query, resource);
+    const selection = skipRows(parseListQuery(query, resource), query, resource);
     return {
       preview,
       selection: preview === null ? selection : { ...selection, view: previewView(selection.view) },
@@ -144,7 +146,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
   },
 };
 
-const previewParameter: ReadonlySet<string> = new Set(["preview"]);
+const withPreview: ReadonlySet<string> = new Set(["preview", ...offsetParameter]);
 
 interface PageRead {
   readonly read: ReadPlan;

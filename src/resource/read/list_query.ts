@@ -4,6 +4,7 @@ import { type CursorPosition, openCursor } from "../../plan/cursor.ts";
 import { parseOrder } from "../../plan/order.ts";
 import type { OrderKey, ReachedPosition, ReadPlan } from "../../plan/plan.ts";
 import { fromTheStart } from "../../plan/reached_position.ts";
+import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ContinuedRow } from "./continue_read.ts";
 import { reachedByIncludes, resolveInclude } from "./resolve_include.ts";
@@ -23,6 +24,8 @@ export interface ListQuery {
   readonly view: View;
   readonly order: readonly OrderKey[];
   readonly after: CursorPosition | null;
+  /** How many rows of the order are skipped; 0 where it continues at a position. */
+  readonly offset: number;
 }
 
 /**
@@ -48,7 +51,41 @@ export function parseListQuery(query: Query, resource: Resource): ListQuery {
     after: cursor === ""
       ? null
       : openCursor(cursor, { resource: resource.url, order, sealer: resource.sealer }),
+    offset: 0,
   };
+}
+
+/** The query parameter that skips rows, of lists alone. */
+export const offsetParameter: ReadonlySet<string> = new Set(["offset"]);
+
+/** Further rows are reached by a cursor, which costs the same on every page. */
+const maxOffset = 10_000;
+
+/**
+ * The query of a list with its parameter `offset`. Throws a 400 beside a cursor, and for more rows
+ * than a list skips.
+ */
+export function skipRows(listQuery: ListQuery, query: Query, { table }: Resource): ListQuery {
+  const text = query.get("offset");
+  if (text === undefined) return listQuery;
+  const refused = (reason: string) => new Problem("invalid-parameter", reason);
+  if (!/^[0-9]+$/.test(text)) {
+    throw refused("Cannot use this offset: it must be a whole number from 0 on");
+  }
+  if (listQuery.after !== null) {
+    throw refused("Cannot use offset and cursor together: a cursor is a position already");
+  }
+  const offset = Number(text);
+  if (offset > maxOffset) {
+    throw refused(
+      `Cannot skip so many rows: offset must be ${maxOffset} at most. Continue by the nextCursor ` +
+        "of a page, or filter by what its last row has",
+    );
+  }
+  // Where rows may be equal, positions are rows to skip.
+  return table.distinct
+    ? { ...listQuery, offset }
+    : { ...listQuery, after: { kind: "reached", values: [], skip: offset } };
 }
 
 /**
@@ -98,6 +135,7 @@ export function planList(
     after: after?.kind === "values" ? after.values : null,
     limit,
     ...(table.distinct ? {} : { from: reachedPosition(after) }),
+    ...(listQuery.offset === 0 ? {} : { offset: listQuery.offset }),
   };
   return { read, from: after?.kind === "row" ? { position: after, visible: grant.rows } : null };
 }

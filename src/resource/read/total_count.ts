@@ -57,7 +57,7 @@ export async function fetchTotalCount(
   { connection, reader }: { readonly connection: Connection; readonly reader: RowReader },
 ): Promise<TotalCount> {
   // The first page is the last one, too, so that it holds all rows.
-  if (read.after === null && read.limit !== null && found < read.limit) {
+  if (isFirst(read) && read.limit !== null && found < read.limit) {
     return { totalCount: found };
   }
   const estimate = plan.estimate === null
@@ -66,6 +66,11 @@ export async function fetchTotalCount(
   return estimate === null || estimate < minEstimated
     ? { totalCount: await fetchCount(connection, plan.count, reader) }
     : { totalCount: Math.max(estimate, found), totalCountEstimated: true };
+}
+
+function isFirst({ after, from, offset = 0 }: ReadPlan): boolean {
+  return after === null && offset === 0 &&
+    (from === undefined || from.values.length === 0 && from.skip === 0);
 }
 
 function staysInTable(filter: Filter): boolean {
