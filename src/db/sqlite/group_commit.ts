@@ -212,7 +212,8 @@ export class GroupCommit {
     try {
       this.#rollBack();
       writer.run(keysOff);
-      await retryWhileBusy(this.#busyRetry, () => writer.run(begin));
+      // Another process may be making the same changes, which takes as long as its tables are large.
+      await retryWhileBusy({ ...this.#busyRetry, waitLimitMs: Infinity }, () => writer.run(begin));
       const report = await job.run();
       await retryWhileBusy(this.#busyRetry, () => writer.run(commit));
       report();

@@ -10,7 +10,7 @@ export type SqlEngine = "sqlite" | "postgres";
  */
 export function normalSql(expression: string, engine: SqlEngine): string {
   let words = wordsOf(expression, engine);
-  if (engine === "postgres") words = withoutCasts(words);
+  if (engine === "postgres") words = withBareComparisons(withoutCasts(words));
   while (isWrapped(words)) words = words.slice(1, -1);
   return words.join(" ");
 }
@@ -52,6 +52,25 @@ function withoutCasts(words: readonly string[]): readonly string[] {
 /** What follows the first word of a type. */
 const typeTail =
   /^(?:varying|precision)?(?: ?\( \d+(?: , \d+)? \))?(?: ?(?:with|without) time zone)?(?: ?\[ \])*/;
+
+/** `(a >= 1) AND (a <= 9)` → `a >= 1 AND a <= 9`: a comparison binds more than what joins it. */
+function withBareComparisons(words: readonly string[]): readonly string[] {
+  const kept: string[] = [];
+  for (let at = 0; at < words.length; at++) {
+    const end = words[at] === "(" ? words.indexOf(")", at) : -1;
+    const inner = words.slice(at + 1, end);
+    const isJoined = joins.has(kept.at(-1) ?? "(") && joins.has(words[end + 1] ?? ")");
+    const isComparison = inner.length > 2 && inner.length < 5 &&
+      inner.slice(1, -1).every((word) => /^[<>=!]$/.test(word)) && !inner.includes("(");
+    if (end > 0 && isJoined && isComparison) {
+      kept.push(...inner);
+      at = end;
+    } else kept.push(words[at] ?? "");
+  }
+  return kept;
+}
+
+const joins: ReadonlySet<string> = new Set(["and", "or", "(", ")"]);
 
 /** Whether the first parenthesis closes at the end. */
 function isWrapped(words: readonly string[]): boolean {

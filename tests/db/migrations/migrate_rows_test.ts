@@ -1,7 +1,14 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { check, index, unique } from "../../../src/compile/table_parts.ts";
 import { type Database, openDatabase } from "../../../src/db/open_database.ts";
-import { boolean, integer, real, text, uuid } from "../../../src/schema/column_builder.ts";
+import {
+  boolean,
+  createdAt,
+  integer,
+  real,
+  text,
+  uuid,
+} from "../../../src/schema/column_builder.ts";
 import { table } from "../../../src/schema/table.ts";
 import type { TableLike } from "../../../src/schema/table_like.ts";
 import { trackMutations } from "../../../src/track_mutations.ts";
@@ -111,9 +118,7 @@ testOnDialects("what is allowed to be lost is lost, and nothing else", async (en
     size: integer(),
     status: text({ enum: ["x"] }).notNull().default("x"),
     ratio: real().notNull().default(0.5),
-    at: text().notNull().defaultSql(
-      db.dialect.engine === "sqlite" ? "strftime('%s', 'now')" : "now()::text",
-    ),
+    at: createdAt(),
   });
   try {
     await db.createTables([before]);
