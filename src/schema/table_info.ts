@@ -99,6 +99,8 @@ export interface ColumnInfo extends ValueRules {
    * from a body.
    */
   readonly moment: "created" | "updated" | null;
+  /** Makes the value of an update that sets none, where the table of another library says how. */
+  readonly onUpdate?: () => unknown;
   /** The name that it had in the database before, for migrations. */
   readonly formerName: string | null;
   /** The column that a foreign key of this column alone references. */
@@ -211,8 +213,10 @@ export interface TableInfo {
   readonly checks: readonly CheckInfo[];
   /** The name that it had in the database before, for migrations. */
   readonly formerName: string | null;
-  /** Whether the service creates it. False for introspected tables, which keep their collations. */
+  /** Whether the service creates it. False for existing tables, which keep their collations. */
   readonly own: boolean;
+  /** Whether a program declares it, by `table()` or by Drizzle; else introspection has found it. */
+  readonly declared: boolean;
 }
 
 /**
@@ -230,6 +234,8 @@ export interface TableInfoOptions
   readonly label?: string;
   /** The key columns in key order, where that differs from the order of the columns. */
   readonly primaryKey?: readonly ColumnInfo[];
+  /** Whether a program declares it; as `own` unless set. */
+  readonly declared?: boolean;
   /** Whether it is a view; false unless set. */
   readonly readOnly?: boolean;
   /** Whether its key is unique; true unless set. */
@@ -266,5 +272,6 @@ export function createTableInfo(declared: TableInfoOptions): TableInfo {
       return declared.formerName ?? null;
     },
     own,
+    declared: declared.declared ?? own,
   });
 }

@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { all, openDatabase, resource } from "../../mod.ts";
 import { createDrizzleTables, drizzleLines } from "../support/drizzle_schema.ts";
 import { testOnDialects, withService } from "../support/http.ts";
 import {
@@ -35,6 +36,50 @@ testOnDialects("tables of both lines of Drizzle answer as those of table()", asy
         const steps = await drive(service);
         steps.forEach((step, index) => assertEquals(step, expected[index]));
         assertEquals(steps.length, expected.length);
+      },
+    );
+  }
+});
+
+Deno.test("what $onUpdate of Drizzle gives is set by updates that set nothing", async () => {
+  for (const line of drizzleLines) {
+    const { sqlite: d } = line;
+    const notes = d.sqliteTable("notes", {
+      id: d.integer().primaryKey(),
+      title: d.text(),
+      changes: d.integer().$onUpdate(() => 7),
+      at: d.integer({ mode: "timestamp" }).$onUpdate(() => new Date("2001-02-03T04:05:06.789Z")),
+    });
+    await withService(
+      {
+        name: "sqlite",
+        open: async () => {
+          const db = await openDatabase("sqlite::memory:");
+          await createDrizzleTables(db, line, [notes]);
+          return db;
+        },
+      },
+      [],
+      () => ({
+        resources: [
+          resource(notes, {
+            id: notes.id,
+            auth: { public: true, create: () => all(), update: () => all() },
+          }),
+        ],
+      }),
+      async ({ send }) => {
+        const ada = { "x-user": "ada" };
+        const made = { changes: 7, at: "2001-02-03T04:05:06.000Z" };
+        const created = await send("POST", "/api/notes", { title: "a", changes: 1 }, ada);
+        assertEquals(created.body, { ...made, id: 1, title: "a", changes: 1 });
+        const patched = await send("PATCH", "/api/notes/1", { title: "b" }, ada);
+        assertEquals(patched.body, { ...made, id: 1, title: "b" });
+        const body = { filter: "id==1", patch: { at: "2002-01-01T00:00:00Z", changes: null } };
+        assertEquals((await send("PATCH", "/api/notes/batch", body, ada)).body, { count: 1 });
+        const again = await send("PATCH", "/api/notes/1", { changes: null }, ada);
+        assertEquals(again.body, { ...made, id: 1, title: "b", changes: null });
+        assertEquals((await send("GET", "/api/notes?include=none", undefined, ada)).status, 400);
       },
     );
   }

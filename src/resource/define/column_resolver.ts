@@ -28,7 +28,7 @@ export function createColumnResolver(table: TableInfo, observe: Observer): Colum
       throw new Error(`${subject} "${name}" of another table, "${tableInfoOf(reference).name}"`);
     }
     if (column === undefined) throw new Error(`${subject} no column "${name}" of it`);
-    if (isName && table.own && !warned) {
+    if (isName && table.declared && !warned) {
       warned = true;
       observe({
         kind: "deprecated",

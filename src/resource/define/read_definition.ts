@@ -257,9 +257,9 @@ export function readDefinition({ table, options }: ResourceDefinition): ReadDefi
 }
 
 /** How `id` would be written for this table. */
-function idOf({ name, primaryKey, own }: TableInfo): string {
+function idOf({ name, primaryKey, declared }: TableInfo): string {
   const columns = primaryKey.map((column) =>
-    own ? `${name}.${column.name}` : JSON.stringify(column.name)
+    declared ? `${name}.${column.name}` : JSON.stringify(column.name)
   );
   return columns.length === 1 ? columns.join() : `[${columns.join(", ")}]`;
 }

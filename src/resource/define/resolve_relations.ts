@@ -30,7 +30,7 @@ export function resolveRelations(
     driver: definition.options.db?.driver ?? driver,
   }));
   return new Map(served.map((from) => {
-    const { relations = {}, autoRelations = !from.table.own } = from.definition.options;
+    const { relations = {}, autoRelations = !from.table.declared } = from.definition.options;
     const { filterable = false } = typeof autoRelations === "object" ? autoRelations : {};
     const derived = autoRelations === false ? [] : deriveRelations(from, served, filterable);
     const declared = Object.entries(relations).map(([name, options]) =>

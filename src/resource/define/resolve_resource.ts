@@ -156,7 +156,9 @@ export function resolveResource(
     generated,
     moments: {
       ofNew: table.columns.filter(({ moment }) => moment !== null),
-      ofChanged: table.columns.filter(({ moment }) => moment === "updated"),
+      ofChanged: table.columns.filter(({ moment, onUpdate }) =>
+        moment === "updated" || onUpdate !== undefined
+      ),
     },
     computed: resolveComputed(options, table, runtime),
     capabilities: {

@@ -136,7 +136,7 @@ export interface Resource {
   readonly escapesFormulas: boolean;
   /** The columns that the server fills in. */
   readonly generated: ReadonlySet<ColumnInfo>;
-  /** The columns whose moment the service fills in, of a new row and of one that is changed. */
+  /** The columns that the service fills in, of a new row and of one that is changed. */
   readonly moments: {
     readonly ofNew: readonly ColumnInfo[];
     readonly ofChanged: readonly ColumnInfo[];

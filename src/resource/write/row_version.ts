@@ -68,7 +68,13 @@ export function withMoments(
 ): Assignments {
   const missing = moments.ofChanged.filter((column) => !set.has(column));
   if (set.size === 0 || missing.length === 0) return set;
-  return new Map([...set, ...missing.map((column) => [column, instantOf(nowMs)] as const)]);
+  return new Map([
+    ...set,
+    ...missing.map((column) => {
+      const { onUpdate } = column;
+      return [column, onUpdate === undefined ? instantOf(nowMs) : onUpdate()] as const;
+    }),
+  ]);
 }
 
 /** The next version of a row; null leaves a missing or odd value as it is. */

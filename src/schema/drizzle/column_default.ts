@@ -18,13 +18,32 @@ export function columnDefault(
   if (column.generated) return assigned;
   // As in Drizzle a function precedes, and that for updates fills in new rows, too.
   const make = defaultFn ?? (given === undefined ? onUpdateFn : undefined);
-  if (make !== undefined) {
-    return { kind: "function", make: () => inProcess(make(), source, column) };
-  }
+  if (make !== undefined) return { kind: "function", make: maker(make, source, column) };
   if (isDrizzleSql(given)) return { kind: "database", sql: sqlTextOf(given) };
   if (given === null) return null;
   if (given !== undefined) return { kind: "value", value: inProcess(given, source, column) };
   return assigned;
+}
+
+/** What `$onUpdate` of Drizzle sets where an update sets nothing. */
+export function onUpdateOf(
+  source: DrizzleColumn,
+  column: ColumnInfo,
+): Pick<ColumnInfo, "onUpdate"> {
+  const { onUpdateFn } = source;
+  return onUpdateFn === undefined ? {} : { onUpdate: maker(onUpdateFn, source, column) };
+}
+
+function maker(make: () => unknown, source: DrizzleColumn, column: ColumnInfo): () => unknown {
+  return () => {
+    try {
+      return inProcess(make(), source, column);
+    } catch (error) {
+      if (!(error instanceof InvalidValue)) throw error;
+      const reason = `what its function of Drizzle gives ${error.message}`;
+      throw new Error(`Cannot write ${column.name}: ${reason}`, { cause: error });
+    }
+  };
 }
 
 /** A value as Drizzle's types have it, such as a Date, → the value of the kind. */

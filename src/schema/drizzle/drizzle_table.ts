@@ -7,7 +7,7 @@ import {
   plainColumn,
   type TableInfo,
 } from "../table_info.ts";
-import { columnDefault } from "./column_default.ts";
+import { columnDefault, onUpdateOf } from "./column_default.ts";
 import {
   aliasKey,
   columnsKey,
@@ -51,7 +51,7 @@ export function describeDrizzleTable(table: DrizzleTable): TableInfo {
     })
   );
   return createTableInfo({
-    ...{ name, columns, own: false },
+    ...{ name, columns, own: false, declared: true },
     schema: table[schemaKey] ?? null,
     primaryKey: keyColumns(columns, key, uniques),
     uniques: uniques.filter((names) => names.length > 1),
@@ -97,6 +97,7 @@ function describeColumn(name: string, source: DrizzleColumn, table: TableContext
   return Object.freeze({
     ...described,
     default: defaultOf(source, described, isAssigned, table.name),
+    ...onUpdateOf(source, described),
     get references() {
       return table.referenceOf(dbName);
     },
