@@ -35,6 +35,7 @@ for (const { name, core, sql } of lines) {
       count: core.numeric({ mode: "bigint" }).default(5n),
       scan: core.blob({ mode: "buffer" }),
       title: core.text().generatedAlwaysAs(sql`upper("slug")`),
+      raw: core.customType<{ data: Uint8Array }>({ dataType: () => "blob" })(),
     }, (t) => [
       core.uniqueIndex("by_owner").on(t.ownerId, t.slug),
       core.index("by_status").on(t.status).where(sql`${t.status} = 'draft'`),
@@ -57,6 +58,7 @@ for (const { name, core, sql } of lines) {
       ["count", "bigint"],
       ["scan", "bytes"],
       ["title", "text"],
+      ["raw", "bytes"],
     ]);
     assertEquals([info.name, info.schema, info.own], ["notes", null, false]);
     assertEquals(info.primaryKey, [columnInfoOf(notes.id)]);

@@ -12,7 +12,7 @@ export const sqliteTables: DrizzleDialect = {
 
 function columnType(column: DrizzleColumn): DrizzleType {
   const existingType = column.getSQLType();
-  const kind = kinds.get(column.columnType);
+  const kind = kinds.get(column.columnType) ?? customKind(column);
   if (kind === undefined) throw new UnservableColumn(faultOf(column));
   return {
     kind,
@@ -38,6 +38,22 @@ const kinds: ReadonlyMap<string, ColumnKind> = new Map([
   ["SQLiteBlobBuffer", "bytes"],
 ]);
 
+/** A custom type without conversions is what its type in the database is. */
+function customKind(column: DrizzleColumn): ColumnKind | undefined {
+  const { toDriver, fromDriver } = column.config?.customTypeParams ?? {};
+  const isPlain = column.columnType === "SQLiteCustomColumn" && toDriver === undefined &&
+    fromDriver === undefined;
+  return isPlain ? kindsOfTypes.get(column.getSQLType().toLowerCase()) : undefined;
+}
+
+const kindsOfTypes: ReadonlyMap<string, ColumnKind> = new Map([
+  ["text", "text"],
+  ["integer", "integer"],
+  ["real", "real"],
+  ["numeric", "decimal"],
+  ["blob", "bytes"],
+]);
+
 function momentFormat({ mode }: DrizzleColumn): TimestampFormat {
   return mode === "timestamp_ms" ? "epoch-milliseconds" : "epoch-seconds";
 }
@@ -55,7 +71,7 @@ function faultOf({ columnType, getSQLType }: DrizzleColumn): string {
     case "SQLiteBigInt":
       return 'it keeps digits in a blob: use integer(), or numeric({ mode: "bigint" })';
     case "SQLiteCustomColumn":
-      return "it is of a custom type, whose conversions only Drizzle runs";
+      return "it is of a custom type, whose conversions (toDriver, fromDriver) only Drizzle runs";
     default:
       return `no kind stands for its type ${columnType} (${getSQLType()})`;
   }
