@@ -65,11 +65,14 @@ const configurations = fc.record({
   columns: fc.subarray(["groupId", "state", "price", "data", "at", "version"] as const),
   limit: fc.boolean(),
   search: fc.boolean(),
+  /** Whether a caller without a user reads the key alone. */
+  perUser: fc.boolean(),
 });
 type Drawn = typeof configurations extends fc.Arbitrary<infer T> ? T : never;
 
 function configOf(drawn: Drawn): Omit<AppConfig, "db"> {
   const { access, capabilities, etag } = drawn;
+  const readable = [items.id, ...drawn.columns.map((name) => items[name])];
   const scopes = Object.fromEntries(access.map((one) => [one, () => all()]));
   return {
     basePath: drawn.basePath,
@@ -81,7 +84,9 @@ function configOf(drawn: Drawn): Omit<AppConfig, "db"> {
         id: items.id,
         auth: { ...scopes, ...(drawn.isPublic ? { public: true } : {}) },
         capabilities,
-        fields: { readable: [items.id, ...drawn.columns.map((name) => items[name])] },
+        fields: drawn.perUser
+          ? { readable: { all: readable, by: (user) => user === null ? [items.id] : readable } }
+          : { readable },
         strictInput: drawn.strictInput,
         nestedWrites: drawn.nestedWrites,
         ...(drawn.softDelete ? { softDelete: { field: items.deletedAt } } : {}),
