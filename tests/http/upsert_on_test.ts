@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { eq, integer, resource, table, text, timestamp } from "../../mod.ts";
+import { all, eq, integer, resource, table, text, timestamp } from "../../mod.ts";
 import { createTableInfo } from "../../src/schema/table_info.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
 import type { Engine } from "../support/engines.ts";
@@ -7,6 +7,7 @@ import {
   type Answer,
   insertRows,
   type Service,
+  testOnDialects,
   testOnEngines,
   withService,
 } from "../support/http.ts";
@@ -242,3 +243,29 @@ testOnEngines(
       assert(statuses.filter((status) => status < 300).length > 4, String(statuses));
     }),
 );
+
+testOnDialects("a key of fields that a user may not use is none for this user", (engine) => {
+  const { id, email, slug, name } = people;
+  const isAda = (user: { readonly id: string } | null) => user?.id === "ada";
+  const resources = [resource(people, {
+    id,
+    auth: { read: () => all(), create: () => all(), update: () => all() },
+    fields: {
+      readable: (user) => isAda(user) ? [id, email, slug, name] : [id, slug, name],
+      writable: (user) => isAda(user) ? [email, slug, name] : [email, slug],
+    },
+  })];
+  return withService(engine, [people], () => ({ resources }), async ({ send }) => {
+    const upsert = async (user: string, slug: string) => {
+      const body = { email: "p1", slug };
+      return await send("POST", `${path}?on=email`, body, { "x-user": user });
+    };
+    assertEquals((await upsert("ada", "s1")).status, 201);
+    assertEquals((await upsert("ada", "s2")).status, 200);
+    assertEquals(refusal(await upsert("bob", "s3")), [
+      400,
+      'Cannot upsert on "email": it is no unique key; use on=id',
+      null,
+    ]);
+  });
+});
