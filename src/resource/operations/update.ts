@@ -12,7 +12,6 @@ import { wholeBody } from "../write/body_path.ts";
 import { failedWrite } from "../write/refused/failed_write.ts";
 import { inTransaction, isLoneStatement, type WriteConnection } from "../write/in_transaction.ts";
 import { parseRowChanges } from "../write/parse_fields.ts";
-import { withoutKey } from "../write/without_key.ts";
 import { type NestedRows, ownItems, relatedWrites } from "../write/nested/nested_rows.ts";
 import { parseNestedChanges } from "../write/nested/parse/parse_nested_rows.ts";
 import {
@@ -28,6 +27,7 @@ import {
   parseNamedRow,
   planTarget,
   type RowTarget,
+  withoutKey,
 } from "../write/row_target.ts";
 import { beforeUpdate } from "../write/run_hooks.ts";
 import { updateAtVersion } from "../write/update_at_version.ts";

@@ -2,9 +2,9 @@ import type { Access } from "../../auth/scope.ts";
 import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
-import { type Key, keyFilter, keyId, parseKey } from "../../plan/key.ts";
+import { isSameKeyValue, type Key, keyFilter, keyId, parseKey } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
-import type { Row } from "../../schema/table_info.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
 import {
   parsePrecondition,
@@ -16,6 +16,7 @@ import {
 import type { ResourceRequest, WriteCall } from "../operation.ts";
 import { notFound, notFoundOrForbidden } from "../read/not_found_or_forbidden.ts";
 import { atBodyPath, type BodyPath, wholeBody } from "./body_path.ts";
+import { InvalidFields } from "./parse_fields.ts";
 import { readByKeys } from "./read_rows_to_write.ts";
 
 /** The row that a request names in its path; `key` is null for an impossible id. */
@@ -42,6 +43,27 @@ export function parseNamedRow({ segment, header }: ResourceRequest, { table }: R
 export function planTarget({ segment, key, ifMatch }: NamedRow, resource: Resource): RowTarget {
   if (key === null) throw notFound(resource, segment);
   return { key, segment, precondition: parsePrecondition(ifMatch, resource) };
+}
+
+/**
+ * The parsed fields without the key, which no update changes. Throws a 422 where they hold another
+ * key.
+ */
+export function withoutKey(
+  values: ReadonlyMap<ColumnInfo, unknown>,
+  key: Key,
+  { table }: Resource,
+  message = "must be the id of the path",
+): ReadonlyMap<ColumnInfo, unknown> {
+  const rest = new Map(values);
+  table.primaryKey.forEach((column, index) => {
+    if (!rest.has(column)) return;
+    if (!isSameKeyValue(rest.get(column), key[index], column)) {
+      throw new InvalidFields([{ path: column.name, message }]);
+    }
+    rest.delete(column);
+  });
+  return rest;
 }
 
 /** The rows that a grant lets a request write to: within its scope, visible and not deleted. */

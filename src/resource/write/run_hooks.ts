@@ -12,7 +12,7 @@ import type { WriteConnection } from "./in_transaction.ts";
 import type { WriteCall } from "../operation.ts";
 import type { NamedItem } from "./batch_items.ts";
 import { parseHookValues, toRecord } from "./parse_fields.ts";
-import { withoutKey } from "./without_key.ts";
+import { withoutKey } from "./row_target.ts";
 
 /** Gives the stored row that a before-hook is about, where it was not read before. */
 export type ReadCurrent = () => MaybePromise<Row>;

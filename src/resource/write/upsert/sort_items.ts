@@ -10,10 +10,10 @@ import { preconditionFailed, requirePrecondition } from "../../http/etag.ts";
 import { mapItemsInTurn, type NamedItem } from "../batch_items.ts";
 import { valuesFor, valuesForNewRow } from "../given_values.ts";
 import { InvalidFields, withoutImmutable } from "../parse_fields.ts";
-import { withoutKey } from "../without_key.ts";
 import { RowsChanged } from "../rows_changed.ts";
 import { readByKeys } from "../read_rows_to_write.ts";
 import type { ItemUpdate } from "../update_locked_rows.ts";
+import { withoutKey } from "../row_target.ts";
 
 /** An item of an upsert. Once its row is found, its key is that row's primary key. */
 export interface UpsertItem extends NamedItem {

@@ -11,13 +11,13 @@ import { mapItemsInTurn, type NamedItem } from "../batch_items.ts";
 import { insertRows } from "../insert_rows.ts";
 import { inTransaction, type WriteConnection } from "../in_transaction.ts";
 import { newRowValues } from "../new_row_values.ts";
-import { withoutKey } from "../without_key.ts";
 import { readByKeys } from "../read_rows_to_write.ts";
 import { idsOfRows, recordIds, type WrittenRows } from "../record_ids.ts";
 import { beforeCreate, hookedItem } from "../run_hooks.ts";
 import { updateItems } from "../update_locked_rows.ts";
 import { currentRows, RowsChanged } from "../rows_changed.ts";
 import { type SortedItems, sortItems, type UpsertItem } from "./sort_items.ts";
+import { withoutKey } from "../row_target.ts";
 
 /** The plan of an upsert: rows to change where they exist, else to create. */
 export interface UpsertPlan {
