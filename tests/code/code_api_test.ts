@@ -19,6 +19,9 @@ import {
 } from "../../mod.ts";
 import type { StandardSchema } from "../../exports/options.ts";
 import { memorySearch } from "../../exports/search.ts";
+import { gate } from "../support/scratch.ts";
+import { engines } from "../support/engines.ts";
+import { testUnless } from "../support/skip.ts";
 import { testOnEngines, withService } from "../support/http.ts";
 
 const notes = table("notes", {
@@ -211,6 +214,76 @@ testOnEngines("what an after-hook calls is a part of the transaction", async (en
     assertEquals(await mine.count({ filter: "title=startswith=gone" }), 0);
   });
 });
+
+testOnEngines("a hook whose time is over can write nothing more", async (engine) => {
+  const over = Promise.withResolvers<HookContext["api"]>();
+  const hang = gate();
+  // The timer of a hook's limit does not keep a process alive, so another timer must.
+  const alive = setInterval(() => undefined, 1_000);
+  const config = () => ({
+    resources: [
+      resource(entries, { id: entries.id, auth: { create: () => all(), read: () => all() } }),
+      resource(notes, {
+        id: notes.id,
+        auth: { create: () => all() },
+        hooks: {
+          timeoutMs: 50,
+          async onAfterCreate({ api }) {
+            await api.of(entries).create({ what: "in time" });
+            over.resolve(api);
+            await hang.passed;
+          },
+        },
+      }),
+    ],
+  });
+  await withService(engine, [notes, entries], config, async ({ app, send }) => {
+    const api = app.as(ada);
+    await assertRejects(() => api.of(notes).create({ title: "x" }), Error, "longer than 50 ms");
+    const late = await over.promise;
+    await assertRejects(() => late.of(entries).create({ what: "late" }), Error, "has ended");
+    assertEquals(
+      (await send("POST", "/api/notes", { title: "x" }, { "x-user": "ada" })).status,
+      500,
+    );
+    assertEquals(await api.of(entries).count(), 0);
+    hang.open();
+  }).finally(() => clearInterval(alive));
+});
+
+const postgres = engines.filter(({ name }) => name === "postgres");
+for (const engine of postgres) {
+  const name = "a transaction that the database wants again is tried again as a whole";
+  testUnless(engine.ignore ?? null, name, async () => {
+    const config = () => ({
+      resources: definitions({
+        after: async ({ api }, title) => void await api.of(entries).create({ what: `of ${title}` }),
+      }),
+    });
+    await withService(engine, [notes, entries], config, async ({ app, db }) => {
+      const run = (text: string) => db.query({ text, values: [] });
+      await run("CREATE SEQUENCE tries");
+      await run(`CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF nextval('tries') < 3 THEN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END IF;
+      RETURN NEW; END $$`);
+      await run(
+        "CREATE TRIGGER once BEFORE INSERT ON entries FOR EACH ROW EXECUTE FUNCTION fail_once()",
+      );
+      // In a hook, and where code has begun the transaction.
+      await app.as(ada).of(notes).create({ title: "one" });
+      await run("SELECT setval('tries', 1)");
+      let tries = 0;
+      await app.as(ada).transaction(async ({ api }) => {
+        tries++;
+        await api.of(notes).create({ title: "two" });
+      });
+      const system = app.asSystem();
+      const list = await system.of(entries).list({ orderBy: "id" });
+      assertEquals(list.items.map(({ what }) => what), ["of one", "of two"]);
+      assertEquals([await system.of(notes).count(), tries], [2, 2]);
+    });
+  });
+}
 
 Deno.test("the system has all rows and fields, and what capabilities switch off", async () => {
   await withApp({}, async (app) => {

@@ -96,8 +96,8 @@ export interface TableApiResource<S, I> extends AnyApiRelations {
   readonly key: unknown;
   /** A row of the table, of which callers get what they may read. */
   readonly row: S & object;
-  /** A new row of the table. */
-  readonly create: I;
+  /** A new row of the table, of which hooks and the service may fill in fields. */
+  readonly create: Partial<I>;
   /** The fields that change. */
   readonly update: Partial<I>;
 }

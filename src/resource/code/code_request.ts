@@ -46,8 +46,9 @@ export function codeRequest(
 
 /** The id as a request would have it in its path, also for messages. */
 function segmentOf(key: unknown, { table }: Resource): string {
-  const values = table.primaryKey.length === 1 ? [key] : key;
-  if (!Array.isArray(values) || values.some((value) => value === undefined || value === null)) {
+  // The value of a simple key may be a list itself.
+  const values: unknown[] = table.primaryKey.length === 1 ? [key] : [key].flat();
+  if (values.some((value) => value === undefined || value === null)) {
     throw new TypeError(`Cannot use ${showValue(key)} as the key of a row`);
   }
   return formatKey(values);
