@@ -124,7 +124,7 @@ export async function inCode(call: Call, app: App): Promise<Result> {
     count: async () => ({ count: await api.count(given) }),
     aggregate: () => api.aggregate(given as Parameters<typeof api.aggregate>[0]),
     search: () => api.search(given as Parameters<typeof api.search>[0]),
-    create: () => api.create(any, { optimisticId }),
+    create: () => api.create(any, { ...write, ...query }),
     update: () => api.update(id, any, write),
     replace: () => api.replace(id, any, write),
     delete: async () => (await api.delete(id, write), null),
@@ -133,7 +133,7 @@ export async function inCode(call: Call, app: App): Promise<Result> {
     "batch.update": async () => ({ count: await api.batch.update(filter as string, any) }),
     "batch.replace": async () => ({ items: await api.batch.replace(any) }),
     "batch.delete": async () => ({ count: await api.batch.delete(filter as string) }),
-    "batch.upsert": async () => ({ items: await api.batch.upsert(any) }),
+    "batch.upsert": async () => ({ items: await api.batch.upsert(any, query) }),
     rpc: async () => ({ data: await api.rpc[procedure]?.(any) }),
   };
   try {

@@ -174,7 +174,7 @@ function definitions() {
           if (title === "spread") {
             const log = api.asSystem().of(trail);
             await log.create({ what: `spread ${id}` });
-            // Refused within the transaction, which goes on.
+            // Refused within the transaction, which continues.
             await api.of(labels).create({ name: "red" }).catch(() => {});
             await api.of(labels).create({ name: `of ${id}` }).catch(() => {});
           }

@@ -284,7 +284,9 @@ export function randomCalls(draw: Draw, seen: Seen): () => Call {
           : {};
         const total = chance(0.2) ? { totalCount: pick<unknown>([true, "estimated", "x"]) } : {};
         const deleted = chance(0.2) ? { withDeleted: pick<unknown>([true, false, "x"]) } : {};
+        const offset = chance(0.15) ? { offset: pick<unknown>([0, 1, 5, -1, "x", 20_000]) } : {};
         const query = {
+          ...offset,
           ...shape(name),
           ...order(name),
           ...limits(),
@@ -316,7 +318,12 @@ export function randomCalls(draw: Draw, seen: Seen): () => Call {
       case 9:
       case 10:
       case 11:
-        return { operation: "create", body: newBody(name), ...optimistic };
+        return {
+          ...{ operation: "create", body: newBody(name), ...optimistic },
+          ...(chance(0.2)
+            ? { ...ifMatch, query: { on: pick(["isbn", "id", "title", "name"]) } }
+            : {}),
+        };
       case 12:
       case 13:
         return { operation: "update", key: key(name), body: changedBody(name), ...written };
@@ -334,10 +341,12 @@ export function randomCalls(draw: Draw, seen: Seen): () => Call {
       case 17:
         return { operation: "batch.update", filter: filter(name), body: body(name) };
       case 18:
-        return {
-          operation: chance(0.5) ? "batch.replace" : "batch.upsert",
-          body: some([0, 1, 2], 5).map(() => item(name, true)),
-        };
+        return chance(0.5)
+          ? { operation: "batch.replace", body: some([0, 1, 2], 5).map(() => item(name, true)) }
+          : {
+            ...{ operation: "batch.upsert", body: some([0, 1, 2], 5).map(() => item(name, true)) },
+            ...(chance(0.3) ? { query: { on: pick(["isbn", "id", "title"]) } } : {}),
+          };
       default:
         return chance(0.5) ? { operation: "batch.delete", filter: filter(name) } : {
           operation: "rpc",
