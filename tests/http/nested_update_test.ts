@@ -1,5 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { type Answer, insertRows, type Service, testOnEngines } from "../support/http.ts";
+import { all, integer, resource, rsql, table } from "../../mod.ts";
+import {
+  type Answer,
+  insertRows,
+  type Service,
+  testOnEngines,
+  withService,
+} from "../support/http.ts";
 import { ada, bob, noteLabels, related, shares, withDesk } from "./nested_update_support.ts";
 
 const note = "/api/notes/101";
@@ -127,7 +134,7 @@ testOnEngines(
 
 const none = "names no row";
 const outside = "Cannot update: the row lies outside your scope";
-const members = "connect, disconnect, set and create";
+const every = "connect, disconnect, set and create";
 
 testOnEngines(
   "what cannot be related is refused with its path, and nothing is changed",
@@ -175,7 +182,7 @@ testOnEngines(
         ],
         [
           { labels: { conect: [101] } },
-          `422 labels.conect: is none of ${members}. Did you mean "connect"?`,
+          `422 labels.conect: is none of ${every}. Did you mean "connect"?`,
         ],
         [
           { author: { set: [101] } },
@@ -187,8 +194,8 @@ testOnEngines(
           "422 author: must hold one of connect, disconnect and create",
         ],
         [{ author: { disconnect: false } }, "422 author.disconnect: must be true"],
-        [{ labels: [101] }, `422 labels: must be an object with ${members}`],
-        [{ labels: null }, `422 labels: must be an object with ${members}`],
+        [{ labels: [101] }, `422 labels: must be an object with ${every}`],
+        [{ labels: null }, `422 labels: must be an object with ${every}`],
         [{ labels: { connect: 101 } }, "422 labels.connect: must be a list"],
         [{ labels: { connect: ["x"] } }, "422 labels.connect.0: must be a whole number"],
         [{ labels: { connect: [null] } }, "422 labels.connect.0: must not be null"],
@@ -221,5 +228,135 @@ testOnEngines(
       assertEquals([hidden.status, missing.status], [404, 404]);
       const shared = await service.send("PATCH", "/api/notes/103", { labels: { set: [] } }, ada);
       assertEquals([shared.status, shared.body.detail], [403, outside]);
+    }),
+);
+
+testOnEngines(
+  "a POST connects rows that exist, and a batch names each child once",
+  (engine) =>
+    withDesk(engine, {}, async ({ db, send }) => {
+      const post = (body: unknown, path = "/api/notes") => send("POST", path, body, ada);
+      const fresh = { title: "n", editor: { connect: 103 } };
+      const { status, body } = await post({
+        ...{ ...fresh, id: 900, author: { connect: { id: 101 } } },
+        labels: { connect: [101], create: [{ name: "new" }] },
+        tasks: { connect: [102, 101], create: [{ title: "t" }] },
+        sharedWith: { connect: [103] },
+        cover: { create: { id: 5, url: "u" } },
+      });
+      assertEquals(status, 201, JSON.stringify(body));
+      const names = (rows: readonly Record<string, unknown>[]) =>
+        rows.map((row) => row.name ?? row.title);
+      assertEquals([body.authorId, names(body.labels), names(body.tasks), names(body.sharedWith)], [
+        ...[101, ["l101", "new"], ["t102", "t101", "t"], ["c"]],
+      ]);
+      assertEquals([body.tasks[0].noteId, body.tasks[0].version, body.cover.id], [900, 2, 5]);
+      const twice = [
+        { ...fresh, tasks: { connect: [102] } },
+        { ...fresh, tasks: { connect: [101, 102] } },
+      ];
+      const refusals: readonly (readonly [unknown, string, string?])[] = [
+        [
+          { items: twice },
+          "422 items.1.tasks.connect.1: names the same row as items.0.tasks.connect.0",
+          "/batch",
+        ],
+        [{ ...fresh, tasks: { connect: [103] } }, `422 tasks.connect.0: ${none}`],
+        [{ ...fresh, tasks: { connect: [105] } }, `403 tasks.connect.0: ${outside}`],
+        [{ ...fresh, tasks: { set: [101] } }, "422 tasks.set: is none of connect and create"],
+        [{ title: "n", editor: { connect: 102 } }, `422 editor.connect: ${none}`],
+        [
+          { title: "n", editor: { connect: 103, create: { name: "n" } } },
+          "422 editor: must hold one of connect and create",
+        ],
+        [{ title: "n", editor: {} }, "422 editor.name: is required"],
+      ];
+      for (const [body, expected, path = ""] of refusals) {
+        assertEquals(
+          outcome(await post(body, `/api/notes${path}`)),
+          expected,
+          JSON.stringify(body),
+        );
+      }
+      const batch = await post({
+        items: [101, 102].map((task) => ({ ...fresh, tasks: { connect: [task] } })),
+      }, "/api/notes/batch");
+      assertEquals(
+        batch.body.items.map(({ tasks: [task], id }: WithTasks) => [task?.id, task?.noteId === id]),
+        [[101, true], [102, true]],
+      );
+      assertEquals((await related(db)).tasks, "103:1 104:1");
+    }),
+);
+
+interface WithTasks {
+  readonly id: number;
+  readonly tasks: readonly { readonly id: number; readonly noteId: number }[];
+}
+
+const nodes = table("nodes", {
+  id: integer().primaryKey(),
+  parentId: integer().as("parent_id"),
+  teamId: integer().as("team_id"),
+});
+const members = table("members", {
+  nodeId: integer().primaryKey().as("node_id"),
+  person: integer().primaryKey(),
+});
+
+testOnEngines(
+  "rows are related to themselves, and no user leaves the scope by cutting a link",
+  (engine) =>
+    withService(engine, [nodes, members], () => ({
+      resources: [
+        resource(nodes, {
+          id: nodes.id,
+          auth: {
+            public: true,
+            create: () => all(),
+            update: (user) => user.id === "ada" ? all() : rsql`friends.id==${Number(user.id)}`,
+          },
+          nestedWrites: true,
+          relations: {
+            parent: { type: "belongsTo", resource: nodes, foreignKey: nodes.parentId },
+            children: { type: "hasMany", resource: nodes, foreignKey: nodes.parentId },
+            friends: {
+              ...{ type: "manyToMany", resource: nodes, through: members },
+              ...{ foreignKey: members.nodeId, references: members.person },
+            },
+          },
+        }),
+      ],
+    }), async ({ db, send }) => {
+      await insertRows(
+        db,
+        nodes,
+        [101, 102, 103].map((id) => ({ id, parentId: null, teamId: null })),
+      );
+      const patch = (id: number, body: unknown, user = "ada") =>
+        send("PATCH", `/api/nodes/${id}`, body, { "x-user": user });
+      const own = await patch(101, { children: { connect: [101, 102] } });
+      assertEquals([own.status, own.body.parentId, own.body.children.length], [200, 101, 2]);
+      const tree = await patch(103, {
+        parent: { create: { id: 200, parent: { connect: 102 } } },
+        children: {
+          set: [102],
+          create: [{ id: 201, friends: { connect: [103], create: [{ id: 202 }] } }],
+        },
+      });
+      assertEquals(tree.status, 200, JSON.stringify(tree.body));
+      assertEquals([tree.body.parentId, tree.body.children.map(({ id }: { id: number }) => id)], [
+        200,
+        [102, 201],
+      ]);
+      const [, made] = tree.body.children;
+      assertEquals(made.friends.map(({ id }: { id: number }) => id), [103, 202]);
+      assertEquals((await patch(102, { friends: { connect: [103, 101] } })).status, 200);
+      assertEquals((await patch(102, { friends: { disconnect: [101] } }, "103")).status, 200);
+      const left = await patch(102, { friends: { set: [] } }, "103");
+      assertEquals([left.status, left.body.detail], [
+        403,
+        "Cannot update: the row would lie outside your scope",
+      ]);
     }),
 );

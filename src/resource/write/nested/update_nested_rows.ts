@@ -8,6 +8,7 @@ import { plainInclude, reachedByIncludes } from "../../read/resolve_include.ts";
 import type { Resource } from "../../define/resource.ts";
 import { inTransaction } from "../in_transaction.ts";
 import { recordId, type WrittenRow } from "../record_ids.ts";
+import { requireWithinScope } from "../row_target.ts";
 import { currentRows } from "../rows_changed.ts";
 import { type NestedPlan, updatedRow } from "./nested_plan.ts";
 import { lookedUpResources, type NestedRow, type NestedRows } from "./nested_rows.ts";
@@ -48,6 +49,8 @@ export async function updateNestedRows(
         connection,
         async () => {
           await writeSteps(writing, connection);
+          // The scope may follow relations, which have changed since the row was written.
+          await requireWithinScope({ ...call, grant: plan.grant }, [key], connection);
           return storedRow(named, writing.written);
         },
       );

@@ -66,6 +66,7 @@ export function addChildren(asked: Asked, steps: RowsStep[]): void {
   const changes = asked.requests.map((one) => changeOf(one, asked));
   const written = changes.filter(isWriting);
   for (const change of written) requireWritableChildren(change, asked);
+  requireOneParent(written, target);
   const checked = changes.filter((change) => isWriting(change) || change.requiresNone !== null);
   if (checked.length > 0) {
     steps.push({ kind: "relate", relation, target, written: target, changes: checked });
@@ -166,13 +167,13 @@ function existingRows(
     const earlier = seen.get(id);
     if (earlier === undefined) connect.push(row);
     // What is set may be connected as well.
-    else if (listOf(earlier) === listOf(part.bodyPath)) throw namedTwice(part, earlier);
+    else if (listOf(earlier) === listOf(part.bodyPath)) throw namedTwice(part.bodyPath, earlier);
     seen.set(id, part.bodyPath);
   }
   const removed = disconnect.map((part) => {
     const [row, id] = namedRow(part, target);
     const earlier = seen.get(id);
-    if (earlier !== undefined) throw namedTwice(part, earlier);
+    if (earlier !== undefined) throw namedTwice(part.bodyPath, earlier);
     seen.set(id, part.bodyPath);
     return row;
   });
@@ -190,7 +191,7 @@ function listOf({ path }: BodyPath): string {
   return path.slice(0, path.lastIndexOf("."));
 }
 
-function namedTwice({ bodyPath }: BodyPart, earlier: BodyPath): unknown {
+function namedTwice(bodyPath: BodyPath, earlier: BodyPath): unknown {
   return atBodyPath(fault(`names the same row as ${earlier.path}`), bodyPath);
 }
 
@@ -229,6 +230,17 @@ function requireWritableChildren(change: RelationChange, { relation, target }: A
   const [removed] = change.disconnect;
   if (removed === undefined || clearedColumns(columns, target).length > 0) return;
   throw atBodyPath(fault(neverNull), removed.bodyPath);
+}
+
+/** Throws a 422 where several rows of a batch ask for the same child. */
+function requireOneParent(changes: readonly RelationChange[], { table }: Resource): void {
+  const seen = new Map<string, BodyPath>();
+  for (const { given, bodyPath } of changes.flatMap(({ connect }) => connect)) {
+    const id = keyId(table.primaryKey.map((column) => given.get(column)), table);
+    const earlier = seen.get(id);
+    if (earlier !== undefined) throw namedTwice(bodyPath, earlier);
+    seen.set(id, bodyPath);
+  }
 }
 
 /** Throws a 422 where the links of a resource cannot be made or removed as the relation asks. */

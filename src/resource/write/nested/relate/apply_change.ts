@@ -1,9 +1,10 @@
-import { chunksOf, keyId, keysFilter } from "../../../../plan/key.ts";
+import { chunksOf, keyId, keyOf, keysFilter } from "../../../../plan/key.ts";
 import type { Assignments } from "../../../../plan/plan.ts";
 import { Problem } from "../../../../problem/problem.ts";
 import { DatabaseError } from "../../../../db/database_error.ts";
 import { otherColumns, ownColumns } from "../../../../schema/relation.ts";
 import type { Row } from "../../../../schema/table_info.ts";
+import type { Resource } from "../../../define/resource.ts";
 import { atBodyPath, withinAsync } from "../../body_path.ts";
 import { deleteLockedRows } from "../../delete_rows.ts";
 import type { WriteConnection } from "../../in_transaction.ts";
@@ -14,7 +15,7 @@ import { afterUpdate } from "../../run_hooks.ts";
 import { sharedUpdates, updateByKeys } from "../../update_locked_rows.ts";
 import { sharedPlace } from "../common_path.ts";
 import { insertLinks } from "../insert_links.ts";
-import { writeTo } from "../nested_plan.ts";
+import { type NestedPlan, writeTo } from "../nested_plan.ts";
 import type { RelateStep } from "../nested_rows.ts";
 import { prepareRelated } from "./prepare_change.ts";
 import type { RelatedRow } from "./related_row.ts";
@@ -103,8 +104,21 @@ async function updateChildren(
     const one = stored[index];
     if (one === undefined) continue;
     if (row !== null) written.set(row, one);
+    noteSelf(one, target, plan, written);
     await withinAsync(bodyPath, () => afterUpdate(one, write, connection));
   }
+}
+
+/** A row may be related to itself: the answer shows it as its last update leaves it. */
+function noteSelf(
+  row: Row,
+  { table }: Resource,
+  { body, updated }: NestedPlan,
+  written: WriteState["written"],
+): void {
+  const [named] = body.rows;
+  if (updated === null || named === undefined || table !== body.resource.table) return;
+  if (keyId(keyOf(row, table), table) === keyId(updated.target.key, table)) written.set(named, row);
 }
 
 async function deleteLinkRows(

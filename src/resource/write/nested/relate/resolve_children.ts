@@ -110,7 +110,7 @@ function connectedChild(row: NestedRow, found: Found): readonly RelatedRow[] {
     throw fault(partOfKeyStays, bodyPath);
   }
   return [{
-    ...{ kind: "update", id: idOf(key, target), bodyPath, key },
+    ...{ kind: "update", id: idOf(key, bodyPath, target), bodyPath, key },
     current,
     values: found.related,
     row,
@@ -125,7 +125,7 @@ function removedChild(key: Key, bodyPath: BodyPath, found: Found): readonly Rela
   requireWithin(key, bodyPath, found);
   if (cleared.size === 0) throw fault(neverNull, bodyPath);
   return [{
-    ...{ kind: "update", id: idOf(key, target), bodyPath, key },
+    ...{ kind: "update", id: idOf(key, bodyPath, target), bodyPath, key },
     current,
     values: cleared,
     row: null,
@@ -136,8 +136,8 @@ function requireWithin(key: Key, bodyPath: BodyPath, { within, target }: Found):
   if (!within.has(keyId(key, target.table))) throw outsideScope("update", bodyPath);
 }
 
-function idOf(key: Key, { table }: Resource): string {
-  return `update ${keyId(key, table)}`;
+function idOf(key: Key, { path }: BodyPath, { table }: Resource): string {
+  return `${path} ${keyId(key, table)}`;
 }
 
 /** Where to look for children that the body does not name, and where it asks for that. */
