@@ -177,6 +177,47 @@ testOnEngines(
 );
 
 testOnEngines(
+  "rows are connected and disconnected by keys of several columns, and tenants stay as they are",
+  (engine) =>
+    withLibrary(engine, "", () => ({ nestedWrites: true, auth: rights }), async ({ send }) => {
+      const patch = async (path: string, body: unknown) => {
+        const { status, body: answer } = await send("PATCH", `/api/${path}`, body, ada);
+        return [status, answer.details?.errors?.[0].path ?? answer];
+      };
+      const [status, book] = await patch(
+        "book/1",
+        `{
+        "author": { "connect": ["a", 9007199254740993] },
+        "tag": { "connect": [["a", 1]], "disconnect": [{ "tenant": "a", "id": 2 }] }
+      }`,
+      );
+      assertEquals(status, 200, JSON.stringify(book));
+      assertEquals([status, book.author.name, book.tag], [
+        ...[200, "max", [{ tenant: "a", id: 1, label: "red" }]],
+      ]);
+      const [, alone] = await patch("book/1", { author: { disconnect: true } });
+      assertEquals([alone.tenant, alone.author_number, alone.author], ["a", null, null]);
+      const [, ann] = await patch("author/a,1", { book: { connect: [5, 1], disconnect: [7] } });
+      assertEquals(ann.book.map(({ id }: { id: number }) => id), [1, 5]);
+      const [, left] = await patch("author/a,1", { book: { set: [1] } });
+      assertEquals(left.book.map(({ tenant }: { tenant: string }) => tenant), ["a"]);
+      const refusals = [
+        [{ author: { connect: 1 } }, "author.connect"],
+        [{ author: { connect: ["a"] } }, "author.connect"],
+        [{ author: { connect: ["a", "x"] } }, "author.connect.1"],
+        [{ author: { connect: { tenant: "a" } } }, "author.connect"],
+        [{ author: { connect: { tenant: "a", number: "x" } } }, "author.connect.number"],
+        [{ author: { connect: ["c", 1] } }, "author.connect"],
+        [{ author: { connect: ["a", 1] }, tenant: "a" }, "tenant"],
+        [{ tag: { connect: [["b", 1]] } }, "tag.connect.0"],
+      ] as const;
+      for (const [body, path] of refusals) {
+        assertEquals(await patch("book/1", body), [422, path], JSON.stringify(body));
+      }
+    }),
+);
+
+testOnEngines(
   "declared relations take lists of columns, and refuse those that do not match",
   async (engine) => {
     const writer = (more: object = {}) => ({

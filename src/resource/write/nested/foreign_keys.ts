@@ -97,7 +97,7 @@ export function mayChange(column: ColumnInfo, resource: Resource): boolean {
 
 /**
  * The columns of a foreign key that become NULL where its row is disconnected, none where none may:
- * those that it shares with another one, like that of a tenant, only where there are no others.
+ * those that another relation starts from, like that of a tenant, only where there are no others.
  */
 export function clearedColumns(
   columns: readonly ColumnInfo[],
@@ -105,8 +105,7 @@ export function clearedColumns(
 ): readonly ColumnInfo[] {
   const clearable = columns.filter((column) => !isRequired(column) && mayChange(column, resource));
   const shared = new Set(
-    [...resource.relations.values()].filter(({ type }) => type === "belongsTo")
-      .map(({ steps: [step] }) => ownColumns(step))
+    [...resource.relations.values()].map(({ steps: [step] }) => ownColumns(step))
       .flatMap((others) => columns.every((column) => others.includes(column)) ? [] : others),
   );
   const own = clearable.filter((column) => !shared.has(column));
