@@ -47,6 +47,8 @@ interface Waiter {
   readonly reject: (error: ServiceError) => void;
 }
 
+const relating = /^{"(connect|disconnect|set|create)"/;
+
 /** Begins without jobs. */
 export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJobs): JobView {
   const waiters = new Map<string, Waiter>();
@@ -70,7 +72,10 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJo
       if (state === "waiting") {
         if (isKnown) return;
         const key = path === resource ? null : rowKey(path);
-        const fields = body ?? {};
+        // What a body asks of relations is no value of the row, in which others may stand.
+        const fields = Object.fromEntries(
+          Object.entries(body ?? {}).filter(([, value]) => !relating.test(JSON.stringify(value))),
+        );
         overlays.add({
           id,
           path: resource,

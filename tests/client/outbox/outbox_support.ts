@@ -33,7 +33,7 @@ interface PostsApi {
   key: number;
   row: { id: number; title: string; log: string; version: number };
   create: { id?: number; title?: string; log?: string };
-  update: { title?: string; log?: string };
+  update: { title?: string; log?: string; links?: { connect?: readonly number[] } };
   relations: Record<never, never>;
   etag: true;
   procedures: Record<never, never>;

@@ -29,6 +29,17 @@ Deno.test("a write is shown at once, stored before it is sent, and removed by it
     outbox.close();
   }));
 
+Deno.test("what a write asks of relations is sent, and not shown as rows of the list", () =>
+  withService(async (service) => {
+    const { api, outbox, lists } = openPage(service, createDevice());
+    await outbox.create(api.posts, { id: 1 }).done;
+    const { id, done } = outbox.update(api.posts, 1, { title: "New", links: { connect: [7] } });
+    assertEquals(lists.shown.get(id)?.fields, { title: "New" });
+    await done;
+    assertEquals(await service.sent[1]?.clone().json(), { title: "New", links: { connect: [7] } });
+    outbox.close();
+  }));
+
 Deno.test("a write whose request or answer is lost is sent again with its key, and done once", () =>
   withService(async (service) => {
     const device = createDevice();
