@@ -1,0 +1,180 @@
+/**
+ * Imports of a file into SQLite, or into a Postgres, beside a bare loop over a prepared statement:
+ * `deno run -A bench/import_bench.ts [rows] [turns] [postgres://…]`. Each line is a process of its
+ * own, so that its peak of memory (VmHWM, Linux only) is that of one import. The bare loop runs in
+ * one transaction over rows that are parsed already; reading and parsing them is timed apart.
+ */
+import Database from "better-sqlite3";
+import { all, createApp, integer, openDatabase, real, resource, table, text } from "../mod.ts";
+import { boolean } from "../mod.ts";
+import { median } from "./figures.ts";
+import { manyRowsByPostgres } from "./import_postgres.ts";
+
+const notes = table("notes", {
+  id: integer().primaryKey(),
+  title: text().notNull(),
+  body: text(),
+  done: boolean(),
+  size: real(),
+  createdOn: text().as("created_on"),
+});
+
+interface Figures {
+  readonly ms: number;
+  readonly parseMs: number;
+  readonly peakMb: number;
+}
+
+const scenarios = ["bare", "import", "import csv", "request, all", "request, chunks"] as const;
+type Scenario = (typeof scenarios)[number];
+
+const [one, ...rest] = Deno.args;
+if (one === "--one") await measureHere(rest);
+else await compare(Number(one ?? 1_000_000), Number(rest[0] ?? 3), rest[1] ?? null);
+
+async function compare(rows: number, turns: number, server: string | null): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await writeFiles(folder, rows);
+    console.log(`${Deno.version.deno}, ${navigator.hardwareConcurrency} cores, ${rows} rows`);
+    const figures = new Map<Scenario, Figures[]>(scenarios.map((name) => [name, []]));
+    for (let turn = 0; turn < turns; turn++) {
+      for (const [name, list] of figures) list.push(await measure(name, folder, server));
+    }
+    const of = (name: Scenario, what: keyof Figures) =>
+      median((figures.get(name) ?? []).map((figure) => figure[what]));
+    const bareMs = of("bare", "ms");
+    const readMs = bareMs + of("bare", "parseMs");
+    for (const name of scenarios) {
+      const ms = of(name, "ms");
+      console.log(
+        `${name.padEnd(16)} ${Math.round(rows / ms * 1_000)} rows/s, ${
+          (bareMs / ms).toFixed(2)
+        } of the bare loop, ${
+          (readMs / (name === "bare" ? readMs : ms)).toFixed(2)
+        } of it with reading, peak ${Math.round(of(name, "peakMb"))} MB`,
+      );
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function writeFiles(folder: string, rows: number): Promise<void> {
+  const lines = await Deno.open(`${folder}/notes.ndjson`, { write: true, create: true });
+  const csv = await Deno.open(`${folder}/notes.csv`, { write: true, create: true });
+  const encoder = new TextEncoder();
+  await csv.write(encoder.encode("id,title,body,done,size,createdOn\r\n"));
+  for (let id = 1; id <= rows;) {
+    let [ofLines, ofCsv] = ["", ""];
+    for (const end = Math.min(rows, id + 5_000); id <= end; id++) {
+      const [title, size, done] = [`Note number ${id}`, id * 1.5, id % 2 === 0];
+      const body = `some text, of row ${id} and "more"`;
+      ofLines += `${JSON.stringify({ id, title, body, done, size, createdOn: "2026-01-01" })}\n`;
+      ofCsv += `${id},${title},"${body.replaceAll('"', '""')}",${done},${size},2026-01-01\r\n`;
+    }
+    await writeAll(lines, encoder.encode(ofLines));
+    await writeAll(csv, encoder.encode(ofCsv));
+  }
+  lines.close();
+  csv.close();
+}
+
+async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+}
+
+async function measure(name: Scenario, folder: string, server: string | null): Promise<Figures> {
+  const { stdout, success } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", import.meta.filename ?? "", "--one", name, folder, server ?? ""],
+    stderr: "inherit",
+  }).output();
+  if (!success) throw new Error(`${name} failed`);
+  return JSON.parse(new TextDecoder().decode(stdout));
+}
+
+async function measureHere([name = "", folder = "", server = ""]: readonly string[]) {
+  const place = server === "" ? `sqlite:${folder}/notes.db` : server;
+  await removeFile(folder);
+  const db = await openDatabase(place);
+  if (server !== "") await db.query({ text: 'DROP TABLE IF EXISTS "notes"', values: [] });
+  await db.createTables([notes]);
+  const times = name === "bare"
+    ? await bare(folder, server, () => db.close())
+    : await imported(name, folder, db);
+  const status = await Deno.readTextFile("/proc/self/status");
+  const peakMb = Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1_000;
+  console.log(JSON.stringify({ ...times, peakMb }));
+}
+
+async function removeFile(folder: string): Promise<void> {
+  for (const ending of ["", "-wal", "-shm"]) {
+    await Deno.remove(`${folder}/notes.db${ending}`).catch(() => {});
+  }
+}
+
+async function bare(folder: string, server: string, closed: () => Promise<void>) {
+  await closed();
+  const startedAt = performance.now();
+  const whole = await Deno.readTextFile(`${folder}/notes.ndjson`);
+  const rows = whole.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const parseMs = performance.now() - startedAt;
+  if (server !== "") return { parseMs, ms: await manyRowsByPostgres(server, rows) };
+  const file = new Database(`${folder}/notes.db`);
+  file.pragma("journal_mode = WAL");
+  file.pragma("synchronous = FULL");
+  const insert = file.prepare("INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?)");
+  const loopAt = performance.now();
+  file.exec("BEGIN");
+  for (const { id, title, body, done, size, createdOn } of rows) {
+    insert.run(id, title, body, done ? 1 : 0, size, createdOn);
+  }
+  file.exec("COMMIT");
+  const ms = performance.now() - loopAt;
+  file.close();
+  return { parseMs, ms };
+}
+
+async function imported(
+  name: string,
+  folder: string,
+  db: Awaited<ReturnType<typeof openDatabase>>,
+) {
+  const app = await createApp({
+    db,
+    secret: "sixteen or more characters",
+    auth: {
+      middleware: async (context, next) => {
+        context.set("user", { id: "ada" });
+        await next();
+      },
+    },
+    resources: [
+      resource(notes, {
+        id: notes.id,
+        auth: { create: () => all() },
+        capabilities: { enableImport: true },
+      }),
+    ],
+  });
+  const format = name.endsWith("csv") ? "csv" : "ndjson";
+  const file = await Deno.open(`${folder}/notes.${format}`);
+  const startedAt = performance.now();
+  if (name.startsWith("request")) {
+    const mode = name.endsWith("chunks") ? "chunks&chunk=10000" : "all";
+    const answer = await app.fetch(
+      new Request(`http://bench/api/notes/import?mode=${mode}`, {
+        method: "POST",
+        headers: { "content-type": "application/x-ndjson" },
+        body: file.readable,
+      }),
+    );
+    if (!answer.ok) throw new Error(await answer.text());
+  } else {
+    await app.import("notes", { open: () => file.readable, format, isAtHand: true });
+  }
+  const ms = performance.now() - startedAt;
+  await app.close();
+  await db.close();
+  return { parseMs: 0, ms };
+}
