@@ -27,7 +27,7 @@ export async function runImportCommand(command: ImportCommand): Promise<number> 
     try {
       const outcome = await app.import(into, {
         open: () => isAtHand ? createReadStream(file, { highWaterMark: readBytes }) : process.stdin,
-        ...{ format, isAtHand, dryRun, chunk: chunk ?? undefined },
+        ...{ format, isAtHand, isAlone: true, dryRun, chunk: chunk ?? undefined },
         onProgress: (counts) => progress.show(counts),
       });
       progress.end();

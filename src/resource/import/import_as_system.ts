@@ -21,6 +21,8 @@ export interface ImportSource {
    * and need no temporary file. Off unless set, because other writes would wait for a slow sender.
    */
   readonly isAtHand?: boolean | undefined;
+  /** Whether this process does nothing else, so that no other work needs turns. Off unless set. */
+  readonly isAlone?: boolean | undefined;
   /** The rows of a chunk, each of which is written by itself; all or none unless set. */
   readonly chunk?: number | undefined;
   /** Rolls everything back at the end. Off unless set. */
@@ -76,18 +78,40 @@ async function importAsSystem(
   const records = () => {
     const options = { maxRecordBytes, maxFields };
     return source.format === "csv"
-      ? csvRecords(source.open(), resource, options)
-      : ndjsonRecords(source.open(), options);
+      ? csvRecords(readAhead(source.open()), resource, options)
+      : ndjsonRecords(readAhead(source.open()), options);
   };
   const grant = await authorize("create", null, resource.policy);
-  const { chunk, dryRun = false, isAtHand = false, onProgress } = source;
+  const { chunk, dryRun = false, isAtHand = false, isAlone = false, onProgress } = source;
   const mode = chunk === undefined
     ? { kind: "all" as const, dryRun, isAtHand }
     : { kind: "chunks" as const, rows: chunk };
   try {
-    return await runImport(records, { grant, mode, onProgress }, { resource, request, user: null });
+    return await runImport(records, { grant, mode, isAlone, onProgress }, {
+      resource,
+      request,
+      user: null,
+    });
   } catch (error) {
     throw await refusedWrite(error, "create", resource);
+  }
+}
+
+/** Reads the next part of a file while the one before is used. */
+async function* readAhead(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  const reader = parts[Symbol.asyncIterator]();
+  let next = reader.next();
+  try {
+    for (;;) {
+      const { done, value } = await next;
+      if (done === true) return;
+      next = reader.next();
+      // Where nothing reads it any more, it is no rejection without a handler.
+      next.catch(() => {});
+      yield value;
+    }
+  } finally {
+    await reader.return?.();
   }
 }
 

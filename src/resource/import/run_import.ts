@@ -26,6 +26,8 @@ export type ImportMode =
 export interface ImportPlan {
   readonly grant: Grant;
   readonly mode: ImportMode;
+  /** Whether no other work of the process needs turns. Off unless set. */
+  readonly isAlone?: boolean;
   /** Called for each slice of rows. */
   readonly onProgress?: ((counts: ImportOutcome) => void) | undefined;
 }
@@ -36,15 +38,19 @@ export interface ImportPlan {
  */
 export async function runImport(
   records: () => ImportRecords,
-  { grant, mode, onProgress = () => {} }: ImportPlan,
+  { grant, mode, isAlone = false, onProgress = () => {} }: ImportPlan,
   call: ResourceCall,
 ): Promise<ImportOutcome> {
-  const importing = new RowImport(records, { ...call, record: null, grant }, onProgress);
+  const giveTurn = isAlone ? noTurn : createYieldTurn(call.resource.runtime.clock);
+  const ofCall = { ...call, record: null, grant };
+  const importing = new RowImport(records, ofCall, { onProgress, giveTurn });
   if (mode.kind === "chunks") return await importing.chunks(mode.rows);
   // Before-hooks run outside of transactions.
   const isAtHand = mode.isAtHand && call.resource.hooks.onBeforeCreate === undefined;
   return isAtHand ? await importing.within(mode) : await importing.all(mode);
 }
+
+const noTurn: YieldTurn = () => Promise.resolve();
 
 /** The rows that are written between two turns of the event loop, and checked by one savepoint. */
 const sliceRows = 512;
@@ -65,14 +71,17 @@ class RowImport {
   constructor(
     records: () => ImportRecords,
     call: ImportCall,
-    onProgress: (counts: ImportOutcome) => void,
+    { onProgress, giveTurn }: {
+      readonly onProgress: (counts: ImportOutcome) => void;
+      readonly giveTurn: YieldTurn;
+    },
   ) {
     this.#records = records;
     this.#call = call;
     this.#resource = call.resource;
     this.#onProgress = onProgress;
     this.#writer = new SliceWriter(call);
-    this.#giveTurn = createYieldTurn(call.resource.runtime.clock);
+    this.#giveTurn = giveTurn;
   }
 
   /** Reads the body within the transaction. */
