@@ -1,5 +1,5 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
-import { all, integer, resource, table, text } from "../../mod.ts";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { all, integer, Problem, resource, table, text } from "../../mod.ts";
 import type { FieldOptions } from "../../exports/options.ts";
 import { writeApiTypes } from "../../src/openapi/api_types.ts";
 import { type Engine, engines } from "../support/engines.ts";
@@ -119,6 +119,25 @@ testOnEngines(
       assertEquals((await seen()).salary, 10);
       await send("PATCH", "/api/staff/1", { salary: 11 }, chief);
       assertEquals((await seen()).salary, 11);
+    }),
+);
+
+testOnEngines(
+  "calls from code have the fields of their user, and those of the system all",
+  (engine) =>
+    withStaff(engine, byRole, async ({ app, get }) => {
+      const rows = async (api: ReturnType<typeof app.as>): Promise<readonly object[]> =>
+        (await api.of(staff).list({ limit: 1 })).items;
+      assertEquals(await rows(app.as({ id: "clerk" })), [{ id: 1, name: "Ann", team: "red" }]);
+      for (const id of ["clerk", "chief"]) {
+        const { items } = (await get("/api/staff?limit=1", { "x-user": id })).body;
+        assertEquals(await rows(app.as({ id })), items);
+      }
+      const api = app.as({ id: "clerk" }).of(staff);
+      await assertRejects(() => api.list({ filter: "salary>5" }), Problem, "there is no field");
+      await assertRejects(() => api.aggregate({ max: ["salary"] }), Problem);
+      const [all] = await rows(app.asSystem());
+      assertEquals(Object.keys(all ?? {}).length, 5);
     }),
 );
 

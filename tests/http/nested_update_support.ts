@@ -1,5 +1,6 @@
 import {
   all,
+  type AppConfig,
   type Database,
   eq,
   integer,
@@ -112,10 +113,23 @@ export function deskResources(changes: DeskChanges) {
       auth: { ...open, read: own },
       fields: { readable: [people.id, people.name] },
     }),
-    resource(labels, { id: labels.id, auth: { ...open, read: own } }),
+    resource(labels, {
+      id: labels.id,
+      auth: { ...open, read: own },
+      nestedWrites: true,
+      relations: {
+        notes: {
+          ...{ type: "manyToMany", resource: notes, through: noteLabels },
+          ...{ foreignKey: noteLabels.labelId, references: noteLabels.noteId },
+        },
+      },
+    }),
     resource(notes, {
       id: notes.id,
-      auth: { ...open, read: own, update: (user) => eq(notes.ownerId, user.id) },
+      auth: {
+        ...{ ...open, read: own, subscribe: own },
+        update: (user) => eq(notes.ownerId, user.id),
+      },
       etag: { versionField: notes.version },
       nestedWrites: true,
       relations: {
@@ -137,7 +151,10 @@ export function deskResources(changes: DeskChanges) {
     }),
     resource(tasks, {
       id: tasks.id,
-      auth: { ...open, read: own, update: (user) => eq(tasks.ownerId, user.id) },
+      auth: {
+        ...{ ...open, read: own, subscribe: own },
+        update: (user) => eq(tasks.ownerId, user.id),
+      },
       etag: { versionField: tasks.version },
       ...changes.tasks,
     }),
@@ -161,12 +178,13 @@ export function withDesk(
   engine: Engine,
   changes: DeskChanges,
   work: (service: Service, statements: string[]) => Promise<void>,
+  config: Partial<AppConfig> = {},
 ): Promise<void> {
   const statements: string[] = [];
   return withService(
     engine,
     deskTables,
-    (db) => ({ db: recorded(db, statements), resources: deskResources(changes) }),
+    (db) => ({ db: recorded(db, statements), resources: deskResources(changes), ...config }),
     async (service) => {
       await fillDesk(service.db);
       await work(service, statements);

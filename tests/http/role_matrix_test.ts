@@ -10,7 +10,18 @@ interface Ask {
   readonly body?: unknown;
 }
 
-const fieldNames = ["id", "name", "salary", "note", "ssn", "mentorId", "version", "ownerId"];
+const fieldNames = [
+  "id",
+  "name",
+  "salary",
+  "note",
+  "ssn",
+  "mentorId",
+  "version",
+  "ownerId",
+  "file",
+  "file.a",
+];
 const values = ["10", "a*", "(1,10)", "true"];
 
 /** Every use of every field, in every place that takes a name. */

@@ -1,4 +1,13 @@
-import { all, eq, integer, resource, type ResourceDefinition, table, text } from "../../mod.ts";
+import {
+  all,
+  eq,
+  integer,
+  json,
+  resource,
+  type ResourceDefinition,
+  table,
+  text,
+} from "../../mod.ts";
 import { databaseSearch } from "../../exports/search.ts";
 import type { Engine } from "../support/engines.ts";
 import { insertRows, type Service, userHeader, withService } from "../support/http.ts";
@@ -19,6 +28,7 @@ const people = table("people", {
   note: text(),
   ssn: text().unique(),
   mentorId: integer().as("mentor_id"),
+  file: json(),
 });
 
 /** Who calls, by the fields and the rows that they may see. */
@@ -37,7 +47,9 @@ const shared = {
     readable: (user: { readonly id: string } | null) => [
       ...[people.id, people.name, people.teamId, people.status],
       ...(user === null ? [] : [people.version, people.ownerId]),
-      ...(isBoss(user) ? [people.salary, people.note, people.ssn, people.mentorId] : []),
+      ...(isBoss(user)
+        ? [people.salary, people.note, people.ssn, people.mentorId, people.file]
+        : []),
     ],
     writable: (user: { readonly id: string } | null) => [
       ...[people.name, people.teamId, people.status],
@@ -96,6 +108,7 @@ function person(id: number, world: 0 | 1, values: Record<string, unknown>) {
     note: world === 0 ? `apple pie ${id}` : null,
     ssn: `${world}-${id}`,
     mentorId: world === 0 ? 1 : (id % 4) + 1,
+    file: { a: world === 0 ? 10 : id, tags: [`tag${world}`] },
     ...values,
   };
 }

@@ -31,11 +31,19 @@ export function completeNewRow(
     const value = generate(column, grant, resource.runtime);
     if (value !== undefined) values.set(column, value);
   }
-  for (const column of resource.moments.ofNew) {
-    if (!values.has(column)) values.set(column, instantOf(resource.runtime.clock.now()));
-  }
+  addMoments(values, resource);
   addDefaults(values, resource);
   return values;
+}
+
+/** Of a new row the moments of creation and of update are the same. */
+function addMoments(
+  values: Map<ColumnInfo, unknown>,
+  { moments: { ofNew }, runtime: { clock } }: Resource,
+): void {
+  if (ofNew.length === 0) return;
+  const now = instantOf(clock.now());
+  for (const column of ofNew) if (!values.has(column)) values.set(column, now);
 }
 
 /** Whether the server can generate the column's value for any new row. */
