@@ -162,7 +162,7 @@ testOnDialects("recorded tables stay recorded, without what was left out", async
     ...columns,
     title: text().notNull().default("new"),
     secret: text().as("hidden").was("secret"),
-    size: integer(),
+    size: integer({ min: 0 }),
   });
   try {
     await db.createTables([before]);

@@ -87,11 +87,12 @@ export class TableMigration {
       const to = [...columns.renamed].find(([, from]) => from === column.name)?.[0] ?? column.name;
       return `${quoteIdentifier(column.name)} AS ${quoteIdentifier(to)}`;
     });
-    const added = columns.missing.filter(({ generated }) => generated === null).map((column) =>
-      `${column.default === null ? "NULL" : `(${column.default})`} AS ${
-        quoteIdentifier(column.name)
-      }`
-    );
+    const added = columns.missing.filter(({ generated }) => generated === null).map((column) => {
+      const value = column.default === null ? "NULL" : `(${column.default})`;
+      // Postgres would take it for a text.
+      const typed = this.dialect.engine === "sqlite" ? value : `CAST(${value} AS ${column.type})`;
+      return `${typed} AS ${quoteIdentifier(column.name)}`;
+    });
     const from = sqlName(existing);
     return `(SELECT ${[...present, ...added].join(", ")} FROM ${from}) AS ${
       quoteIdentifier(existing.name)
