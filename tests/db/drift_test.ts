@@ -8,6 +8,7 @@ import {
   gt,
   index,
   integer,
+  openDatabase,
   resource,
   table,
   text,
@@ -235,4 +236,18 @@ testOnDialects("a service starts beside what differs, and not without a column",
     "NOT NULL: run `cli.ts migrate`, or call db.migrate([notes])",
   ]);
   await started.close();
+});
+
+Deno.test("a message about many differences ends with their number", async () => {
+  const db = await openDatabase("sqlite::memory:");
+  const wide = (count: number) =>
+    table("wide", {
+      id: integer().primaryKey(),
+      ...Object.fromEntries(Array.from({ length: count }, (_, at) => [`c${at}`, text()])),
+    });
+  await db.createTables([wide(0)]);
+  const served = [{ table: tableInfoOf(wide(60)), driver: db.driver }];
+  const { message } = await assertRejects(() => checkTables(served, () => {}), Error);
+  assertEquals(message.includes("wide.c49 is missing; and 10 more: run `cli.ts migrate`"), true);
+  await db.close();
 });

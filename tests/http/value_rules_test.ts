@@ -35,7 +35,7 @@ const bookings = table("bookings", {
 });
 
 const open = { public: { read: true }, create: () => all(), update: () => all() };
-const capabilities = { enableBatch: true };
+const capabilities = { enableBatch: true, enableImport: true };
 const config = () => ({
   resources: [
     resource(bookings, { id: bookings.id, auth: open, capabilities }),
@@ -95,7 +95,10 @@ function errorsOf({ status, body }: Answer): unknown {
 
 testOnDialects("values beyond the rules of their column are 422 with the path", async (engine) => {
   await withService(engine, [rooms, bookings], config, async ({ send: sendAs, ...others }) => {
-    const send: Service["send"] = (method, path, body) => sendAs(method, path, body, ada);
+    const send: Service["send"] = (method, path, body) => {
+      const type = path.endsWith("/import") ? { "content-type": "application/x-ndjson" } : {};
+      return sendAs(method, path, body, { ...ada, ...type });
+    };
     const service = { ...others, send };
     for (const [field, taken, refused] of cases) {
       for (const value of taken) {
@@ -128,6 +131,8 @@ async function checkEveryBody({ send }: Service): Promise<void> {
   assertEquals(errorsOf(await send("PUT", "/api/bookings/batch", keyed)), seats("items.0.seats"));
   const patch = { filter: `id==${body.id}`, patch: fault };
   assertEquals(errorsOf(await send("PATCH", "/api/bookings/batch", patch)), seats("patch.seats"));
+  const rows = await send("POST", "/api/bookings/import", `{"seats":1}\n{"seats":9}\n`);
+  assertEquals(errorsOf(rows), seats("seats"));
   const nested = await send("POST", "/api/rooms", { bookings: [{ seats: 8 }, fault] });
   assertEquals(errorsOf(nested), seats("bookings.1.seats"));
 }

@@ -79,10 +79,17 @@ async function checkDeclared(
   observe({ kind: "notice", message });
 }
 
+/** A table that was made for something else differs in everything. */
+const maxNamed = 50;
+
 function mendedBy(differences: readonly NamedDifference[]): string {
   const named = [...new Set(differences.map(({ table }) => table))].join(", ");
-  const texts = differences.map(({ text }) => text).join("; ");
-  return `${texts}: run \`cli.ts migrate\`, or call db.migrate([${named}])`;
+  const more = differences.length - maxNamed;
+  const texts = [
+    ...differences.slice(0, maxNamed).map(({ text }) => text),
+    ...(more > 0 ? [`and ${more} more`] : []),
+  ];
+  return `${texts.join("; ")}: run \`cli.ts migrate\`, or call db.migrate([${named}])`;
 }
 
 /** Whether the database still has a table with all the columns of its description. */
