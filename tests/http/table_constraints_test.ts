@@ -1,21 +1,33 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import {
   all,
+  and,
+  bigint,
+  boolean,
   check,
+  date,
+  decimal,
   eq,
   foreignKey,
   gt,
+  gte,
   index,
   inList,
   integer,
   isNull,
   like,
+  lt,
+  lte,
+  ne,
   openDatabase,
+  or,
+  real,
   resource,
   table,
   text,
   timestamp,
   unique,
+  uuid,
 } from "../../mod.ts";
 import { constraintName } from "../../src/schema/constraint_name.ts";
 import type { TablePart } from "../../exports/schema.ts";
@@ -134,6 +146,56 @@ testOnDialects("refused rows name the fields of the constraint", async (engine) 
       assertEquals(leading.has(indexed), true, indexed);
     }
     assertEquals(leading.has("members.email"), false, "a partial index leads no lookup");
+  });
+});
+
+const things = table("things", {
+  id: integer().primaryKey(),
+  title: text(),
+  size: integer(),
+  large: bigint(),
+  weight: real(),
+  price: decimal({ precision: 8, scale: 2 }),
+  isOpen: boolean().as("is open"),
+  at: timestamp(),
+  day: date(),
+  mark: uuid(),
+}, (things) => [
+  check(ne(things.title, "it's")),
+  check(lte(things.size, 5)),
+  check(or(isNull(things.large), gt(things.large, "9007199254740993"))),
+  check(gte(things.weight, 0.5)),
+  check(inList(things.price, ["1.50", "2.00"])),
+  check(eq(things.isOpen, true)),
+  check(and(gte(things.at, "2026-01-01T00:00:00Z"), lt(things.at, "2027-01-01T00:00:00Z"))),
+  check(lt(things.day, "2026-06-01")),
+  check(ne(things.mark, "00000000-0000-0000-0000-000000000001")),
+]);
+
+/** Of each column a value that passes its check, and one that does not. */
+const passing: Readonly<Record<string, readonly [unknown, unknown]>> = {
+  title: ["its", "it's"],
+  size: [5, 6],
+  large: ["9007199254740994", "9007199254740993"],
+  weight: [0.5, 0.25],
+  price: ["1.50", "1.51"],
+  isOpen: [true, false],
+  at: ["2026-12-31T23:59:59.999999Z", "2027-01-01T00:00:00Z"],
+  day: ["2026-05-31", "2026-06-01"],
+  mark: ["00000000-0000-0000-0000-000000000002", "00000000-0000-0000-0000-000000000001"],
+};
+
+testOnDialects("a check by a filter means the same in the database", async (engine) => {
+  const resources = () => ({ resources: [resource(things, { id: things.id, auth: open })] });
+  await withService(engine, [things], resources, async ({ send }) => {
+    for (const [field, values] of Object.entries(passing)) {
+      const [taken, refused] = await Promise.all(
+        values.map((value) => send("POST", "/api/things", { [field]: value }, ada)),
+      );
+      assertEquals([taken?.status, taken?.body[field]], [201, values[0]], field);
+      assertEquals(refused && refusal(refused).startsWith(`422, ${field} does not`), true, field);
+    }
+    assertEquals((await send("POST", "/api/things", {}, ada)).status, 201, "NULL fails none");
   });
 });
 
