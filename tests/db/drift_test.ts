@@ -1,21 +1,35 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import {
+  and,
   bigint,
+  boolean,
   check,
   createApp,
+  createdAt,
   type Database,
+  date,
   decimal,
+  eq,
+  foreignKey,
   gt,
+  gte,
   index,
+  inList,
   integer,
+  isNull,
+  lt,
   openDatabase,
+  or,
+  real,
   resource,
   table,
   text,
   timestamp,
   unique,
+  updatedAt,
 } from "../../mod.ts";
 import { checkTables } from "../../src/db/tables/check_tables.ts";
+import { findDrift } from "../../src/db/tables/find_drift.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
@@ -236,6 +250,43 @@ testOnDialects("a service starts beside what differs, and not without a column",
     "NOT NULL: run `cli.ts migrate`, or call db.migrate([notes])",
   ]);
   await started.close();
+});
+
+const everything = table("everything", {
+  kind: text({ minLength: 2, enum: ["ab", "it's"] }).primaryKey(),
+  place: integer({ min: 1, max: 9 }).primaryKey(),
+  price: decimal({ precision: 8, scale: 2, min: "0.50", max: "9.00" }).default("1.50"),
+  weight: real({ min: 0.5 }).default(2),
+  large: bigint({ max: "9007199254740993" }),
+  day: date({ min: "2026-01-01", max: "2026-12-31" }),
+  at: timestamp({ min: "2026-01-01T00:00:00Z" }).default("2026-11-27T00:00:00Z"),
+  isOpen: boolean().notNull().default(true).as("is open"),
+  double: integer().generatedAs("place * 2"),
+  code: text().defaultSql("'c' || 1"),
+  team: integer().references(() => teams.id, { onDelete: "set null", onUpdate: "cascade" }),
+  first: text(),
+  second: integer(),
+  createdAt: createdAt().as("created_at"),
+  updatedAt: updatedAt(),
+}, (one) => [
+  index(one.team, one.place),
+  index(one.code).as("by code").where(or(isNull(one.team), eq(one.kind, "ab"))),
+  unique(one.code, one.team),
+  unique(one.code).where(gt(one.at, "2026-01-01T00:00:00Z")),
+  unique(one.second).as("second only"),
+  check(and(gte(one.place, 2), inList(one.price, ["1", "2.5"]))),
+  check(or(eq(one.isOpen, true), lt(one.day, "2026-06-01"))),
+  check("length(code) < 9").as("short_code"),
+  foreignKey([one.first, one.second], () => [one.kind, one.place]),
+]);
+
+testOnDialects("what createTables makes does not differ", async (engine) => {
+  const db = await engine.open();
+  await db.createTables([teams, everything]);
+  const infos = [teams, everything].map(tableInfoOf);
+  assertEquals(await findDrift(db.driver, infos), { faults: [], notices: [] });
+  assertEquals((await db.migrate([teams, everything])).steps, []);
+  await db.close();
 });
 
 Deno.test("a message about many differences ends with their number", async () => {
