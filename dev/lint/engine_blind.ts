@@ -1,10 +1,13 @@
 import { isIn, isSource, projectPath } from "./project_path.ts";
 
+/** Drizzle declares a table for one engine. */
+const knowing = ["src/sql/", "src/db/", "src/search/", "src/schema/drizzle/"];
+
 /** Differences between the engines are in the Dialect; no other code depends on which one it is. */
 export const engineBlind: Deno.lint.Rule = {
   create(context) {
     const path = projectPath(context.filename);
-    if (!isSource(path) || isIn(path, ["src/sql/", "src/db/", "src/search/"])) return {};
+    if (!isSource(path) || isIn(path, knowing)) return {};
 
     function check(node: Deno.lint.Node, text: unknown): void {
       if (text !== "postgres" && text !== "sqlite") return;

@@ -217,6 +217,8 @@ export interface TableInfo {
   readonly own: boolean;
   /** Whether a program declares it, by `table()` or by Drizzle; else introspection has found it. */
   readonly declared: boolean;
+  /** The engine that its declaration is for; null for one that means the same on each. */
+  readonly engine: string | null;
 }
 
 /**
@@ -236,6 +238,8 @@ export interface TableInfoOptions
   readonly primaryKey?: readonly ColumnInfo[];
   /** Whether a program declares it; as `own` unless set. */
   readonly declared?: boolean;
+  /** The engine that its declaration is for; null unless set. */
+  readonly engine?: string;
   /** Whether it is a view; false unless set. */
   readonly readOnly?: boolean;
   /** Whether its key is unique; true unless set. */
@@ -273,5 +277,6 @@ export function createTableInfo(declared: TableInfoOptions): TableInfo {
     },
     own,
     declared: declared.declared ?? own,
+    engine: declared.engine ?? null,
   });
 }

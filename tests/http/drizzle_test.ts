@@ -1,5 +1,5 @@
-import { assertEquals } from "@std/assert";
-import { all, openDatabase, resource } from "../../mod.ts";
+import { assertEquals, assertRejects } from "@std/assert";
+import { all, createApp, openDatabase, resource } from "../../mod.ts";
 import { createDrizzleTables, drizzleLines } from "../support/drizzle_schema.ts";
 import { testOnDialects, withService } from "../support/http.ts";
 import {
@@ -83,4 +83,22 @@ Deno.test("what $onUpdate of Drizzle gives is set by updates that set nothing", 
       },
     );
   }
+});
+
+Deno.test("a table that Drizzle declares for Postgres is not served from SQLite", async () => {
+  const db = await openDatabase("sqlite::memory:");
+  for (const line of drizzleLines) {
+    const notes = line.pg.pgTable("notes", { id: line.pg.serial().primaryKey() });
+    await assertRejects(
+      () =>
+        createApp({
+          db,
+          secret: "a secret for the tests only",
+          resources: [resource(notes, { id: notes.id, auth: { public: { read: true } } })],
+        }),
+      Error,
+      'Cannot serve "notes" from :memory: (better-sqlite3): Drizzle declares it for postgres',
+    );
+  }
+  await db.close();
 });

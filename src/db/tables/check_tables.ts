@@ -41,6 +41,7 @@ async function checkDatabase(
     });
   let missing: { readonly table: TableInfo; readonly cause: DatabaseError } | null = null;
   for (const table of tables) {
+    requireEngine(table, driver);
     try {
       await driver.query(selectNothing(table, driver));
     } catch (cause) {
@@ -90,6 +91,14 @@ function mendedBy(differences: readonly NamedDifference[]): string {
     ...(more > 0 ? [`and ${more} more`] : []),
   ];
   return `${texts.join("; ")}: run \`cli.ts migrate\`, or call db.migrate([${named}])`;
+}
+
+/** The types of a table that was declared for another engine would fail at its first request. */
+function requireEngine({ name, engine }: TableInfo, { dialect, label }: Driver): void {
+  if (engine === null || engine === dialect.engine) return;
+  throw new Error(
+    `Cannot serve "${name}" from ${label}: Drizzle declares it for ${engine}, and this is ${dialect.engine}`,
+  );
 }
 
 /** Whether the database still has a table with all the columns of its description. */

@@ -51,7 +51,7 @@ export function describeDrizzleTable(table: DrizzleTable): TableInfo {
     })
   );
   return createTableInfo({
-    ...{ name, columns, own: false, declared: true },
+    ...{ name, columns, own: false, declared: true, engine: dialect.engine },
     schema: table[schemaKey] ?? null,
     primaryKey: keyColumns(columns, key, uniques),
     uniques: uniques.filter((names) => names.length > 1),

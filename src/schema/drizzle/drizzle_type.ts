@@ -16,6 +16,8 @@ export type DrizzleType = Pick<
 
 /** What the tables of one engine of Drizzle have in common. */
 export interface DrizzleDialect {
+  /** The engine, as the dialects of databases call it. */
+  readonly engine: string;
   /** The type of a column. Throws an `UnservableColumn` for what cannot be served. */
   typeOf(column: DrizzleColumn): DrizzleType;
   /** Whether the columns of a primary key are never NULL. */

@@ -8,6 +8,7 @@ import type { DrizzleDialect, DrizzleType } from "./drizzle_type.ts";
  * of a kind, or of the type of the database where none stands for it.
  */
 export const postgresTables: DrizzleDialect = {
+  engine: "postgres",
   typeOf: columnType,
   hasWholeKeys: true,
   isAssigned: (column) =>

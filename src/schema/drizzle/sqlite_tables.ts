@@ -5,6 +5,7 @@ import type { DrizzleDialect, DrizzleType } from "./drizzle_type.ts";
 
 /** The tables that `sqliteTable` of Drizzle declares. */
 export const sqliteTables: DrizzleDialect = {
+  engine: "sqlite",
   typeOf: columnType,
   hasWholeKeys: false,
   isAssigned: (column, isKey) => isKey && column.getSQLType() === "integer",
