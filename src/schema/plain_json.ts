@@ -7,65 +7,81 @@ export interface PlainLimits {
 }
 
 /**
- * Whether `JSON.parse` reads each line of a text exactly, and none of them exceeds the limits. Takes
- * one look at each character, where the exact answer takes several: false means that it is not
- * known.
+ * Whether `JSON.parse` reads each line of UTF-8 exactly, and none of them exceeds the limits. Takes
+ * one look at each byte, where the exact answer takes several: false means that it is not known.
  */
-export function isPlainJson(text: string, { levels, names }: PlainLimits): boolean {
+export function isPlainJson(bytes: Uint8Array, { levels, names }: PlainLimits): boolean {
   let digits = 0;
   let opened = 0;
   let named = 0;
-  let before = 0;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code >= zero && code <= nine) {
-      if (++digits === maxDigits) return false;
-    } else if (code > nine || code < point) {
-      switch (code) {
-        case colon:
-          if (++named > names) return false;
-          break;
-        case openBracket:
-        case openBrace:
-          if (++opened > levels) return false;
-          break;
-        case lineFeed:
-          opened = 0;
-          named = 0;
-          break;
-        case backslash:
-          // Deno 2.9 takes a name of one escaped character for another.
-          if (before === quote) return false;
-          break;
-        case upperE:
-        case lowerE:
-          if (digits > 0 && isExponent(text.charCodeAt(at + 1))) return false;
-          break;
-      }
-      digits = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    switch (classes[bytes[at] ?? 0]) {
+      case other:
+        digits = 0;
+        break;
+      case digit:
+        if (++digits === maxDigits) return false;
+        break;
+      case point:
+        break;
+      case colon:
+        digits = 0;
+        if (++named > names) return false;
+        break;
+      case opening:
+        digits = 0;
+        if (++opened > levels) return false;
+        break;
+      case lineFeed:
+        digits = opened = named = 0;
+        break;
+      case backslash:
+        digits = 0;
+        // Deno 2.9 takes a name of one escaped character for another.
+        if (bytes[at - 1] === quote) return false;
+        break;
+      case exponent:
+        if (digits > 0 && mayFollowExponent(bytes[at + 1] ?? 0)) return false;
+        digits = 0;
+        break;
     }
-    before = code;
   }
   return true;
 }
 
-/** Of a number, its point included: no double has more digits than 15 in any case. */
+/** Of a number, without its points: every number of fewer digits is a double. */
 const maxDigits = 15;
 
-function isExponent(code: number): boolean {
-  return (code >= zero && code <= nine) || code === plus || code === minus;
+const quote = 34;
+
+function mayFollowExponent(byte: number): boolean {
+  return classes[byte] === digit || byte === "+".charCodeAt(0) || byte === "-".charCodeAt(0);
 }
 
-const lineFeed = 10;
-const quote = 34;
-const plus = 43;
-const minus = 45;
-const point = 46;
-const zero = 48;
-const nine = 57;
-const colon = 58;
-const upperE = 69;
-const openBracket = 91;
-const backslash = 92;
-const lowerE = 101;
-const openBrace = 123;
+const [other, digit, point, colon, opening, lineFeed, backslash, exponent] = [
+  ...[0, 1, 2, 3, 4, 5, 6, 7] as const,
+];
+
+/** The class of each byte. */
+const classes: Readonly<Uint8Array> = Uint8Array.from({ length: 256 }, (_, byte) => {
+  const character = String.fromCharCode(byte);
+  if (/\d/.test(character)) return digit;
+  switch (character) {
+    case ".":
+      return point;
+    case ":":
+      return colon;
+    case "[":
+    case "{":
+      return opening;
+    case "\n":
+      return lineFeed;
+    case "\\":
+      return backslash;
+    case "e":
+    case "E":
+      return exponent;
+    default:
+      return other;
+  }
+});

@@ -18,15 +18,15 @@ export async function* ndjsonRecords(
   { maxRecordBytes, maxFields }: RecordOptions,
 ): ImportRecords {
   const limits = bodyJsonLimits(maxFields);
-  for await (const block of textBlocks(parts, { quotes: false, maxRecordBytes })) {
+  const isPlain = (bytes: Uint8Array) => isPlainJson(bytes, limits);
+  for await (const block of textBlocks(parts, { quotes: false, maxRecordBytes, isPlain })) {
     const records: ImportRecord[] = [];
     let { line } = block;
-    const isPlain = isPlainJson(block.text, limits);
     for (const text of block.text.split("\n")) {
       if (text.length > maxRecordBytes) throw tooLong(maxRecordBytes, line);
       if (text !== "" && !blanks.test(text)) {
         records.push(
-          (isPlain ? plainRecord(text, line) : null) ?? checkedRecord(text, line, limits),
+          (block.isPlain ? plainRecord(text, line) : null) ?? checkedRecord(text, line, limits),
         );
       }
       line++;

@@ -54,10 +54,14 @@ export class RowSpool implements AsyncDisposable {
   async *slices(): AsyncGenerator<readonly PreparedRow[], void> {
     yield* this.#slices;
     if (this.#file === null) return;
-    const blocks = textBlocks(this.#file.read(), { quotes: false, maxRecordBytes: Infinity });
+    const blocks = textBlocks(this.#file.read(), {
+      quotes: false,
+      maxRecordBytes: Infinity,
+      isPlain: (bytes) => isPlainJson(bytes, noLimits),
+    });
     const shapes = new Map<string, readonly ColumnInfo[]>();
-    for await (const { text } of blocks) {
-      const parse = isPlainJson(text, noLimits) ? JSON.parse : parseShallowJson;
+    for await (const { text, isPlain } of blocks) {
+      const parse = isPlain ? JSON.parse : parseShallowJson;
       const lines = text.split("\n").filter((line) => line !== "");
       yield lines.map((line) => this.#rowOf(parse(line), shapes));
     }

@@ -5,6 +5,8 @@ export interface TextBlock {
   readonly text: string;
   /** The number of its first line, counted from 1. */
   readonly line: number;
+  /** What `isPlain` says of its bytes; false without that. */
+  readonly isPlain: boolean;
 }
 
 /** How a body is cut into blocks. */
@@ -13,6 +15,8 @@ export interface BlockOptions {
   readonly quotes: boolean;
   /** The most bytes of one record. */
   readonly maxRecordBytes: number;
+  /** Looks at the bytes of a block, which is faster than at its text. */
+  readonly isPlain?: (bytes: Uint8Array) => boolean;
 }
 
 /** Some milliseconds of work: a block is parsed in one turn of the event loop. */
@@ -41,6 +45,7 @@ export async function* textBlocks(
 class BlockCutter {
   readonly #quotes: boolean;
   readonly #maxRecordBytes: number;
+  readonly #isPlain: (bytes: Uint8Array) => boolean;
   /** What has arrived and is in no block yet. */
   #held: Uint8Array = new Uint8Array(2 * blockBytes);
   #length = 0;
@@ -52,7 +57,8 @@ class BlockCutter {
   #line = 1;
   #isFirst = true;
 
-  constructor({ quotes, maxRecordBytes }: BlockOptions) {
+  constructor({ quotes, maxRecordBytes, isPlain = () => false }: BlockOptions) {
+    this.#isPlain = isPlain;
     this.#quotes = quotes;
     this.#maxRecordBytes = maxRecordBytes;
   }
@@ -98,13 +104,14 @@ class BlockCutter {
     const bytes = this.#held.subarray(0, end);
     const line = this.#line;
     const text = decoded(this.#isFirst ? withoutMark(bytes) : bytes, line);
+    const isPlain = this.#isPlain(bytes);
     this.#line += feedsIn(bytes);
     this.#held.copyWithin(0, end, this.#length);
     this.#length -= end;
     this.#seen = this.#length;
     this.#recordEnd = 0;
     this.#isFirst = false;
-    return { text, line };
+    return { text, line, isPlain };
   }
 }
 
