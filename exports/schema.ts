@@ -65,6 +65,7 @@ export type {
   ResourceSchema,
   ServiceSchema,
 } from "../src/openapi/service_schema.ts";
+export type { RelationMember } from "../src/resource/write/nested/relation_members.ts";
 export type { FieldSchema } from "../src/openapi/fields.ts";
 export type { ProcedureSchema } from "../src/openapi/procedure_schema.ts";
 export type { JsonSchema } from "../src/protocol/route_description.ts";

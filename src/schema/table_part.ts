@@ -21,11 +21,13 @@ export type TablePart =
 
 /** A foreign key in the declaration of a table. */
 export interface ForeignKeyPart {
+  /** Distinguishes it from the other parts. */
   readonly kind: "foreignKey";
   /** The referencing columns. */
   readonly columns: readonly ColumnLike<unknown>[];
   /** The referenced ones in the same order, of a table that may be declared later. */
   readonly references: () => readonly ColumnLike<unknown>[];
+  /** What becomes of a row whose referenced row is deleted, or gets another key. */
   readonly actions: ForeignKeyActions;
 }
 

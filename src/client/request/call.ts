@@ -28,9 +28,11 @@ export type MakeCall = (method: string, place: string) => Call<CallResult>;
 
 /** Makes the calls of a resource, which give the value of the answer with its tag. */
 export function createCalls({ transport, path }: Handle): MakeCall {
-  return (method, place) => async (options = {}, body) => {
-    const { signal, timeoutMs, ifMatch, ifNoneMatch, idempotencyKey, optimisticId, ...query } =
-      options;
+  return (method, place) =>
+  async (
+    { signal, timeoutMs, ifMatch, ifNoneMatch, idempotencyKey, optimisticId, ...query } = {},
+    body,
+  ) => {
     const response = await transport.send({
       method,
       path: path + place + queryText(query),

@@ -32,13 +32,12 @@ export function createRequests(own: Handle) {
   const upsertBatch = ofItems("POST", "/batch/upsert");
 
   async function* pages(options?: CallOptions) {
-    let from: CallOptions = {};
     do {
       // By contract the answer of a list.
-      const page = await list({ ...options, ...from }) as Page<unknown>;
+      const page = await list(options) as Page<unknown>;
       yield page;
-      from = { cursor: page.nextCursor, offset: undefined };
-    } while (from.cursor);
+      options = { ...options, offset: null, cursor: page.nextCursor };
+    } while (options.cursor);
   }
 
   return {
