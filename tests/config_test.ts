@@ -159,7 +159,7 @@ const resources: readonly (readonly [name: string, options: unknown, message: st
   [
     "one field, not listed",
     { id: notes.id, fields: { readable: notes.id } },
-    "fields.readable must be a list of columns, not an object",
+    "fields.readable must be a list of columns, a synchronous function or an object with `all` and `by`, not an object",
   ],
   [
     "a misspelt option",

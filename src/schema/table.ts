@@ -302,6 +302,13 @@ function requireNames(table: string, columns: readonly ColumnInfo[]): void {
     }
     dbNames.add(folded);
   }
+  for (const { name, formerName } of columns) {
+    // Which values it would have is not clear: those of the other column, or none.
+    if (formerName === null || !dbNames.has(formerName.toLowerCase())) continue;
+    throw new Error(
+      `Cannot declare ${table}.${name}: it was "${formerName}", which is declared as well`,
+    );
+  }
 }
 
 function toForeignKey(column: ColumnInfo, actions: ForeignKeyActions): ForeignKey[] {

@@ -131,6 +131,11 @@ const faulty: readonly [string, () => unknown, string][] = [
   ],
   ["without a name", () => table("", { a: text().primaryKey() }), "without a name"],
   [
+    "with the former name of a column that is still declared",
+    () => table("t", { a: text().primaryKey(), b: text().was("a") }),
+    'Cannot declare t.b: it was "a", which is declared as well',
+  ],
+  [
     "with a reserved name",
     () => table("t", { id: text().primaryKey(), $inferSelect: text() }),
     "reserved",

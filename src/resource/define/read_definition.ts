@@ -57,7 +57,8 @@ const columns = listOf("columns", column);
 const fieldFunction = synchronous<FieldFunction<Row>>();
 const fieldList = either(
   either(columns, fieldFunction),
-  group({ all: columns.required(), by: fieldFunction.required() }),
+  group({ all: columns.required(), by: fieldFunction.required() })
+    .fitting("an object with `all` and `by`", (given) => !isColumn(given)),
 );
 const table = other<TableLike<unknown, unknown> | TableInfo>(
   "a table",
