@@ -1,11 +1,12 @@
 import type { Random } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
+import { DatabaseError, reasonOf } from "../database_error.ts";
 import type { Connection, Driver } from "../driver.ts";
 import { recordMigration } from "./applied_migrations.ts";
 import { describeDifference } from "./compare/difference.ts";
 import { checkFile, type FileState, fileState } from "./file_state.ts";
 import { findDifferences } from "./find_differences.ts";
-import type { MigrationPlan, MigrationRights } from "./migration_plan.ts";
+import type { MigrationPlan, MigrationRights, MigrationStep } from "./migration_plan.ts";
 import { planMigration } from "./plan_migration.ts";
 import { readRecording, restoreRecording } from "./restore_recording.ts";
 
@@ -90,7 +91,7 @@ async function apply(run: MigrationRun, connection: Connection): Promise<Migrati
   requireAgreed(plan, run.agreed);
   const recording = await readRecording(connection, dialect, pairs);
   const before: FileState | null = dialect.engine === "sqlite" ? await fileState(connection) : null;
-  for (const { sql } of plan.steps) await connection.query({ text: sql, values: [] });
+  for (const step of plan.steps) await runStep(step, connection);
   if (before !== null) await checkFile(connection, before, tables);
   await restoreRecording(connection, run, { recording, differences });
   await requireDone(run, connection);
@@ -99,6 +100,19 @@ async function apply(run: MigrationRun, connection: Connection): Promise<Migrati
     sql: plan.steps.map(({ sql }) => `${sql};\n`).join(""),
   });
   return { ...plan, isApplied: true };
+}
+
+/** The deployer needs the reason: which value does not convert, or what refers to a table. */
+async function runStep({ sql, purpose }: MigrationStep, connection: Connection): Promise<void> {
+  try {
+    await connection.query({ text: sql, values: [] });
+  } catch (cause) {
+    // Those that another try or a later one may mend keep their kind.
+    const isLasting = cause instanceof DatabaseError &&
+      !["retryable", "timeout", "unavailable", "unknown-outcome"].includes(cause.kind);
+    if (!isLasting) throw cause;
+    throw new Error(`Cannot migrate: ${purpose}: ${reasonOf(cause)}\n${sql}`, { cause });
+  }
 }
 
 function requireAgreed({ steps }: MigrationPlan, agreed: MigrationPlan | null): void {

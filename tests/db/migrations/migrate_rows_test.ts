@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { check, index, unique } from "../../../src/compile/table_parts.ts";
 import { type Database, openDatabase } from "../../../src/db/open_database.ts";
 import {
@@ -153,6 +153,28 @@ testOnDialects("what is allowed to be lost is lost, and nothing else", async (en
     await db.close();
   }
 });
+
+testOnDialects(
+  "a key that counted up becomes a text, and texts that are no numbers stay",
+  async (engine) => {
+    const db = await engine.open();
+    try {
+      await db.createTables([table("notes", { id: key(), v: text() })]);
+      await run(db, "INSERT INTO notes (v) VALUES ('abc')");
+      const numbers = table("notes", { id: key(), v: integer() });
+      const error = await assertRejects(
+        () => db.migrate([numbers], { allowDrop: ["notes.v"] }),
+        Error,
+      );
+      // In the words of the server, or those of the plan.
+      assertMatch(error.message, /abc|texts that are no numbers/);
+      await db.migrate([table("notes", { id: text().primaryKey(), v: text() })]);
+      assertEquals(await read(db, "SELECT id, v FROM notes"), [["1", "abc"]]);
+    } finally {
+      await db.close();
+    }
+  },
+);
 
 testOnDialects("recorded tables stay recorded, without what was left out", async (engine) => {
   const db = await engine.open();

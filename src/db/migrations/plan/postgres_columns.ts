@@ -81,8 +81,12 @@ function changed(table: TableMigration, name: string): readonly MigrationStep[] 
   const isComputed = of("generated") !== undefined;
   if (isComputed) steps.push(...generated(table, name));
   else if (type !== undefined) {
+    // Nor can a column of texts count up.
+    if (counting?.declared === false) {
+      steps.push(set("DROP IDENTITY IF EXISTS", "counts up no more"));
+    }
     // A default is not converted with the column.
-    if (has.default !== null) steps.push(set("DROP DEFAULT", "before its type changes"));
+    if (has.default !== null || counting?.declared === false) steps.push(set("DROP DEFAULT", "before its type changes"));
     steps.push(retyped(table, name));
   }
   const isBare = type !== undefined || isComputed;
