@@ -333,6 +333,20 @@ Deno.test("a body from code is copied, and holds what JSON can hold", async () =
   });
 });
 
+Deno.test("a call whose signal was aborted wrote its row, and a hook changed the caller's user", async () => {
+  const caller = { id: "ada" };
+  const before = ({ user }: HookContext) => void Object.assign(user ?? {}, { id: "eve" });
+  await withApp({ before }, async (app) => {
+    const api = app.as(caller).of(notes);
+    const count = await api.count();
+    const signal = AbortSignal.abort(new Error("left"));
+    await assertRejects(() => api.create({ title: "x" }, { signal }), Error, "left");
+    assertEquals(await api.count(), count);
+    await api.create({ title: "x" });
+    assertEquals(caller, { id: "ada" });
+  });
+});
+
 Deno.test("mistakes in code are errors that say so", async () => {
   await withApp({}, async (app) => {
     const api = app.as(ada);

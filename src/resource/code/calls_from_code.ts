@@ -46,7 +46,11 @@ export function callsFromCode<Api>(apiOf: (caller: CodeCaller) => unknown): Call
   };
 }
 
+/** A copy: the caller may change the object later, and a hook must not change that of the caller. */
 function requireCodeUser(user: User | null): User | null {
-  if (user === null || parseUser(user) !== null) return user;
-  throw new TypeError(`Cannot call as ${showValue(user)}: a user has an id, which is a text`);
+  if (user === null) return null;
+  if (parseUser(user) === null) {
+    throw new TypeError(`Cannot call as ${showValue(user)}: a user has an id, which is a text`);
+  }
+  return Object.create(Object.getPrototypeOf(user), Object.getOwnPropertyDescriptors(user));
 }

@@ -14,7 +14,7 @@ export type CodeFilter = Filter | FilterText | string | { readonly filter: strin
 
 /** The options of every call in code. */
 export interface CodeCallOptions {
-  /** Ends reads that take long. */
+  /** Ends reads that take long. A call whose signal is aborted already rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
