@@ -8,6 +8,8 @@ import { selectNamed } from "../named_columns.ts";
 export interface FileState {
   /** How many rows refer to a row that is not there. */
   readonly broken: number;
+  /** The tables that refer to one that is not there, with its name. */
+  readonly dangling: ReadonlySet<string>;
   /** The views that can be read. */
   readonly views: ReadonlySet<string>;
 }
@@ -23,7 +25,11 @@ export async function fileState(connection: Connection): Promise<FileState> {
   for (const { name } of views) {
     if (await whyNot(connection, readNothing(String(name))) === null) readable.add(String(name));
   }
-  return { broken: await brokenReferences(connection), views: readable };
+  return {
+    broken: await brokenReferences(connection),
+    dangling: await danglingTables(connection),
+    views: readable,
+  };
 }
 
 /**
@@ -35,6 +41,10 @@ export async function checkFile(
   before: FileState,
   tables: readonly TableInfo[],
 ): Promise<void> {
+  for (const reference of await danglingTables(connection)) {
+    if (before.dangling.has(reference)) continue;
+    throw new Error(`Cannot migrate: ${reference}, which would not be there any more`);
+  }
   if (await brokenReferences(connection) > before.broken) {
     throw new Error("Cannot migrate: rows would refer to rows that are not there");
   }
@@ -58,6 +68,20 @@ async function brokenReferences(connection: Connection): Promise<number> {
     "FROM pragma_foreign_key_check",
   );
   return Number(row?.count);
+}
+
+/** A row of such a table can be neither written nor deleted. */
+async function danglingTables(connection: Connection): Promise<ReadonlySet<string>> {
+  const rows = await selectNamed(
+    connection,
+    { from: "t.name", to: `k."table"` },
+    `FROM main.sqlite_schema AS t, pragma_foreign_key_list(t.name) AS k
+     WHERE t.type = 'table' AND NOT EXISTS (
+       SELECT 1 FROM main.sqlite_schema AS p
+       WHERE p.type = 'table' AND p.name = k."table" COLLATE NOCASE
+     )`,
+  );
+  return new Set(rows.map(({ from, to }) => `${from} refers to ${to}`));
 }
 
 function readNothing(view: string): string {

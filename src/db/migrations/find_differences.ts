@@ -5,7 +5,7 @@ import { compareTables, type DeclaredTable } from "./compare/compare_tables.ts";
 import { declaredShape } from "./compare/declared_shape.ts";
 import type { Difference } from "./compare/difference.ts";
 import { existingShapes } from "./compare/existing_shapes.ts";
-import type { ExistingShapes } from "./compare/table_shape.ts";
+import type { ExistingShapes, TableName } from "./compare/table_shape.ts";
 import { writtenByPostgres } from "./compare/written_by_postgres.ts";
 
 /** Declared tables beside what a database has, and all that differs. */
@@ -16,17 +16,18 @@ export interface TableComparison {
 }
 
 /**
- * Compares declared tables with a database, inside a transaction of it. It changes nothing, but on
- * Postgres it may need the right to create temporary tables.
+ * Compares declared tables with a database that is to lose the `dropped` ones, inside a transaction
+ * of it. It changes nothing, but on Postgres it may need the right to create temporary tables.
  */
 export async function findDifferences(
   connection: Connection,
   dialect: Dialect,
   tables: readonly TableInfo[],
+  dropped: readonly TableName[] = [],
 ): Promise<TableComparison> {
   const declared = tables.map((table) => ({ table, shape: declaredShape(table, dialect) }));
   const existing = await existingShapes(connection, dialect, tables.flatMap(namesOf));
-  const differences = compareTables(declared, existing);
+  const differences = compareTables(declared, existing, dropped);
   const unsure = new Set(
     differences.filter(mayBeSame).map(({ table }) => table),
   );
@@ -36,7 +37,7 @@ export async function findDifferences(
   const isUnsure = ({ table }: DeclaredTable) => unsure.has(table.label);
   const written = await writtenByPostgres(connection, declared.filter(isUnsure));
   const whole = declared.map((one) => written.find(({ table }) => table === one.table) ?? one);
-  return { declared: whole, existing, differences: compareTables(whole, existing) };
+  return { declared: whole, existing, differences: compareTables(whole, existing, dropped) };
 }
 
 function namesOf({ schema, name, formerName }: TableInfo) {

@@ -38,7 +38,10 @@ export async function planMigration(
   tables: readonly TableInfo[],
   rights: MigrationRights,
 ): Promise<PlannedMigration> {
-  const { declared, existing, differences } = await findDifferences(connection, dialect, tables);
+  const dropped = await droppedTables(connection, dialect, tables, rights);
+  const { declared, existing, differences } = await findDifferences(
+    ...[connection, dialect, tables, dropped] as const,
+  );
   const { pairs, missing } = pairTables(declared, existing);
   const context: PlanContext = {
     ...{ connection, dialect, rights, differences },
@@ -58,10 +61,15 @@ export async function planMigration(
   const steps = dialect.engine === "sqlite"
     ? sqliteSteps(changes, created, await otherTriggers(connection))
     : postgresSteps(changes, created);
-  const dropped = await droppedTables(connection, dialect, tables, rights);
   const { refusals, questions, left } = context;
   const texts = differences.map(describeDifference);
-  const plan = { differences: texts, steps: [...steps, ...dropped], refusals, questions, left };
+  const plan = {
+    differences: texts,
+    steps: [...steps, ...drops(dialect, dropped)],
+    refusals,
+    questions,
+    left,
+  };
   return { plan, pairs, differences };
 }
 
@@ -91,15 +99,24 @@ async function droppedTables(
   dialect: Dialect,
   tables: readonly TableInfo[],
   { allowDrop }: MigrationRights,
-): Promise<readonly MigrationStep[]> {
+): Promise<readonly TableShape[]> {
   const declared = tables.flatMap(({ name, formerName }) => [name, formerName ?? name]);
   const named = allowDrop.filter((name) =>
     !name.includes(".") && !isNamed(declared, name) && !/^_?service_|^sqlite_/i.test(name)
   );
   if (named.length === 0) return [];
   const names = named.map((name) => ({ schema: null, name }));
-  const { tables: found } = await existingShapes(connection, dialect, names);
-  return found.map(({ name }: TableShape) =>
-    step(`DROP TABLE ${quoteIdentifier(name)}`, `drop ${name}`, name)
-  );
+  return (await existingShapes(connection, dialect, names)).tables;
+}
+
+/** Postgres drops tables that refer to one another by one statement; SQLite checks them at the end. */
+function drops({ engine }: Dialect, tables: readonly TableShape[]): readonly MigrationStep[] {
+  const together = engine === "postgres" && tables.length > 0
+    ? [tables]
+    : tables.map((one) => [one]);
+  return together.map((dropped) => {
+    const names = dropped.map(({ name }) => name).join(", ");
+    const listed = dropped.map(({ name }) => quoteIdentifier(name)).join(", ");
+    return step(`DROP TABLE ${listed}`, `drop ${names}`, names);
+  });
 }

@@ -98,6 +98,8 @@ export class CodeApis {
     if (endpoint === undefined) throw notOffered(route, resource);
     const { depth, within } = caller;
     if (depth > maxDepth) throw tooDeep(endpoint, resource);
+    const { signal } = call.options;
+    if (signal instanceof AbortSignal) signal.throwIfAborted();
     if (within === null || within.base !== resource.driver) {
       return await answer(endpoint, call, { ...caller, within: null }, resource);
     }

@@ -17,13 +17,7 @@ interface ListedPage {
  * The operations of one resource as functions. Their types are those of `CodeCalls`, which the
  * compiler cannot compare with what operations answer.
  */
-export function createCodeCalls(runCall: RunCall) {
-  const run: RunCall = async (route, call) => {
-    const { signal } = call.options;
-    if (signal instanceof AbortSignal) signal.throwIfAborted();
-    return await runCall(route, call);
-  };
-
+export function createCodeCalls(run: RunCall) {
   const read = (name: CodeCall["name"], route: string) => async (options: GivenOptions = {}) =>
     dataOf(await run(route, { name, options }));
 

@@ -283,3 +283,34 @@ Deno.test("numbers of SQLite count on, and what would not work any more changes 
     await db.close();
   }
 });
+
+testOnDialects("a table may be dropped, and so may what refers to it", async (engine) => {
+  const db = await engine.open();
+  const groups = table("groups", { id: key() });
+  const lists = table("lists", { id: key(), group: integer().references(() => groups.id) });
+  const before = table("notes", { id: key(), list: integer().references(() => lists.id) });
+  const after = table("notes", { id: key(), list: integer() });
+  try {
+    await db.createTables([groups, lists, before]);
+    await run(
+      db,
+      "INSERT INTO groups (id) VALUES (1)",
+      'INSERT INTO lists (id, "group") VALUES (1, 1)',
+      "INSERT INTO notes (id, list) VALUES (1, 1)",
+    );
+
+    await assertRejects(
+      () => db.migrate([after], { allowDrop: ["groups"] }),
+      Error,
+      db.dialect.engine === "sqlite" ? "lists refers to groups" : "drop groups",
+    );
+    assertEquals((await db.migrate([after], { allowDrop: ["lists", "groups"] })).isApplied, true);
+    await run(db, "INSERT INTO notes (id, list) VALUES (2, 7)");
+    const [counted] = await read(db, "SELECT count(*), sum(list) FROM notes");
+    assertEquals(counted?.map(Number), [2, 8]);
+    assertEquals((await db.migrate([after], { allowDrop: ["lists", "groups"] })).steps, []);
+    await db.createTables([groups, lists]);
+  } finally {
+    await db.close();
+  }
+});

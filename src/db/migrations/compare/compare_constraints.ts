@@ -18,7 +18,7 @@ type Found = readonly [column: string | null, difference: DifferenceKind];
 export interface OwnNames {
   /** The columns of the table. */
   readonly columns: readonly string[];
-  /** All tables. */
+  /** All tables, and those that are dropped. */
   readonly tables: readonly TableName[];
 }
 

@@ -11,6 +11,7 @@ import {
   isSameList,
   isSameName,
   shapeOf,
+  type TableName,
   type TableShape,
 } from "./table_shape.ts";
 
@@ -87,16 +88,18 @@ function existingOf({ table }: DeclaredTable, tables: readonly TableShape[]): Ta
 
 /**
  * Compares declared tables with those that a database has: all that differs, as data. Tables that
- * are not declared are not looked at.
+ * are not declared are not looked at; those that are `dropped` must not be referred to any more.
  */
 export function compareTables(
   declared: readonly DeclaredTable[],
   existing: ExistingShapes,
+  dropped: readonly TableName[] = [],
 ): readonly Difference[] {
   const { pairs, missing } = pairTables(declared, existing);
+  const own = [...declared.map(({ shape }) => shape), ...dropped];
   return declared.flatMap(({ table, shape }): readonly Difference[] => {
     const pair = pairs.find((one) => one.table === table);
-    if (pair !== undefined) return compareTable(pair, declared);
+    if (pair !== undefined) return compareTable(pair, own);
     const isMissing = missing.some((one) => one.table === table);
     return isMissing
       ? [{ table: table.label, column: null, kind: "missing-table", declared: shape }]
@@ -106,7 +109,7 @@ export function compareTables(
 
 function compareTable(
   { table, shape, existing, current, columns }: PairedTable,
-  declared: readonly DeclaredTable[],
+  own: readonly TableName[],
 ): readonly Difference[] {
   const found: Difference[] = [];
   const add = (column: string | null, difference: DifferenceKind) =>
@@ -125,11 +128,8 @@ function compareTable(
   if (!isSameList(shape.key, current.key)) {
     add(null, { kind: "key", declared: shape.key, existing: current.key });
   }
-  const own = {
-    columns: shape.columns.map(({ name }) => name),
-    tables: declared.map((one) => one.shape),
-  };
-  for (const [column, one] of compareConstraints(shape, current, own)) add(column, one);
+  const spoken = { columns: shape.columns.map(({ name }) => name), tables: own };
+  for (const [column, one] of compareConstraints(shape, current, spoken)) add(column, one);
   return found;
 }
 

@@ -86,7 +86,9 @@ function changed(table: TableMigration, name: string): readonly MigrationStep[] 
       steps.push(set("DROP IDENTITY IF EXISTS", "counts up no more"));
     }
     // A default is not converted with the column.
-    if (has.default !== null || counting?.declared === false) steps.push(set("DROP DEFAULT", "before its type changes"));
+    if (has.default !== null || counting?.declared === false) {
+      steps.push(set("DROP DEFAULT", "before its type changes"));
+    }
     steps.push(retyped(table, name));
   }
   const isBare = type !== undefined || isComputed;
