@@ -13,18 +13,20 @@ export function sqliteEnumChecks(createTable: string): ReadonlyMap<string, reado
 
 /**
  * Reads an enum column from a CHECK clause of Postgres: the texts of `CHECK (column IN ('a',
- * 'b'))`, which the catalogue defines with ANY; null for other forms of CHECK.
+ * 'b'))`, which the catalogue defines with ANY, or with `=` for one text; null for other forms of
+ * CHECK.
  */
 export function postgresEnumCheck(definition: string): readonly string[] | null {
-  const [, list] = postgresCheck.exec(definition) ?? [];
-  return list === undefined ? null : textsOf(list);
+  const [, list, only] = postgresCheck.exec(definition) ?? [];
+  const texts = list ?? only;
+  return texts === undefined ? null : textsOf(texts);
 }
 
 const sqliteCheck =
   /\bCHECK\s*\(\s*("[^"]+"|`[^`]+`|\[[^\]]+\]|\w+)\s+IN\s*\(\s*('(?:[^']|'')*'(?:\s*,\s*'(?:[^']|'')*')*)\s*\)\s*\)/gi;
 
 const postgresCheck =
-  /^CHECK \(+(?:"(?:[^"]|"")+"|[\w$]+)\)?(?:::text)? = ANY \(+ARRAY\[('(?:[^']|'')*'::[a-z ]+(?:, '(?:[^']|'')*'::[a-z ]+)*)\]\)?(?:::text\[\])?\)+$/;
+  /^CHECK \(+(?:"(?:[^"]|"")+"|[\w$]+)\)?(?:::text)? = (?:ANY \(+ARRAY\[('(?:[^']|'')*'::[a-z ]+(?:, '(?:[^']|'')*'::[a-z ]+)*)\]\)?(?:::text\[\])?|('(?:[^']|'')*')::[a-z ]+)\)+$/;
 
 /** The literals of a list. */
 function textsOf(list: string): readonly string[] {

@@ -8,8 +8,8 @@ import {
   type ColumnShape,
   type ExistingShapes,
   type ForeignKeyShape,
+  isNamedAlike,
   isSameList,
-  isSameName,
   shapeOf,
   type TableName,
   type TableShape,
@@ -63,7 +63,7 @@ export function pairTables(
   // A foreign key follows the new names of the table that it refers to.
   const targetOf = (key: ForeignKeyShape): ForeignKeyShape => {
     const target = present.find(({ existing }) =>
-      existing.schema === key.schema && isSameName(existing.name, key.table)
+      existing.schema === key.schema && isNamedAlike(existing, existing.name, key.table)
     );
     if (target === undefined) return key;
     const { shape, columns: { renamed } } = target;
@@ -114,7 +114,7 @@ function compareTable(
   const found: Difference[] = [];
   const add = (column: string | null, difference: DifferenceKind) =>
     found.push({ table: table.label, column, ...difference });
-  if (!isSameName(existing.name, shape.name)) {
+  if (!isNamedAlike(existing, existing.name, shape.name)) {
     add(null, { kind: "renamed-table", existing: existing.name });
   }
   for (const [to, from] of columns.renamed) add(to, { kind: "renamed-column", existing: from });
@@ -138,14 +138,15 @@ function pairColumns(
   declared: TableShape,
   existing: TableShape,
 ): PairedColumns {
-  const named = (name: string) => existing.columns.find((one) => isSameName(one.name, name));
+  const named = (name: string) =>
+    existing.columns.find((one) => isNamedAlike(existing, one.name, name));
   const renamed = new Map<string, string>();
   const pairs: [ColumnShape, ColumnShape][] = [];
   const missing: ColumnShape[] = [];
   for (const wanted of declared.columns) {
     const former = table.columns.find(({ dbName }) => dbName === wanted.name)?.formerName ?? null;
     const isFree = former !== null &&
-      !declared.columns.some((one) => isSameName(one.name, former));
+      !declared.columns.some((one) => isNamedAlike(existing, one.name, former));
     const before = named(wanted.name) === undefined && isFree ? named(former) : undefined;
     if (before !== undefined) renamed.set(wanted.name, before.name);
     const has = named(wanted.name) ?? before;

@@ -93,11 +93,20 @@ export interface ExistingShapes {
 }
 
 /** The table of a name among those that were read. */
-export function shapeOf<T extends TableName>(
+export function shapeOf<T extends TableName & { readonly sql?: string | null }>(
   tables: readonly T[],
   { schema, name }: TableName,
 ): T | undefined {
-  return tables.find((table) => table.schema === schema && isSameName(table.name, name));
+  return tables.find((table) => table.schema === schema && isNamedAlike(table, table.name, name));
+}
+
+/** Whether two names are the same in the database of a table: Postgres, which has no `sql` of tables, heeds case. */
+export function isNamedAlike(
+  { sql }: { readonly sql?: string | null },
+  left: string,
+  right: string,
+): boolean {
+  return sql === null ? left === right : isSameName(left, right);
 }
 
 /** Whether two lists of names are the same set, by the comparison of names of SQLite. */
@@ -112,7 +121,7 @@ export function isSameList(left: readonly string[], right: readonly string[]): b
     left.every((name, index) => isSameName(name, right[index] ?? ""));
 }
 
-/** Whether two names are the same to SQLite; Postgres has no two that differ by their case alone. */
+/** Whether two names are the same to SQLite. */
 export function isSameName(left: string, right: string): boolean {
   return left === right || left.toLowerCase() === right.toLowerCase();
 }
