@@ -103,11 +103,15 @@ function bodyOf(
   const properties = columns.map((column) => {
     const schema = sentColumn(column, !isRequired(column));
     const { default: source } = column;
+    const words = schema["description"] === undefined ? [] : [schema["description"]];
     // Generators of clients take a property with the keyword `default` for one that is required.
     return [
       column.name,
       source?.kind === "value" && fillsIn
-        ? { ...schema, description: `${JSON.stringify(source.value)} unless set.` }
+        ? {
+          ...schema,
+          description: [`${JSON.stringify(source.value)} unless set.`, ...words].join(" "),
+        }
         : schema,
     ] as const;
   });

@@ -3,6 +3,7 @@ import { parseArguments } from "../../src/cli/arguments.ts";
 import type { MigrateCommand } from "../../src/cli/migrate/migrate_arguments.ts";
 import { openMigrated } from "../../src/cli/migrate/migrated_database.ts";
 import { migrateDatabase } from "../../src/cli/migrate/run_migrate_command.ts";
+import { pathExists } from "../../src/cli/path_exists.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 
 const packageFront = new URL("../../mod.ts", import.meta.url).href;
@@ -74,6 +75,7 @@ Deno.test("migrate shows the statements, asks, and asks about renames", async ()
   };
   try {
     assertMatch(await run(first, [], "--dry-run"), /-- create notes\nCREATE TABLE[^]*\);$/);
+    assertEquals(await pathExists(path), false);
     assertMatch(await run(first, []), /without a terminal: add --yes$/);
     assertMatch(await run(first, [false]), /Run 3 statements\?\nError: Nothing was changed\.$/);
     assertMatch(await run(first, [], "--yes"), /Done\.$/);

@@ -70,7 +70,7 @@ Deno.test("an operation names its parameters, its rights and its problems", asyn
     const things = "/api/order%20things";
     const list = of(`GET ${things}`);
     const filter = list.parameters.find(({ name }: Document) => name === "filter");
-    for (const part of ["=between=", "=near=", "order, line, name, updatedAt"]) {
+    for (const part of ["=between=", "=near=", "order, line, name, price, updatedAt"]) {
       assert(filter.description.includes(part), part);
     }
     assertEquals(Object.keys(list.responses[200].content), [
@@ -103,6 +103,8 @@ Deno.test("an operation names its parameters, its rights and its problems", asyn
     assertEquals(document.components.schemas.NotesCreate.properties.status, {
       ...{ type: "string", enum: ["draft", "published"], description: '"draft" unless set.' },
     });
+    const { price } = document.components.schemas.OrderThingsCreate.properties;
+    assertEquals(price.description, '"9.00" unless set. Must be at least 0.5.');
     assertEquals(document.components.schemas.Notes.properties.deletedAt, {
       ...{ type: "string", format: "date-time", nullable: true, readOnly: true },
     });

@@ -6,6 +6,7 @@ import {
   all,
   type App,
   createApp,
+  decimal,
   integer,
   openDatabase,
   resource,
@@ -20,6 +21,7 @@ const things = table("order things", {
   order: integer().primaryKey(),
   line: text().primaryKey(),
   name: text(),
+  price: decimal({ precision: 8, scale: 2, min: "0.5" }).notNull().default("9.00"),
   zqsecretCode: text().notNull().default("zqsecret-default"),
   deletedAt: timestamp(),
   updatedAt: timestamp().notNull(),
@@ -76,7 +78,9 @@ export async function withEverything(work: (app: App) => Promise<void>): Promise
       resource(things, {
         id: [things.order, things.line],
         auth: { ...granted, public: { subscribe: true } },
-        fields: { readable: [things.order, things.line, things.name, things.updatedAt] },
+        fields: {
+          readable: [things.order, things.line, things.name, things.price, things.updatedAt],
+        },
         strictInput: true,
         etag: { updatedAtField: things.updatedAt, require: true, algorithm: "strong" },
         generatedFields: [things.updatedAt],

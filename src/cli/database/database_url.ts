@@ -5,13 +5,25 @@ import { pathExists } from "../path_exists.ts";
  * refused with a plain Error, because opening would create it.
  */
 export async function databaseUrl(place: string): Promise<string> {
-  // A single letter before the colon is a drive.
-  const isUrl = /^[a-z][a-z0-9+.-]+:/i.test(place);
-  const path = isUrl ? filePathOf(place) : place;
+  const url = urlOf(place);
+  const path = filePathOf(url);
   if (path !== null && !await pathExists(path)) {
     throw new Error(`Cannot open ${place}: there is no such file`);
   }
-  return isUrl ? place : `sqlite:${place}`;
+  return url;
+}
+
+/** As {@link databaseUrl}, for a command that fills a missing file; a dry run opens an empty database for it. */
+export async function newDatabaseUrl(place: string, dryRun: boolean): Promise<string> {
+  const url = urlOf(place);
+  const path = filePathOf(url);
+  if (!dryRun || path === null || await pathExists(path)) return url;
+  return url.replace(path, ":memory:");
+}
+
+function urlOf(place: string): string {
+  // A single letter before the colon is a drive.
+  return /^[a-z][a-z0-9+.-]+:/i.test(place) ? place : `sqlite:${place}`;
 }
 
 function filePathOf(url: string): string | null {

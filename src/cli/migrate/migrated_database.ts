@@ -5,6 +5,7 @@ import { type Database, openDatabase } from "../../db/open_database.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { isTableInfo, tableInfoKey, tableInfoOf, type TableLike } from "../../schema/table_like.ts";
 import { findConfiguration, loadConfiguration } from "../configuration_file.ts";
+import { newDatabaseUrl } from "../database/database_url.ts";
 import { pathExists } from "../path_exists.ts";
 import type { MigrateCommand } from "./migrate_arguments.ts";
 
@@ -16,10 +17,10 @@ export interface MigratedDatabase {
 
 /** Opens the database and finds the tables that a command names. Throws an Error where one is missing. */
 export async function openMigrated(command: MigrateCommand): Promise<MigratedDatabase> {
-  const { database, tables, migrations } = command;
+  const { database, tables, migrations, dryRun } = command;
   if (database !== null && (tables !== null || migrations !== null)) {
     const declared = tables === null ? [] : await exportedTables(tables);
-    return { db: await openDatabase(urlOf(database)), tables: declared };
+    return { db: await openDatabase(await newDatabaseUrl(database, dryRun)), tables: declared };
   }
   const path = command.config ?? await findConfiguration();
   if (path === null) {
@@ -36,12 +37,7 @@ export async function openMigrated(command: MigrateCommand): Promise<MigratedDat
   const unique = [...new Set(declared)];
   return database === null
     ? { db, tables: unique }
-    : { db: await openDatabase(urlOf(database)), tables: unique };
-}
-
-/** A bare path is a SQLite file; a missing one is created, as its tables are. */
-function urlOf(place: string): string {
-  return /^[a-z][a-z0-9+.-]+:/i.test(place) ? place : `sqlite:${place}`;
+    : { db: await openDatabase(await newDatabaseUrl(database, dryRun)), tables: unique };
 }
 
 /** The tables that a module exports, by any names and in lists. */
