@@ -104,7 +104,7 @@ Deno.test("an operation names its parameters, its rights and its problems", asyn
       ...{ type: "string", enum: ["draft", "published"], description: '"draft" unless set.' },
     });
     const { price } = document.components.schemas.OrderThingsCreate.properties;
-    assertEquals(price.description, '"9.00" unless set. Must be at least 0.5.');
+    assertEquals(price.description, '"9.00" unless set. Must be at least 0.50.');
     assertEquals(document.components.schemas.Notes.properties.deletedAt, {
       ...{ type: "string", format: "date-time", nullable: true, readOnly: true },
     });
