@@ -92,3 +92,12 @@ export class DatabaseError extends Error {
 export function reasonOf({ kind, cause }: DatabaseError): string {
   return cause instanceof Error ? cause.message : kind;
 }
+
+/** Whether the same statement would fail again, so that its reason helps the operator. */
+export function isLasting(error: unknown): error is DatabaseError {
+  return error instanceof DatabaseError && !passing.has(error.kind);
+}
+
+const passing: ReadonlySet<DatabaseErrorKind> = new Set(
+  ["retryable", "timeout", "unavailable", "unknown-outcome"] as const,
+);

@@ -6,10 +6,12 @@ import { createHash } from "node:crypto";
  */
 export function constraintName(parts: readonly string[], what: string): string {
   const whole = [...parts, what].join("_");
-  if (bytesOf(whole) <= maxBytes) return whole;
+  if (nameBytes(whole) <= maxNameBytes) return whole;
   const hash = hashOf([...parts, what]);
   let start = parts.join("_");
-  while (bytesOf(`${start}_${hash}_${what}`) > maxBytes) start = [...start].slice(0, -1).join("");
+  while (nameBytes(`${start}_${hash}_${what}`) > maxNameBytes) {
+    start = [...start].slice(0, -1).join("");
+  }
   return `${start}_${hash}_${what}`;
 }
 
@@ -19,8 +21,9 @@ export function hashOf(parts: readonly string[]): string {
 }
 
 /** Postgres cuts longer names off, so that two could become one. */
-const maxBytes = 63;
+export const maxNameBytes = 63;
 
-function bytesOf(text: string): number {
+/** How long the name of a table, a column or a constraint is. */
+export function nameBytes(text: string): number {
   return new TextEncoder().encode(text).length;
 }

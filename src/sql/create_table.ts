@@ -1,4 +1,5 @@
 import { bytesToHex } from "../protocol/byte_text.ts";
+import { InvalidValue } from "../schema/kind.ts";
 import { conditionSql } from "../schema/table_constraints.ts";
 import {
   type ColumnInfo,
@@ -11,8 +12,8 @@ import type { Dialect } from "./dialect.ts";
 import { quoteIdentifier, type SqlValue, type Statement } from "./fragment.ts";
 
 /**
- * The statements that create a table unless it exists, and then its indexes: keys, NOT NULL, UNIQUE,
- * defaults, generated columns, checks and foreign keys. An existing table is left as it is.
+ * The statements that create a table, and then its indexes: keys, NOT NULL, UNIQUE, defaults,
+ * generated columns, checks and foreign keys.
  */
 export function createTableStatements(table: TableInfo, dialect: Dialect): Statement[] {
   const hasOneKey = table.primaryKey.length === 1;
@@ -23,9 +24,7 @@ export function createTableStatements(table: TableInfo, dialect: Dialect): State
     ...checkLines(table, dialect),
     ...table.foreignKeys.map(foreignKeyLine),
   ];
-  const text = `CREATE TABLE IF NOT EXISTS ${qualified(table.schema, table.name)} (\n  ${
-    lines.join(",\n  ")
-  }\n)`;
+  const text = `CREATE TABLE ${qualified(table.schema, table.name)} (\n  ${lines.join(",\n  ")}\n)`;
   return [{ text, values: [] }, ...createIndexStatements(table, dialect)];
 }
 
@@ -40,9 +39,20 @@ export function createIndexStatements(table: TableInfo, dialect: Dialect): State
   });
 }
 
+/** The statements that add foreign keys to a table that exists. */
+export function addForeignKeyStatements(
+  { schema, name }: TableInfo,
+  keys: readonly ForeignKey[],
+): Statement[] {
+  return keys.map((key) => ({
+    text: `ALTER TABLE ${qualified(schema, name)} ADD ${foreignKeyLine(key)}`,
+    values: [],
+  }));
+}
+
 /**
  * Sorts tables in the order to create them in: the targets of foreign keys come first. Postgres
- * requires that; a cycle of tables has no such order and comes out in some order.
+ * requires that; of a cycle of tables one comes before its target.
  */
 export function inCreationOrder(tables: readonly TableInfo[]): TableInfo[] {
   const ordered = new Set<TableInfo>();
@@ -61,6 +71,16 @@ export function inCreationOrder(tables: readonly TableInfo[]): TableInfo[] {
 }
 
 function columnLine(column: ColumnInfo, table: TableInfo, dialect: Dialect): string {
+  try {
+    return columnDefinition(column, table, dialect);
+  } catch (error) {
+    if (!(error instanceof InvalidValue)) throw error;
+    const subject = `the default and the limits of "${table.name}.${column.name}"`;
+    throw new Error(`Cannot create the table "${table.name}": ${subject} ${error.message}`);
+  }
+}
+
+function columnDefinition(column: ColumnInfo, table: TableInfo, dialect: Dialect): string {
   const name = quoteIdentifier(column.dbName);
   const parts = [name, dialect.columnType(column)];
   const isAutoIncrement = column.default?.kind === "database" && column.default.sql === null &&
@@ -81,12 +101,22 @@ function columnLine(column: ColumnInfo, table: TableInfo, dialect: Dialect): str
 /** Where a value comes from that no write gives. SQL may end with a comment, so a line follows it. */
 function sourceOf(column: ColumnInfo, dialect: Dialect): readonly string[] {
   if (column.generatedSql !== null) {
-    return [`GENERATED ALWAYS AS (${column.generatedSql}\n) STORED`];
+    return [`GENERATED ALWAYS AS (${generatedValue(column, column.generatedSql, dialect)}) STORED`];
   }
   const { default: source, moment } = column;
   if (moment !== null) return [`DEFAULT (${dialect.currentMoment})`];
   if (source?.kind === "database" && source.sql !== null) return [`DEFAULT (${source.sql}\n)`];
   return source?.kind === "value" ? [`DEFAULT ${stored(source.value, column, dialect)}`] : [];
+}
+
+/**
+ * SQLite computes decimals as doubles: `3 * 0.1` is 0.30000000000000004. Rounded to the digits that
+ * a decimal has there it is what Postgres computes.
+ */
+function generatedValue({ kind, scale }: ColumnInfo, given: string, { engine }: Dialect): string {
+  if (engine !== "sqlite" || kind !== "decimal") return `${given}\n`;
+  if (scale !== null) return `round((${given}\n), ${scale})`;
+  return `CASE WHEN (${given}\n) IS NOT NULL THEN printf('%.15g', (${given}\n)) END`;
 }
 
 /** The rules that both engines check in the same way; patterns and the longest text are the service's. */

@@ -1,6 +1,6 @@
 import type { Random } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import { DatabaseError, reasonOf } from "../database_error.ts";
+import { isLasting, reasonOf } from "../database_error.ts";
 import type { Connection, Driver } from "../driver.ts";
 import { recordMigration } from "./applied_migrations.ts";
 import { describeDifference } from "./compare/difference.ts";
@@ -107,10 +107,7 @@ async function runStep({ sql, purpose }: MigrationStep, connection: Connection):
   try {
     await connection.query({ text: sql, values: [] });
   } catch (cause) {
-    // Those that another try or a later one may mend keep their kind.
-    const isLasting = cause instanceof DatabaseError &&
-      !["retryable", "timeout", "unavailable", "unknown-outcome"].includes(cause.kind);
-    if (!isLasting) throw cause;
+    if (!isLasting(cause)) throw cause;
     throw new Error(`Cannot migrate: ${purpose}: ${reasonOf(cause)}\n${sql}`, { cause });
   }
 }

@@ -6,6 +6,7 @@ import { sqlName } from "../../sql/postgres/change_log_schema.ts";
 import { sqliteTriggerPrefix } from "../../sql/sqlite/change_log_schema.ts";
 import type { Connection } from "../driver.ts";
 import { selectNamed } from "../named_columns.ts";
+import { requireCreatable } from "../tables/require_creatable.ts";
 import { type PairedTable, pairTables } from "./compare/compare_tables.ts";
 import { describeDifference, type Difference } from "./compare/difference.ts";
 import { existingShapes } from "./compare/existing_shapes.ts";
@@ -38,6 +39,7 @@ export async function planMigration(
   tables: readonly TableInfo[],
   rights: MigrationRights,
 ): Promise<PlannedMigration> {
+  requireCreatable(tables, dialect);
   const dropped = await droppedTables(connection, dialect, tables, rights);
   const { declared, existing, differences } = await findDifferences(
     ...[connection, dialect, tables, dropped] as const,

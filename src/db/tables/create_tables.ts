@@ -1,12 +1,18 @@
-import type { TableInfo } from "../../schema/table_info.ts";
-import { createTableStatements, inCreationOrder } from "../../sql/create_table.ts";
+import { type ForeignKey, refersTo, type TableInfo } from "../../schema/table_info.ts";
+import {
+  addForeignKeyStatements,
+  createTableStatements,
+  inCreationOrder,
+} from "../../sql/create_table.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { Statement } from "../../sql/fragment.ts";
+import { isLasting, reasonOf } from "../database_error.ts";
 import type { Connection, Driver } from "../driver.ts";
+import { requireCreatable } from "./require_creatable.ts";
 
 /**
  * Creates the missing tables in a database, all or none; existing tables stay as they are. Runs
- * `more` after them, in the same transaction.
+ * `more` after them, in the same transaction. Throws an Error that names what cannot be created.
  */
 export async function createTables(
   driver: Driver,
@@ -14,25 +20,58 @@ export async function createTables(
   more: readonly Statement[] = [],
 ): Promise<void> {
   const { dialect } = driver;
-  const ordered = inCreationOrder(tables).map((table) => ({
-    table,
-    statements: createTableStatements(table, dialect),
-  }));
-  requireDistinctIndexes(tables);
+  requireCreatable(tables, dialect);
+  const ordered = inCreationOrder(tables);
+  const planned = ordered.map((table, index) => {
+    const { first, keys } = split(table, ordered.slice(index + 1), dialect);
+    const statements = createTableStatements(first, dialect);
+    return { table, statements, additions: addForeignKeyStatements(table, keys) };
+  });
   const created = await driver.transaction(async (connection) => {
-    const done: TableInfo[] = [];
+    const done: typeof planned = [];
     // Two processes that start together would both find a table missing, and one would fail.
     if (dialect.engine === "postgres") await connection.query(creationLock);
-    for (const { table, statements } of ordered) {
+    for (const one of planned) {
       // An older table may lack the columns of an index.
-      if (await isThere(table, connection, dialect)) continue;
-      for (const statement of statements) await connection.query(statement);
-      done.push(table);
+      if (await isThere(one.table, connection, dialect)) continue;
+      await create(one.table, one.statements, connection);
+      done.push(one);
     }
+    for (const { table, additions } of done) await create(table, additions, connection);
     for (const statement of more) await connection.query(statement);
     return done;
   });
-  for (const table of created) driver.created?.add(table);
+  for (const { table } of created) driver.created?.add(table);
+}
+
+async function create(
+  { name }: TableInfo,
+  statements: readonly Statement[],
+  connection: Connection,
+): Promise<void> {
+  try {
+    for (const statement of statements) await connection.query(statement);
+  } catch (cause) {
+    throw isLasting(cause)
+      ? new Error(`Cannot create the table "${name}": ${reasonOf(cause)}`, { cause })
+      : cause;
+  }
+}
+
+/**
+ * A table as it is created, and the foreign keys that are added afterwards: Postgres refers to no
+ * table that is not there yet.
+ */
+function split(
+  table: TableInfo,
+  after: readonly TableInfo[],
+  { engine }: Dialect,
+): { readonly first: TableInfo; readonly keys: readonly ForeignKey[] } {
+  const isLater = (key: ForeignKey) =>
+    engine === "postgres" && after.some((one) => refersTo(key, one));
+  const { foreignKeys } = table;
+  const first = { ...table, foreignKeys: foreignKeys.filter((key) => !isLater(key)) };
+  return { first, keys: foreignKeys.filter(isLater) };
 }
 
 async function isThere(
@@ -43,7 +82,8 @@ async function isThere(
   const statement = dialect.engine === "postgres"
     ? {
       text: `SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-        WHERE n.nspname = coalesce($1, current_schema()) AND c.relname = $2`,
+        WHERE n.nspname = coalesce($1, current_schema()) AND c.relname = $2
+          AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`,
       values: [schema, name],
     }
     : {
@@ -52,24 +92,6 @@ async function isThere(
       values: [name],
     };
   return (await connection.query(statement)).rows.length > 0;
-}
-
-/** Indexes of a schema share their names, and `a_b` of `c` has the same one as `a` of `b_c`. */
-function requireDistinctIndexes(tables: readonly TableInfo[]): void {
-  const owners = new Map<string, string>();
-  for (const table of tables) {
-    for (const { name } of table.indexes) {
-      const folded = `${table.schema ?? ""}.${name}`.toLowerCase();
-      const other = owners.get(folded);
-      if (other !== undefined) {
-        throw new Error(
-          `Cannot create the index "${name}" of "${table.name}": one of "${other}" has this name: ` +
-            `give one of them another by index(…).as("…")`,
-        );
-      }
-      owners.set(folded, table.name);
-    }
-  }
 }
 
 /** The number is arbitrary, and the same in every process of the service. */

@@ -1,0 +1,70 @@
+import { maxNameBytes, nameBytes } from "../../schema/constraint_name.ts";
+import { type ForeignKey, refersTo, type TableInfo } from "../../schema/table_info.ts";
+import type { Dialect } from "../../sql/dialect.ts";
+
+/**
+ * Throws an Error that names what an engine would refuse without saying why, or take and not keep:
+ * names of indexes that are not distinct, names that are too long, and foreign keys to columns whose
+ * values several rows may share.
+ */
+export function requireCreatable(tables: readonly TableInfo[], { engine }: Dialect): void {
+  requireDistinctIndexes(tables);
+  for (const table of tables) {
+    if (engine === "postgres") requireShortNames(table);
+    for (const key of table.foreignKeys) {
+      const target = tables.find((one) => refersTo(key, one));
+      if (target?.own === true) requireUniqueTarget(key, table, target);
+    }
+  }
+}
+
+/** Indexes of a schema share their names, and `a_b` of `c` has the same one as `a` of `b_c`. */
+function requireDistinctIndexes(tables: readonly TableInfo[]): void {
+  const owners = new Map<string, string>();
+  for (const table of tables) {
+    for (const { name } of table.indexes) {
+      const folded = `${table.schema ?? ""}.${name}`.toLowerCase();
+      const other = owners.get(folded);
+      if (other !== undefined) {
+        throw new Error(
+          `Cannot create the index "${name}" of "${table.name}": one of "${other}" has this name: ` +
+            `give one of them another by index(…).as("…")`,
+        );
+      }
+      owners.set(folded, table.name);
+    }
+  }
+}
+
+/** What https://www.postgresql.org/docs/current/sql-syntax-lexical.html says of identifiers. */
+function requireShortNames({ name, columns, indexes, checks }: TableInfo): void {
+  const all = [name, ...columns.map(({ dbName }) => dbName), ...indexes.map(({ name }) => name)];
+  const long = [...all, ...checks.map(({ name }) => name ?? "")]
+    .find((one) => nameBytes(one) > maxNameBytes);
+  if (long === undefined) return;
+  throw new Error(
+    `Cannot create "${name}": the name "${long}" has more than ${maxNameBytes} bytes, of which ` +
+      "Postgres keeps no more",
+  );
+}
+
+/** SQLite takes such a foreign key, and refuses every write of the two tables then. */
+function requireUniqueTarget(
+  { references, columns }: ForeignKey,
+  { name }: TableInfo,
+  target: TableInfo,
+): void {
+  const wanted = [...references].sort().join("\0");
+  const unique = [
+    target.primaryKey.map(({ dbName }) => dbName),
+    ...target.columns.filter((one) => one.unique).map(({ dbName }) => [dbName]),
+    ...target.uniques,
+    ...target.indexes.filter((one) => one.unique && one.where === null).map((one) => one.columns),
+  ];
+  if (unique.some((one) => [...one].sort().join("\0") === wanted)) return;
+  throw new Error(
+    `Cannot create "${name}": its foreign key of ${columns.join(", ")} refers to ` +
+      `${references.map((one) => `${target.name}.${one}`).join(", ")}, whose values several rows ` +
+      "may share: make that unique",
+  );
+}
