@@ -59,6 +59,7 @@ export type {
 } from "../src/guard/resource_protection_options.ts";
 export type {
   DeepReadonly,
+  KeyOf,
   NewValues,
   RowId,
   StoredRowContext,

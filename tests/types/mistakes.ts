@@ -231,6 +231,15 @@ export const mistakes: readonly (readonly [option: string, code: string])[] = [
   });`,
   ],
   [
+    "onBeforeDelete",
+    `resource(notes, {
+    id: notes.id,
+    hooks: {
+      onBeforeDelete: (_context, id) => console.log(eq(notes.«title»«id», id)),
+    },
+  });`,
+  ],
+  [
     "onAfterCreate",
     `resource(notes, {
     id: notes.id,

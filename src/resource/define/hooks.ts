@@ -1,6 +1,7 @@
 import type { User } from "../../auth/user.ts";
 import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import type { ColumnLike, ServedValue } from "../../schema/table_like.ts";
 import type { AnyApi, CodeApi } from "../code/code_api.ts";
 
 /** What a resource's hook receives beside the row. */
@@ -36,9 +37,10 @@ export interface StoredRowContext<S> extends HookContext {
  * The hooks of a resource: functions that run before and after its writes. Before-hooks run before
  * the transaction: slow work belongs there. They may return a changed body, or throw a `Problem` to
  * veto. After-hooks run inside the transaction, before it commits; what they throw rolls it back.
- * `Created` and `Updated` are what the before-hooks return; the compiler infers them.
+ * `Created` and `Updated` are what the before-hooks return, and `Key` is the type of the primary key;
+ * the compiler infers them.
  */
-export interface Hooks<S, I, Created = unknown, Updated = unknown> {
+export interface Hooks<S, I, Created = unknown, Updated = unknown, Key = RowId> {
   /** Before a row is created; `data` is the body after stripping. */
   onBeforeCreate?(
     context: HookContext,
@@ -49,15 +51,15 @@ export interface Hooks<S, I, Created = unknown, Updated = unknown> {
   /** Before a row is changed, replaced or restored; `patch` holds what will be set. */
   onBeforeUpdate?(
     context: StoredRowContext<S>,
-    id: RowId,
+    id: Key,
     patch: Partial<I>,
   ): NewValues<Updated, I>;
   /** After a row was changed, replaced or restored. */
   onAfterUpdate?(context: HookContext, row: S): MaybePromise<void>;
   /** Before a row is removed or marked deleted. */
-  onBeforeDelete?(context: StoredRowContext<S>, id: RowId): MaybePromise<void>;
+  onBeforeDelete?(context: StoredRowContext<S>, id: Key): MaybePromise<void>;
   /** After a row was removed or marked deleted; `row` is as it was, or as it is marked. */
-  onAfterDelete?(context: HookContext, id: RowId, row: S): MaybePromise<void>;
+  onAfterDelete?(context: HookContext, id: Key, row: S): MaybePromise<void>;
   /** How long one hook may take; 5,000 unless set. Over it, the write rolls back with a 500. */
   readonly timeoutMs?: number | undefined;
 }
@@ -92,6 +94,15 @@ export type DeepReadonly<T> = unknown extends T ? T
 
 /** The primary key of a row as hooks receive it: the value, or the values of a composite key. */
 export type RowId = string | number | bigint | readonly (string | number | bigint)[];
+
+/** The key that hooks receive, by the columns of the option `id`; any key where these are names. */
+export type KeyOf<Id> = Id extends ColumnLike<infer Value> ? ServedValue<Value>
+  : Id extends readonly [infer Only] ? KeyOf<Only>
+  : Id extends readonly [ColumnLike<unknown>, ...ColumnLike<unknown>[]] ? {
+      readonly [Index in keyof Id]: Id[Index] extends ColumnLike<infer Value> ? ServedValue<Value>
+        : never;
+    }
+  : RowId;
 
 /** The hooks of a resource without its row types: in process, rows are plain records. */
 export type AnyHooks = Hooks<Record<string, unknown>, Record<string, unknown>>;

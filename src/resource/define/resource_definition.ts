@@ -10,6 +10,7 @@ import {
   type TableLike,
 } from "../../schema/table_like.ts";
 import type { Procedure } from "./procedure.ts";
+import type { KeyOf } from "./hooks.ts";
 import type { ResourceOptions } from "./resource_options.ts";
 import type { ResourceTypes } from "./resource_types.ts";
 
@@ -72,7 +73,8 @@ export function resource<
       Created,
       Updated,
       Computed,
-      Targets
+      Targets,
+      KeyOf<NoInfer<Id>>
     >
     & {
       readonly id: Id;

@@ -7,7 +7,7 @@ import type { IndexErrorHandler } from "../../search/inline_indexer.ts";
 import type { AnyTable, ColumnLike, TableLike } from "../../schema/table_like.ts";
 import type { Relation } from "../../schema/relation.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import type { Hooks } from "./hooks.ts";
+import type { Hooks, RowId } from "./hooks.ts";
 import type { Procedure } from "./procedure.ts";
 
 /**
@@ -239,6 +239,7 @@ export interface ResourceOptions<
   Updated = unknown,
   Computed = Record<string, unknown>,
   Targets = Record<string, AnyTable>,
+  Key = RowId,
 > extends ProtectionOptions {
   /** The primary key: a column, or the columns of a composite key in the table's key order. */
   readonly id: ColumnReferenceOf<S, Of> | readonly ColumnReferenceOf<S, Of>[];
@@ -273,7 +274,7 @@ export interface ResourceOptions<
     }
     | undefined;
   /** Functions around the writes. */
-  readonly hooks?: Hooks<S, I, Created, Updated> | undefined;
+  readonly hooks?: Hooks<S, I, Created, Updated, Key> | undefined;
   /** Tags and conditional requests. Off unless set. */
   readonly etag?: EtagOptions<S, Of> | undefined;
   /** Marks rows deleted instead of removing them. */
