@@ -50,7 +50,7 @@ export type InferredApi<All extends ResourceTypes> = {
     path: string;
     key: InferredKey<Types["options"]["id"], Types["row"]>;
     row: InferredRow<Types>;
-    create: InferredCreate<Types>;
+    create: InferredCreate<Types, All>;
     update: InferredUpdate<Types, All>;
     relations: InferredRelations<Types, All>;
     etag: boolean;
@@ -106,28 +106,43 @@ export type InferredComputed<Computed> = string extends keyof Computed ? unknown
 export type PlainValue = string | number | boolean | null;
 
 /** The body that creates a row: what the server may fill in may be omitted. */
-export type InferredCreate<Types extends ResourceTypes> = Types["options"]["mayCreate"] extends
-  false ? never
-  : Types["options"]["nestedWrites"] extends true
-    ? Partial<Types["newRow"]> & { readonly [relation: string]: unknown }
-  : IsGiven<Types["options"]["generatedFields"]> extends true ? Partial<Types["newRow"]>
-  : Types["newRow"];
+export type InferredCreate<Types extends ResourceTypes, All extends ResourceTypes> =
+  Types["options"]["mayCreate"] extends false ? never
+    : Types["options"]["nestedWrites"] extends true
+      ? Partial<Types["newRow"]> & InferredMembers<Types, All, "new">
+    : IsGiven<Types["options"]["generatedFields"]> extends true ? Partial<Types["newRow"]>
+    : Types["newRow"];
 
 /** The body that changes a row, and what it may ask of relations. */
 export type InferredUpdate<Types extends ResourceTypes, All extends ResourceTypes> =
   Types["options"]["mayUpdate"] extends false ? never
     : Types["options"]["nestedWrites"] extends true
-      ? string extends keyof Types["targets"]
-        ? Partial<Types["newRow"]> & { readonly [relation: string]: unknown }
-      :
-        & Partial<Types["newRow"]>
-        & {
-          readonly [Name in keyof Types["targets"]]?: InferredChange<
-            ResourcesOf<All, Types["targets"][Name]>,
-            Types["options"]["relationTypes"][Name & keyof Types["options"]["relationTypes"]]
-          >;
-        }
+      ? Partial<Types["newRow"]> & InferredMembers<Types, All, "stored">
     : Partial<Types["newRow"]>;
+
+/** What the body of a new row, or of a stored one, may say of the relations of its resource. */
+export type InferredMembers<
+  Types extends ResourceTypes,
+  All extends ResourceTypes,
+  Row extends "new" | "stored",
+> = string extends keyof Types["targets"] ? { readonly [relation: string]: unknown } : {
+  readonly [Name in keyof Types["targets"]]?: (Row extends "new" ? InferredEmbedded<
+      ResourcesOf<All, Types["targets"][Name]>,
+      Types["options"]["relationTypes"][Name & keyof Types["options"]["relationTypes"]]
+    >
+    : InferredChange<
+      ResourcesOf<All, Types["targets"][Name]>,
+      Types["options"]["relationTypes"][Name & keyof Types["options"]["relationTypes"]]
+    >);
+};
+
+/** What the body of a new row may embed for a relation to one of these resources. */
+export type InferredEmbedded<Target extends ResourceTypes, Type> = [Target] extends [never]
+  ? unknown
+  : Type extends "hasMany" | "manyToMany" ?
+      | readonly InferredNested<Target>[]
+      | Omit<InferredChange<Target, Type>, "disconnect" | "set">
+  : InferredNested<Target> | Omit<InferredChange<Target, Type>, "disconnect">;
 
 /** What a body may ask of a relation to one of these resources. */
 export type InferredChange<Target extends ResourceTypes, Type> = [Target] extends [never] ? unknown

@@ -196,6 +196,8 @@ testOnEngines(
   "only a unique key that the client may use is one to upsert on",
   (engine) =>
     withPeople(engine, async ({ send }) => {
+      const elsewhere = await send("GET", `${path}?on=email`, undefined, ada);
+      assertEquals([elsewhere.status, elsewhere.body.code], [400, "INVALID_PARAMETER"]);
       const advice = "it is no unique key; use on=id or on=email or on=team,slug";
       for (const on of ["token", "slug", "name", "nothing", "team", "email,team", ""]) {
         const answers = [

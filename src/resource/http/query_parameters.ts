@@ -123,6 +123,12 @@ function looksLikeFilter(name: string, value: string): boolean {
 
 function refuseNearMiss(name: string, more: ReadonlySet<string>): void {
   if (name.length > maxNearMissLength) return;
+  if (name === "on") {
+    throw new Problem(
+      "invalid-parameter",
+      'Cannot use "on" here: it names the unique key of an upsert, POST / or POST /batch/upsert',
+    );
+  }
   const plain = plainName(name);
   const meant = [...more].find((one) => plainName(one) === plain) ?? namesElsewhere.get(plain) ??
     nearMissOf(name, knownByPlainName);

@@ -89,6 +89,7 @@ await api.trees.update(1, { kind: "x", notes: { connect: [1], create: [{ title: 
 await api.trees.update(1, { owner: { disconnect: true }, notes: { set: [], disconnect: [2] } });
 await api.trees.replace(1, { kind: "x", owner: { connect: "a" } });
 await api.trees.create({ kind: "x", notes: [{ title: "Tea" }] });
+await api.trees.create({ kind: "x", owner: { connect: "a" }, notes: { connect: [1] } });
 same<string | null | undefined>((await api.staff.get("a")).value.secret);
 await api.links.get(["a", 1]); await api.links.create({ from: "a", to: 1 });
 `;
@@ -102,6 +103,12 @@ const refused: readonly (readonly [string, RegExp])[] = [
   [`await api.trees.update(1, { notes: { connect: ["a"] } });`, /'string' is not assignable/],
   [`await api.trees.update(1, { owner: { connect: 1 } });`, /'number' is not assignable/],
   [`await api.trees.replace(1, { kind: "x", owner: { set: "a" } });`, /'set' does not exist/],
+  [`await api.trees.create({ kind: "x", nots: [] });`, /'nots' does not exist/],
+  [`await api.trees.create({ kind: "x", notes: [{ titel: "Tea" }] });`, /'titel' does not exist/],
+  [
+    `await api.trees.create({ kind: "x", owner: { disconnect: true } });`,
+    /'disconnect' does not exist/,
+  ],
   [`await api.links.update(["a", 1], {});`, /Property 'update' does not exist/],
   [
     `await api.links.get("a");`,
