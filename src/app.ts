@@ -210,8 +210,9 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const table = createRouteTable(resources);
   const routers = [...authenticators, { routes: config.auth?.routes }];
   const authRoutes = routersOf(routers, resolved, table);
-  await checkTables(resources, runtime.observe);
-  for (const column of await leadingColumns(resources.flatMap(tablesInReach))) indexed.add(column);
+  const reached = resources.flatMap(tablesInReach);
+  await checkTables(reached, runtime.observe);
+  for (const column of await leadingColumns(reached)) indexed.add(column);
   await hubs.open(resources);
   await searchIndexes.start();
   const databases = driversOf(config);

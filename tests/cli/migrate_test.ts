@@ -31,14 +31,14 @@ function commandOf(...args: readonly string[]): MigrateCommand {
 Deno.test("migrate takes a database, tables and what may be lost", () => {
   assertEquals(commandOf("--db", "a.db", "--tables", "b.ts", "--dry-run", "-y"), {
     ...{ kind: "migrate", database: "a.db", tables: "b.ts", config: null, migrations: null },
-    ...{ dryRun: true, yes: true, allowDrop: [], keep: [] },
+    ...{ baseline: false, dryRun: true, yes: true, allowDrop: [], keep: [] },
   });
   const named = commandOf("a.db", "--allow-drop", "a.b,a.c", "--allow-drop", "d", "--keep", "e.f");
   assertEquals([named.allowDrop, named.keep], [["a.b", "a.c", "d"], ["e.f"]]);
   const wrong = [
     [["a", "b"], "migrate takes one database"],
     [["a", "--db", "b"], "migrate takes one database"],
-    [["--tables", "b.ts"], "Name the database as well"],
+    [["a", "--baseline"], "belongs to the files of a folder"],
     [["--alow-drop", "b"], "did you mean --allow-drop?"],
   ] as const;
   for (const [args, message] of wrong) {
@@ -122,6 +122,9 @@ Deno.test("migrate runs the files of a folder, and a configuration names the tab
       await run(...args, "--yes"),
       "-- 0001_a.sql\nCREATE TABLE a (b);\nDone: 0001_a.sql",
     );
+    const fresh = [`${folder}/fresh.db`, "--migrations", `${folder}/sql`];
+    assertMatch(await run(...fresh, "--baseline", "--yes"), /\nDone: 0001_a\.sql$/);
+    assertMatch(await run(...fresh, "--yes"), /fresh\.db .*has every migration of/);
     await Deno.remove(`${folder}/sql/0001_a.sql`);
     assertMatch(await run(...args, "--yes"), /^-- 0001_a\.sql was applied, and is not in .*\n/);
     await assertRejects(
@@ -130,18 +133,43 @@ Deno.test("migrate runs the files of a folder, and a configuration names the tab
       "read",
     );
 
-    const config = `${folder}/service.config.ts`;
-    await Deno.writeTextFile(
-      config,
-      `import { openDatabase, resource } from ${JSON.stringify(packageFront)};
+    // A module is loaded once, and its database closed after one command.
+    const configure = async (name: string) => {
+      const config = `${folder}/${name}.config.ts`;
+      await Deno.writeTextFile(
+        config,
+        `import { openDatabase, resource } from ${JSON.stringify(packageFront)};
 ${first.replaceAll("export ", "")}
+const links = table("links", {
+  team: integer().primaryKey().references(() => teams.id),
+  note: integer().primaryKey().references(() => notes.id),
+});
 export default {
-  db: await openDatabase(${JSON.stringify(`sqlite:${folder}/b.db`)}),
-  resources: [resource(notes, { id: notes.id }), resource(teams, { id: teams.id })],
+  db: await openDatabase(${JSON.stringify(`sqlite:${folder}/${name}.db`)}),
+  resources: [
+    resource(notes, { id: notes.id }),
+    resource(teams, {
+      id: teams.id,
+      relations: {
+        notes: {
+          type: "manyToMany", resource: notes, through: links, foreignKey: links.team,
+          references: links.note,
+        },
+      },
+    }),
+  ],
 };
 `,
-    );
-    assertMatch(await run("--config", config, "--yes"), /CREATE TABLE[^]*Done\.$/);
+      );
+      return config;
+    };
+    const all = await run("--config", await configure("b"), "--yes");
+    assertMatch(all, /CREATE TABLE[^]*Done\.$/);
+    assertMatch(all, /CREATE TABLE "links"/);
+    const other = `${folder}/schema.ts`;
+    await Deno.writeTextFile(other, first.replace('table("notes"', 'table("others"'));
+    const shown = await run("--config", await configure("c"), "--tables", other, "--dry-run");
+    assertMatch(shown, /"others"/);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -1,6 +1,8 @@
+import { createApp } from "../../src/app.ts";
 import { assertEquals, assertRejects } from "@std/assert";
-import { index } from "../../src/compile/table_parts.ts";
+import { formerly, index } from "../../src/compile/table_parts.ts";
 import { decimal, integer, text } from "../../src/schema/column_builder.ts";
+import { resource } from "../../src/resource/define/resource_definition.ts";
 import { table } from "../../src/schema/table.ts";
 import type { ColumnLike } from "../../src/schema/table_like.ts";
 import { testOnDialects, testOnEngines } from "../support/http.ts";
@@ -96,3 +98,32 @@ testOnEngines("a generated decimal is the same on every engine", async (engine) 
     await db.close();
   }
 });
+
+testOnDialects(
+  "a table that is to be renamed is not created beside the one with the rows",
+  async (engine) => {
+    const db = await engine.open();
+    const before = table("lines", { id: integer().primaryKey() });
+    const after = table("entries", { id: integer().primaryKey() }, () => [formerly("lines")]);
+    try {
+      await db.createTables([before]);
+      await db.query({ text: "INSERT INTO lines (id) VALUES (7)", values: [] });
+      await db.createTables([after]);
+      await assertRejects(
+        () =>
+          createApp({
+            db,
+            secret: "sixteen or more characters",
+            resources: [resource(after, { id: after.id })],
+          }),
+        Error,
+        "entries is still called lines",
+      );
+      await db.migrate([after]);
+      const { rows } = await db.query({ text: "SELECT id FROM entries", values: [] });
+      assertEquals(rows.map(([id]) => Number(id)), [7]);
+    } finally {
+      await db.close();
+    }
+  },
+);

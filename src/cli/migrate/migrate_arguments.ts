@@ -11,6 +11,8 @@ export interface MigrateCommand {
   readonly config: string | null;
   /** A folder of SQL files, which are run instead of what the tables ask for. */
   readonly migrations: string | null;
+  /** Whether the files are noted as applied without being run. */
+  readonly baseline: boolean;
   readonly dryRun: boolean;
   readonly yes: boolean;
   readonly allowDrop: readonly string[];
@@ -25,7 +27,8 @@ export const migrateHelp = `Changing tables:
       --yes              do not ask
       --allow-drop NAME  what may be lost: table.column, table.index or table; may be repeated
       --keep NAME        table.column is declared no more and stays: it is not renamed
-      --migrations DIR   run the SQL files of a folder instead, 0001_name.sql and so on, each once`;
+      --migrations DIR   run the SQL files of a folder instead, 0001_name.sql and so on, each once
+      --baseline         note these files as applied, and run none`;
 
 /** Parses the arguments of the command that migrates; never throws. */
 export function parseMigrateArguments(
@@ -47,13 +50,14 @@ export function parseMigrateArguments(
   const [tables, config, migrations] = [values.tables, values.config, values.migrations].map(
     textOf,
   );
-  if (tables !== null && tables !== undefined && database === null) {
-    return misused("Name the database as well: migrate DATABASE --tables FILE");
+  const baseline = values.baseline === true;
+  if (baseline && (migrations ?? null) === null) {
+    return misused("--baseline belongs to the files of a folder: --migrations DIR --baseline");
   }
   return {
     ...{ kind: "migrate", database },
     ...{ tables: tables ?? null, config: config ?? null, migrations: migrations ?? null },
-    ...{ dryRun: values["dry-run"] === true, yes: values.yes === true },
+    ...{ dryRun: values["dry-run"] === true, yes: values.yes === true, baseline },
     ...{ allowDrop: repeatedOf(values["allow-drop"]), keep: repeatedOf(values.keep) },
   };
 }
@@ -63,6 +67,7 @@ const options = {
   tables: { type: "string" },
   config: { type: "string", short: "c" },
   migrations: { type: "string" },
+  baseline: { type: "boolean" },
   "dry-run": { type: "boolean" },
   yes: { type: "boolean", short: "y" },
   "allow-drop": { type: "string", multiple: true },

@@ -4,6 +4,7 @@ import { isDrizzleDatabase } from "../../db/drizzle/drizzle_database.ts";
 import { type Database, openDatabase } from "../../db/open_database.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { isTableInfo, tableInfoKey, tableInfoOf, type TableLike } from "../../schema/table_like.ts";
+import type { ResourceDefinition } from "../../resource/define/resource_definition.ts";
 import { findConfiguration, loadConfiguration } from "../configuration_file.ts";
 import { newDatabaseUrl } from "../database/database_url.ts";
 import { pathExists } from "../path_exists.ts";
@@ -30,14 +31,23 @@ export async function openMigrated(command: MigrateCommand): Promise<MigratedDat
     );
   }
   const { db: given, resources } = await loadConfiguration(path);
-  const db = isDrizzleDatabase(given) ? await openDatabase(given) : given;
-  const declared = resources.filter(({ options }) => [undefined, given].includes(options.db))
-    .map(({ table }) => isTableInfo(table) ? table : tableInfoOf(table))
-    .filter(({ own }) => own);
-  const unique = [...new Set(declared)];
-  return database === null
-    ? { db, tables: unique }
-    : { db: await openDatabase(await newDatabaseUrl(database, dryRun)), tables: unique };
+  const declared = tables !== null
+    ? await exportedTables(tables)
+    : configuredTables(resources.filter(({ options }) => [undefined, given].includes(options.db)));
+  if (database !== null) {
+    return { db: await openDatabase(await newDatabaseUrl(database, dryRun)), tables: declared };
+  }
+  return { db: isDrizzleDatabase(given) ? await openDatabase(given) : given, tables: declared };
+}
+
+/** The tables of resources, and the link tables of their relations, which need no resource. */
+function configuredTables(resources: readonly ResourceDefinition[]): readonly TableInfo[] {
+  const tables = resources.flatMap(({ table, options: { relations = {} } }) => [
+    table,
+    ...Object.values(relations).flatMap(({ through }) => through ?? []),
+  ]);
+  const described = tables.map((table) => isTableInfo(table) ? table : tableInfoOf(table));
+  return [...new Set(described)].filter(({ own }) => own);
 }
 
 /** The tables that a module exports, by any names and in lists. */

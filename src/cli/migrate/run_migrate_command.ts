@@ -1,5 +1,5 @@
 import type { Database } from "../../db/open_database.ts";
-import { migrateFiles, pendingFiles } from "../../db/migrations/files/migrate_files.ts";
+import { migrateFiles, noteFiles, pendingFiles } from "../../db/migrations/files/migrate_files.ts";
 import { migrateTables, type MigrationRun } from "../../db/migrations/migrate_tables.ts";
 import type { MigrationPlan, PossibleRename } from "../../db/migrations/migration_plan.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
@@ -135,8 +135,14 @@ async function migrateByFiles(
   }
   if (pending.length === 0) dialogue.print(`${db.label} has every migration of ${folder}.`);
   if (pending.length === 0 || command.dryRun) return;
-  requireYes(command, dialogue, `Run ${counted(pending.length, "file")}?`);
-  const done = await migrateFiles(run);
+  const { baseline } = command;
+  const files = counted(pending.length, "file");
+  requireYes(
+    command,
+    dialogue,
+    baseline ? `Note ${files} as applied, and run none?` : `Run ${files}?`,
+  );
+  const done = baseline ? await noteFiles(run) : await migrateFiles(run);
   dialogue.print(done.length === 0 ? "Another process has done it." : `Done: ${done.join(", ")}`);
 }
 

@@ -40,7 +40,8 @@ export async function findDifferences(
   return { declared: whole, existing, differences: compareTables(whole, existing, dropped) };
 }
 
-function namesOf({ schema, name, formerName }: TableInfo) {
+/** The names under which a database may have a table. */
+export function namesOf({ schema, name, formerName }: TableInfo) {
   return [name, ...(formerName === null ? [] : [formerName])].map((name) => ({ schema, name }));
 }
 

@@ -64,6 +64,7 @@ export async function planMigration(
     ? sqliteSteps(changes, created, await otherTriggers(connection))
     : postgresSteps(changes, created);
   const { refusals, questions, left } = context;
+  left.push(...notThere(rights, tables, dropped));
   const texts = differences.map(describeDifference);
   const plan = {
     differences: texts,
@@ -109,6 +110,17 @@ async function droppedTables(
   if (named.length === 0) return [];
   const names = named.map((name) => ({ schema: null, name }));
   return (await existingShapes(connection, dialect, names)).tables;
+}
+
+/** A name that is written wrongly must not look as if it had been dropped. */
+function notThere(
+  { allowDrop }: MigrationRights,
+  tables: readonly TableInfo[],
+  dropped: readonly TableShape[],
+): readonly string[] {
+  const known = [...tables, ...dropped].map(({ name }) => name);
+  return allowDrop.filter((name) => !name.includes(".") && !isNamed(known, name))
+    .map((name) => `there is no table ${name} to drop`);
 }
 
 /** Postgres drops tables that refer to one another by one statement; SQLite checks them at the end. */

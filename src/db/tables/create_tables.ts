@@ -32,8 +32,12 @@ export async function createTables(
     // Two processes that start together would both find a table missing, and one would fail.
     if (dialect.engine === "postgres") await connection.query(creationLock);
     for (const one of planned) {
+      const { schema, name, formerName } = one.table;
       // An older table may lack the columns of an index.
-      if (await isThere(one.table, connection, dialect)) continue;
+      if (await isThere({ schema, name }, connection, dialect)) continue;
+      // The rows are in the table that is to be renamed, which the start asks for.
+      const former = { schema, name: formerName ?? name };
+      if (formerName !== null && await isThere(former, connection, dialect)) continue;
       await create(one.table, one.statements, connection);
       done.push(one);
     }
@@ -75,7 +79,7 @@ function split(
 }
 
 async function isThere(
-  { schema, name }: TableInfo,
+  { schema, name }: Pick<TableInfo, "schema" | "name">,
   connection: Connection,
   dialect: Dialect,
 ): Promise<boolean> {

@@ -6,7 +6,7 @@ import { declaredShape } from "../migrations/compare/declared_shape.ts";
 import { describeDifference, type Difference, isNeeded } from "../migrations/compare/difference.ts";
 import { existingShapes } from "../migrations/compare/existing_shapes.ts";
 import { isSameSet, shapeOf, type TableShape } from "../migrations/compare/table_shape.ts";
-import { findDifferences, mayBeSame } from "../migrations/find_differences.ts";
+import { findDifferences, mayBeSame, namesOf } from "../migrations/find_differences.ts";
 
 /** What differs between the declared tables of a database and what it has, in words. */
 export interface Drift {
@@ -26,7 +26,7 @@ export interface NamedDifference {
 export async function findDrift(driver: Driver, tables: readonly TableInfo[]): Promise<Drift> {
   const { dialect } = driver;
   const declared = tables.map((table) => ({ table, shape: declaredShape(table, dialect) }));
-  const existing = await existingShapes(driver, dialect, tables);
+  const existing = await existingShapes(driver, dialect, tables.flatMap(namesOf));
   const found = compareTables(declared, existing);
   const differences = found.some(mayBeSame) && dialect.engine === "postgres"
     ? await findSurely(driver, tables) ?? found.filter((one) => !mayBeSame(one))

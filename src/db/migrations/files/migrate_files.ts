@@ -61,6 +61,19 @@ export async function migrateFiles(
   return done;
 }
 
+/**
+ * Notes the files of a folder as applied without running them, in one transaction, and gives their
+ * names: the tables of a new database are as the files would leave them.
+ */
+export async function noteFiles({ driver, folder }: FilesRun): Promise<readonly string[]> {
+  const files = await readMigrationFiles(folder, driver.dialect.engine);
+  return await restructured(driver, async (connection) => {
+    const { pending } = pendingOf(files, await appliedMigrations(connection, driver.dialect));
+    for (const file of pending) await recordMigration(connection, file);
+    return pending.map(({ name }) => name);
+  });
+}
+
 function pendingOf(
   files: readonly MigrationFile[],
   applied: readonly AppliedMigration[],
