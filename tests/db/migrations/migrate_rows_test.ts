@@ -4,6 +4,7 @@ import { type Database, openDatabase } from "../../../src/db/open_database.ts";
 import {
   boolean,
   createdAt,
+  decimal,
   integer,
   real,
   text,
@@ -315,6 +316,43 @@ testOnDialects("a table may be dropped, and so may what refers to it", async (en
       "there is no table groups to drop",
     ]]);
     await db.createTables([groups, lists]);
+  } finally {
+    await db.close();
+  }
+});
+
+testOnDialects("computed columns get other types and go with their sources", async (engine) => {
+  const db = await engine.open();
+  const first = table("notes", {
+    id: key(),
+    n: integer(),
+    price: decimal({ precision: 8, scale: 2 }).generatedAs("n * 2.5"),
+    twice: integer().generatedAs("n * 2"),
+  }, (notes) => [index(notes.price), check("price < 1000").as("cheap")]);
+  const second = table("notes", {
+    id: key(),
+    n: integer(),
+    price: decimal({ precision: 10, scale: 3 }).generatedAs("n * 2.5"),
+    twice: real().generatedAs("n * 2"),
+  }, (notes) => [
+    index(notes.price),
+    check("price < 1000").as("cheap"),
+    unique(notes.n, notes.twice).as("both"),
+  ]);
+  const third = table("notes", {
+    id: key(),
+    price: decimal({ precision: 10, scale: 3 }).generatedAs("id * 1.5"),
+  }, (notes) => [unique(notes.price).as("prices")]);
+  try {
+    await db.createTables([first]);
+    await run(db, "INSERT INTO notes (id, n) VALUES (1, 3), (2, NULL)");
+    await db.migrate([second]);
+    const { rows } = await db.sql`SELECT ${second.price} FROM ${second} ORDER BY ${second.id}`;
+    assertEquals(rows.map(({ price }) => price), ["7.500", null]);
+    await assertRejects(() => db.migrate([third], { allowDrop: ["notes.n"] }));
+    await db.migrate([third], { allowDrop: ["notes.n", "notes.twice"] });
+    const after = await db.sql`SELECT ${third.price} FROM ${third} ORDER BY ${third.id}`;
+    assertEquals(after.rows.map(({ price }) => price), ["1.500", "3.000"]);
   } finally {
     await db.close();
   }

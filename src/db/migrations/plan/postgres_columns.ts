@@ -7,39 +7,81 @@ import { columnList, postgresColumn, textLiteral } from "./column_sql.ts";
 import { conversion } from "./postgres_conversion.ts";
 import { alter, step, type TableMigration } from "./table_migration.ts";
 
-/** The steps that change the columns of a table of Postgres: drops, then new ones, then changes. */
+/**
+ * The steps that change the columns of a table of Postgres: drops, those of computed columns first,
+ * then new columns, then changes, and at last computed columns, from what has its type by now.
+ */
 export function columnSteps(table: TableMigration): readonly MigrationStep[] {
   const missing = table.of("missing-column").map(({ declared }) => declared);
-  const again = dependents(table);
+  const again = computedAgain(table);
+  const isComputed = ({ existing }: Superfluous) => existing.generated !== null;
+  const superfluous = table.of("superfluous-column");
   return [
-    ...again.map(({ name }) =>
-      alter(table, `DROP COLUMN ${quoteIdentifier(name)}`, `${name}: is computed again`)
-    ),
-    ...table.of("superfluous-column").flatMap((one) => takenAway(table, one)),
+    ...again.map((column) => droppedBefore(table, column)),
+    ...[...superfluous.filter(isComputed), ...superfluous.filter((one) => !isComputed(one))]
+      .flatMap((one) => takenAway(table, one)),
     ...missing.filter(({ generated }) => generated === null).map((one) => added(table, one)),
-    ...table.pair.shape.columns.flatMap(({ name }) => changed(table, name)),
-    // From columns that have their types by now.
+    ...table.pair.shape.columns.filter((one) => !again.includes(one))
+      .flatMap(({ name }) => changed(table, name)),
     ...[...missing.filter(({ generated }) => generated !== null), ...again].map((one) =>
       added(table, one)
     ),
     ...table.of("key").map(({ declared }) =>
       alter(table, `ADD PRIMARY KEY (${columnList(declared)})`, `the key is ${declared}`)
     ),
+    ...again.flatMap((column) => partsOf(table, column)),
   ];
 }
 
-/** Columns that are computed from one whose type changes, which Postgres refuses to change then. */
-function dependents(table: TableMigration): readonly ColumnShape[] {
+/**
+ * Columns that are dropped and made again, because Postgres neither computes an existing column again
+ * nor changes the type of what one is computed from: all declared as computed, where the expression
+ * or the type differs, or the type of one that they are computed from.
+ */
+function computedAgain(table: TableMigration): readonly ColumnShape[] {
+  const isOf = (name: string, ...kinds: readonly Difference["kind"][]) =>
+    table.differences.some((one) => one.column === name && kinds.includes(one.kind));
   const retyped = new Set(
     [...table.of("type"), ...table.of("collation")].map(({ column }) => column?.toLowerCase()),
   );
-  const { current, shape } = table.pair;
-  return shape.columns.filter(({ name, generated }) => {
-    const has = current.columns.find((one) => one.name === name)?.generated ?? null;
-    const isChanged = table.of("generated").some(({ column }) => column === name);
-    return generated !== null && has !== null && !isChanged &&
-      sqlNames(has).some((one) => retyped.has(one));
+  return table.pair.shape.columns.filter(({ name, generated }) => {
+    const has = table.pair.current.columns.find((one) => one.name === name);
+    if (generated === null || has === undefined) return false;
+    if (isOf(name, "generated", "type", "collation")) return true;
+    return has.generated !== null && sqlNames(has.generated).some((one) => retyped.has(one));
   });
+}
+
+function droppedBefore(table: TableMigration, { name }: ColumnShape): MigrationStep {
+  const has = table.pair.current.columns.find((one) => one.name === name);
+  const loses = has?.generated === null && table.hasRows ? `${table.label}.${name}` : null;
+  return alter(table, `DROP COLUMN ${quoteIdentifier(name)}`, `${name}: is computed again`, loses);
+}
+
+/** The indexes and constraints that went with a column and did not differ. */
+function partsOf(table: TableMigration, { name }: ColumnShape): readonly MigrationStep[] {
+  const { indexes, uniques, checks } = table.pair.shape;
+  const isNew = (part: unknown) =>
+    table.differences.some((one) => "declared" in one && one.declared === part);
+  const isLost = (part: unknown, columns: readonly string[]) =>
+    columns.some((one) => one.toLowerCase() === name.toLowerCase()) && !isNew(part);
+  const constrain = (given: string | null, constraint: string) => {
+    const called = given === null ? "" : `CONSTRAINT ${quoteIdentifier(given)} `;
+    return alter(table, `ADD ${called}${constraint}`, `${name}: as before`);
+  };
+  return [
+    ...uniques.filter((one) => isLost(one, one.columns)).map((one) =>
+      one.index === null
+        ? constrain(one.name, `UNIQUE (${columnList(one.columns)})`)
+        : step(one.index, `${table.label}: make the index ${one.name} again`)
+    ),
+    ...indexes.filter((one) => isLost(one, one.parts)).map((one) =>
+      step(one.sql, `${table.label}: make the index ${one.name} again`)
+    ),
+    ...checks.filter((one) => isLost(one, sqlNames(one.sql))).map((one) =>
+      constrain(one.name, `CHECK (${one.sql}\n)`)
+    ),
+  ];
 }
 
 type Superfluous = Extract<Difference, { kind: "superfluous-column" }>;
@@ -79,8 +121,9 @@ function changed(table: TableMigration, name: string): readonly MigrationStep[] 
     of("not-null"),
   ];
   const isComputed = of("generated") !== undefined;
-  if (isComputed) steps.push(...generated(table, name));
-  else if (type !== undefined) {
+  if (isComputed) {
+    steps.push(set("DROP EXPRESSION", "is computed no more"));
+  } else if (type !== undefined) {
     // Nor can a column of texts count up.
     if (counting?.declared === false) {
       steps.push(set("DROP IDENTITY IF EXISTS", "counts up no more"));
@@ -137,20 +180,4 @@ function retyped(table: TableMigration, name: string): MigrationStep {
     has?.type === type ? `${name}: is compared by code points` : `${name}: becomes ${type}`,
     isLossy ? `${table.label}.${name}` : null,
   );
-}
-
-/** Postgres computes a column again only when it is made again; an ordinary one keeps its values. */
-function generated(table: TableMigration, name: string): readonly MigrationStep[] {
-  const [wanted] = table.pair.shape.columns.filter((one) => one.name === name);
-  const column = quoteIdentifier(name);
-  if (wanted === undefined) return [];
-  if (wanted.generated === null) {
-    return [alter(table, `ALTER COLUMN ${column} DROP EXPRESSION`, `${name}: is computed no more`)];
-  }
-  const [has] = table.pair.current.columns.filter((one) => one.name === name);
-  const loses = has?.generated === null && table.hasRows ? `${table.label}.${name}` : null;
-  return [
-    alter(table, `DROP COLUMN ${column}`, `${name}: is made again`, loses),
-    alter(table, `ADD COLUMN ${postgresColumn(wanted)}`, `${name}: is computed`),
-  ];
 }

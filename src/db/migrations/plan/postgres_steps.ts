@@ -5,7 +5,13 @@ import type { TableShape } from "../compare/table_shape.ts";
 import type { MigrationStep } from "../migration_plan.ts";
 import { columnList, foreignKeySql, membersCheck } from "./column_sql.ts";
 import { columnSteps } from "./postgres_columns.ts";
-import { alter, droppedIndexes, step, type TableMigration } from "./table_migration.ts";
+import {
+  addedIndexes,
+  alter,
+  droppedIndexes,
+  step,
+  type TableMigration,
+} from "./table_migration.ts";
 
 /**
  * The steps of a migration on Postgres, which alters its tables: first what is renamed, then what is
@@ -124,12 +130,10 @@ function constraints(table: TableMigration): readonly MigrationStep[] {
     ...table.of("missing-check").map(({ declared: { name, sql } }) =>
       add(name, `CHECK (${sql}\n)`, `add the check ${name ?? sql}`)
     ),
-    ...table.of("missing-unique").map(({ declared: { name, columns } }) =>
-      add(name, `UNIQUE (${columnList(columns)})`, `${columns} are unique`)
+    ...table.of("missing-unique").flatMap(({ declared: { name, columns, index } }) =>
+      index === null ? [add(name, `UNIQUE (${columnList(columns)})`, `${columns} are unique`)] : []
     ),
-    ...table.of("missing-index").map(({ declared }) =>
-      step(declared.sql, `${table.label}: add the index ${declared.name}`)
-    ),
+    ...addedIndexes(table),
   ];
 }
 

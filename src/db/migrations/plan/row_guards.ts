@@ -59,7 +59,7 @@ async function guardTypes(table: TableMigration): Promise<void> {
   const isFile = table.dialect.engine === "sqlite";
   const isWider = isFile ? isWiderInSqlite : isWiderInPostgres;
   for (const { column, declared, existing } of table.of("type")) {
-    if (column === null || isWider(existing, declared)) continue;
+    if (column === null || isWider(existing, declared) || isComputed(table, column)) continue;
     const name = quoteIdentifier(column);
     if (!await table.hasRowWith(`${name} IS NOT NULL`)) continue;
     if (!table.mayLose(column)) {
@@ -84,6 +84,13 @@ async function guardTypes(table: TableMigration): Promise<void> {
         `${table.label}.${column} does it all the same`,
     );
   }
+}
+
+/** Whether the values of a column follow from others, before and after. */
+function isComputed({ pair: { shape, current } }: TableMigration, column: string): boolean {
+  return [shape, current].every(({ columns }) =>
+    columns.some(({ name, generated }) => name === column && generated !== null)
+  );
 }
 
 /** SQLite would take 0 for them. */

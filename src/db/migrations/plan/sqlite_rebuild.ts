@@ -9,7 +9,7 @@ import { withNewNames } from "../compare/new_names.ts";
 import { type ColumnShape, isSameName, isSameSet } from "../compare/table_shape.ts";
 import type { MigrationStep } from "../migration_plan.ts";
 import { foreignKeySql, membersCheck, textLiteral } from "./column_sql.ts";
-import { droppedIndexes, step, type TableMigration } from "./table_migration.ts";
+import { addedIndexes, droppedIndexes, step, type TableMigration } from "./table_migration.ts";
 
 /** A trigger that another program has created. */
 export interface OtherTrigger {
@@ -60,9 +60,7 @@ export function rebuildSteps(
     step(`DROP TABLE ${from}`, `${label}: its rows are in the new one`),
     step(`ALTER TABLE ${to} RENAME TO ${from}`, `${label}: give it its name`),
     ...keptIndexes(table).map((sql) => step(sql, `${label}: make its indexes again`)),
-    ...table.of("missing-index").map(({ declared }) =>
-      step(declared.sql, `${label}: add the index ${declared.name}`)
-    ),
+    ...addedIndexes(table),
     ...triggers.filter((one) => isSameName(one.table, pair.existing.name)).map(({ sql, ...one }) =>
       step(renamedIn(table, sql), `${label}: make the trigger ${one.name} again`)
     ),

@@ -8,7 +8,13 @@ import { type ColumnShape, isSameName, type TableShape } from "../compare/table_
 import type { MigrationStep } from "../migration_plan.ts";
 import { targetSql } from "./column_sql.ts";
 import { type OtherTrigger, rebuildSteps } from "./sqlite_rebuild.ts";
-import { alter, droppedIndexes, step, type TableMigration } from "./table_migration.ts";
+import {
+  addedIndexes,
+  alter,
+  droppedIndexes,
+  step,
+  type TableMigration,
+} from "./table_migration.ts";
 
 /**
  * The steps of a migration on SQLite: what ALTER TABLE can do is done by it, and a table that takes
@@ -73,9 +79,7 @@ function alterations(table: TableMigration): readonly MigrationStep[] {
       const target = key === undefined ? "" : ` REFERENCES ${targetSql(key)}`;
       return alter(table, `ADD COLUMN ${text}${target}`, `add ${declared.name}`);
     }),
-    ...table.of("missing-index").map(({ declared }) =>
-      step(declared.sql, `${table.label}: add the index ${declared.name}`)
-    ),
+    ...addedIndexes(table),
   ];
 }
 
@@ -97,6 +101,8 @@ function takesRebuild(table: TableMigration): boolean {
         return !canBeAdded(table, one.declared);
       case "superfluous-column":
         return table.mayLose(one.existing.name) || isNeeded(one.existing);
+      case "missing-unique":
+        return one.declared.index === null;
       case "superfluous-unique":
         return one.existing.index === null;
       case "missing-foreign-key":

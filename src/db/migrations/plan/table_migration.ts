@@ -138,3 +138,13 @@ export function droppedIndexes(table: TableMigration): readonly string[] {
     wanted.has(name) || table.mayLose(name) ? [name] : []
   );
 }
+
+/** The steps that add indexes, those that keep columns distinct included. */
+export function addedIndexes(table: TableMigration): readonly MigrationStep[] {
+  const uniques = table.of("missing-unique").flatMap(({ declared: { name, index } }) =>
+    index === null ? [] : [{ name, sql: index }]
+  );
+  return [...table.of("missing-index").map(({ declared }) => declared), ...uniques].map((one) =>
+    step(one.sql, `${table.label}: add the index ${one.name}`)
+  );
+}
