@@ -1,5 +1,4 @@
 import type { TableInfo } from "../../schema/table_info.ts";
-import { quoteIdentifier } from "../../sql/fragment.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { inCreationOrder } from "../../sql/create_table.ts";
 import { sqlName } from "../../sql/postgres/change_log_schema.ts";
@@ -9,16 +8,15 @@ import { selectNamed } from "../named_columns.ts";
 import { requireCreatable } from "../tables/require_creatable.ts";
 import { type PairedTable, pairTables } from "./compare/compare_tables.ts";
 import { describeDifference, type Difference } from "./compare/difference.ts";
-import { existingShapes } from "./compare/existing_shapes.ts";
-import type { TableShape } from "./compare/table_shape.ts";
 import { findDifferences } from "./find_differences.ts";
-import type { MigrationPlan, MigrationRights, MigrationStep } from "./migration_plan.ts";
+import type { MigrationPlan, MigrationRights } from "./migration_plan.ts";
+import { droppedTables, dropSteps, notThere, referrers } from "./plan/dropped_tables.ts";
 import { noteLeft } from "./plan/left_columns.ts";
 import { postgresSteps } from "./plan/postgres_steps.ts";
 import { guardRows } from "./plan/row_guards.ts";
 import type { OtherTrigger } from "./plan/sqlite_rebuild.ts";
 import { sqliteSteps } from "./plan/sqlite_steps.ts";
-import { isNamed, type PlanContext, step, TableMigration } from "./plan/table_migration.ts";
+import { type PlanContext, TableMigration } from "./plan/table_migration.ts";
 
 /** A plan with the tables that it concerns, as they are so far. */
 export interface PlannedMigration {
@@ -65,10 +63,11 @@ export async function planMigration(
     : postgresSteps(changes, created);
   const { refusals, questions, left } = context;
   left.push(...notThere(rights, tables, dropped));
+  refusals.push(...await referrers(connection, dialect, tables, dropped));
   const texts = differences.map(describeDifference);
   const plan = {
     differences: texts,
-    steps: [...steps, ...drops(dialect, dropped)],
+    steps: [...steps, ...dropSteps(dialect, dropped)],
     refusals,
     questions,
     left,
@@ -94,43 +93,4 @@ async function otherTriggers(connection: Connection): Promise<readonly OtherTrig
     table: String(table),
     sql: String(sql),
   }));
-}
-
-/** Tables that are not declared are dropped where they are named, and are never looked at else. */
-async function droppedTables(
-  connection: Connection,
-  dialect: Dialect,
-  tables: readonly TableInfo[],
-  { allowDrop }: MigrationRights,
-): Promise<readonly TableShape[]> {
-  const declared = tables.flatMap(({ name, formerName }) => [name, formerName ?? name]);
-  const named = allowDrop.filter((name) =>
-    !name.includes(".") && !isNamed(declared, name) && !/^_?service_|^sqlite_/i.test(name)
-  );
-  if (named.length === 0) return [];
-  const names = named.map((name) => ({ schema: null, name }));
-  return (await existingShapes(connection, dialect, names)).tables;
-}
-
-/** A name that is written wrongly must not look as if it had been dropped. */
-function notThere(
-  { allowDrop }: MigrationRights,
-  tables: readonly TableInfo[],
-  dropped: readonly TableShape[],
-): readonly string[] {
-  const known = [...tables, ...dropped].map(({ name }) => name);
-  return allowDrop.filter((name) => !name.includes(".") && !isNamed(known, name))
-    .map((name) => `there is no table ${name} to drop`);
-}
-
-/** Postgres drops tables that refer to one another by one statement; SQLite checks them at the end. */
-function drops({ engine }: Dialect, tables: readonly TableShape[]): readonly MigrationStep[] {
-  const together = engine === "postgres" && tables.length > 0
-    ? [tables]
-    : tables.map((one) => [one]);
-  return together.map((dropped) => {
-    const names = dropped.map(({ name }) => name).join(", ");
-    const listed = dropped.map(({ name }) => quoteIdentifier(name)).join(", ");
-    return step(`DROP TABLE ${listed}`, `drop ${names}`, names);
-  });
 }
