@@ -22,7 +22,7 @@ import { memorySearch } from "../../exports/search.ts";
 import { gate } from "../support/scratch.ts";
 import { engines } from "../support/engines.ts";
 import { testUnless } from "../support/skip.ts";
-import { testOnEngines, withService } from "../support/http.ts";
+import { testOnDialects, testOnEngines, withService } from "../support/http.ts";
 
 const notes = table("notes", {
   id: integer().primaryKey(),
@@ -305,6 +305,45 @@ Deno.test("the system has all rows and fields, and what capabilities switch off"
     // A procedure has a user, or is public.
     await assertRejects(() => system.of("my-notes").rpc["run"]?.({}) ?? Promise.resolve(), Problem);
   });
+});
+
+testOnDialects("what a deferred key refuses at the commit is a problem", async (engine) => {
+  const db = await engine.open();
+  const notes = table("deferred", { id: integer().primaryKey(), parent: integer() });
+  const key = db.dialect.engine === "sqlite" ? "INTEGER" : "int8";
+  await db.query({
+    text: `CREATE TABLE deferred (
+      id ${key} PRIMARY KEY,
+      parent ${key} REFERENCES deferred (id) DEFERRABLE INITIALLY DEFERRED
+    )`,
+    values: [],
+  });
+  const app = await createApp({
+    db,
+    secret: "sixteen or more characters",
+    resources: [resource(notes, {
+      id: notes.id,
+      hooks: {
+        onAfterCreate: (_context, row) => {
+          row.parent = 99;
+        },
+      },
+    })],
+  });
+  try {
+    const problem = await assertRejects(
+      () =>
+        app.asSystem().transaction(async ({ api }) => {
+          await api.deferred.create({ id: 1, parent: 7 });
+        }),
+      Problem,
+    );
+    assertEquals([problem.slug, problem.status], ["conflict", 409]);
+    const { value } = await app.asSystem().deferred.create({ id: 1, parent: 1 });
+    assertEquals(value.parent, 1, "a hook has a copy of the row");
+  } finally {
+    await app.close();
+  }
 });
 
 Deno.test("a body from code is copied, and holds what JSON can hold", async () => {

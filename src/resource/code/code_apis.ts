@@ -1,3 +1,4 @@
+import { databaseProblem } from "../../db/database_problem.ts";
 import type { Driver } from "../../db/driver.ts";
 import { SqlPlans } from "../../db/template/sql_plan.ts";
 import { transactionHandle } from "../../db/database_handle.ts";
@@ -115,16 +116,27 @@ export class CodeApis {
     base: Driver,
   ): Promise<T> {
     const { within } = caller;
+    let isDone = false;
     const run = (driver: Driver) =>
       inTransaction(
         { resource: { driver, runtime: this.#runtime }, record: null },
-        async (connection) =>
-          await work({
+        async (connection) => {
+          isDone = false;
+          const result = await work({
             api: this.of({ ...caller, within: connection.joined(driver) }, base),
             db: transactionHandle(connection, driver.dialect, this.#sqlPlans),
-          }),
+          });
+          isDone = true;
+          return result;
+        },
       );
-    return within === null ? await run(base) : await within.join(({ driver }) => run(driver));
+    if (within !== null) return await within.join(({ driver }) => run(driver));
+    try {
+      return await run(base);
+    } catch (error) {
+      // At the commit no statement of the caller is at fault, but what calls have written.
+      throw isDone ? databaseProblem(error, "update") : error;
+    }
   }
 }
 

@@ -92,7 +92,7 @@ function withCurrent(context: HookContext, current: ReadCurrent): StoredRowConte
   return { ...context, current: async () => await current() };
 }
 
-/** Runs the after-hook of a created row in its transaction. */
+/** Runs the after-hook of a created row in its transaction, with a copy: the row itself is answered. */
 export async function afterCreate(
   row: Row,
   write: WriteCall,
@@ -103,7 +103,7 @@ export async function afterCreate(
   await runAfterHook(
     write,
     connection,
-    (context) => hooks.onAfterCreate?.(context, row),
+    (context) => hooks.onAfterCreate?.(context, { ...row }),
   );
 }
 
@@ -118,7 +118,7 @@ export async function afterUpdate(
   await runAfterHook(
     write,
     connection,
-    (context) => hooks.onAfterUpdate?.(context, row),
+    (context) => hooks.onAfterUpdate?.(context, { ...row }),
   );
 }
 
@@ -133,7 +133,7 @@ export async function afterDelete(
   await runAfterHook(
     write,
     connection,
-    (context) => hooks.onAfterDelete?.(context, rowId(keyOf(row, table)), row),
+    (context) => hooks.onAfterDelete?.(context, rowId(keyOf(row, table)), { ...row }),
   );
 }
 
