@@ -302,7 +302,14 @@ function requireNames(table: string, columns: readonly ColumnInfo[]): void {
     }
     dbNames.add(folded);
   }
+  const formerNames = new Set<string>();
   for (const { name, formerName } of columns) {
+    if (formerName !== null && formerNames.has(formerName.toLowerCase())) {
+      throw new Error(
+        `Cannot declare ${table}.${name}: another column was "${formerName}" as well`,
+      );
+    }
+    formerNames.add(formerName?.toLowerCase() ?? "");
     // Which values it would have is not clear: those of the other column, or none.
     if (formerName === null || !dbNames.has(formerName.toLowerCase())) continue;
     throw new Error(

@@ -34,30 +34,34 @@ export async function fileState(connection: Connection): Promise<FileState> {
 
 /**
  * Checks what SQLite does not check by itself while tables are made again: foreign keys, views, and
- * the triggers of the tables. Throws an Error that names what would not work any more.
+ * the triggers of the tables. Throws an Error that names what would not work any more, and the `file`
+ * of SQL that did it.
  */
 export async function checkFile(
   connection: Connection,
   before: FileState,
   tables: readonly TableInfo[],
+  file: string | null = null,
 ): Promise<void> {
+  const refused = (reason: string) =>
+    new Error(`Cannot migrate: ${file === null ? "" : `${file}: `}${reason}`);
   for (const reference of await danglingTables(connection)) {
     if (before.dangling.has(reference)) continue;
-    throw new Error(`Cannot migrate: ${reference}, which would not be there any more`);
+    throw refused(`${reference}, which would not be there any more`);
   }
   if (await brokenReferences(connection) > before.broken) {
-    throw new Error("Cannot migrate: rows would refer to rows that are not there");
+    throw refused("rows would refer to rows that are not there");
   }
   for (const name of before.views) {
     const reason = await whyNot(connection, readNothing(name));
     if (reason === null) continue;
-    throw new Error(`Cannot migrate: the view ${name} would not work any more: ${reason}`);
+    throw refused(`the view ${name} would not work any more: ${reason}`);
   }
   for (const { name } of tables) {
     const reason = await whyNot(connection, `EXPLAIN DELETE FROM ${quoteIdentifier(name)}`) ??
       await whyNot(connection, `EXPLAIN INSERT INTO ${quoteIdentifier(name)} DEFAULT VALUES`);
     if (reason === null) continue;
-    throw new Error(`Cannot migrate: a trigger of ${name} would not work any more: ${reason}`);
+    throw refused(`a trigger of ${name} would not work any more: ${reason}`);
   }
 }
 

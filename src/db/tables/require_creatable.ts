@@ -9,6 +9,7 @@ import type { Dialect } from "../../sql/dialect.ts";
  */
 export function requireCreatable(tables: readonly TableInfo[], { engine }: Dialect): void {
   requireDistinctIndexes(tables);
+  requireDistinctFormerNames(tables);
   for (const table of tables) {
     if (engine === "postgres") requireShortNames(table);
     for (const key of table.foreignKeys) {
@@ -33,6 +34,19 @@ function requireDistinctIndexes(tables: readonly TableInfo[]): void {
       }
       owners.set(folded, table.name);
     }
+  }
+}
+
+/** One existing table cannot become two. */
+function requireDistinctFormerNames(tables: readonly TableInfo[]): void {
+  for (const [index, { schema, name, formerName }] of tables.entries()) {
+    const other = tables.slice(0, index).find((one) =>
+      formerName !== null && one.schema === schema && one.formerName === formerName
+    );
+    if (other === undefined) continue;
+    throw new Error(
+      `Cannot create "${name}": both it and "${other.name}" were "${formerName}" before`,
+    );
   }
 }
 

@@ -1,11 +1,12 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { check, index, unique } from "../../../src/compile/table_parts.ts";
+import { check, formerly, index, unique } from "../../../src/compile/table_parts.ts";
 import { type Database, openDatabase } from "../../../src/db/open_database.ts";
 import {
   boolean,
   createdAt,
   decimal,
   integer,
+  json,
   real,
   text,
   uuid,
@@ -357,3 +358,27 @@ testOnDialects("computed columns get other types and go with their sources", asy
     await db.close();
   }
 });
+
+testOnDialects(
+  "a new table takes the name of one that is renamed; texts become documents",
+  async (engine) => {
+    const db = await engine.open();
+    const before = table("notes", { id: key(), body: text() });
+    const renamed = table("entries", { id: key(), body: json() }, () => [formerly("notes")]);
+    const fresh = table("notes", { id: key(), size: integer() });
+    const other = table("others", { id: key() }, () => [formerly("notes")]);
+    try {
+      await db.createTables([before]);
+      await run(db, `INSERT INTO notes (id, body) VALUES (1, '{"a":[1]}'), (2, '7')`);
+      await assertRejects(() => db.migrate([renamed, other]), Error, 'both it and "entries" were');
+      await db.migrate([fresh, renamed], { allowDrop: ["entries.body"] });
+      const { rows } = await db.sql`SELECT ${renamed.body} FROM ${renamed} ORDER BY ${renamed.id}`;
+      assertEquals(rows.map(({ body }) => body), [{ a: [1] }, 7]);
+      const [count] = await read(db, "SELECT count(*) FROM notes WHERE size IS NULL");
+      assertEquals(count?.map(Number), [0]);
+      assertEquals((await db.migrate([fresh, renamed])).steps, []);
+    } finally {
+      await db.close();
+    }
+  },
+);

@@ -57,6 +57,12 @@ testOnDialects("files of SQL are run once, in order, each in a transaction", asy
 
       await write({ "0003_bad.sql": "BEGIN; SELECT 1; COMMIT;" });
       await assertRejects(() => run(folder), Error, "0003_bad.sql has BEGIN");
+      if (db.dialect.engine === "postgres") {
+        await write({ "0003_bad.sql": "SELECT 1; COPY a (b) FROM STDIN;" });
+        await assertRejects(() => run(folder), Error, "0003_bad.sql has a COPY");
+      }
+      await Deno.writeFile(`${folder}/0003_bad.sql`, new Uint8Array([0x2d, 0x2d, 0xff]));
+      await assertRejects(() => run(folder), Error, "0003_bad.sql is no UTF-8");
       await write({ "0003_bad.sql": "SELECT 'open" });
       await assertRejects(() => run(folder), Error, "in 0003_bad.sql, what begins in line 1");
       await Deno.remove(`${folder}/0003_bad.sql`);

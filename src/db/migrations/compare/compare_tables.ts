@@ -53,7 +53,7 @@ export function pairTables(
   { tables, others }: ExistingShapes,
 ): PairedTables {
   const found = declared.filter(({ table }) => shapeOf(others, table) === undefined)
-    .map((one) => ({ ...one, existing: existingOf(one, tables) }));
+    .map((one) => ({ ...one, existing: existingOf(one, tables, declared) }));
   const missing = found.filter(({ existing }) => existing === null);
   const present = found.flatMap(({ existing, ...one }) =>
     existing === null
@@ -79,11 +79,23 @@ export function pairTables(
   };
 }
 
-function existingOf({ table }: DeclaredTable, tables: readonly TableShape[]): TableShape | null {
+function existingOf(
+  { table }: DeclaredTable,
+  tables: readonly TableShape[],
+  declared: readonly DeclaredTable[],
+): TableShape | null {
   const { schema, name, formerName } = table;
   const found = shapeOf(tables, { schema, name });
-  if (found !== undefined || formerName === null) return found ?? null;
-  return shapeOf(tables, { schema, name: formerName }) ?? null;
+  if (found === undefined && formerName !== null) {
+    return shapeOf(tables, { schema, name: formerName }) ?? null;
+  }
+  // One that is to be renamed makes place for a new table of its name.
+  const isLeaving = found !== undefined &&
+    declared.some(({ table: other }) =>
+      other !== table && other.schema === schema && other.formerName !== null &&
+      isNamedAlike(found, found.name, other.formerName) && shapeOf(tables, other) === undefined
+    );
+  return isLeaving ? null : found ?? null;
 }
 
 /**

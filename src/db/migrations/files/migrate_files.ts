@@ -118,7 +118,7 @@ async function applyFile(
       throw new Error(`Cannot migrate: ${name} fails at ${start}: ${reasonOf(cause)}`, { cause });
     }
   }
-  if (before !== null) await checkFile(connection, before, []);
+  if (before !== null) await checkFile(connection, before, [], name);
   await resumeRecording(connection, dialect, { recorded, random });
   await recordMigration(connection, { name, sql });
 }

@@ -24,7 +24,7 @@ export async function readMigrationFiles(
 ): Promise<readonly MigrationFile[]> {
   const files: MigrationFile[] = [];
   for (const name of (await namesOf(folder)).filter((name) => name.endsWith(".sql"))) {
-    files.push(parseFile(name, await readFile(`${folder}/${name}`, "utf8"), engine));
+    files.push(parseFile(name, textOf(name, await readFile(`${folder}/${name}`)), engine));
   }
   files.sort((left, right) => left.number - right.number);
   files.forEach(({ name, number }, index) => {
@@ -44,6 +44,14 @@ async function namesOf(folder: string): Promise<readonly string[]> {
   }
 }
 
+function textOf(name: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new Error(`Cannot migrate: ${name} is no UTF-8`, { cause });
+  }
+}
+
 function parseFile(name: string, text: string, engine: SqlEngine): MigrationFile {
   const [, digits] = /^(\d+)_[^/]*\.sql$/.exec(name) ?? [];
   if (digits === undefined) {
@@ -56,10 +64,17 @@ function parseFile(name: string, text: string, engine: SqlEngine): MigrationFile
   if (boundary !== undefined) {
     throw new Error(`Cannot migrate: ${name} has ${boundary}, and runs in a transaction by itself`);
   }
+  if (engine === "postgres" && all.some((one) => copying.test(one))) {
+    throw new Error(
+      `Cannot migrate: ${name} has a COPY from or to its client, which only psql runs: write INSERT`,
+    );
+  }
   const withoutKeys = engine === "sqlite" && keysOff.test(all[0] ?? "");
   const statements = withoutKeys ? all.slice(1) : all;
   return { name, number: Number(digits), sql, statements, withoutKeys };
 }
+
+const copying = /^(?:\s|--[^\n]*\n)*COPY\b[^]*\b(?:FROM\s+STDIN|TO\s+STDOUT)\b/i;
 
 const keysOff = /^(?:\s|--[^\n]*\n)*PRAGMA\s+foreign_keys\s*=\s*(?:off|0|false|no)\s*$/i;
 
