@@ -36,6 +36,8 @@ export interface Statement {
   readonly describe?: boolean;
   /** Whether the result has one row at most, whatever the values are: by the primary key. */
   readonly isSingle?: boolean;
+  /** How long it may run where the engine itself sets no limit: as a part of a transaction of SQLite. */
+  readonly timeoutMs?: number;
 }
 
 /**

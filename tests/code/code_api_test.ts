@@ -386,6 +386,38 @@ Deno.test("a call whose signal was aborted wrote its row, and a hook changed the
   });
 });
 
+Deno.test("a read ends at its limit in a transaction of SQLite too, and with the reason of its signal", async () => {
+  const db = await openDatabase("sqlite::memory:");
+  const words = table("words", { id: integer().primaryKey(), word: text() });
+  await db.createTables([words]);
+  await db.query({
+    text: `INSERT INTO words (word) WITH RECURSIVE n (i) AS (
+      SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000
+    ) SELECT hex(zeroblob(100)) || i FROM n`,
+    values: [],
+  });
+  const app = await createApp({
+    db,
+    secret: "sixteen or more characters",
+    queryTimeoutMs: 20,
+    resources: [resource(words, { id: words.id })],
+  });
+  const filter = Array.from("abcdef", (letter) => `word=ilike=%${letter}%q%x%y%`).join(",");
+  try {
+    const problem = await assertRejects(
+      () => app.asSystem().transaction(({ api }) => api.words.count({ filter })),
+      Problem,
+    );
+    assertEquals(problem.slug, "query-too-expensive");
+    const left = new AbortController();
+    const counted = app.asSystem().words.count({ filter, signal: left.signal });
+    left.abort(new Error("left"));
+    await assertRejects(() => counted, Error, "left");
+  } finally {
+    await app.close();
+  }
+});
+
 Deno.test("mistakes in code are errors that say so", async () => {
   await withApp({}, async (app) => {
     const api = app.as(ada);

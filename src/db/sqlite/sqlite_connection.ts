@@ -2,7 +2,7 @@ import { boundedMap } from "../../runtime/bounded_map.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, QueryResult, ResultColumn } from "../driver.ts";
-import { lockingTime } from "./reads/locking_time.ts";
+import { timeInTransaction } from "./reads/time_in_transaction.ts";
 import { countedRows, timeCheckName, withoutRowChecks } from "../../sql/sqlite/time_check.ts";
 import {
   type BytesLeft,
@@ -238,7 +238,7 @@ export class SqliteTransaction implements Connection {
     if (this.#lost !== null) return Promise.reject(this.#lost);
     try {
       if (this.#writer.kindOf(statement.text) === "boundary") refuseBoundary();
-      const time = this.#writer.checksTime(statement.text) ? lockingTime(statement) : null;
+      const time = this.#writer.checksTime(statement.text) ? timeInTransaction(statement) : null;
       const result = time === null
         ? this.#writer.run(statement)
         : this.#writer.read(statement, { bytes: unlimitedBytes, time, atOnce: true });

@@ -99,8 +99,6 @@ export class CodeApis {
     if (endpoint === undefined) throw notOffered(route, resource);
     const { depth, within } = caller;
     if (depth > maxDepth) throw tooDeep(endpoint, resource);
-    const { signal } = call.options;
-    if (signal instanceof AbortSignal) signal.throwIfAborted();
     if (within === null || within.base !== resource.driver) {
       return await answer(endpoint, call, { ...caller, within: null }, resource);
     }
@@ -147,8 +145,19 @@ async function answer(
   caller: CodeCaller,
   resource: Resource,
 ): Promise<ShapedReply> {
+  const { signal } = call.options;
+  const requireWanted = () => {
+    if (signal instanceof AbortSignal) signal.throwIfAborted();
+  };
+  requireWanted();
   endpoint.requireAccess(caller.user, resource);
-  return await endpoint.call(codeRequest(call, caller, resource), caller.user, resource);
+  try {
+    return await endpoint.call(codeRequest(call, caller, resource), caller.user, resource);
+  } catch (error) {
+    // A read that was ended for the caller looks like one that takes too long.
+    requireWanted();
+    throw error;
+  }
 }
 
 function notOffered(route: string, { name }: Resource): Problem {

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { DatabaseError } from "../../db/database_error.ts";
 import { inSavepoint, transactionHandle } from "../../db/database_handle.ts";
-import type { Connection, Driver, QueryResult } from "../../db/driver.ts";
+import type { Connection, Driver, QueryResult, ReadLimits } from "../../db/driver.ts";
 import { type MaybePromise, recovered } from "../../runtime/maybe_promise.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import type { OpenTransaction, TransactionPart } from "./code_caller.ts";
@@ -132,8 +132,8 @@ export class PartDriver implements Driver {
     return recovered(() => this.#connection.query(statement), (error) => this.#undo(error));
   }
 
-  reads(): Connection {
-    return this;
+  reads({ timeoutMs }: ReadLimits): Connection {
+    return { query: (statement) => this.query({ ...statement, timeoutMs }) };
   }
 
   /** The savepoint of the part is enough: nothing but reads came before. */
