@@ -382,3 +382,29 @@ testOnDialects(
     }
   },
 );
+
+testOnDialects("a key and what refers to it become texts together", async (engine) => {
+  const db = await engine.open();
+  const tablesOf = (id: typeof key | typeof textKey, parent: typeof integer | typeof text) => {
+    const parents = table("parents", { id: id() });
+    const children = table("children", {
+      id: key(),
+      parent: parent().references(() => parents.id),
+    });
+    return [parents, children] as const;
+  };
+  const textKey = () => text().primaryKey();
+  try {
+    await db.createTables(tablesOf(key, integer));
+    await run(
+      db,
+      "INSERT INTO parents (id) VALUES (7)",
+      "INSERT INTO children (parent) VALUES (7)",
+    );
+    await db.migrate(tablesOf(textKey, text));
+    assertEquals(await read(db, "SELECT parent FROM children"), [["7"]]);
+    await assertRejects(() => run(db, "INSERT INTO children (parent) VALUES ('8')"));
+  } finally {
+    await db.close();
+  }
+});

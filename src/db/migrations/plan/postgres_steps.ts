@@ -1,7 +1,7 @@
 import { quoteIdentifier } from "../../../sql/fragment.ts";
 import { sqlName } from "../../../sql/postgres/change_log_schema.ts";
 import { parseCreateTable } from "../../../sql/statements/parse_create_table.ts";
-import type { TableShape } from "../compare/table_shape.ts";
+import type { ForeignKeyShape, TableShape } from "../compare/table_shape.ts";
 import type { MigrationStep } from "../migration_plan.ts";
 import { columnList, foreignKeySql, membersCheck } from "./column_sql.ts";
 import { columnSteps } from "./postgres_columns.ts";
@@ -21,19 +21,57 @@ export function postgresSteps(
   tables: readonly TableMigration[],
   missing: readonly TableShape[],
 ): readonly MigrationStep[] {
+  const retyped = retypedKeys(tables);
   return [
     ...tables.flatMap(renames),
+    ...retyped.flatMap(([table, { name, columns }]) =>
+      dropConstraint(table, name, `drop the foreign key of ${columns}`)
+    ),
     ...tables.flatMap(constraintDrops),
     ...missing.flatMap(creation),
     ...tables.flatMap(columnSteps),
     ...tables.flatMap(constraints),
     ...missing.flatMap(foreignKeys),
+    ...retyped.map(([table, key]) =>
+      alter(table, `ADD ${foreignKeySql(key)}`, `add the foreign key of ${key.columns} again`)
+    ),
     ...tables.flatMap((table) =>
       [...table.of("missing-foreign-key"), ...table.of("actions")].map(({ declared }) =>
         alter(table, `ADD ${foreignKeySql(declared)}`, `add the foreign key of ${declared.columns}`)
       )
     ),
   ];
+}
+
+/** Foreign keys that stay, of which one end gets another type: the types of both would not fit. */
+function retypedKeys(
+  tables: readonly TableMigration[],
+): readonly (readonly [TableMigration, ForeignKeyShape])[] {
+  const isRetyped = (table: TableMigration | undefined, columns: readonly string[]) =>
+    table !== undefined && [...table.of("type"), ...table.of("collation")]
+      .some(({ column }) => columns.includes(column ?? ""));
+  return tables.flatMap((table) => {
+    const gone: readonly unknown[] = [
+      ...table.of("superfluous-foreign-key"),
+      ...table.of("actions"),
+    ]
+      .map(({ existing }) => existing);
+    return table.pair.current.foreignKeys.filter((key) => {
+      const target = tables.find(({ pair: { shape } }) =>
+        shape.schema === key.schema && shape.name === key.table
+      );
+      return !gone.includes(key) &&
+        (isRetyped(table, key.columns) || isRetyped(target, key.references));
+    }).map((key) => [table, key] as const);
+  });
+}
+
+function dropConstraint(
+  table: TableMigration,
+  name: string | null,
+  purpose: string,
+): readonly MigrationStep[] {
+  return name === null ? [] : [alter(table, `DROP CONSTRAINT ${quoteIdentifier(name)}`, purpose)];
 }
 
 function renames(table: TableMigration): readonly MigrationStep[] {
@@ -57,8 +95,7 @@ function renames(table: TableMigration): readonly MigrationStep[] {
 
 /** Foreign keys before the constraints that they need. */
 function constraintDrops(table: TableMigration): readonly MigrationStep[] {
-  const drop = (name: string | null, purpose: string) =>
-    name === null ? [] : [alter(table, `DROP CONSTRAINT ${quoteIdentifier(name)}`, purpose)];
+  const drop = (name: string | null, purpose: string) => dropConstraint(table, name, purpose);
   const dropIndex = (name: string | null) =>
     step(
       `DROP INDEX ${sqlName({ schema: table.pair.shape.schema, name: name ?? "" })}`,
