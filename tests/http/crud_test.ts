@@ -197,6 +197,27 @@ testOnEveryEngine(
 );
 
 testOnEngines(
+  "a create says where the row is, unless its key is withheld",
+  (engine) =>
+    withService(engine, [books], () => ({
+      resources: [
+        resource(books, {
+          id: books.id,
+          auth: { ...open, public: false },
+          fields: { readable: (user) => user?.id === "ada" ? [books.id] : [books.title] },
+        }),
+      ],
+    }), async ({ send }) => {
+      const answers = [
+        await send("POST", "/api/books", { title: "x" }, asAda),
+        await send("POST", "/api/books", { title: "y" }, { "x-user": "eve" }),
+      ];
+      assertEquals(answers.map(({ status }) => status), [201, 201]);
+      assertEquals(answers.map(({ headers }) => headers.get("location")), ["/api/books/1", null]);
+    }),
+);
+
+testOnEngines(
   "a disabled capability is 405 where the path has other methods, else 404",
   (engine) =>
     withService(engine, [books], () => ({

@@ -1,5 +1,6 @@
-import { formatKey, keyId, keyOf } from "../../plan/key.ts";
+import { keyId, keyOf } from "../../plan/key.ts";
 import { rowReply } from "../http/json_reply.ts";
+import { locationOf } from "../http/location.ts";
 import { beforeCreate } from "../write/run_hooks.ts";
 import {
   lookedUpResources,
@@ -67,11 +68,10 @@ export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
 
   shape({ rows: [row], included, recorded }, _intent, resource) {
     if (row === undefined) throw new Error("A create gave no row");
-    const { table, url } = resource;
-    const key = keyOf(row, table);
-    const location = `${url}/${formatKey(key)}`;
-    const optimisticId = recorded.get(keyId(key, table)) ?? null;
-    return rowReply(201, row, resource, { headers: { location }, included, optimisticId });
+    const { table } = resource;
+    const optimisticId = recorded.get(keyId(keyOf(row, table), table)) ?? null;
+    const headers = locationOf(row, resource);
+    return rowReply(201, row, resource, { headers, included, optimisticId });
   },
 };
 

@@ -1,6 +1,7 @@
-import { formatKey, keyId, keyOf } from "../../plan/key.ts";
+import { keyId, keyOf } from "../../plan/key.ts";
 import { parsePrecondition } from "../http/etag.ts";
 import { rowReply } from "../http/json_reply.ts";
+import { locationOf } from "../http/location.ts";
 import { parseOptimisticId } from "../http/optimistic_id.ts";
 import type { Operation } from "../operation.ts";
 import { wholeBody } from "../write/body_path.ts";
@@ -45,14 +46,10 @@ export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, Ups
 
   shape({ rows: [row], created, recorded }, _intent, resource) {
     if (row === undefined) throw new Error("An upsert gave no row");
-    const { table, url } = resource;
-    const key = keyOf(row, table);
-    const optimisticId = recorded.get(keyId(key, table)) ?? null;
+    const { table } = resource;
+    const optimisticId = recorded.get(keyId(keyOf(row, table), table)) ?? null;
     return created.size === 0
       ? rowReply(200, row, resource, { optimisticId })
-      : rowReply(201, row, resource, {
-        headers: { location: `${url}/${formatKey(key)}` },
-        optimisticId,
-      });
+      : rowReply(201, row, resource, { headers: locationOf(row, resource), optimisticId });
   },
 };
