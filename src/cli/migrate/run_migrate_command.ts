@@ -95,7 +95,8 @@ function show(plan: MigrationPlan, { label }: Database, { print }: MigrateDialog
   if (plan.steps.length === 0 && plan.refusals.length === 0) {
     print(`${label} is as its tables are declared.`);
   }
-  for (const { sql, purpose, loses } of plan.steps) {
+  // A plan that is refused must not look as if it could run.
+  for (const { sql, purpose, loses } of plan.refusals.length === 0 ? plan.steps : []) {
     print(`-- ${purpose}${loses === null ? "" : `: VALUES OF ${loses} ARE LOST`}\n${sql};`);
   }
   for (const notice of plan.left) print(`-- ${notice}`);

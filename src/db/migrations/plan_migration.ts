@@ -51,8 +51,8 @@ export async function planMigration(
   for (const pair of pairs) {
     if (!differences.some(({ table }) => table === pair.table.label)) continue;
     const table = new TableMigration(pair, context, await hasRows(pair, connection));
-    await guardRows(table, existing.tables);
     noteLeft(table);
+    await guardRows(table, existing.tables);
     changes.push(table);
   }
   const created = inCreationOrder(tables).flatMap((table) =>

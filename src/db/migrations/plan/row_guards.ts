@@ -24,7 +24,7 @@ function guardNewColumns(table: TableMigration): void {
   for (const { declared } of table.of("missing-column")) {
     const { name, notNull, default: given, generated, countsUp } = declared;
     const isFilled = given !== null || generated !== null || countsUp;
-    if (!notNull || isFilled || !table.hasRows) continue;
+    if (!notNull || isFilled || !table.hasRows || table.mayBeRename(name)) continue;
     table.refuse(
       `${table.label}.${name} is declared NOT NULL without a default of the database, and ` +
         `${table.label} has rows: declare a default, or let it be NULL, fill it and declare it ` +

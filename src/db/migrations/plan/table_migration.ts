@@ -61,6 +61,11 @@ export class TableMigration {
     this.#context.questions.push(question);
   }
 
+  /** Whether a new column may be one that is declared no more, under its new name. */
+  mayBeRename(name: string): boolean {
+    return this.#context.questions.some(({ table, to }) => table === this.label && to === name);
+  }
+
   leave(notice: string): void {
     this.#context.left.push(notice);
   }
