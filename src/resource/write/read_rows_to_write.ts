@@ -1,6 +1,5 @@
 import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
-import { bytesOfRow } from "../../db/row_bytes.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import {
   chunksOf,
@@ -12,7 +11,7 @@ import {
   keysFilter,
 } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
-import { type AnswerBytes, countRows, writtenRows } from "../read/answer_bytes.ts";
+import { type AnswerBytes, countRows, shownBytes, writtenRows } from "../read/answer_bytes.ts";
 import { batchTooLarge } from "./batch_items.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
@@ -34,14 +33,16 @@ export interface KeyedRows {
 
 /**
  * Reads the rows to write that have these keys and that the condition holds for. Throws a 422 where
- * they have more bytes than an answer, before any is written.
+ * they have more bytes than an answer, before any is written; what is withheld from the user does not
+ * count, because the refusal would show how long it is.
  */
 export async function readByKeys(
   { keys, by: given, where, columns, lock }: KeyedRows,
   resource: Resource,
   connection: Connection,
 ): Promise<RowsByKey> {
-  const { table, reader, readCosts: { maxAnswerBytes: limit } } = resource;
+  const { table, reader, fields, readCosts: { maxAnswerBytes: limit } } = resource;
+  const bytesOf = shownBytes(columns, columns.filter((one) => fields.readable.includes(one)));
   const by = given ?? table;
   const bytes: AnswerBytes = { limit, left: limit };
   const found = new Map<string, Row>();
@@ -51,7 +52,7 @@ export async function readByKeys(
     const condition = and(where, keysFilter(some, by));
     const plan = { ...readPlan(table, columns, condition), ...(lock === true ? { lock } : {}) };
     const { rows, stored } = await fetchRows(connection, plan, reader);
-    countRows(bytes, stored, bytesOfRow, writtenRows);
+    countRows(bytes, stored, bytesOf, writtenRows);
     for (const row of rows) found.set(keyId(keyOf(row, by), by), row);
   }
   return found;

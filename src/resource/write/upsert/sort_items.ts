@@ -1,6 +1,6 @@
 import type { Grant } from "../../../auth/authorize.ts";
 import type { Connection } from "../../../db/driver.ts";
-import { allRows, and } from "../../../filter/filter.ts";
+import { allRows, and, type Filter } from "../../../filter/filter.ts";
 import { rowMatches } from "../../../filter/match/row_matches.ts";
 import { formatKey, type Key, type KeyColumns, keyId, keyOf } from "../../../plan/key.ts";
 import { Problem } from "../../../problem/problem.ts";
@@ -11,7 +11,7 @@ import { mapItemsInTurn, type NamedItem } from "../batch_items.ts";
 import { valuesFor, valuesForNewRow } from "../given_values.ts";
 import { InvalidFields, withoutImmutable } from "../parse_fields.ts";
 import { RowsChanged } from "../rows_changed.ts";
-import { readByKeys } from "../read_rows_to_write.ts";
+import { readByKeys, type RowsByKey } from "../read_rows_to_write.ts";
 import type { ItemUpdate } from "../update_locked_rows.ts";
 import { withoutKey } from "../row_target.ts";
 
@@ -48,17 +48,21 @@ export async function sortItems(
   connection: Connection,
 ): Promise<SortedItems> {
   const { table } = resource;
-  const keys = items.map(({ name }) => name);
-  const what = { keys, by, where: allRows, columns: table.columns, lock: true as const };
-  const rows = await readByKeys(what, resource, connection);
-  const found = items.flatMap((item) => {
-    const current = rows.get(keyId(item.name, by));
-    return current === undefined ? [] : [{ ...item, current, key: keyOf(current, table) }];
-  });
+  const what = { keys: items.map(({ name }) => name), by, where: allRows, lock: true as const };
+  const scope = and(update.rows, update.visible);
+  let reached: RowsByKey | null = null;
+  if (scope.kind !== "all") {
+    const columns = [...new Set([...table.primaryKey, ...by.primaryKey])];
+    reached = await readByKeys({ ...what, columns }, resource, connection);
+    await requireInScope(foundOf(items, reached, by, resource), scope, resource, connection);
+  }
+  const rows = await readByKeys({ ...what, columns: table.columns }, resource, connection);
+  // One that another request has created in between was not looked at.
+  if (reached !== null && rows.size !== reached.size) throw new RowsChanged("upsert");
+  const found = foundOf(items, rows, by, resource);
   const isSame = expected === undefined ||
     expected.size === found.length && found.every(({ index }) => expected.has(index));
   if (!isSame) throw new RowsChanged("upsert");
-  await requireInScope(found, update, resource, connection);
   const existing = await mapItemsInTurn(found, (item) => {
     const values = changesOf(item, by, resource);
     requireUpdatable({ ...item, values }, resource);
@@ -75,6 +79,18 @@ export async function sortItems(
     },
   );
   return { existing, fresh };
+}
+
+function foundOf(
+  items: readonly UpsertItem[],
+  rows: RowsByKey,
+  by: KeyColumns,
+  { table }: Resource,
+): readonly (UpsertItem & { readonly current: Row })[] {
+  return items.flatMap((item) => {
+    const current = rows.get(keyId(item.name, by));
+    return current === undefined ? [] : [{ ...item, current, key: keyOf(current, table) }];
+  });
 }
 
 function changesOf(
@@ -97,14 +113,12 @@ function withoutName(
 
 /** An invisible row is a 403 like any other outside the scope: its key cannot be created either. */
 async function requireInScope(
-  items: readonly (NamedItem & { readonly current: Row })[],
-  update: Grant,
+  items: readonly NamedItem[],
+  where: Filter,
   resource: Resource,
   connection: Connection,
 ): Promise<void> {
   const { table } = resource;
-  const where = and(update.rows, update.visible);
-  if (where.kind === "all") return;
   const what = { keys: items.map(({ key }) => key), where, columns: table.primaryKey };
   const reached = await readByKeys(what, resource, connection);
   await mapItemsInTurn(items, ({ key }) => {
