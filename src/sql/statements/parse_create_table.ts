@@ -242,7 +242,8 @@ class TokenReader {
   /** An expression in parentheses, a literal with its sign, or a word. */
   defaultClause(): string {
     const from = this.at;
-    if (this.isWord("+", "-")) this.at++;
+    const isBlob = this.isWord("X") && this.#token(this.at + 1).startsWith("'");
+    if (isBlob || this.isWord("+", "-")) this.at++;
     this.skip();
     // `1.5`, and a cast of Postgres.
     while (this.isWord(".") || /^(?:\.\d+|e)$/i.test(this.#token(this.at))) this.at += 2;

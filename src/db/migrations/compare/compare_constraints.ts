@@ -119,7 +119,7 @@ function compareIndexes(declared: TableShape, existing: TableShape, isOwn: IsOwn
   const conditionOf = ({ where }: IndexShape) => where === null ? null : normalSql(where, engine);
   const isSame = (left: IndexShape, right: IndexShape) =>
     isSameList(left.parts, right.parts) && left.unique === right.unique &&
-    conditionOf(left) === conditionOf(right);
+    left.isValid === right.isValid && conditionOf(left) === conditionOf(right);
   return [
     ...declared.indexes.filter((one) => !existing.indexes.some((has) => isSame(one, has)))
       .map((one): Found => [only(one.parts), { kind: "missing-index", declared: one }]),

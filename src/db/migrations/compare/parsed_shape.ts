@@ -74,8 +74,8 @@ export function parsedShape(facts: ParsedTableFacts): TableShape {
 }
 
 /** Whether an index keeps whole columns distinct, as a UNIQUE constraint does. */
-export function isWholeUnique({ unique, where, isPlain }: IndexShape): boolean {
-  return unique && where === null && isPlain;
+export function isWholeUnique({ unique, where, isPlain, isValid }: IndexShape): boolean {
+  return unique && where === null && isPlain && isValid;
 }
 
 function expressionOf(
@@ -121,6 +121,7 @@ function parsedIndex(
     where,
     isPlain: plain.every((part) => names.some((name) => isSameName(name, part))) &&
       !/\bCOLLATE\b/i.test(sql),
+    isValid: true,
     sql,
   };
 }

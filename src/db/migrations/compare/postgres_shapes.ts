@@ -172,8 +172,8 @@ async function readIndexes(
         FROM generate_series(1, i.indnkeyatts) AS n)`,
       isUnique: "i.indisunique",
       where: "pg_get_expr(i.indpred, i.indrelid)",
-      isPlain: `m.amname = 'btree' AND i.indexprs IS NULL AND i.indnatts = i.indnkeyatts
-        AND i.indisvalid`,
+      isPlain: "m.amname = 'btree' AND i.indexprs IS NULL AND i.indnatts = i.indnkeyatts",
+      isValid: "i.indisvalid AND i.indisready",
       sql: "pg_get_indexdef(i.indexrelid)",
     },
     `FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
@@ -182,13 +182,14 @@ async function readIndexes(
      ORDER BY i.indexrelid`,
     ids,
   );
-  return rows.map(({ owner, name, parts, isUnique, where, isPlain, sql }) => ({
+  return rows.map(({ owner, name, parts, isUnique, where, isPlain, isValid, sql }) => ({
     owner: String(owner),
     name: String(name),
     parts: listOf(parts),
     unique: isUnique === "t",
     where: textOrNull(where),
     isPlain: isPlain === "t",
+    isValid: isValid === "t",
     sql: String(sql),
   }));
 }

@@ -75,6 +75,8 @@ export interface IndexShape {
   readonly where: string | null;
   /** Whether a declaration could ask for it: no expression, no other kind of index. */
   readonly isPlain: boolean;
+  /** False for what a failed `CREATE INDEX CONCURRENTLY` of Postgres leaves: it keeps nothing distinct. */
+  readonly isValid: boolean;
   /** The statement that creates it. */
   readonly sql: string;
 }

@@ -1,0 +1,156 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { check, formerly, index, unique } from "../../../src/compile/table_parts.ts";
+import { bytes, decimal, integer, json, real, text } from "../../../src/schema/column_builder.ts";
+import { table } from "../../../src/schema/table.ts";
+import { testOnDialects } from "../../support/http.ts";
+import { key, read, run } from "./migrate_support.ts";
+
+testOnDialects("a table may be dropped, and so may what refers to it", async (engine) => {
+  const db = await engine.open();
+  const groups = table("groups", { id: key() });
+  const lists = table("lists", { id: key(), group: integer().references(() => groups.id) });
+  const before = table("notes", { id: key(), list: integer().references(() => lists.id) });
+  const after = table("notes", { id: key(), list: integer() });
+  try {
+    await db.createTables([groups, lists, before]);
+    await run(
+      db,
+      "INSERT INTO groups (id) VALUES (1)",
+      'INSERT INTO lists (id, "group") VALUES (1, 1)',
+      "INSERT INTO notes (id, list) VALUES (1, 1)",
+    );
+
+    await assertRejects(
+      () => db.migrate([after], { allowDrop: ["groups"] }),
+      Error,
+      "lists refers to groups: drop both, or neither",
+    );
+    assertEquals((await db.migrate([after], { allowDrop: ["lists", "groups"] })).isApplied, true);
+    await run(db, "INSERT INTO notes (id, list) VALUES (2, 7)");
+    const [counted] = await read(db, "SELECT count(*), sum(list) FROM notes");
+    assertEquals(counted?.map(Number), [2, 8]);
+    const again = await db.migrate([after], { allowDrop: ["lists", "groups"] });
+    assertEquals([again.steps, again.left], [[], [
+      "the index notes_list_idx is not declared and stays: --allow-drop notes.notes_list_idx drops it",
+      "there is no table lists to drop",
+      "there is no table groups to drop",
+    ]]);
+    await db.createTables([groups, lists]);
+  } finally {
+    await db.close();
+  }
+});
+
+testOnDialects("computed columns get other types and go with their sources", async (engine) => {
+  const db = await engine.open();
+  const first = table("notes", {
+    id: key(),
+    n: integer(),
+    price: decimal({ precision: 8, scale: 2 }).generatedAs("n * 2.5"),
+    twice: integer().generatedAs("n * 2"),
+  }, (notes) => [index(notes.price), check("price < 1000").as("cheap")]);
+  const second = table("notes", {
+    id: key(),
+    n: integer(),
+    price: decimal({ precision: 10, scale: 3 }).generatedAs("n * 2.5"),
+    twice: real().generatedAs("n * 2"),
+  }, (notes) => [
+    index(notes.price),
+    check("price < 1000").as("cheap"),
+    unique(notes.n, notes.twice).as("both"),
+  ]);
+  const third = table("notes", {
+    id: key(),
+    price: decimal({ precision: 10, scale: 3 }).generatedAs("id * 1.5"),
+  }, (notes) => [unique(notes.price).as("prices")]);
+  try {
+    await db.createTables([first]);
+    await run(db, "INSERT INTO notes (id, n) VALUES (1, 3), (2, NULL)");
+    await db.migrate([second]);
+    const { rows } = await db.sql`SELECT ${second.price} FROM ${second} ORDER BY ${second.id}`;
+    assertEquals(rows.map(({ price }) => price), ["7.500", null]);
+    await assertRejects(() => db.migrate([third], { allowDrop: ["notes.n"] }));
+    await db.migrate([third], { allowDrop: ["notes.n", "notes.twice"] });
+    const after = await db.sql`SELECT ${third.price} FROM ${third} ORDER BY ${third.id}`;
+    assertEquals(after.rows.map(({ price }) => price), ["1.500", "3.000"]);
+  } finally {
+    await db.close();
+  }
+});
+
+testOnDialects(
+  "a new table takes the name of one that is renamed; texts become documents",
+  async (engine) => {
+    const db = await engine.open();
+    const before = table("notes", { id: key(), body: text() });
+    const renamed = table("entries", { id: key(), body: json() }, () => [formerly("notes")]);
+    const fresh = table("notes", { id: key(), size: integer() });
+    const other = table("others", { id: key() }, () => [formerly("notes")]);
+    try {
+      await db.createTables([before]);
+      await run(db, `INSERT INTO notes (id, body) VALUES (1, '{"a":[1]}'), (2, '7')`);
+      await assertRejects(() => db.migrate([renamed, other]), Error, 'both it and "entries" were');
+      await db.migrate([fresh, renamed], { allowDrop: ["entries.body"] });
+      const { rows } = await db.sql`SELECT ${renamed.body} FROM ${renamed} ORDER BY ${renamed.id}`;
+      assertEquals(rows.map(({ body }) => body), [{ a: [1] }, 7]);
+      const [count] = await read(db, "SELECT count(*) FROM notes WHERE size IS NULL");
+      assertEquals(count?.map(Number), [0]);
+      assertEquals((await db.migrate([fresh, renamed])).steps, []);
+    } finally {
+      await db.close();
+    }
+  },
+);
+
+testOnDialects("a key and what refers to it become texts together", async (engine) => {
+  const db = await engine.open();
+  const tablesOf = (id: typeof key | typeof textKey, parent: typeof integer | typeof text) => {
+    const parents = table("parents", { id: id() });
+    const children = table("children", {
+      id: key(),
+      parent: parent().references(() => parents.id),
+    });
+    return [parents, children] as const;
+  };
+  const textKey = () => text().primaryKey();
+  try {
+    await db.createTables(tablesOf(key, integer));
+    await run(
+      db,
+      "INSERT INTO parents (id) VALUES (7)",
+      "INSERT INTO children (parent) VALUES (7)",
+    );
+    await db.migrate(tablesOf(textKey, text));
+    assertEquals(await read(db, "SELECT parent FROM children"), [["7"]]);
+    await assertRejects(() => run(db, "INSERT INTO children (parent) VALUES ('8')"));
+  } finally {
+    await db.close();
+  }
+});
+
+testOnDialects("what looks like the declaration and is not is mended", async (engine) => {
+  const db = await engine.open();
+  const before = table("notes", { id: key(), v: text(), b: bytes().default("AQID") });
+  const after = table("notes", { id: key(), v: text(), b: bytes().default("AAAA") }, (notes) => [
+    unique(notes.v).where("id > 0").as("pv"),
+  ]);
+  try {
+    await db.createTables([before]);
+    await run(db, "INSERT INTO notes (id, v) VALUES (1, 'a'), (2, 'a')");
+    if (db.dialect.engine === "postgres") {
+      // It fails, and leaves an index that keeps nothing distinct.
+      const text = "CREATE UNIQUE INDEX CONCURRENTLY pv ON notes (v) WHERE id > 0";
+      await assertRejects(() => run(db, text));
+    }
+    await assertRejects(() => db.migrate([after]), Error);
+    await run(db, "DELETE FROM notes WHERE id = 2");
+    await db.migrate([after]);
+    assertEquals((await db.migrate([after])).steps, []);
+    await assertRejects(() => run(db, "INSERT INTO notes (id, v) VALUES (3, 'a')"));
+    await run(db, "INSERT INTO notes (id) VALUES (4)");
+    const { rows } = await db.sql`SELECT ${after.b} FROM ${after} WHERE id = 4`;
+    assertEquals(rows.map(({ b }) => b), ["AAAA"]);
+  } finally {
+    await db.close();
+  }
+});
