@@ -5,7 +5,7 @@
  */
 import { root } from "../tests/repository/module_graph.ts";
 import { scratchFolder } from "../tests/support/scratch.ts";
-import { manyResourcesProgram } from "../tests/client/types/many_resources.ts";
+import { manyResourcesProgram } from "../tests/types/client/many_resources.ts";
 
 const runs = 5;
 const resources = 200;

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { scratchFolder } from "../support/scratch.ts";
 import { root } from "../repository/module_graph.ts";
 
@@ -38,6 +39,7 @@ export async function checkProgram(
   // The versions that are there already: a test asks no registry for newer ones.
   await Deno.copyFile(`${root}deno.lock`, `${folder.path}/deno.lock`);
   for (const [file, text] of Object.entries(files)) {
+    await Deno.mkdir(dirname(`${folder.path}/${file}`), { recursive: true });
     await Deno.writeTextFile(`${folder.path}/${file}`, text);
   }
   const { stderr } = await new Deno.Command(Deno.execPath(), {

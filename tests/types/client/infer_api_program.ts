@@ -1,6 +1,3 @@
-import { assertEquals, assertMatch } from "@std/assert";
-import { checkProgram } from "../../types/check_program.ts";
-
 const service = `
 import {
   createApp, type InferApi, integer, json, openDatabase, procedure, resource, table, text, timestamp,
@@ -94,7 +91,8 @@ same<string | null | undefined>((await api.staff.get("a")).value.secret);
 await api.links.get(["a", 1]); await api.links.create({ from: "a", to: 1 });
 `;
 
-const refused: readonly (readonly [string, RegExp])[] = [
+/** What the compiler refuses, each with the error. */
+export const refusedByInferApi: readonly (readonly [string, RegExp])[] = [
   ["api.notes;", /Property 'notes' does not exist/],
   ["api.old;", /Property 'old' does not exist/],
   [`await api.users.create({ id: "a", name: "b" });`, /Property 'create' does not exist/],
@@ -122,14 +120,11 @@ const refused: readonly (readonly [string, RegExp])[] = [
   [`(await api["my/notes"].get(1)).value.when.getTime();`, /is of type 'unknown'/],
 ];
 
-Deno.test("InferApi takes the types of a client from the configuration, and promises no others", async () => {
-  const programs = refused.map(([code], index) => [`program${index}.ts`, head + code]);
-  const files = { "service.ts": service, "accepted.ts": head + accepted };
-  const errors = await checkProgram({ ...files, ...Object.fromEntries(programs) });
-  for (const [index, [code, expected]] of refused.entries()) {
-    const found = errors.filter(({ file }) => file === `program${index}.ts`);
-    assertMatch(found.map(({ message }) => message).join("\n"), expected, code);
-  }
-  // Those of the service and of the program that is right.
-  assertEquals(errors.filter(({ file }) => !file.startsWith("program")), []);
-});
+/** The service with its types, the program that is right, and a file for each that is refused. */
+export const inferApiProgram: Readonly<Record<string, string>> = {
+  "service.ts": service,
+  "accepted.ts": head + accepted,
+  ...Object.fromEntries(
+    refusedByInferApi.map(([code], index) => [`program${index}.ts`, head + code]),
+  ),
+};

@@ -1,0 +1,312 @@
+/**
+ * Runs the tests: starts what they need, streams their output, and ends with one line,
+ * `N passed, N failed, N skipped`. Arguments go to `deno test`; the ones that name files or folders
+ * replace the default of everything.
+ *
+ * Everything is run in parts, on two lanes for each processor: a test waits for disks, for processes
+ * and for timers half of its time. A lane has a Postgres of its own: an open transaction in any
+ * database of a server holds back the ends of all change logs of that server.
+ */
+import { statfs } from "node:fs/promises";
+import { pathToFileURL } from "node:url";
+import { type PostgresCluster, startPostgresCluster } from "./support/postgres_cluster.ts";
+import {
+  sumOf,
+  testOutputReader,
+  type TestSummary,
+  unnamedReason,
+} from "./support/test_summary.ts";
+
+/** Folders that are worth runs of their own, beside the rest, the longest first: in so many parts. */
+const folders: readonly (readonly [folder: string, parts: number])[] = [
+  ["tests/db", 2],
+  ["tests/repository", 1],
+  ["tests/live", 3],
+  ["tests/http", 4],
+  ["tests/live/checker", 1],
+  ["tests/client", 2],
+  ["tests/client/model", 1],
+  ["tests/dashboard", 1],
+  ["tests/types", 1],
+  ["tests/invariants", 1],
+  ["tests/billing", 1],
+  ["tests/cli", 1],
+  ["tests/openapi", 1],
+  ["tests/search", 1],
+  ["tests/conformance", 1],
+  ["tests/identity", 1],
+  ["tests/serve", 1],
+  ["tests/examples", 1],
+];
+
+/** Places of code with examples, which are run with the rest of the tests. */
+const examples: readonly string[] = ["src", "mod.ts", "README.md", "docs"];
+
+/** These measure time or memory, and run after all others, with the machine for themselves. */
+const alone: readonly string[] = [
+  // What another client waits beside a slow reader, as a multiple of what it waits without one.
+  "tests/live/checker/processes/slow_snapshot_test.ts",
+  // What a process holds at the most: beside other work its garbage is collected later.
+  "tests/live/unread_streams_test.ts",
+  // That no request takes long, of many thousands.
+  "tests/http/hostile_test.ts",
+  // That a refusal comes before the work, which its duration shows.
+  "tests/http/batch_filter_test.ts",
+  // That an unknown address takes as long as a known one, within a tenth.
+  "tests/identity/login_timing_test.ts",
+  // That /healthz is answered in time while passwords are hashed.
+  "tests/identity/login_load_test.ts",
+  // What several pages show within seconds: a browser has processes enough of its own.
+  "tests/client/browser",
+  "tests/examples/board_page_test.ts",
+];
+
+/** Folders of files that are programs of their own: they set the whole process up, or bring it down. */
+const apart: readonly string[] = [
+  // They bundle as they are loaded, which several files of one program cannot do at once.
+  "tests/repository",
+  // A framework that is loaded after another one keeps timers.
+  "tests/client/bindings",
+];
+
+const lanesPerProcessor = 2;
+
+/** What one `deno test` is called with, after the options that are common to all. */
+interface Part {
+  readonly name: string;
+  readonly args: readonly string[];
+  /**
+   * Files that are run as one program: what they import is loaded once, and not once for each of
+   * them, which is half of the time of most.
+   */
+  readonly together: readonly string[];
+}
+
+if (import.meta.main) Deno.exit(await run(Deno.args));
+
+/** Gives the exit code: 0 when something ran, nothing failed, and every skip named its reason. */
+async function run(args: readonly string[]): Promise<number> {
+  const stopping = new AbortController();
+  const stop = () => stopping.abort();
+  Deno.addSignalListener("SIGINT", stop);
+  Deno.addSignalListener("SIGTERM", stop);
+  const named = await existing(args);
+  const everything = named.length > 0 ? [] : ["tests", "dashboard", ...await existing(examples)];
+  if (!args.includes("--no-check") && !await hasRightTypes([...args, ...everything])) {
+    report(sumOf([null]));
+    return 1;
+  }
+  const folder = await Deno.makeTempDir({ ...await inMemory(), prefix: "resource-api-tests-" });
+  try {
+    const summary = named.length > 0
+      ? await runOnLanes([{ name: "", args, together: [] }], folder, stopping.signal)
+      : sumOf([
+        await runOnLanes((await partsOfAll(args)).filter(p => !Deno.env.get("ONLY") || new RegExp(Deno.env.get("ONLY")!).test(p.name)), folder, stopping.signal),
+        ...Deno.env.get("NOALONE") ? [] : [await runOnLanes(
+          [{ name: "alone", args: [...args, ...alone], together: [] }],
+          folder,
+          stopping.signal,
+        )],
+      ]);
+    report(summary);
+    return stopping.signal.aborted ? 130 : isGood(summary) ? 0 : 1;
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/**
+ * Checked once, and before: each part would check again what the parts share, and the thread that a
+ * test starts its program while the test waits for it.
+ */
+async function hasRightTypes(args: readonly string[]): Promise<boolean> {
+  const check = ["test", "--no-run", "--quiet", "--doc", ...args];
+  const { success } = await new Deno.Command(Deno.execPath(), { args: check }).spawn().status;
+  return success;
+}
+
+async function partsOfAll(args: readonly string[]): Promise<Part[]> {
+  const own = folders.map(([folder]) => folder);
+  const parts: Part[] = [];
+  for (const [folder, count] of folders) {
+    const others = own.filter((other) => other.startsWith(`${folder}/`));
+    const files = await testFilesIn(folder, [...alone, ...others]);
+    for (let part = 0; part < Math.min(count, files.length); part++) {
+      const some = files.filter((_file, index) => index % count === part);
+      const name = count === 1 ? folder : `${folder} ${part + 1}/${count}`;
+      parts.push(partOf(name, some, args));
+    }
+  }
+  const left = await testFilesIn("tests", [...alone, ...own]);
+  // Those of the dashboard are files of another package, with imports of its own.
+  const others = [...await testFilesIn("dashboard", []), ...await existing(examples)];
+  parts.push(partOf("the rest", left, [...args, ...others]));
+  return parts;
+}
+
+function partOf(name: string, files: readonly string[], args: readonly string[]): Part {
+  const isApart = (file: string) => apart.some((folder) => file.startsWith(`${folder}/`));
+  return {
+    name,
+    args: [...args, ...files.filter(isApart)],
+    together: files.filter((file) => !isApart(file)),
+  };
+}
+
+/** The files with tests in a folder, in the order of their names, without those that are ignored. */
+async function testFilesIn(folder: string, ignored: readonly string[]): Promise<string[]> {
+  const files: string[] = [];
+  if ((await existing([folder])).length === 0) return files;
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const path = `${folder}/${name}`;
+    if (ignored.includes(path)) continue;
+    if (isDirectory) files.push(...await testFilesIn(path, ignored));
+    else if (name.endsWith("_test.ts")) files.push(path);
+  }
+  return files.sort();
+}
+
+/** Runs one part after the other on each lane; a lane that is done takes the next of all. */
+async function runOnLanes(
+  parts: readonly Part[],
+  folder: string,
+  stopping: AbortSignal,
+): Promise<TestSummary> {
+  // A server that is running already is one, and so is the lane then.
+  const given = Deno.env.get("TEST_POSTGRES_URL") !== undefined;
+  const lanes = given
+    ? 1
+    : 1;
+  const waiting = parts.values();
+  const results: (TestSummary | null)[] = [];
+  const servers: PostgresCluster[] = [];
+  try {
+    // One after the other: each takes a port that is free.
+    while (servers.length < lanes) servers.push(await postgresForTests());
+    await Promise.all(servers.map(async (server) => {
+      const environment = { ...environmentOf(server), TEST_FOLDER: folder };
+      for (const part of waiting) {
+        if (stopping.aborted) return;
+        results.push(await runPart(await withProgram(part, folder), environment, stopping));
+      }
+    }));
+  } finally {
+    for (const server of servers) if ("stop" in server) await server.stop();
+  }
+  return sumOf(results);
+}
+
+/** With a file among the arguments that imports those which are run together. */
+async function withProgram(part: Part, folder: string): Promise<Part> {
+  if (part.together.length === 0) return part;
+  const path = `${folder}/${part.name.replaceAll(/\W+/g, "_")}_test.ts`;
+  const imports = part.together.map((file) =>
+    `import ${JSON.stringify(pathToFileURL(file).href)};\n`
+  );
+  await Deno.writeTextFile(path, imports.join(""));
+  return { ...part, args: [...part.args, path] };
+}
+
+/** A server that is running already, named by `TEST_POSTGRES_URL`, spares the start of another. */
+async function postgresForTests(): Promise<PostgresCluster> {
+  const url = Deno.env.get("TEST_POSTGRES_URL");
+  if (url !== undefined) return { url, stop: () => Promise.resolve() };
+  // A test has a database of its own: to create one takes three times as long on a disk.
+  return await startPostgresCluster(await inMemory());
+}
+
+function environmentOf(postgres: PostgresCluster): Record<string, string> {
+  return "url" in postgres
+    ? { TEST_POSTGRES_URL: postgres.url }
+    : { TEST_POSTGRES_MISSING: postgres.missing };
+}
+
+/** Null when the run ended before its summary. */
+async function runPart(
+  { name, args }: Part,
+  env: Record<string, string>,
+  stopping: AbortSignal,
+): Promise<TestSummary | null> {
+  const g = name.replaceAll(/\W+/g, "_") || "one";
+  const t0 = performance.now();
+  const child = new Deno.Command("/tmp/speed/incg.sh", {
+    args: [g, Deno.execPath(), "test", "-A", "--doc", ...new Set(["--no-check", ...args])],
+    env,
+    stdout: "piped",
+  }).spawn();
+  const kill = () => child.kill("SIGTERM");
+  stopping.addEventListener("abort", kill);
+  const reader = testOutputReader();
+  const label = name === "" ? "" : `${name}: `;
+  let unfinished = "";
+  for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
+    const lines = (unfinished + text).split("\n");
+    unfinished = lines.pop() ?? "";
+    for (const line of lines) reader.read(line);
+    await writeAll(lines.map((line) => `${label}${line}\n`).join(""));
+  }
+  if (unfinished !== "") await writeAll(`${label}${unfinished}\n`);
+  const { success } = await child.status;
+  stopping.removeEventListener("abort", kill);
+  {
+    const ns = Number(await Deno.readTextFile(`/sys/fs/cgroup/cpuacct/sp_${g}/cpuacct.usage`));
+    const port = new URL(env.TEST_POSTGRES_URL ?? "postgres://x:1").port;
+    const wall = await Deno.readTextFile(`/tmp/speed/t_${g}`);
+    console.log(`MEASURE\t${name}\t${(ns / 1e9).toFixed(1)}\tpg ${await pgCpu(port)}\twall ${(Date.now()/1000 - Number(wall)).toFixed(0)}`);
+  }
+  const summary = reader.summary();
+  if (summary === null) {
+    await writeAll(`${label}The tests ended before their summary: that counts as one failure.\n`);
+  }
+  // A leak of the whole run, or a reporter's error, fails it beside the count.
+  return summary !== null && !success && summary.failed === 0 ? { ...summary, failed: 1 } : summary;
+}
+
+async function existing(paths: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const path of paths) {
+    const stat = await Deno.stat(path).catch(() => null);
+    if (stat !== null) found.push(path);
+  }
+  return found;
+}
+
+/**
+ * Where databases of tests need no disk, if there is room. Not for what else is temporary: Deno lets programs
+ * into `/dev` only when they may do everything, and tests start some that may not.
+ */
+async function inMemory(): Promise<{ readonly dir?: string }> {
+  const dir = "/dev/shm";
+  if ((await existing([dir])).length === 0) return {};
+  const { bavail, bsize } = await statfs(dir);
+  return bavail * bsize > 4 * 2 ** 30 ? { dir } : {};
+}
+
+let before = 0;
+async function pgCpu(port: string) {
+  const { stdout } = await new Deno.Command("sh", { args: ["-c", `p=$(pgrep -f -- "-c port='?${port}|--port=${port}|port=${port}" | head -1); for p in $(pgrep -o -f "port=${port}"); do cat /proc/$p/stat; done; ps --ppid $p -o pid= | while read c; do cat /proc/$c/stat; done`] }).output();
+  let t = 0;
+  for (const [i, line] of new TextDecoder().decode(stdout).trim().split("\n").entries()) {
+    const f = line.slice(line.lastIndexOf(")") + 2).split(" ").map(Number);
+    t += f[11]! + f[12]! + (i === 0 ? f[13]! + f[14]! : 0);
+  }
+  const d = t / 100 - before; before = t / 100;
+  return d.toFixed(1);
+}
+
+async function writeAll(text: string): Promise<void> {
+  let bytes = new TextEncoder().encode(text);
+  while (bytes.length > 0) bytes = bytes.subarray(await Deno.stdout.write(bytes));
+}
+
+function report(summary: TestSummary): void {
+  if (summary.passed + summary.failed === 0) console.log("\nNo test ran.");
+  // Again, because they stand far above, where several parts write at the same time.
+  for (const line of summary.errors) console.log(line);
+  for (const [reason, count] of summary.skipReasons) console.log(`skipped: ${count} × ${reason}`);
+  console.log(`${summary.passed} passed, ${summary.failed} failed, ${summary.skipped} skipped`);
+}
+
+function isGood(summary: TestSummary): boolean {
+  return summary.failed === 0 && summary.passed > 0 && !summary.skipReasons.has(unnamedReason);
+}
