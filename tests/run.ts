@@ -42,24 +42,30 @@ const folders: readonly (readonly [folder: string, parts: number])[] = [
 /** Places of code with examples, which are run with the rest of the tests. */
 const examples: readonly string[] = ["src", "mod.ts", "README.md", "docs"];
 
-/** These measure time or memory, and run after all others, with the machine for themselves. */
-const alone: readonly string[] = [
+/**
+ * These run after all others, one for each processor: what they wait for takes seconds of a machine
+ * that is as busy as this one, and most of the time they only wait.
+ */
+const besideOne: readonly (readonly string[])[] = [
+  // What a process holds at the most: beside much other work its garbage is collected later.
+  ["tests/live/unread_streams_test.ts"],
   // What another client waits beside a slow reader, as a multiple of what it waits without one.
-  "tests/live/checker/processes/slow_snapshot_test.ts",
-  // What a process holds at the most: beside other work its garbage is collected later.
-  "tests/live/unread_streams_test.ts",
-  // That no request takes long, of many thousands.
-  "tests/http/hostile_test.ts",
+  ["tests/live/checker/processes/slow_snapshot_test.ts"],
+  // What several pages show within seconds: a browser has processes enough of its own.
+  ["tests/client/browser", "tests/examples/board_page_test.ts"],
   // That a refusal comes before the work, which its duration shows.
-  "tests/http/batch_filter_test.ts",
+  ["tests/http/batch_filter_test.ts"],
+];
+
+/** These measure times by which others are compared, and run last, with the machine for themselves. */
+const alone: readonly string[] = [
   // That an unknown address takes as long as a known one, within a tenth.
   "tests/identity/login_timing_test.ts",
   // That /healthz is answered in time while passwords are hashed.
   "tests/identity/login_load_test.ts",
-  // What several pages show within seconds: a browser has processes enough of its own.
-  "tests/client/browser",
-  "tests/examples/board_page_test.ts",
 ];
+
+const afterOthers: readonly string[] = [...besideOne.flat(), ...alone];
 
 /** Folders of files that are programs of their own: they set the whole process up, or bring it down. */
 const apart: readonly string[] = [
@@ -98,16 +104,19 @@ async function run(args: readonly string[]): Promise<number> {
   }
   const folder = await Deno.makeTempDir({ ...await inMemory(), prefix: "resource-api-tests-" });
   try {
-    const summary = named.length > 0
-      ? await runOnLanes([{ name: "", args, together: [] }], folder, stopping.signal)
-      : sumOf([
-        await runOnLanes(await partsOfAll(args), folder, stopping.signal),
-        await runOnLanes(
-          [{ name: "alone", args: [...args, ...alone], together: [] }],
-          folder,
-          stopping.signal,
-        ),
-      ]);
+    const processors = navigator.hardwareConcurrency;
+    const stages: readonly (readonly [parts: readonly Part[], lanes: number])[] = named.length > 0
+      ? [[[partInOrder("", args)], 1]]
+      : [
+        [await partsOfAll(args), lanesPerProcessor * processors],
+        [besideOne.map((files) => partInOrder("beside one", [...args, ...files])), processors],
+        [[partInOrder("alone", [...args, ...alone])], 1],
+      ];
+    const summaries: TestSummary[] = [];
+    for (const [parts, lanes] of stages) {
+      summaries.push(await runOnLanes(parts, { lanes, folder, stopping: stopping.signal }));
+    }
+    const summary = sumOf(summaries);
     report(summary);
     return stopping.signal.aborted ? 130 : isGood(summary) ? 0 : 1;
   } finally {
@@ -130,18 +139,23 @@ async function partsOfAll(args: readonly string[]): Promise<Part[]> {
   const parts: Part[] = [];
   for (const [folder, count] of folders) {
     const others = own.filter((other) => other.startsWith(`${folder}/`));
-    const files = await testFilesIn(folder, [...alone, ...others]);
+    const files = await testFilesIn(folder, [...afterOthers, ...others]);
     for (let part = 0; part < Math.min(count, files.length); part++) {
       const some = files.filter((_file, index) => index % count === part);
       const name = count === 1 ? folder : `${folder} ${part + 1}/${count}`;
       parts.push(partOf(name, some, args));
     }
   }
-  const left = await testFilesIn("tests", [...alone, ...own]);
+  const left = await testFilesIn("tests", [...afterOthers, ...own]);
   // Those of the dashboard are files of another package, with imports of its own.
   const others = [...await testFilesIn("dashboard", []), ...await existing(examples)];
   parts.push(partOf("the rest", left, [...args, ...others]));
   return parts;
+}
+
+/** A part whose files are run one after the other, each as a program of its own. */
+function partInOrder(name: string, args: readonly string[]): Part {
+  return { name, args, together: [] };
 }
 
 function partOf(name: string, files: readonly string[], args: readonly string[]): Part {
@@ -166,17 +180,22 @@ async function testFilesIn(folder: string, ignored: readonly string[]): Promise<
   return files.sort();
 }
 
+interface LaneOptions {
+  /** How many lanes, unless there are fewer parts. */
+  readonly lanes: number;
+  /** What the parts share. */
+  readonly folder: string;
+  readonly stopping: AbortSignal;
+}
+
 /** Runs one part after the other on each lane; a lane that is done takes the next of all. */
 async function runOnLanes(
   parts: readonly Part[],
-  folder: string,
-  stopping: AbortSignal,
+  { lanes: most, folder, stopping }: LaneOptions,
 ): Promise<TestSummary> {
   // A server that is running already is one, and so is the lane then.
   const given = Deno.env.get("TEST_POSTGRES_URL") !== undefined;
-  const lanes = given
-    ? 1
-    : Math.min(lanesPerProcessor * navigator.hardwareConcurrency, parts.length);
+  const lanes = given ? 1 : Math.min(most, parts.length);
   const waiting = parts.values();
   const results: (TestSummary | null)[] = [];
   const servers: PostgresCluster[] = [];

@@ -82,6 +82,7 @@ interface Part {
   readonly together: readonly string[];
 }
 
+const before = new Map<string, number>();
 if (import.meta.main) Deno.exit(await run(Deno.args));
 
 /** Gives the exit code: 0 when something ran, nothing failed, and every skip named its reason. */
@@ -176,7 +177,7 @@ async function runOnLanes(
   const given = Deno.env.get("TEST_POSTGRES_URL") !== undefined;
   const lanes = given
     ? 1
-    : 1;
+    : Math.max(1, Math.min(Number(Deno.env.get("LANES") ?? 3), parts.length));
   const waiting = parts.values();
   const results: (TestSummary | null)[] = [];
   const servers: PostgresCluster[] = [];
@@ -282,7 +283,6 @@ async function inMemory(): Promise<{ readonly dir?: string }> {
   return bavail * bsize > 4 * 2 ** 30 ? { dir } : {};
 }
 
-let before = 0;
 async function pgCpu(port: string) {
   const { stdout } = await new Deno.Command("sh", { args: ["-c", `p=$(pgrep -f -- "-c port='?${port}|--port=${port}|port=${port}" | head -1); for p in $(pgrep -o -f "port=${port}"); do cat /proc/$p/stat; done; ps --ppid $p -o pid= | while read c; do cat /proc/$c/stat; done`] }).output();
   let t = 0;
@@ -290,7 +290,7 @@ async function pgCpu(port: string) {
     const f = line.slice(line.lastIndexOf(")") + 2).split(" ").map(Number);
     t += f[11]! + f[12]! + (i === 0 ? f[13]! + f[14]! : 0);
   }
-  const d = t / 100 - before; before = t / 100;
+  const d = t / 100 - (before.get(port) ?? 0); before.set(port, t / 100);
   return d.toFixed(1);
 }
 
