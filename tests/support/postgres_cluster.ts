@@ -57,6 +57,8 @@ function serverOptions(port: number): string {
     fsync: "off",
     synchronous_commit: "off",
     full_page_writes: "off",
+    // To compile a long statement takes longer than to run it over the rows of a test.
+    jit: "off",
     // Most of what a cluster takes, in memory perhaps.
     max_wal_size: "256MB",
   };

@@ -14,7 +14,7 @@ Deno.test("clients come to what the service has, and each of their writes is car
     await using one = await startHere(url);
     await using other = await startHere(url);
     const report = await runModel({
-      ...{ seed: 1, rounds: 4, stepsInRound: 2_000, restartsInRound: 3, db },
+      ...{ seed: 1, rounds: 2, stepsInRound: 2_000, restartsInRound: 3, db },
       servers: [one, other],
     });
     assert(
