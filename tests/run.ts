@@ -230,8 +230,12 @@ async function withProgram(part: Part, folder: string): Promise<Part> {
 async function postgresForTests(): Promise<PostgresCluster> {
   const url = Deno.env.get("TEST_POSTGRES_URL");
   if (url !== undefined) return { url, stop: () => Promise.resolve() };
-  // A test has a database of its own: to create one takes three times as long on a disk.
-  return await startPostgresCluster(await inMemory());
+  return await startPostgresCluster({
+    // A test has a database of its own: to create one takes three times as long on a disk.
+    ...await inMemory(),
+    // To compile a long statement takes longer than to run it over the rows of a test.
+    settings: { jit: "off" },
+  });
 }
 
 function environmentOf(postgres: PostgresCluster): Record<string, string> {

@@ -14,7 +14,10 @@ export type PostgresCluster =
  * `dir` is the folder in which that of the cluster is made, where it is not that of the system.
  */
 export async function startPostgresCluster(
-  options: { readonly dir?: string } = {},
+  { settings = {}, ...options }: {
+    readonly dir?: string;
+    readonly settings?: Readonly<Record<string, string>>;
+  } = {},
 ): Promise<PostgresCluster> {
   const binaries = await findBinaries() ?? (await installPostgres() ? await findBinaries() : null);
   if (binaries === null) return { missing: "no Postgres binaries, and none could be installed" };
@@ -31,7 +34,7 @@ export async function startPostgresCluster(
     const port = freePort();
     await run("pg_ctl", [
       ...["-D", `${folder}/data`, "-l", `${folder}/log`, "-w", "-t", "60"],
-      ...["-o", serverOptions(port), "start"],
+      ...["-o", serverOptions(port, settings), "start"],
     ]);
     return {
       url: `postgres://postgres@127.0.0.1:${port}/postgres`,
@@ -46,7 +49,7 @@ export async function startPostgresCluster(
   }
 }
 
-function serverOptions(port: number): string {
+function serverOptions(port: number, more: Readonly<Record<string, string>>): string {
   const settings = {
     listen_addresses: "127.0.0.1",
     port,
@@ -57,10 +60,9 @@ function serverOptions(port: number): string {
     fsync: "off",
     synchronous_commit: "off",
     full_page_writes: "off",
-    // To compile a long statement takes longer than to run it over the rows of a test.
-    jit: "off",
     // Most of what a cluster takes, in memory perhaps.
     max_wal_size: "256MB",
+    ...more,
   };
   return Object.entries(settings).map(([name, value]) => `-c ${name}='${value}'`).join(" ");
 }
