@@ -181,7 +181,7 @@ Deno.test("odd request targets and methods are answered", () =>
     assertEquals(await status("GET /__service/problems/not-found"), 200);
   }));
 
-Deno.test("twenty thousand random texts in every parameter: 2xx or 4xx, and none slow", () =>
+Deno.test("ten thousand random texts in every parameter: 2xx or 4xx, and none slow", () =>
   attack(async ({ base }) => {
     const parameters = ["filter", "orderBy", "select", "cursor", "limit", "totalCount"];
     const words = fc.constantFrom(
@@ -227,7 +227,7 @@ Deno.test("twenty thousand random texts in every parameter: 2xx or 4xx, and none
     const seed = Number(Deno.env.get("SEED") ?? Date.now() % 2 ** 31);
     console.log(`seed ${seed}`);
     const samples = fc.sample(fc.tuple(fc.constantFrom(...parameters), texts), {
-      numRuns: 20_000,
+      numRuns: 10_000,
       seed,
     });
     const suspects: string[] = [];

@@ -50,7 +50,7 @@ testOnDialects(
           followers.push(await follow(service, path, query, user));
         }
       }
-      const rounds = engine.name === "pglite" ? 10 : 40;
+      const rounds = engine.name === "pglite" ? 10 : 20;
       for (let round = 0; round < rounds; round++) {
         const writers = Array.from({ length: 3 }, () => writeSome(service, dice));
         for (const follower of followers) if (dice(6) === 0) await reconnect(follower, service);

@@ -14,7 +14,7 @@ Deno.test("clients come to what processes have that are killed, and each write i
     await using one = await startProcess(url);
     await using other = await startProcess(url);
     const report = await runModel({
-      ...{ seed: 2, rounds: 3, stepsInRound: 1_000, restartsInRound: 2, db },
+      ...{ seed: 2, rounds: 2, stepsInRound: 1_000, restartsInRound: 2, db },
       servers: [one, other],
     });
     assert(report.restarts > 0, "there were kills");

@@ -18,10 +18,10 @@ interface ResumePoint {
 
 testUnless(
   null,
-  "sqlite: kill -9, 20 times: acknowledged writes are sent from any earlier position on",
+  "sqlite: kill -9, 10 times: acknowledged writes are sent from any earlier position on",
   async () => {
     await using folder = await scratchFolder();
-    await killAgainAndAgain(`sqlite:${folder.path}/a.db`, 20);
+    await killAgainAndAgain(`sqlite:${folder.path}/a.db`, 10);
   },
 );
 
