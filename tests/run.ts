@@ -19,20 +19,21 @@ import {
 
 /** Folders that are worth runs of their own, beside the rest, the longest first: in so many parts. */
 const folders: readonly (readonly [folder: string, parts: number])[] = [
-  ["tests/db", 2],
-  ["tests/repository", 1],
-  ["tests/live", 3],
-  ["tests/http", 4],
   ["tests/live/checker", 1],
+  ["tests/repository", 1],
+  ["tests/types", 1],
+  // The first that has a PGlite sets one up, of which all others have copies.
+  ["tests/db", 2],
+  ["tests/cli", 2],
+  ["tests/invariants", 1],
+  ["tests/search", 1],
+  ["tests/http", 4],
+  ["tests/live", 3],
+  ["tests/openapi", 1],
+  ["tests/billing", 1],
   ["tests/client", 2],
   ["tests/client/model", 1],
   ["tests/dashboard", 1],
-  ["tests/types", 1],
-  ["tests/invariants", 1],
-  ["tests/billing", 1],
-  ["tests/cli", 1],
-  ["tests/openapi", 1],
-  ["tests/search", 1],
   ["tests/conformance", 1],
   ["tests/identity", 1],
   ["tests/serve", 1],
@@ -149,8 +150,7 @@ async function partsOfAll(args: readonly string[]): Promise<Part[]> {
   const left = await testFilesIn("tests", [...afterOthers, ...own]);
   // Those of the dashboard are files of another package, with imports of its own.
   const others = [...await testFilesIn("dashboard", []), ...await existing(examples)];
-  parts.push(partOf("the rest", left, [...args, ...others]));
-  return parts;
+  return [partOf("the rest", left, [...args, ...others]), ...parts];
 }
 
 /** A part whose files are run one after the other, each as a program of its own. */
