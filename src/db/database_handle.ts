@@ -1,6 +1,8 @@
 import type { Dialect } from "../sql/dialect.ts";
 import type { Statement } from "../sql/fragment.ts";
+import { isTransactionBoundary } from "../sql/statements/split_statements.ts";
 import type { Connection, Driver, QueryResult } from "./driver.ts";
+import { refuseBoundary } from "./refuse_boundary.ts";
 import { SqlPlans } from "./template/sql_plan.ts";
 import { createSqlTag, type SqlTag } from "./template/sql_statement.ts";
 
@@ -46,7 +48,7 @@ export function databaseHandle(driver: Driver, plans: SqlPlans = new SqlPlans())
   const connection: Connection = { query: (statement) => driver.query(statement) };
   return {
     dialect,
-    query: async (statement) => await connection.query(statement),
+    query: queryOf(connection, dialect),
     sql: createSqlTag(connection, dialect, plans),
     transaction: (work) =>
       driver.transaction(async (connection) =>
@@ -70,7 +72,7 @@ export function transactionHandle(
   };
   return {
     dialect,
-    query: async (statement) => await used.query(statement),
+    query: queryOf(used, dialect),
     sql: createSqlTag(used, dialect, plans),
     async transaction(work) {
       if (hasPart) throw nestedUse();
@@ -95,6 +97,14 @@ export function transactionHandle(
         hasPart = false;
       }
     },
+  };
+}
+
+/** SQLite knows what a statement is when it has prepared it; Postgres would run it. */
+function queryOf(connection: Connection, { engine }: Dialect): DatabaseHandle["query"] {
+  return async (statement) => {
+    if (engine === "postgres" && isTransactionBoundary(statement.text)) refuseBoundary();
+    return await connection.query(statement);
   };
 }
 

@@ -1,6 +1,7 @@
 import { boundedMap } from "../../runtime/bounded_map.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
+import { refuseBoundary } from "../refuse_boundary.ts";
 import type { Connection, QueryResult, ResultColumn } from "../driver.ts";
 import { timeInTransaction } from "./reads/time_in_transaction.ts";
 import { countedRows, timeCheckName, withoutRowChecks } from "../../sql/sqlite/time_check.ts";
@@ -260,9 +261,4 @@ export class SqliteTransaction implements Connection {
   requireAlive(): void {
     if (this.#lost !== null) throw this.#lost;
   }
-}
-
-/** All requests share the connection: BEGIN or COMMIT as a statement would concern all of them. */
-export function refuseBoundary(): never {
-  throw new Error("Cannot begin or end a transaction by a statement: use transaction()");
 }

@@ -114,26 +114,25 @@ export class CodeApis {
     base: Driver,
   ): Promise<T> {
     const { within } = caller;
-    let isDone = false;
+    let failure: unknown = null;
     const run = (driver: Driver) =>
       inTransaction(
         { resource: { driver, runtime: this.#runtime }, record: null },
         async (connection) => {
-          isDone = false;
-          const result = await work({
-            api: this.of({ ...caller, within: connection.joined(driver) }, base),
-            db: transactionHandle(connection, driver.dialect, this.#sqlPlans),
+          const api = this.of({ ...caller, within: connection.joined(driver) }, base);
+          const db = transactionHandle(connection, driver.dialect, this.#sqlPlans);
+          return await work({ api, db }).catch((error) => {
+            failure = error;
+            throw error;
           });
-          isDone = true;
-          return result;
         },
       );
     if (within !== null) return await within.join(({ driver }) => run(driver));
     try {
       return await run(base);
     } catch (error) {
-      // At the commit no statement of the caller is at fault, but what calls have written.
-      throw isDone ? databaseProblem(error, "update") : error;
+      // At the beginning and the commit no statement of the caller is at fault.
+      throw error === failure ? error : databaseProblem(error, "update");
     }
   }
 }
