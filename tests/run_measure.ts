@@ -102,12 +102,20 @@ async function run(args: readonly string[]): Promise<number> {
     const summary = named.length > 0
       ? await runOnLanes([{ name: "", args, together: [] }], folder, stopping.signal)
       : sumOf([
-        await runOnLanes((await partsOfAll(args)).filter(p => !Deno.env.get("ONLY") || new RegExp(Deno.env.get("ONLY")!).test(p.name)), folder, stopping.signal),
-        ...Deno.env.get("NOALONE") ? [] : [await runOnLanes(
-          [{ name: "alone", args: [...args, ...alone], together: [] }],
+        await runOnLanes(
+          (await partsOfAll(args)).filter((p) =>
+            !Deno.env.get("ONLY") || new RegExp(Deno.env.get("ONLY")!).test(p.name)
+          ),
           folder,
           stopping.signal,
-        )],
+        ),
+        ...Deno.env.get("NOALONE") ? [] : [
+          await runOnLanes(
+            [{ name: "alone", args: [...args, ...alone], together: [] }],
+            folder,
+            stopping.signal,
+          ),
+        ],
       ]);
     report(summary);
     return stopping.signal.aborted ? 130 : isGood(summary) ? 0 : 1;
@@ -175,9 +183,7 @@ async function runOnLanes(
 ): Promise<TestSummary> {
   // A server that is running already is one, and so is the lane then.
   const given = Deno.env.get("TEST_POSTGRES_URL") !== undefined;
-  const lanes = given
-    ? 1
-    : Math.max(1, Math.min(Number(Deno.env.get("LANES") ?? 3), parts.length));
+  const lanes = given ? 1 : Math.max(1, Math.min(Number(Deno.env.get("LANES") ?? 3), parts.length));
   const waiting = parts.values();
   const results: (TestSummary | null)[] = [];
   const servers: PostgresCluster[] = [];
@@ -253,7 +259,11 @@ async function runPart(
     const ns = Number(await Deno.readTextFile(`/sys/fs/cgroup/cpuacct/sp_${g}/cpuacct.usage`));
     const port = new URL(env.TEST_POSTGRES_URL ?? "postgres://x:1").port;
     const wall = await Deno.readTextFile(`/tmp/speed/t_${g}`);
-    console.log(`MEASURE\t${name}\t${(ns / 1e9).toFixed(1)}\tpg ${await pgCpu(port)}\twall ${(Date.now()/1000 - Number(wall)).toFixed(0)}`);
+    console.log(
+      `MEASURE\t${name}\t${(ns / 1e9).toFixed(1)}\tpg ${await pgCpu(port)}\twall ${
+        (Date.now() / 1000 - Number(wall)).toFixed(0)
+      }`,
+    );
   }
   const summary = reader.summary();
   if (summary === null) {
@@ -284,13 +294,19 @@ async function inMemory(): Promise<{ readonly dir?: string }> {
 }
 
 async function pgCpu(port: string) {
-  const { stdout } = await new Deno.Command("sh", { args: ["-c", `p=$(pgrep -f -- "-c port='?${port}|--port=${port}|port=${port}" | head -1); for p in $(pgrep -o -f "port=${port}"); do cat /proc/$p/stat; done; ps --ppid $p -o pid= | while read c; do cat /proc/$c/stat; done`] }).output();
+  const { stdout } = await new Deno.Command("sh", {
+    args: [
+      "-c",
+      `p=$(pgrep -f -- "-c port='?${port}|--port=${port}|port=${port}" | head -1); for p in $(pgrep -o -f "port=${port}"); do cat /proc/$p/stat; done; ps --ppid $p -o pid= | while read c; do cat /proc/$c/stat; done`,
+    ],
+  }).output();
   let t = 0;
   for (const [i, line] of new TextDecoder().decode(stdout).trim().split("\n").entries()) {
     const f = line.slice(line.lastIndexOf(")") + 2).split(" ").map(Number);
     t += f[11]! + f[12]! + (i === 0 ? f[13]! + f[14]! : 0);
   }
-  const d = t / 100 - (before.get(port) ?? 0); before.set(port, t / 100);
+  const d = t / 100 - (before.get(port) ?? 0);
+  before.set(port, t / 100);
   return d.toFixed(1);
 }
 

@@ -21,6 +21,15 @@ export type InsertMode = "together" | "one-by-one" | "read-back";
 /** The rows that search indexes must take. */
 type WrittenRows = ReadonlyMap<Indexer, Written>;
 
+/** Rows that one statement has inserted, and whose new keys do not say which is which. */
+export class UnorderedKeys extends Error {
+  /** Another try inserts the rows one by one. */
+  constructor() {
+    super("The keys of new rows do not count up");
+    this.name = "UnorderedKeys";
+  }
+}
+
 /** The connection of a write, which remembers the rows that search indexes must take. */
 export class WriteConnection implements AroundPart<WrittenRows> {
   readonly #connection: Connection;
@@ -162,6 +171,7 @@ export async function inTransaction<Outcome>(
 
 /** How another try may do better, or null. */
 function modeAfter(error: unknown): InsertMode | null {
+  if (error instanceof UnorderedKeys) return "one-by-one";
   if (!(error instanceof DatabaseError)) return null;
   if (error.kind === "no-returning") return "read-back";
   // The engine does not say which row of a statement it refused.

@@ -7,7 +7,7 @@ import type { WriteCall } from "../operation.ts";
 import { type BodyPath, wholeBody, withinAsync } from "./body_path.ts";
 import { failedWrite } from "./refused/failed_write.ts";
 import { insertAndRead } from "./insert_and_read.ts";
-import type { WriteConnection } from "./in_transaction.ts";
+import { UnorderedKeys, type WriteConnection } from "./in_transaction.ts";
 import { requireWithinScope } from "./row_target.ts";
 import { afterCreate } from "./run_hooks.ts";
 
@@ -75,7 +75,9 @@ function rowsPerStatement(
 /**
  * Puts the rows that an INSERT returned into the order of its VALUES, which no engine promises. A
  * row is found by the key it was given. Keys that the database made identify rows only where they
- * are counted up; rows with other such keys are inserted one by one.
+ * are counted up; rows with other such keys are inserted one by one. So are those of a counted key
+ * that does not count up: SQLite takes numbers by chance after the largest one, and a sequence of
+ * Postgres may count downwards.
  */
 function inOrderOf(
   rows: readonly Assignments[],
@@ -96,8 +98,13 @@ function inOrderOf(
     if (id !== null) byKey.delete(id);
     return found;
   });
-  const counted = [...byKey.values()]
-    .sort((left, right) => compareKeys(keyOf(left, table), keyOf(right, table), table)).values();
+  const made = [...byKey.values()];
+  const isCountedOn = made.every((row, index) => {
+    const before = made[index - 1];
+    return before === undefined || compareKeys(keyOf(before, table), keyOf(row, table), table) < 0;
+  });
+  if (!isCountedOn) throw new UnorderedKeys();
+  const counted = made.values();
   return named.map((row) => {
     const next = row ?? counted.next().value;
     if (next === undefined) throw new Error("An insert returned the same row twice");
