@@ -93,11 +93,11 @@ export function reasonOf({ kind, cause }: DatabaseError): string {
   return cause instanceof Error ? cause.message : kind;
 }
 
-/** Whether the same statement would fail again, so that its reason helps the operator. */
+/**
+ * Whether the reason of an error helps the operator more than its kind does: the kind of these asks
+ * for another try, or says that nothing is known.
+ */
 export function isLasting(error: unknown): error is DatabaseError {
-  return error instanceof DatabaseError && !passing.has(error.kind);
+  return error instanceof DatabaseError && error.kind !== "retryable" &&
+    error.kind !== "unknown-outcome";
 }
-
-const passing: ReadonlySet<DatabaseErrorKind> = new Set(
-  ["retryable", "timeout", "unavailable", "unknown-outcome"] as const,
-);

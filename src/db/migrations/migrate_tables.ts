@@ -1,6 +1,6 @@
 import type { Random } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import { isLasting, reasonOf } from "../database_error.ts";
+import { DatabaseError, isLasting, reasonOf } from "../database_error.ts";
 import type { Connection, Driver } from "../driver.ts";
 import { recordMigration } from "./applied_migrations.ts";
 import { describeDifference } from "./compare/difference.ts";
@@ -33,6 +33,20 @@ export interface MigrationRun extends MigrationRights {
  * all that stands in the way.
  */
 export async function migrateTables(run: MigrationRun): Promise<Migration> {
+  for (let tries = 1;; tries++) {
+    try {
+      return await migrateOnce(run);
+    } catch (error) {
+      // One process changes the tables that the other looks at, and the server ends one of the two.
+      const isRetryable = error instanceof DatabaseError && error.kind === "retryable";
+      if (!isRetryable || tries === maxTries) throw error;
+    }
+  }
+}
+
+const maxTries = 5;
+
+async function migrateOnce(run: MigrationRun): Promise<Migration> {
   const { driver } = run;
   const shown = await showPlan(run);
   if (run.dryRun) return { ...shown, isApplied: false };

@@ -1,5 +1,6 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { check, formerly, index, unique } from "../../../src/compile/table_parts.ts";
+import { openDatabase } from "../../../src/db/open_database.ts";
 import { bytes, decimal, integer, json, real, text } from "../../../src/schema/column_builder.ts";
 import { table } from "../../../src/schema/table.ts";
 import { testOnDialects } from "../../support/http.ts";
@@ -150,6 +151,35 @@ testOnDialects("what looks like the declaration and is not is mended", async (en
     await run(db, "INSERT INTO notes (id) VALUES (4)");
     const { rows } = await db.sql`SELECT ${after.b} FROM ${after} WHERE id = 4`;
     assertEquals(rows.map(({ b }) => b), ["AAAA"]);
+  } finally {
+    await db.close();
+  }
+});
+
+Deno.test("a table of SQLite that is made again keeps constraints of columns that are not declared", async () => {
+  const db = await openDatabase("sqlite::memory:");
+  try {
+    await run(
+      db,
+      `CREATE TABLE notes (
+        id INTEGER PRIMARY KEY, a TEXT CHECK (a <> word), x INTEGER, y INTEGER,
+        word TEXT DEFAULT 'w', "we ird" BLOB DEFAULT x'00ff',
+        CONSTRAINT ordered CHECK (x < y),
+        UNIQUE (word COLLATE NOCASE, "we ird") ON CONFLICT REPLACE,
+        FOREIGN KEY (x, y) REFERENCES others (x, y) DEFERRABLE INITIALLY DEFERRED
+      )`,
+      "CREATE TABLE others (x INTEGER, y INTEGER, PRIMARY KEY (x, y))",
+      "INSERT INTO others VALUES (1, 2)",
+    );
+    const notes = table("notes", { id: key(), b: text({ minLength: 1 }).notNull().was("a") });
+    await db.migrate([notes]);
+    await run(db, "INSERT INTO notes (id, b, x, y) VALUES (1, 'b', 1, 2)");
+    await assertRejects(() => run(db, "INSERT INTO notes (b, x, y) VALUES ('b', 2, 1)"));
+    await assertRejects(() => run(db, "INSERT INTO notes (b, word) VALUES ('w', 'w')"));
+    await run(db, "INSERT INTO notes (id, b, word) VALUES (2, 'b', 'W')");
+    assertEquals(await read(db, "SELECT id FROM notes"), [[2]]);
+    const [made] = await read(db, "SELECT sql FROM sqlite_schema WHERE name = 'notes'");
+    assertMatch(String(made), /DEFERRABLE INITIALLY DEFERRED/);
   } finally {
     await db.close();
   }

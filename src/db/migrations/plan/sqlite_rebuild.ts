@@ -1,8 +1,10 @@
 import { quoteIdentifier } from "../../../sql/fragment.ts";
 import { affinityOfType } from "../../../sql/sqlite/column_type.ts";
 import { rowIdNames } from "../../../sql/sqlite/recorded_table.ts";
+import { sqlNames } from "../../../sql/statements/normal_sql.ts";
 import {
   parseCreateTable,
+  type ParsedConstraint,
   type ParsedDefinition,
 } from "../../../sql/statements/parse_create_table.ts";
 import { withNewNames } from "../compare/new_names.ts";
@@ -108,19 +110,48 @@ function newDefinitions(table: TableMigration): NewDefinitions {
       ),
       ...kept.flatMap((column) => keptColumn(definitionNamed(old, column.name), column)),
       ...declared.filter(({ column }) => column === null).map(({ text }) => text),
-      ...current.uniques.filter(({ columns, index }) =>
-        index === null && columns.length > 1 && !isOwn(columns)
-      )
-        .map(({ columns }) => `UNIQUE (${columns.map(quoteIdentifier).join(", ")})`),
+      ...keptConstraints(table, old, kept),
       ...current.foreignKeys.filter((key) =>
+        isOwn(key.columns) &&
         !table.of("superfluous-foreign-key").some(({ existing }) =>
           isSameSet(existing.columns, key.columns) && isSameName(existing.table, key.table)
         ) &&
-        !declaredKeys.some((columns) => isSameSet(columns, key.columns)) &&
-        (key.columns.length > 1 || isOwn(key.columns))
+        !declaredKeys.some((columns) => isSameSet(columns, key.columns))
       ).map(foreignKeySql),
     ],
   };
+}
+
+/** The constraints that speak of columns which stay undeclared, as they were. */
+function keptConstraints(
+  table: TableMigration,
+  old: readonly ParsedDefinition[],
+  kept: readonly ColumnShape[],
+): readonly string[] {
+  const has = (columns: readonly ColumnShape[], name: string) =>
+    columns.some((column) => isSameName(column.name, name));
+  const gone = table.pair.columns.superfluous.filter((column) => !kept.includes(column));
+  const isKept = (constraint: ParsedConstraint) => {
+    const names = namesIn(constraint);
+    return names.some((name) => has(kept, name)) && !names.some((name) => has(gone, name));
+  };
+  return old.flatMap(({ column, constraints }) => {
+    // Those of a column that stays are in its definition.
+    if (column !== null && has(kept, column.name)) return [];
+    return constraints.filter(({ kind }) => column === null || kind === "check").filter(isKept);
+  }).map(({ text }) => renamedIn(table, text));
+}
+
+function namesIn(constraint: ParsedConstraint): readonly string[] {
+  switch (constraint.kind) {
+    case "check":
+      return sqlNames(constraint.sql);
+    case "unique":
+    case "references":
+      return constraint.columns;
+    default:
+      return [];
+  }
 }
 
 /** Those that are not declared and may not be dropped. */
