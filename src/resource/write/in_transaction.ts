@@ -10,6 +10,7 @@ import type { OpenTransaction } from "../code/code_caller.ts";
 import { type AroundPart, JoinedCalls, PartConnection, PartDriver } from "../code/joined_calls.ts";
 import type { Resource } from "../define/resource.ts";
 import type { OperationCall, WriteCall } from "../operation.ts";
+import { advanceCounter } from "./advance_counter.ts";
 import { FailedWrite } from "./refused/failed_write.ts";
 
 /**
@@ -155,11 +156,16 @@ export async function inTransaction<Outcome>(
   try {
     // With a reply to store there are two statements, and a part has a savepoint to return to.
     const lone = record === null && !(driver instanceof PartDriver) ? options : undefined;
-    outcome = await transact(driver, runtime, attempt("together"), lone).catch(async (error) => {
+    const again = async (error: unknown) => {
       const inserts = modeAfter(error);
       if (inserts === null) throw error;
       return await transact(driver, runtime, attempt(inserts));
-    });
+    };
+    outcome = await transact(driver, runtime, attempt("together"), lone).catch(async (error) =>
+      await advanceCounter(error, driver)
+        ? await transact(driver, runtime, attempt("together")).catch(again)
+        : await again(error)
+    );
   } catch (error) {
     const isCertain = !(error instanceof DatabaseError) || error.kind !== "unknown-outcome";
     for (const one of pending) await one.failed(isCertain);
