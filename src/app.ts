@@ -8,6 +8,7 @@ import { openAuthenticators } from "./open_authenticators.ts";
 import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
 import { checkTables, type TableOfDriver } from "./db/tables/check_tables.ts";
 import type { Driver } from "./db/driver.ts";
+import { conflictTables } from "./db/tables/conflict_tables.ts";
 import { leadingColumns } from "./db/tables/leading_columns.ts";
 import { createGuard, type Guard } from "./guard/guard.ts";
 import {
@@ -38,7 +39,7 @@ import { openAppOutbox } from "./search/outbox/app_outbox.ts";
 import type { SearchOutbox } from "./search/outbox/search_outbox.ts";
 import { type ReindexOptions, SearchIndexes } from "./search/search_indexes.ts";
 import type { RelationStep } from "./schema/relation.ts";
-import type { ColumnInfo } from "./schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "./schema/table_info.ts";
 import { routersOf } from "./service/auth_routes.ts";
 import { ProblemLog } from "./service/dashboard/problem_log.ts";
 import type { AppEnv } from "./service/middleware.ts";
@@ -204,15 +205,15 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
     ...{ credentials, recheckMs, recordings, limits, queryTimeoutMs, runtime },
   });
   const searchIndexes = new SearchIndexes(resolved.search, openAppOutbox(context), runtime);
-  const indexed = new Set<ColumnInfo>();
-  const shared = { resolved, guard, hubs, searchIndexes, recordings, indexed, runtime };
+  const known = { indexed: new Set<ColumnInfo>(), conflicting: new Set<TableInfo>() };
+  const shared = { resolved, guard, hubs, searchIndexes, recordings, runtime, ...known };
   const { resources, apiOf, imports } = resolveResources(config, shared);
   const table = createRouteTable(resources);
   const routers = [...authenticators, { routes: config.auth?.routes }];
   const authRoutes = routersOf(routers, resolved, table);
   const reached = resources.flatMap(tablesInReach);
   await checkTables(reached, runtime.observe);
-  for (const column of await leadingColumns(reached)) indexed.add(column);
+  await readTables(reached, known);
   await hubs.open(resources);
   await searchIndexes.start();
   const databases = driversOf(config);
@@ -264,6 +265,15 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
     ...{ metrics, searchOutbox: outbox },
     ...describing(facts, resolved.mountedAt),
   };
+}
+
+/** What only the database says of the tables. */
+async function readTables(
+  tables: readonly TableOfDriver[],
+  known: { readonly indexed: Set<ColumnInfo>; readonly conflicting: Set<TableInfo> },
+): Promise<void> {
+  for (const column of await leadingColumns(tables)) known.indexed.add(column);
+  for (const table of await conflictTables(tables)) known.conflicting.add(table);
 }
 
 async function closeAll(parts: readonly { close?(): unknown }[]): Promise<void> {

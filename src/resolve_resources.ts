@@ -32,6 +32,8 @@ export interface ResourceParts {
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
   /** The columns that indexes begin with; filled once the database was queried. */
   readonly indexed: ReadonlySet<ColumnInfo>;
+  /** The tables that say what becomes of a violated constraint; filled at the same time. */
+  readonly conflicting: ReadonlySet<TableInfo>;
   readonly runtime: Runtime;
 }
 
@@ -50,7 +52,8 @@ export interface ResolvedResources {
 /** The resources of an app. Each can find those that it is related to, once all are resolved. */
 export function resolveResources(
   config: ReadConfig,
-  { resolved, guard, hubs, searchIndexes, recordings, indexed, runtime }: ResourceParts,
+  { resolved, guard, hubs, searchIndexes, recordings, indexed, conflicting, runtime }:
+    ResourceParts,
 ): ResolvedResources {
   const relations = resolveRelations(config.resources, config.db.driver);
   const byTable = new Map<TableInfo, Resource>();
@@ -69,6 +72,7 @@ export function resolveResources(
     filledByRelation: resolveNestedWrites(config.resources, relations),
     resourceOf: (table: TableInfo) => byTable.get(table),
     isIndexed: (column: ColumnInfo) => indexed.has(column),
+    conflicting,
     searchIndexes,
     hubOf: (driver: Driver) => hubs.of(driver),
     tagKeys: createTagKeys(resolved.secrets),

@@ -43,13 +43,19 @@ export type Compile = (plan: Plan) => PlannedStatement;
 
 /**
  * Creates the compiler from plans to statements for one engine, which keeps the select list of each
- * list of columns, the text that reads them by a key, and the check of each table.
+ * list of columns, the text that reads them by a key, and the check of each table. Writes to the
+ * tables in `conflicting` fail where a constraint is violated, whatever their definition says: see
+ * {@link conflictTables}.
  */
-export function createCompiler(dialect: Dialect): Compile {
+export function createCompiler(
+  dialect: Dialect,
+  conflicting: ReadonlySet<TableInfo> = new Set(),
+): Compile {
   const lists = new WeakMap<readonly ColumnInfo[], Fragment>();
   const checks = new WeakMap<TableInfo, Fragment | null>();
-  const context: ReadContext = {
+  const context: CompileContext = {
     dialect,
+    conflicting,
     checkOf(table) {
       const known = checks.get(table);
       if (known !== undefined) return known;
@@ -137,7 +143,11 @@ function readsByKey(plan: Plan): plan is ReadPlan {
     plan.lock === undefined;
 }
 
-function compilePlan(plan: Plan, context: ReadContext): Fragment {
+interface CompileContext extends ReadContext {
+  readonly conflicting: ReadonlySet<TableInfo>;
+}
+
+function compilePlan(plan: Plan, context: CompileContext): Fragment {
   switch (plan.kind) {
     case "read":
       return compileReadRows(plan, context);
@@ -182,9 +192,19 @@ function compileEstimate(plan: EstimatePlan, { dialect }: ReadContext): Fragment
   return dialect.estimate.statement(sql`SELECT 1 FROM ${tableName(plan.table)} WHERE ${where}`);
 }
 
-function compileInsert(plan: InsertPlan, context: ReadContext): Fragment {
+function compileInsert(plan: InsertPlan, context: CompileContext): Fragment {
   const rows = plan.columns.length === 0 ? rawSql("DEFAULT VALUES") : compileRows(plan, context);
-  return sql`INSERT INTO ${tableName(plan.table)} ${rows}${returning(plan.returning, context)}`;
+  return sql`INSERT${orAbort(plan, context)} INTO ${tableName(plan.table)} ${rows}${
+    returning(plan.returning, context)
+  }`;
+}
+
+/**
+ * Not for every table: SQLite applies the clause to what the triggers of the table write, too, in
+ * place of an `INSERT OR IGNORE` of theirs.
+ */
+function orAbort({ table }: InsertPlan | UpdatePlan, { conflicting }: CompileContext): Fragment {
+  return rawSql(conflicting.has(table) ? " OR ABORT" : "");
 }
 
 function compileRows({ columns, rows }: InsertPlan, { dialect }: ReadContext): Fragment {
@@ -200,12 +220,14 @@ function compileRows({ columns, rows }: InsertPlan, { dialect }: ReadContext): F
   return sql`(${names}) VALUES ${join(values, ", ")}`;
 }
 
-function compileUpdate(plan: UpdatePlan, context: ReadContext): Fragment {
+function compileUpdate(plan: UpdatePlan, context: CompileContext): Fragment {
   const { dialect } = context;
   const where = compileChecked(plan, context);
   const set = compileAssignments(plan.set, dialect);
   const result = returning(plan.returning, context);
-  return sql`UPDATE ${tableName(plan.table)} SET ${set} WHERE ${where}${result}`;
+  return sql`UPDATE${orAbort(plan, context)} ${
+    tableName(plan.table)
+  } SET ${set} WHERE ${where}${result}`;
 }
 
 function compileDelete(plan: DeletePlan, context: ReadContext): Fragment {

@@ -9,7 +9,7 @@ import type {
   UpdatePlan,
 } from "../plan/plan.ts";
 import { type MaybePromise, then } from "../runtime/maybe_promise.ts";
-import type { ColumnInfo, Row } from "../schema/table_info.ts";
+import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import type { Connection } from "./driver.ts";
@@ -131,8 +131,15 @@ export async function fetchEstimate(
   return reader.dialect.estimate?.parse(rows[0]?.[0] ?? null) ?? null;
 }
 
-/** Makes a {@link RowReader}, which keeps the decoders of each list of columns. */
-export function createRowReader(dialect: Dialect, misfit: Misfit): RowReader {
+/**
+ * Makes a {@link RowReader}, which keeps the decoders of each list of columns. `conflicting` is for
+ * its compiler.
+ */
+export function createRowReader(
+  dialect: Dialect,
+  misfit: Misfit,
+  conflicting?: ReadonlySet<TableInfo>,
+): RowReader {
   const known = new WeakMap<readonly ColumnInfo[], RowDecoder>();
 
   function decoderOf(columns: readonly ColumnInfo[]): RowDecoder {
@@ -143,7 +150,7 @@ export function createRowReader(dialect: Dialect, misfit: Misfit): RowReader {
 
   return {
     dialect,
-    compile: createCompiler(dialect),
+    compile: createCompiler(dialect, conflicting),
     misfit,
     toRows(cells, columns) {
       const decoder = decoderOf(columns);

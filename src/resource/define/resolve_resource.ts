@@ -54,6 +54,8 @@ export interface ResourceContext {
   resourceOf(table: TableInfo): Resource | undefined;
   /** Called only after the indexes of the database were read. */
   isIndexed(column: ColumnInfo): boolean;
+  /** Filled once the database was queried. */
+  readonly conflicting: ReadonlySet<TableInfo>;
   /** Called only after the hubs were opened. Null where no changes are recorded. */
   hubOf(driver: Driver): LiveHub | null;
   /** Called only after every resource is resolved. */
@@ -113,7 +115,11 @@ export function resolveResource(
   const place = { subject: `Cannot serve "${table.label}"`, url };
   const procedures = resolveProcedures(options.procedures, table);
   const { batch, nestedWrites } = options;
-  const reader = createRowReader(driver.dialect, observeMisfits(table, runtime.observe));
+  const reader = createRowReader(
+    driver.dialect,
+    observeMisfits(table, runtime.observe),
+    context.conflicting,
+  );
   const undeleted = softDelete?.undeleted ?? allRows;
   const search = resolveSearch(
     options.search,

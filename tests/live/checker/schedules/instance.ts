@@ -141,6 +141,7 @@ async function answering(
     filledByRelation: new Set(),
     varying: new Set(),
     isIndexed: () => false,
+    conflicting: new Set(),
     resourceOf: (table) => resources.find((resource) => resource.table === table),
     apiOf: () => {
       throw new Error("Nothing calls operations from code here");

@@ -1,0 +1,18 @@
+import { tokens } from "./parse_create_index.ts";
+
+/**
+ * Whether a CREATE TABLE statement of SQLite says what becomes of a write that violates one of its
+ * constraints, as `UNIQUE ON CONFLICT REPLACE` does. ABORT is what happens without a clause.
+ */
+export function hasConflictClause(statement: string): boolean {
+  const words = [...statement.matchAll(tokens)]
+    .map(([token]) => token.toUpperCase())
+    .filter((token) => !blank.test(token));
+  return words.some((word, index) =>
+    word === "ON" && words[index + 1] === "CONFLICT" &&
+    resolutions.has(words[index + 2] ?? "")
+  );
+}
+
+const resolutions: ReadonlySet<string> = new Set(["REPLACE", "IGNORE", "FAIL", "ROLLBACK"]);
+const blank = /^(?:\s|--|\/\*)/;
