@@ -132,6 +132,59 @@ Deno.test("a configuration without kv has accounts in its table, and no keys: th
   });
 });
 
+/** Writes a configuration with accounts in a table of its own, whose role has a default. */
+async function writeClerks(cwd: string, kv: string): Promise<void> {
+  const mod = new URL("../../", import.meta.url);
+  await Deno.writeTextFile(
+    `${cwd}/service.config.ts`,
+    `import { integer, openDatabase, table, text } from "${mod}mod.ts";
+     import { passwordAuth } from "${mod}exports/auth.ts";
+     const clerks = table("clerks", {
+       id: integer().primaryKey(),
+       email: text().notNull().unique(),
+       passwordHash: text().notNull(),
+       role: text({ enum: ["clerk", "boss"] }).notNull().default("clerk"),
+     });
+     const db = await openDatabase("sqlite:shop.db");
+     await db.createTables([clerks]);
+     const passwords = { scrypt: { N: 4096, r: 8, p: 1 } };
+     const users = { table: clerks, columns: { roles: clerks.role } };
+     export default {
+       db,
+       kv: ${JSON.stringify(kv)},
+       auth: { use: [passwordAuth({ users, passwords })] },
+       resources: [],
+     };`,
+  );
+}
+
+Deno.test("an account without --roles has the default of its column, and a wrong one is named", async () => {
+  await withShop(async (cwd) => {
+    await writeClerks(cwd, "own.kv");
+    const added = await run(cwd, "users", "add", "ada@b.c");
+    assertEquals(added.code, 0, added.stderr);
+    assertEquals((await run(cwd, "users", "add", "bob@b.c", "--roles", "boss")).code, 0);
+    const cases = [
+      [
+        "users add eve@b.c --roles admin",
+        'does not take the role "admin": it must be one of: clerk, boss',
+      ],
+      ["users add eve@b.c --roles clerk,boss", "holds one role, a text"],
+      [
+        "users role bob@b.c admin",
+        'does not take the role "admin": it must be one of: clerk, boss',
+      ],
+      ["users role bob@b.c", "needs a role"],
+    ] as const;
+    for (const [command, mistake] of cases) {
+      const { code, stderr } = await run(cwd, ...command.split(" "));
+      assertEquals([code, stderr.trim()], [1, `Cannot store the roles: "role" ${mistake}`]);
+    }
+    const { stdout } = await run(cwd, "users", "list");
+    assertMatch(stdout, /^id.*\n1 +ada@b\.c +clerk\n2 +bob@b\.c +boss\n$/);
+  });
+});
+
 Deno.test("mistakes of accounts and keys are one sentence, and exit codes say so", async () => {
   await withShop(async (cwd) => {
     assertEquals((await run(cwd, "users", "add", "a@b.c")).code, 0);

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { boolean, integer, openDatabase, table, text } from "../../mod.ts";
 import { usersTable } from "../../exports/auth.ts";
 import { testOnEveryEngine } from "../support/http.ts";
@@ -93,6 +93,52 @@ testOnEveryEngine("accounts may be the rows of a table of the deployer's", async
     await db.sql`UPDATE ${members} SET ${members.blocked} = ${true}`;
     await assertLoginRefused(() => logIn());
   }, { db });
+});
+
+testOnEveryEngine("an account without a role has the default of its column", async (engine) => {
+  const clerks = table("clerks", {
+    id: integer().primaryKey(),
+    email: text().notNull(),
+    passwordHash: text().notNull(),
+    role: text({ enum: ["clerk", "boss"] }).notNull().default("clerk"),
+  });
+  const users = { table: clerks, columns: { roles: clerks.role } };
+  const opened = async () => {
+    const db = await engine.open();
+    await db.createTables([clerks]);
+    return { db };
+  };
+  const admins = { users, signup: { roles: ["admin"] } };
+  const none = () => Promise.resolve();
+  await assertRejects(
+    async () => await withAccounts(admins, none, await opened()),
+    Error,
+    'Cannot start: passwordAuth.users: "clerks.role" does not take the role "admin": it must be ' +
+      "one of: clerk, boss (signup.roles)",
+  );
+  await withAccounts({ users }, async ({ signUp, logIn, send }) => {
+    await signUp();
+    const me = await send("GET", "/api/auth/me", undefined, {
+      headers: { cookie: await logIn() },
+    });
+    assertEquals(me.body.user.roles, ["clerk"]);
+  }, await opened());
+});
+
+Deno.test("a table whose accounts must have a role, without a default, fails the start", async () => {
+  const strict = table("strict", {
+    id: integer().primaryKey(),
+    email: text().notNull(),
+    passwordHash: text().notNull(),
+    roles: text().notNull(),
+  });
+  const db = await openDatabase("sqlite::memory:");
+  await db.createTables([strict]);
+  await assertRejects(
+    () => withAccounts({ users: strict }, () => Promise.resolve(), { db }),
+    Error,
+    'Cannot start: passwordAuth.users: "strict.roles" needs a role (signup.roles)',
+  );
 });
 
 async function assertLoginRefused(logIn: () => Promise<unknown>): Promise<void> {

@@ -11,7 +11,12 @@ import type {
   UserColumnOptions,
   UsersOptions,
 } from "./password_auth_options.ts";
-import { type AccountColumns, createTableAccounts, unfilledColumn } from "./table_accounts.ts";
+import {
+  type AccountColumns,
+  createTableAccounts,
+  mistakeOfNewRoles,
+  unfilledColumn,
+} from "./table_accounts.ts";
 import { usersTable } from "./users_table.ts";
 
 /**
@@ -39,8 +44,13 @@ export async function openAccounts(
         "set signup: false",
     );
   }
-  if (signup !== false && signup.roles.length > 1 && columns.roles?.kind === "text") {
-    throw new Error(`${subject}: "${table.name}.${columns.roles.name}" holds one role, a text`);
+  if (signup !== false && columns.roles !== null) {
+    const mistake = mistakeOfNewRoles(columns.roles, signup.roles);
+    if (mistake !== null) {
+      throw new Error(
+        `${subject}: "${table.name}.${columns.roles.name}" ${mistake} (signup.roles)`,
+      );
+    }
   }
   const accounts = { db: given.db ?? db, table, columns };
   await requireColumns(accounts.db, table);

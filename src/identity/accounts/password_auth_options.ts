@@ -126,7 +126,7 @@ export interface SignupOptions extends AccountGateOptions {
    * it a signup shows whether an address has an account.
    */
   readonly verify?: boolean | undefined;
-  /** The roles of a new account; none unless set. */
+  /** The roles of a new account; the default of the column unless set, or none. */
   readonly roles?: readonly string[] | undefined;
 }
 

@@ -4,6 +4,8 @@ import type { Database } from "../../db/open_database.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import { instantOf } from "../../schema/instant.ts";
+import { InvalidValue } from "../../schema/kind.ts";
+import { kindOfColumn } from "../../schema/structured/kind_of_column.ts";
 import { columnInfoKey, type ColumnLike, tableInfoKey } from "../../schema/table_like.ts";
 import { type ColumnInfo, isRequired, type Row, type TableInfo } from "../../schema/table_info.ts";
 import type { Account, AccountChange, Accounts, NewAccount } from "./account.ts";
@@ -73,14 +75,14 @@ export function createTableAccounts(
   }
 
   async function change(key: string, { roles, isDisabled }: AccountChange): Promise<boolean> {
-    const set = [
-      ...(roles === undefined ? [] : [[required(columns.roles, "roles"), roles] as const]),
-      ...(isDisabled === undefined
-        ? []
-        : [[required(columns.disabled, "disabled"), isDisabled] as const]),
-    ].map(([column, value]) => {
-      return sql`${named(column)} = ${sql.value(named(column), storedRoles(column, value))}`;
-    });
+    const set: object[] = [];
+    const assign = (column: ColumnInfo, value: unknown) =>
+      set.push(sql`${named(column)} = ${sql.value(named(column), value)}`);
+    if (roles !== undefined) {
+      const column = required(columns.roles, "roles");
+      assign(column, storedRoles(column, roles));
+    }
+    if (isDisabled !== undefined) assign(required(columns.disabled, "disabled"), isDisabled);
     const { changed } = await sql`
       UPDATE ${table} SET ${listed(set)} WHERE ${id} = ${keyOf(key, columns.id)}`;
     return changed === 1;
@@ -146,7 +148,9 @@ function newRow(
   row.set(columns.email, account.email);
   row.set(columns.passwordHash, account.passwordHash);
   if (columns.name !== null) row.set(columns.name, account.name);
-  if (columns.roles !== null) row.set(columns.roles, storedRoles(columns.roles, account.roles));
+  if (columns.roles !== null && setsRoles(columns.roles, account.roles)) {
+    row.set(columns.roles, storedRoles(columns.roles, account.roles));
+  }
   if (columns.createdAt !== null) row.set(columns.createdAt, instantOf(clock.now()));
   return row;
 }
@@ -166,11 +170,35 @@ function accountOf(row: Row, columns: AccountColumns): Account {
   };
 }
 
+/** Without roles a new account has the default of the column. */
+function setsRoles(column: ColumnInfo, roles: readonly string[]): boolean {
+  return roles.length > 0 || column.default === null;
+}
+
+/** Why a new account cannot have these roles, as said of the column; null where it can. */
+export function mistakeOfNewRoles(column: ColumnInfo, roles: readonly string[]): string | null {
+  return setsRoles(column, roles) ? mistakeOfRoles(column, roles) : null;
+}
+
 /** A text holds one role. */
-function storedRoles(column: ColumnInfo, value: unknown): unknown {
-  if (column.kind !== "text" || !Array.isArray(value)) return value;
-  if (value.length > 1) throw new Error(`Cannot store several roles in "${column.name}", a text`);
-  return value[0] ?? null;
+function mistakeOfRoles(column: ColumnInfo, roles: readonly string[]): string | null {
+  if (column.kind !== "text") return null;
+  const [role, another] = roles;
+  if (another !== undefined) return "holds one role, a text";
+  if (role === undefined) return isRequired(column) ? "needs a role" : null;
+  try {
+    kindOfColumn(column).fromJson(role, column);
+    return null;
+  } catch (error) {
+    if (!(error instanceof InvalidValue)) throw error;
+    return `does not take the role ${JSON.stringify(role)}: it ${error.message}`;
+  }
+}
+
+function storedRoles(column: ColumnInfo, roles: readonly string[]): unknown {
+  const mistake = mistakeOfRoles(column, roles);
+  if (mistake !== null) throw new Error(`Cannot store the roles: "${column.name}" ${mistake}`);
+  return column.kind === "text" ? roles[0] ?? null : roles;
 }
 
 function keyOf(id: string, { kind }: ColumnInfo): string | number {
