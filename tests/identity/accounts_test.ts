@@ -125,6 +125,25 @@ testOnEveryEngine("an account without a role has the default of its column", asy
   }, await opened());
 });
 
+for (const scheme of ["sqlite", "node-sqlite"]) {
+  Deno.test(`a signup does not replace an account by ON CONFLICT REPLACE (${scheme})`, async () => {
+    const db = await openDatabase(`${scheme}::memory:`);
+    const text =
+      `CREATE TABLE people (id INTEGER PRIMARY KEY, email TEXT UNIQUE ON CONFLICT REPLACE,
+      passwordHash TEXT NOT NULL)`;
+    await db.query({ text, values: [] });
+    const { tables: [people] } = await db.introspect();
+    assert(people !== undefined);
+    const signup = { verify: false };
+    await withAccounts({ users: people, signup }, async ({ post }) => {
+      const statusOf = async () => (await post("/api/auth/signup", ada)).status;
+      assertEquals([await statusOf(), await statusOf()], [201, 409]);
+      const { rows } = await db.query({ text: "SELECT id FROM people", values: [] });
+      assertEquals(rows, [[1]]);
+    }, { db });
+  });
+}
+
 Deno.test("a table whose accounts must have a role, without a default, fails the start", async () => {
   const strict = table("strict", {
     id: integer().primaryKey(),

@@ -1,5 +1,6 @@
 import { DatabaseError, reasonOf } from "../../db/database_error.ts";
 import type { Database } from "../../db/open_database.ts";
+import { conflictTables } from "../../db/tables/conflict_tables.ts";
 import { columnInfoOf, isTableInfo, isTableLike, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { AuthParts } from "../auth_parts.ts";
@@ -52,9 +53,10 @@ export async function openAccounts(
       );
     }
   }
-  const accounts = { db: given.db ?? db, table, columns };
-  await requireColumns(accounts.db, table);
-  return createTableAccounts(accounts, runtime);
+  const own = given.db ?? db;
+  await requireColumns(own, table);
+  const isConflicting = (await conflictTables([{ table, driver: own.driver }])).has(table);
+  return createTableAccounts({ db: own, table, columns, isConflicting }, runtime);
 }
 
 const subject = "Cannot start: passwordAuth.users";

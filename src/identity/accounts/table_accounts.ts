@@ -29,15 +29,18 @@ export interface AccountTable {
   readonly db: Database;
   readonly table: TableInfo;
   readonly columns: AccountColumns;
+  /** Whether its definition says what becomes of a violated constraint, as to replace other rows. */
+  readonly isConflicting: boolean;
 }
 
 /** Makes the accounts that are the rows of a table. */
 export function createTableAccounts(
-  { db, table, columns }: AccountTable,
+  { db, table, columns, isConflicting }: AccountTable,
   runtime: Pick<Runtime, "clock" | "random">,
 ): Accounts {
   const { sql } = db;
   const named = (column: ColumnInfo) => namedColumn(table, column);
+  const orAbort = isConflicting ? sql`OR ABORT` : sql``;
   const id = named(columns.id);
   const hash = named(columns.passwordHash);
   const selected = listed(
@@ -55,11 +58,11 @@ export function createTableAccounts(
   }
 
   async function add(account: NewAccount): Promise<Account | null> {
-    const given = [...newRow(account, { db, table, columns }, runtime)];
+    const given = [...newRow(account, { table, columns }, runtime)];
     const names = listed(given.map(([column]) => named(column)));
     const values = listed(given.map(([column, value]) => sql.value(named(column), value)));
     try {
-      await sql`INSERT INTO ${table} (${names}) VALUES (${values})`;
+      await sql`INSERT ${orAbort} INTO ${table} (${names}) VALUES (${values})`;
     } catch (error) {
       if (error instanceof DatabaseError && error.kind === "unique") return null;
       throw error;
@@ -69,7 +72,7 @@ export function createTableAccounts(
 
   async function setPassword(account: Account, passwordHash: string): Promise<boolean> {
     const { changed } = await sql`
-      UPDATE ${table} SET ${hash} = ${passwordHash}
+      UPDATE ${orAbort} ${table} SET ${hash} = ${passwordHash}
       WHERE ${id} = ${keyOf(account.id, columns.id)} AND ${hash} = ${account.passwordHash}`;
     return changed === 1;
   }
@@ -84,7 +87,7 @@ export function createTableAccounts(
     }
     if (isDisabled !== undefined) assign(required(columns.disabled, "disabled"), isDisabled);
     const { changed } = await sql`
-      UPDATE ${table} SET ${listed(set)} WHERE ${id} = ${keyOf(key, columns.id)}`;
+      UPDATE ${orAbort} ${table} SET ${listed(set)} WHERE ${id} = ${keyOf(key, columns.id)}`;
     return changed === 1;
   }
 
@@ -106,8 +109,10 @@ export function createTableAccounts(
   };
 }
 
+type Columns = Pick<AccountTable, "table" | "columns">;
+
 /** The first column that a new account could not fill; null where there is none. */
-export function unfilledColumn({ table, columns }: Omit<AccountTable, "db">): ColumnInfo | null {
+export function unfilledColumn({ table, columns }: Columns): ColumnInfo | null {
   const known = new Set<ColumnInfo | null>(Object.values(columns));
   return table.columns.find((column) =>
     !known.has(column) && isRequired(column) && column.default === null && !column.generated
@@ -132,7 +137,7 @@ function namedColumn(table: TableInfo, column: ColumnInfo): ColumnLike<unknown> 
 
 function newRow(
   account: NewAccount,
-  { table, columns }: AccountTable,
+  { table, columns }: Columns,
   { clock, random }: Pick<Runtime, "clock" | "random">,
 ): ReadonlyMap<ColumnInfo, unknown> {
   const row = new Map<ColumnInfo, unknown>();
