@@ -8,6 +8,7 @@ import {
 } from "../kv/open_key_value_store.ts";
 import { storeProblem } from "../kv/store_error.ts";
 import { Problem } from "../problem/problem.ts";
+import { isDeno } from "../runtime/host.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { defaultStore } from "./account_arguments.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
@@ -32,7 +33,7 @@ export interface StoreUse {
 export interface CommandStore {
   /** Null where `--kv` names the store, or nothing does. */
   readonly config: ServiceConfig | null;
-  /** Undefined where the configuration names none. */
+  /** Undefined where the configuration names none, or the memory of the service. */
   readonly option: KeyValueOption | undefined;
 }
 
@@ -52,7 +53,14 @@ export async function findCommandStore(
   const config = found === null ? null : await loadConfiguration(found);
   const option = config === null ? kv ?? defaultStore : config.kv;
   if (typeof option !== "string") return { config, option };
-  if (option === ":memory:" || platformOpenKv() === undefined) throw inMemory(action);
+  if (option === ":memory:") {
+    if (config !== null) return { config, option: undefined };
+    throw inMemory(action, "give --kv a path or a URL");
+  }
+  if (platformOpenKv() === undefined) {
+    const need = isDeno ? "without --unstable-kv" : "outside Deno";
+    throw new Error(`Cannot ${action}: ${option} cannot be opened ${need}`);
+  }
   requirePlace(option);
   if (!creates && !/^https?:\/\//.test(option) && !await pathExists(option)) {
     const hint = config === null ? " (name the store by --kv)" : "";
@@ -76,7 +84,7 @@ export async function runOverStore(
   let option: KeyValueOption;
   try {
     const found = await findCommandStore(given, use);
-    if (found.option === undefined) throw inMemory(use.action);
+    if (found.option === undefined) throw inMemory(use.action, configureStore);
     option = found.option;
   } catch (error) {
     return reportFailure(error, 2);
@@ -96,7 +104,11 @@ export async function runOverStore(
   }
 }
 
-/** The refusal of a command whose store is out of its reach. */
-export function inMemory(action: string): Error {
-  return new Error(`Cannot ${action}: the key-value store is the memory of the service`);
+/** The refusal of a command whose store is out of its reach; `advice` says what to do. */
+export function inMemory(action: string, advice: string): Error {
+  const reason = "the key-value store is the memory of the service";
+  return new Error(`Cannot ${action}: ${reason} (${advice})`);
 }
+
+/** The advice where a configuration names no store that a command could open. */
+export const configureStore = "set kv in the configuration to a path or a URL";

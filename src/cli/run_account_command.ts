@@ -28,7 +28,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { instantOf } from "../schema/instant.ts";
 import type { AccountCommand, KeysCommand, UsersCommand } from "./account_arguments.ts";
-import { type CommandStore, findCommandStore, inMemory } from "./command_store.ts";
+import { type CommandStore, configureStore, findCommandStore, inMemory } from "./command_store.ts";
 import { reportFailure } from "./report_failure.ts";
 
 /** Runs a command for API keys or accounts; returns the exit code. */
@@ -38,7 +38,9 @@ export async function runAccountCommand(command: AccountCommand): Promise<number
   let found: CommandStore;
   try {
     found = await findCommandStore(command, { action, creates: createsStore(verb) });
-    if (found.option === undefined && command.kind === "keys") throw inMemory(action);
+    if (found.option === undefined && command.kind === "keys") {
+      throw inMemory(action, configureStore);
+    }
   } catch (error) {
     return reportFailure(error, 2);
   }
@@ -90,7 +92,7 @@ async function withStore(
 const outOfReach: AppStore = {
   configured: null,
   need() {
-    throw inMemory(action);
+    throw inMemory(action, configureStore);
   },
   close: () => Promise.resolve(),
 };

@@ -126,7 +126,8 @@ Deno.test("a configuration without kv has accounts in its table, and no keys: th
       assertEquals(code, 0, stderr);
     }
     const { code, stderr } = await run(cwd, "keys", "create", "--name", "ci");
-    const reason = "the key-value store is the memory of the service";
+    const reason = "the key-value store is the memory of the service " +
+      "(set kv in the configuration to a path or a URL)";
     assertEquals([code, stderr.trim()], [2, `Cannot change accounts or API keys: ${reason}`]);
     assert(![...Deno.readDirSync(cwd)].some(({ name }) => name.endsWith(".kv")));
   });
@@ -137,13 +138,14 @@ async function writeClerks(cwd: string, kv: string): Promise<void> {
   const mod = new URL("../../", import.meta.url);
   await Deno.writeTextFile(
     `${cwd}/service.config.ts`,
-    `import { integer, openDatabase, table, text } from "${mod}mod.ts";
+    `import { boolean, integer, openDatabase, table, text } from "${mod}mod.ts";
      import { passwordAuth } from "${mod}exports/auth.ts";
      const clerks = table("clerks", {
        id: integer().primaryKey(),
        email: text().notNull().unique(),
        passwordHash: text().notNull(),
        role: text({ enum: ["clerk", "boss"] }).notNull().default("clerk"),
+       disabled: boolean(),
      });
      const db = await openDatabase("sqlite:shop.db");
      await db.createTables([clerks]);
@@ -185,6 +187,34 @@ Deno.test("an account without --roles has the default of its column, and a wrong
   });
 });
 
+Deno.test("accounts in a table need no store; what needs one says what to do", async () => {
+  await withShop(async (cwd) => {
+    await writeClerks(cwd, ":memory:");
+    assertEquals((await run(cwd, "users", "list")).stdout, "id  email  name  roles\n");
+    for (
+      const command of ["add ada@b.c", "disable ada@b.c", "enable ada@b.c", "role ada@b.c boss"]
+    ) {
+      const { code, stderr } = await run(cwd, "users", ...command.split(" "));
+      assertEquals(code, 0, stderr);
+    }
+    assertMatch((await run(cwd, "users", "list")).stdout, /\n1 +ada@b\.c +boss\n$/);
+    const { code, stderr } = await run(cwd, "keys", "list");
+    const reason = "the key-value store is the memory of the service " +
+      "(set kv in the configuration to a path or a URL)";
+    assertEquals([code, stderr.trim()], [2, `Cannot change accounts or API keys: ${reason}`]);
+    const config = await Deno.readTextFile(`${cwd}/service.config.ts`);
+    await Deno.writeTextFile(
+      `${cwd}/service.config.ts`,
+      config.replace("passwordAuth({ users,", 'passwordAuth({ users: "kv",'),
+    );
+    const listed = await run(cwd, "users", "list");
+    assertEquals([listed.code, listed.stderr.trim()], [
+      1,
+      `Cannot change accounts or API keys: ${reason}`,
+    ]);
+  });
+});
+
 Deno.test("mistakes of accounts and keys are one sentence, and exit codes say so", async () => {
   await withShop(async (cwd) => {
     assertEquals((await run(cwd, "users", "add", "a@b.c")).code, 0);
@@ -205,7 +235,8 @@ Deno.test("mistakes of accounts and keys are one sentence, and exit codes say so
       [
         ["keys", "list", "--kv", ":memory:"],
         2,
-        "Cannot change accounts or API keys: the key-value store is the memory of the service",
+        "Cannot change accounts or API keys: the key-value store is the memory of the service " +
+        "(give --kv a path or a URL)",
       ],
       [
         ["users", "list", "--kv", "http://192.0.2.2:18778"],
