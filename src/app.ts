@@ -34,6 +34,7 @@ import { type AppStore, openKeyValueStore } from "./kv/open_key_value_store.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { claimWorker, type WorkerClaim } from "./runtime/worker_claim.ts";
 import { consoleObserver } from "./runtime/console_observer.ts";
+import type { Observer } from "./runtime/observation.ts";
 import { systemRuntime } from "./runtime/system_runtime.ts";
 import { openAppOutbox } from "./search/outbox/app_outbox.ts";
 import type { SearchOutbox } from "./search/outbox/search_outbox.ts";
@@ -211,9 +212,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const table = createRouteTable(resources);
   const routers = [...authenticators, { routes: config.auth?.routes }];
   const authRoutes = routersOf(routers, resolved, table);
-  const reached = resources.flatMap(tablesInReach);
-  await checkTables(reached, runtime.observe);
-  await readTables(reached, known);
+  await readTables(resources.flatMap(tablesInReach), known, runtime.observe);
   await hubs.open(resources);
   await searchIndexes.start();
   const databases = driversOf(config);
@@ -267,11 +266,13 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   };
 }
 
-/** What only the database says of the tables. */
+/** Checks the tables, and reads what only their database says of them. */
 async function readTables(
   tables: readonly TableOfDriver[],
   known: { readonly indexed: Set<ColumnInfo>; readonly conflicting: Set<TableInfo> },
+  observe: Observer,
 ): Promise<void> {
+  await checkTables(tables, observe);
   for (const column of await leadingColumns(tables)) known.indexed.add(column);
   for (const table of await conflictTables(tables)) known.conflicting.add(table);
 }

@@ -1,7 +1,7 @@
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { ColumnKind } from "../schema/kind.ts";
 import type { ExplainDialect } from "./explain_dialect.ts";
-import type { Fragment, SqlValue } from "./fragment.ts";
+import type { Fragment, SqlValue, Statement } from "./fragment.ts";
 import type { JsonPathDialect } from "./json_path_dialect.ts";
 import type { ListDialect } from "./list_dialect.ts";
 import type { PreviewDialect } from "./preview_dialect.ts";
@@ -128,6 +128,11 @@ export interface Dialect {
   readonly groupCheck: ((check: Fragment) => Fragment) | null;
   /** After a SELECT: locks its rows until the transaction ends. */
   readonly rowLock: Fragment;
+  /**
+   * The statement that sets the counter of a key after its largest value; null where the counter looks
+   * at the values by itself.
+   */
+  readonly advanceCounter: ((column: ColumnInfo, table: TableInfo) => Statement) | null;
   /** The smallest step between two moments of update, in microseconds. */
   readonly timestampStepMicros: number;
   /** An expression for now, as a timestamp column of our own tables has it. */

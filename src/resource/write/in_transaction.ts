@@ -10,7 +10,7 @@ import type { OpenTransaction } from "../code/code_caller.ts";
 import { type AroundPart, JoinedCalls, PartConnection, PartDriver } from "../code/joined_calls.ts";
 import type { Resource } from "../define/resource.ts";
 import type { OperationCall, WriteCall } from "../operation.ts";
-import { advanceCounter } from "./advance_counter.ts";
+import { followGivenKeys } from "./follow_given_keys.ts";
 import { FailedWrite } from "./refused/failed_write.ts";
 
 /**
@@ -162,7 +162,7 @@ export async function inTransaction<Outcome>(
       return await transact(driver, runtime, attempt(inserts));
     };
     outcome = await transact(driver, runtime, attempt("together"), lone).catch(async (error) =>
-      await advanceCounter(error, driver)
+      await followGivenKeys(error, driver)
         ? await transact(driver, runtime, attempt("together")).catch(again)
         : await again(error)
     );

@@ -12,6 +12,7 @@ import {
   sql,
   type SqlValue,
 } from "../fragment.ts";
+import { advanceCounter } from "./advance_counter.ts";
 import { leadingColumnsSql } from "./leading_columns_sql.ts";
 import { hasOtherForms } from "./other_forms.ts";
 import { postgresEstimate } from "./row_estimate.ts";
@@ -65,6 +66,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     scanCheck: null,
     groupCheck: null,
     rowLock: rawSql(" FOR UPDATE"),
+    advanceCounter,
     timestampStepMicros: 1,
     currentMoment: "now()",
     columnDefault: () => rawSql("DEFAULT"),

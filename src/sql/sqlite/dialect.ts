@@ -67,6 +67,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     groupCheck,
     // There is only one writing transaction at a time.
     rowLock: rawSql(""),
+    advanceCounter: null,
     // The engine's own date functions know milliseconds.
     timestampStepMicros: 1_000,
     currentMoment: "strftime('%Y-%m-%dT%H:%M:%f', 'now') || '000Z'",

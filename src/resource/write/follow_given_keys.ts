@@ -1,8 +1,6 @@
 import { DatabaseError } from "../../db/database_error.ts";
 import type { Driver } from "../../db/driver.ts";
 import { databaseDefault } from "../../plan/plan.ts";
-import { quoteIdentifier } from "../../sql/fragment.ts";
-import { sqlName } from "../../sql/postgres/change_log_schema.ts";
 import { FailedWrite } from "./refused/failed_write.ts";
 
 /**
@@ -10,23 +8,17 @@ import { FailedWrite } from "./refused/failed_write.ts";
  * an import the next rows would get keys that are taken. Where that has refused a write, sets the
  * counter after the largest key: then it is to be tried again. Gives whether it did.
  */
-export async function advanceCounter(error: unknown, driver: Driver): Promise<boolean> {
-  if (driver.dialect.engine !== "postgres" || !(error instanceof FailedWrite)) return false;
+export async function followGivenKeys(error: unknown, driver: Driver): Promise<boolean> {
+  const { advanceCounter } = driver.dialect;
+  if (advanceCounter === null || !(error instanceof FailedWrite)) return false;
   const { kind, constraint, rows, resource: { table } } = error;
   const { primaryKey: [column, another] } = table;
   if (kind !== "unique" || column === undefined || another !== undefined) return false;
   const isCounted = column.default?.kind === "database" &&
     rows.some(({ values }) => (values.get(column) ?? databaseDefault) === databaseDefault);
   if (!isCounted || constraint?.name?.endsWith("_pkey") !== true) return false;
-  const name = quoteIdentifier(column.dbName);
   try {
-    await driver.query({
-      text: `SELECT setval(s, greatest(pg_sequence_last_value(s), (
-          SELECT max(${name}) FROM ${sqlName(table)}
-        ))) FROM (SELECT pg_get_serial_sequence($1, $2)::regclass AS s) AS counter
-        WHERE s IS NOT NULL`,
-      values: [sqlName(table), column.dbName],
-    });
+    await driver.query(advanceCounter(column, table));
     return true;
   } catch (failure) {
     // The role may insert rows and not set the counter: the refusal stands.
