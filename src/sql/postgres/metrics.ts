@@ -1,6 +1,7 @@
 import { plainDecimal } from "../../schema/kinds/decimal_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { Dialect, MetricDialect } from "../dialect.ts";
+import type { Dialect } from "../dialect.ts";
+import type { MetricDialect } from "../metric_dialect.ts";
 import { type Fragment, identifier, rawSql, sql } from "../fragment.ts";
 import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
 

@@ -1,6 +1,6 @@
 import { plainDecimal } from "../../schema/kinds/decimal_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { MetricDialect, QuickMetrics } from "../dialect.ts";
+import type { MetricDialect, QuickMetrics } from "../metric_dialect.ts";
 import {
   addExact,
   divideExact,
