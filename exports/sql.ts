@@ -13,8 +13,6 @@ export type {
   Engine,
   ImageDialect,
   ListNames,
-  MetricDialect,
-  QuickMetrics,
   RowEstimate,
   RowImages,
   RowsOfKeys,
@@ -23,4 +21,5 @@ export type {
 export type { JsonPathDialect, JsonPathValue } from "../src/sql/json_path_dialect.ts";
 export type { ListDialect, Quantifier } from "../src/sql/list_dialect.ts";
 export type { ExplainDialect } from "../src/sql/explain_dialect.ts";
+export type { MetricDialect, QuickMetrics } from "../src/sql/metric_dialect.ts";
 export type { PreviewDialect } from "../src/sql/preview_dialect.ts";
