@@ -4,6 +4,7 @@ import * as olderSqlite from "drizzle-0.45/sqlite-core";
 import * as newerPg from "drizzle-1.0/pg-core";
 import * as newerSqlite from "drizzle-1.0/sqlite-core";
 import { all, and, eq, gt, type InferApi, inList, like, resource, rsql } from "../../mod.ts";
+import type { AnyApi, CodeApi } from "../../exports/options.ts";
 
 /** What a row of each table below is, for hooks, computed fields and clients. */
 interface Note {
@@ -141,6 +142,20 @@ Deno.test("the compiler refuses what does not fit columns of Drizzle", () => {
     // @ts-expect-error: the rows have texts
     computed: { time: (row) => row.at?.getTime() },
   });
+});
+
+Deno.test("calls of a table of Drizzle in code have the types that the service gives them", () => {
+  const calls = async (api: CodeApi<AnyApi>) => {
+    const older = await api.of(olderNotes).get(1);
+    const newer = await api.of(newerPgNotes).list();
+    await api.of(olderNotes).update(1, { at: "2026-01-01T00:00:00Z", big: "5" });
+    // @ts-expect-error: a body has texts in the place of moments
+    await api.of(olderNotes).create({ at: new Date() });
+    const one: Equal<typeof older.value, Note> = true;
+    const many: Equal<typeof newer.items[number], Note> = true;
+    return [one, many];
+  };
+  assertEquals(typeof calls, "function");
 });
 
 /** Whether two types accept the same values; members are compared, however they are put together. */

@@ -9,7 +9,7 @@ import type {
   ReplaceBody,
   UniqueKeyOption,
 } from "../../client/types/write_options.ts";
-import type { TableLike } from "../../schema/table_like.ts";
+import type { ServedRow, TableLike } from "../../schema/table_like.ts";
 import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type {
   CodeAggregateOptions,
@@ -95,11 +95,11 @@ export interface TableApiResource<S, I> extends AnyApiRelations {
   /** Any value. */
   readonly key: unknown;
   /** A row of the table, of which callers get what they may read. */
-  readonly row: S & object;
+  readonly row: ServedRow<S> & object;
   /** A new row of the table, of which hooks and the service may fill in fields. */
-  readonly create: Partial<I>;
+  readonly create: Partial<ServedRow<I>>;
   /** The fields that change. */
-  readonly update: Partial<I>;
+  readonly update: Partial<ServedRow<I>>;
 }
 
 /** The operations of one resource: those that it has. */
