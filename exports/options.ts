@@ -119,6 +119,7 @@ export type { ImportsFromCode, ImportSource } from "../src/resource/import/impor
 export type { ImportOutcome } from "../src/resource/import/line_errors.ts";
 export type {
   ApiOfApp,
+  HasOtherRelations,
   InferredApi,
   InferredChange,
   InferredComputed,
@@ -134,7 +135,6 @@ export type {
   InferredRow,
   InferredUpdate,
   IsGiven,
-  IsUnknownName,
   PlainValue,
   ResourcesOf,
   TypesOfDefinition,

@@ -33,6 +33,7 @@ export type { ColumnBuilders, InsertRow, SelectRow } from "../src/schema/table.t
 export type {
   AnyTable,
   ColumnLike,
+  IsUnknownName,
   ServedRow,
   ServedValue,
   TableLike,

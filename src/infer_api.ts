@@ -6,7 +6,7 @@ import type {
   SchemaOutput,
   StandardSchema,
 } from "./resource/define/standard_schema.ts";
-import type { ColumnLike, ServedValue } from "./schema/table_like.ts";
+import type { ColumnLike, IsUnknownName, ServedValue } from "./schema/table_like.ts";
 
 /**
  * The `Api` of a client, from the configuration of its service: a member for each resource whose
@@ -71,9 +71,6 @@ export type InferredPath<Types extends ResourceTypes> = Types["options"]["path"]
   : IsUnknownName<Types["table"]> extends true ? never
   : Types["table"] & string;
 
-/** Whether a name is not known: of any type, or any text. */
-export type IsUnknownName<Name> = 0 extends (1 & Name) ? true : string extends Name ? true : false;
-
 /** The value of a key by its columns, or the values of a composite one. */
 export type InferredKey<Id, Row> = Id extends ColumnLike<infer Value> ? ServedValue<Value>
   : Id extends keyof Row ? Row[Id]
@@ -125,7 +122,7 @@ export type InferredMembers<
   Types extends ResourceTypes,
   All extends ResourceTypes,
   Row extends "new" | "stored",
-> = string extends keyof Types["targets"] ? { readonly [relation: string]: unknown } : {
+> = HasOtherRelations<Types> extends true ? { readonly [relation: string]: unknown } : {
   readonly [Name in keyof Types["targets"]]?: (Row extends "new" ? InferredEmbedded<
       ResourcesOf<All, Types["targets"][Name]>,
       Types["options"]["relationTypes"][Name & keyof Types["options"]["relationTypes"]]
@@ -166,13 +163,25 @@ export type InferredNested<Target extends ResourceTypes> =
 
 /** The related rows of a resource, by the names of its relations. */
 export type InferredRelations<Types extends ResourceTypes, All extends ResourceTypes> =
-  string extends keyof Types["targets"] ? Record<never, never>
-    : {
-      [Name in keyof Types["targets"]]: InferredRelated<
-        ResourcesOf<All, Types["targets"][Name]>,
-        Types["options"]["relationTypes"][Name & keyof Types["options"]["relationTypes"]]
-      >;
-    };
+  string extends keyof Types["targets"] ? Record<string, unknown>
+    :
+      & (HasOtherRelations<Types> extends true ? Record<string, unknown> : unknown)
+      & {
+        [Name in keyof Types["targets"]]: InferredRelated<
+          ResourcesOf<All, Types["targets"][Name]>,
+          Types["options"]["relationTypes"][Name & keyof Types["options"]["relationTypes"]]
+        >;
+      };
+
+/**
+ * Whether a resource has relations whose names the compiler does not know: those of an object of any
+ * names, and those that foreign keys give, as they do of introspected tables unless it is said.
+ */
+export type HasOtherRelations<Types extends ResourceTypes> = string extends keyof Types["targets"]
+  ? true
+  : Types["options"]["autoRelations"] extends false ? false
+  : Types["options"]["autoRelations"] extends undefined ? IsUnknownName<Types["table"]>
+  : true;
 
 /** The resources that serve a table; those of tables without a known name do not count. */
 export type ResourcesOf<All extends ResourceTypes, Table> = All extends ResourceTypes

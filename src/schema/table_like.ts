@@ -27,6 +27,9 @@ export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column
 // deno-lint-ignore no-explicit-any
 export type AnyTable = any;
 
+/** Whether a name is not known: of any type, or any text. */
+export type IsUnknownName<Name> = 0 extends (1 & Name) ? true : string extends Name ? true : false;
+
 /**
  * Anything like a column whose values are of type `T`, also of another library with the same `_`.
  * `Of` is the name of its table, so that the compiler refuses it where a column of another table is

@@ -101,12 +101,23 @@ Deno.test("defineRelations of Drizzle 1.0 are relations of the resource", async 
     users: {
       owned: r.many.notes({ from: r.users.id, to: r.notes.ownerId, where: { id: 1 } }),
     },
+    tags: {
+      note: r.one.notes({
+        from: r.tags.id.through(r.noteTags.tagId),
+        to: r.notes.id.through(r.noteTags.noteId),
+      }),
+    },
   }));
   assertEquals(await resolved(notes, drizzleRelations(notes, relations)), {
     ...expected,
     tags: ["manyToMany", "note_tags.id=noteId", "tags.tagId=id"],
   });
-  assertEquals(drizzleRelations(tags, relations), {});
+  assertEquals(drizzleRelations(details, relations), {});
+  assertThrows(
+    () => drizzleRelations(tags, relations),
+    Error,
+    'Cannot relate "tags" by note of Drizzle: it leads to one row through a table',
+  );
   assertThrows(
     () => drizzleRelations(users, relations),
     Error,

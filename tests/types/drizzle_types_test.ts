@@ -1,9 +1,12 @@
 import { assertEquals } from "@std/assert";
+import { relations } from "drizzle-0.45";
 import * as olderPg from "drizzle-0.45/pg-core";
 import * as olderSqlite from "drizzle-0.45/sqlite-core";
+import { defineRelations } from "drizzle-1.0";
 import * as newerPg from "drizzle-1.0/pg-core";
 import * as newerSqlite from "drizzle-1.0/sqlite-core";
 import { all, and, eq, gt, type InferApi, inList, like, resource, rsql } from "../../mod.ts";
+import { drizzleRelations } from "../../exports/drizzle.ts";
 import type { AnyApi, CodeApi } from "../../exports/options.ts";
 
 /** What a row of each table below is, for hooks, computed fields and clients. */
@@ -154,6 +157,104 @@ Deno.test("calls of a table of Drizzle in code have the types that the service g
     const one: Equal<typeof older.value, Note> = true;
     const many: Equal<typeof newer.items[number], Note> = true;
     return [one, many];
+  };
+  assertEquals(typeof calls, "function");
+});
+
+const olderSchema = {
+  ...{ olderUsers, olderNotes },
+  notesRelations: relations(olderNotes, ({ one }) => ({
+    owner: one(olderUsers, { fields: [olderNotes.ownerId], references: [olderUsers.id] }),
+  })),
+  usersRelations: relations(olderUsers, ({ one, many }) => ({
+    notes: many(olderNotes),
+    favourite: one(olderNotes),
+  })),
+};
+const newerRelations = defineRelations({ people: newerUsers, memos: newerNotes }, (r) => ({
+  memos: { owner: r.one.people({ from: r.memos.ownerId, to: r.people.id }) },
+  people: {
+    notes: r.many.memos({ from: r.people.id, to: r.memos.ownerId }),
+    favourite: r.one.memos({ from: r.people.id, to: r.memos.ownerId }),
+  },
+}));
+
+/** The related rows that each resource below has. */
+interface Related {
+  notes: { owner: { id: string } | null; again: { id: string } | null };
+  users: { notes: Note[]; favourite: Note | null };
+}
+
+Deno.test("relations of Drizzle have their names and rows in the types", () => {
+  const older = [
+    resource(olderUsers, {
+      id: olderUsers.id,
+      relations: drizzleRelations(olderUsers, olderSchema),
+    }),
+    resource(olderNotes, {
+      id: olderNotes.id,
+      relations: {
+        ...drizzleRelations(olderNotes, olderSchema),
+        again: { type: "belongsTo", resource: olderUsers, foreignKey: olderNotes.ownerId },
+      },
+    }),
+  ];
+  const newer = [
+    resource(newerUsers, {
+      id: newerUsers.id,
+      relations: drizzleRelations(newerUsers, newerRelations),
+    }),
+    resource(newerNotes, {
+      id: newerNotes.id,
+      relations: {
+        ...drizzleRelations(newerNotes, newerRelations),
+        again: { type: "belongsTo", resource: newerUsers, foreignKey: newerNotes.ownerId },
+      },
+    }),
+  ];
+  type Older = InferApi<{ resources: typeof older }>;
+  type Newer = InferApi<{ resources: typeof newer }>;
+  const fits: [
+    Equal<Older["notes"]["relations"], Related["notes"]>,
+    Equal<Older["users"]["relations"], Related["users"]>,
+    Equal<Newer["notes"]["relations"], Related["notes"]>,
+    Equal<Newer["users"]["relations"], Related["users"]>,
+  ] = [true, true, true, true];
+  const calls = async (api: CodeApi<Older>) => {
+    const { items } = await api.users.list({ include: ["notes", "favourite.owner"] });
+    // @ts-expect-error: there is no such relation
+    await api.users.list({ include: ["note"] });
+    return items[0]?.notes[0]?.status;
+  };
+  assertEquals([fits, typeof calls], [[true, true, true, true], "function"]);
+});
+
+Deno.test("relations whose names the types do not say may be included", () => {
+  const source: object = olderSchema;
+  const resources = [
+    resource(olderUsers, {
+      id: olderUsers.id,
+      relations: drizzleRelations(olderUsers, source),
+    }),
+    resource(olderNotes, {
+      id: olderNotes.id,
+      autoRelations: true,
+      relations: {
+        author: { type: "belongsTo", resource: olderUsers, foreignKey: olderNotes.ownerId },
+      },
+    }),
+    resource(newerPgNotes, { id: newerPgNotes.id, path: "plain" }),
+  ];
+  const calls = async (api: CodeApi<InferApi<{ resources: typeof resources }>>) => {
+    const users = await api.users.list({ include: ["notes"] });
+    const notes = await api.notes.list({ include: ["author", "owner"] });
+    // @ts-expect-error: it has no relations
+    await api.plain.list({ include: ["owner"] });
+    // @ts-expect-error: what a row needs is known nevertheless
+    await api.notes.replace(1, { at: null });
+    const row = notes.items[0];
+    const author: string | undefined = row?.author?.id;
+    return [users.items[0]?.notes, row?.owner, author];
   };
   assertEquals(typeof calls, "function");
 });

@@ -65,14 +65,16 @@ export interface ImportOptionsOf extends RequestOptions {
 
 /**
  * The body that replaces a row: what creates one, without what no update may change. Of relations it
- * may ask what an update may.
+ * may ask what an update may; `Relations` are their names, and none where they may be any text.
  */
-export type ReplaceBody<R extends ApiResource> = [R["create"]] extends [never]
-  ? R["update"] & Partial<R["row"]>
+export type ReplaceBody<
+  R extends ApiResource,
+  Relations = string extends keyof R["relations"] ? never : keyof R["relations"] & string,
+> = [R["create"]] extends [never] ? R["update"] & Partial<R["row"]>
   :
-    & Pick<R["create"], Exclude<keyof R["create"] & keyof R["update"], keyof R["relations"]>>
-    & Partial<Omit<R["create"], keyof R["relations"] & string>>
-    & Pick<R["update"], keyof R["update"] & keyof R["relations"]>;
+    & Pick<R["create"], Exclude<keyof R["create"] & keyof R["update"], Relations>>
+    & Partial<Omit<R["create"], Relations & string>>
+    & Pick<R["update"], keyof R["update"] & Relations>;
 
 /** An item of a batch, which may carry its own `optimisticId`. */
 export type BatchItem<Body> = Body & {

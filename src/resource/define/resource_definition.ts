@@ -51,7 +51,7 @@ export function resource<
   const Created = unknown,
   const Updated = unknown,
   Computed = Record<string, unknown>,
-  Targets = Record<string, AnyTable>,
+  Targets = Record<never, never>,
   const Id = unknown,
   const Path extends string | undefined = undefined,
   Readable extends readonly unknown[] = readonly unknown[],
@@ -61,6 +61,7 @@ export function resource<
   const MayDelete extends boolean = boolean,
   const Nested extends boolean = boolean,
   const Kinds = unknown,
+  const AutoRelations = undefined,
   Procedures extends Readonly<Record<string, Procedure>> = Readonly<Record<string, Procedure>>,
 >(
   table: TableLike<S, I, Of> | TableInfo,
@@ -100,6 +101,7 @@ export function resource<
       readonly relations?:
         | { readonly [Name in keyof Kinds]: { readonly type: Kinds[Name] } }
         | undefined;
+      readonly autoRelations?: AutoRelations | undefined;
       readonly procedures?: Procedures | undefined;
     },
 ): TypedDefinition<{
@@ -118,6 +120,7 @@ export function resource<
     mayDelete: MayDelete;
     nestedWrites: Nested;
     relationTypes: Kinds;
+    autoRelations: AutoRelations;
     procedures: Procedures;
   };
 }> {

@@ -34,6 +34,8 @@ export interface OptionTypes {
   readonly nestedWrites: unknown;
   /** How many rows each relation has. */
   readonly relationTypes: unknown;
+  /** False or undefined where no relations are derived from foreign keys. */
+  readonly autoRelations: unknown;
   /** The procedures, by their names. */
   readonly procedures: unknown;
 }

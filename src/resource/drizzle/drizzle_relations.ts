@@ -6,6 +6,7 @@ import {
   type TableLike,
 } from "../../schema/table_like.ts";
 import type { RelationOptions } from "../define/resource_options.ts";
+import type { DrizzleRelations } from "./drizzle_relation_types.ts";
 
 /**
  * The relations of a table as Drizzle declares them, for the option `relations` of its resource:
@@ -24,10 +25,10 @@ import type { RelationOptions } from "../define/resource_options.ts";
  * });
  * ```
  */
-export function drizzleRelations(
-  table: TableLike<unknown, unknown>,
-  source: object,
-): Readonly<Record<string, RelationOptions>> {
+export function drizzleRelations<Name, Source extends object>(
+  table: TableLike<unknown, unknown, Name>,
+  source: Source,
+): DrizzleRelations<Name, Source> {
   const entries = Object.values(source).filter(isRelated);
   const relations = entries.flatMap((entry) =>
     entry.table !== table
@@ -38,7 +39,8 @@ export function drizzleRelations(
       )
       : olderRelations(entry, entries)
   );
-  return Object.fromEntries(relations);
+  // What Drizzle's types say of these relations is what it was called with.
+  return Object.fromEntries(relations) as DrizzleRelations<Name, Source>;
 }
 
 /** What the two lines give for the relations of a table. */
@@ -121,6 +123,9 @@ function newerRelation(relation: NewerRelation, place: Place): RelationOptions {
     throw place.fault("it has a condition, and relations of the service have all rows");
   }
   if (through !== undefined && throughTable !== undefined) {
+    if (relation.relationType === "one") {
+      throw place.fault("it leads to one row through a table, and the service would give a list");
+    }
     return {
       ...{ type: "manyToMany", resource, through: throughTable },
       foreignKey: columnsOf(through.source),
