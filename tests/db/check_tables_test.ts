@@ -7,7 +7,9 @@ import type { Observation } from "../../src/runtime/observation.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
+import { drizzleLines } from "../support/drizzle_schema.ts";
 import { everyEngine } from "../support/engines.ts";
+import { testOnPostgres } from "../support/postgres_tests.ts";
 import { testUnless } from "../support/skip.ts";
 
 const notes = table("notes", { id: integer().primaryKey(), remindAt: timestamp() });
@@ -43,6 +45,56 @@ for (const { name, open, ignore } of everyEngine) {
     },
   );
 }
+
+for (const { name, open, ignore } of everyEngine) {
+  testUnless(
+    ignore ?? null,
+    `${name}: what is missing of a table of Drizzle is named at the start`,
+    async () => {
+      const db = await open();
+      await db.createTables([notes]);
+      for (const { sqlite, pg } of drizzleLines) {
+        const [make, d] = db.dialect.engine === "sqlite"
+          ? [sqlite.sqliteTable, sqlite] as const
+          // Tables of both have what is read here.
+          : [pg.pgTable as unknown as typeof sqlite.sqliteTable, pg as unknown as typeof sqlite];
+        const found = make("notes", {
+          id: d.integer().primaryKey(),
+          title: d.text(),
+          isListed: d.integer("is_listed"),
+        });
+        const lost = make("lost", { id: d.integer().primaryKey() });
+        const served = [notes, found, lost].map((one) => ({
+          table: tableInfoOf(one),
+          driver: db.driver,
+        }));
+        const check = () => checkTables(served, () => assert(false));
+        await assertRejects(
+          check,
+          Error,
+          'Cannot serve "notes", "lost": notes.title is missing; notes.is_listed is missing; ' +
+            "lost is missing: run the migrations of Drizzle, by drizzle-kit",
+        );
+      }
+      await db.close();
+    },
+  );
+}
+
+testOnPostgres(
+  "what is missing of a table that was introspected is named at the start",
+  async (url) => {
+    const db = await openDatabase(url);
+    await db.createTables([grown]);
+    const { tables: [found] } = await db.introspect();
+    assert(found !== undefined);
+    await db.query({ text: "ALTER TABLE notes DROP COLUMN title", values: [] });
+    const check = () => checkTables([{ table: found, driver: db.driver }], () => assert(false));
+    const error = await assertRejects(check, Error);
+    assertEquals(error.message, 'Cannot serve "notes": notes.title is missing');
+    await db.close();
+  },
+);
 
 Deno.test("a database that cannot be reached at the start is observed once, and not checked", async () => {
   const db = await openDatabase("sqlite::memory:");

@@ -1,5 +1,5 @@
 import type { Observer } from "../../runtime/observation.ts";
-import type { TableInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { join, sql, type Statement, tableName, toStatement } from "../../sql/fragment.ts";
 import { DatabaseError, reasonOf } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
@@ -39,15 +39,15 @@ async function checkDatabase(
       kind: "notice",
       message: `the tables of ${driver.label} could not be looked at: ${reasonOf(error)}`,
     });
-  let missing: { readonly table: TableInfo; readonly cause: DatabaseError } | null = null;
+  const incomplete: IncompleteTable[] = [];
   for (const table of tables) {
     requireEngine(table, driver);
     try {
-      await driver.query(selectNothing(table, driver));
+      await driver.query(selectNothing(table, table.columns, driver));
     } catch (cause) {
       if (!(cause instanceof DatabaseError)) throw cause;
       if (!isMissing(cause)) return notLookedAt(cause);
-      missing ??= { table, cause };
+      incomplete.push({ table, cause });
     }
   }
   const compared = [...tables].filter((table) => table.own && driver.created?.has(table) !== true);
@@ -59,9 +59,42 @@ async function checkDatabase(
       notLookedAt(error);
     }
   }
-  if (missing === null) return;
-  const { table: { name }, cause } = missing;
-  throw new Error(`Cannot serve "${name}": the database has no such table or column`, { cause });
+  if (incomplete.length > 0) throw await missingParts(incomplete, driver);
+}
+
+/** A table that cannot be read as it is described, and what the database says of that. */
+interface IncompleteTable {
+  readonly table: TableInfo;
+  readonly cause: DatabaseError;
+}
+
+/** The error that names what is missing of tables: of existing ones, and of those of Drizzle. */
+async function missingParts(
+  incomplete: readonly IncompleteTable[],
+  driver: Driver,
+): Promise<Error> {
+  const texts: string[] = [];
+  for (const { table, cause } of incomplete) {
+    const { label } = table;
+    if (!await isThere({ table, driver }, [])) {
+      texts.push(`${label} is missing`);
+      continue;
+    }
+    const missing: string[] = [];
+    for (const column of table.columns) {
+      if (!await isThere({ table, driver }, [column])) missing.push(column.dbName);
+    }
+    // It may be there by now.
+    if (missing.length === 0) texts.push(reasonOf(cause));
+    texts.push(...missing.map((name) => `${label}.${name} is missing`));
+  }
+  const named = incomplete.map(({ table }) => JSON.stringify(table.label)).join(", ");
+  // What a program declares, and the service does not create, is of Drizzle.
+  const remedy = incomplete.some(({ table }) => table.declared && !table.own)
+    ? ": run the migrations of Drizzle, by drizzle-kit"
+    : "";
+  const message = `Cannot serve ${named}: ${listed(texts)}${remedy}`;
+  return new Error(message, { cause: incomplete[0]?.cause });
 }
 
 async function checkDeclared(
@@ -85,12 +118,13 @@ const maxNamed = 50;
 
 function mendedBy(differences: readonly NamedDifference[]): string {
   const named = [...new Set(differences.map(({ table }) => table))].join(", ");
-  const more = differences.length - maxNamed;
-  const texts = [
-    ...differences.slice(0, maxNamed).map(({ text }) => text),
-    ...(more > 0 ? [`and ${more} more`] : []),
-  ];
-  return `${texts.join("; ")}: run \`cli.ts migrate\`, or call db.migrate([${named}])`;
+  const texts = listed(differences.map(({ text }) => text));
+  return `${texts}: run \`cli.ts migrate\`, or call db.migrate([${named}])`;
+}
+
+function listed(texts: readonly string[]): string {
+  const more = texts.length - maxNamed;
+  return [...texts.slice(0, maxNamed), ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }
 
 /** The types of a table that was declared for another engine would fail at its first request. */
@@ -101,10 +135,13 @@ function requireEngine({ name, engine }: TableInfo, { dialect, label }: Driver):
   );
 }
 
-/** Whether the database still has a table with all the columns of its description. */
-export async function isThere({ table, driver }: TableOfDriver): Promise<boolean> {
+/** Whether the database has a table with these columns: all those of its description, unless given. */
+export async function isThere(
+  { table, driver }: TableOfDriver,
+  columns: readonly ColumnInfo[] = table.columns,
+): Promise<boolean> {
   try {
-    await driver.query(selectNothing(table, driver));
+    await driver.query(selectNothing(table, columns, driver));
     return true;
   } catch (error) {
     if (error instanceof DatabaseError && isMissing(error)) return false;
@@ -112,9 +149,15 @@ export async function isThere({ table, driver }: TableOfDriver): Promise<boolean
   }
 }
 
-function selectNothing(table: TableInfo, { dialect }: Driver): Statement {
-  const columns = join(table.columns.map((column) => dialect.selected(column)), ", ");
-  const select = sql`SELECT ${columns} FROM ${tableName(table)} WHERE 1=0`;
+function selectNothing(
+  table: TableInfo,
+  columns: readonly ColumnInfo[],
+  { dialect }: Driver,
+): Statement {
+  const selected = columns.length === 0
+    ? sql`1`
+    : join(columns.map((column) => dialect.selected(column)), ", ");
+  const select = sql`SELECT ${selected} FROM ${tableName(table)} WHERE 1=0`;
   return toStatement(select, dialect.placeholder);
 }
 
