@@ -5,6 +5,7 @@ import { openMigrated } from "../../src/cli/migrate/migrated_database.ts";
 import { migrateDatabase } from "../../src/cli/migrate/run_migrate_command.ts";
 import { pathExists } from "../../src/cli/path_exists.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
+import { scratchFolder } from "../support/scratch.ts";
 
 const packageFront = new URL("../../mod.ts", import.meta.url).href;
 
@@ -173,4 +174,22 @@ export default {
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("migrate says who migrates the tables of Drizzle that a module exports", async () => {
+  await using folder = await scratchFolder();
+  const file = `${folder.path}/schema.ts`;
+  const drizzle = JSON.stringify(import.meta.resolve("drizzle-0.45/sqlite-core"));
+  await Deno.writeTextFile(
+    file,
+    `import { integer, sqliteTable } from ${drizzle};
+export const notes = sqliteTable("notes", { id: integer().primaryKey() });
+`,
+  );
+  const opened = () => openMigrated(commandOf(`${folder.path}/notes.db`, "--tables", file));
+  await assertRejects(opened, Error, "they were made by Drizzle");
+  const empty = `${folder.path}/empty.ts`;
+  await Deno.writeTextFile(empty, "export const notes = null;\n");
+  const nothing = () => openMigrated(commandOf(`${folder.path}/notes.db`, "--tables", empty));
+  await assertRejects(nothing, Error, "exports no table");
 });

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isDrizzleDatabase } from "../../db/drizzle/drizzle_database.ts";
 import { type Database, openDatabase } from "../../db/open_database.ts";
+import { isDrizzleTable } from "../../schema/drizzle/drizzle_structure.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { isTableInfo, tableInfoKey, tableInfoOf, type TableLike } from "../../schema/table_like.ts";
 import type { ResourceDefinition } from "../../resource/define/resource_definition.ts";
@@ -54,12 +55,20 @@ function configuredTables(resources: readonly ResourceDefinition[]): readonly Ta
 async function exportedTables(path: string): Promise<readonly TableInfo[]> {
   if (!await pathExists(path)) throw new Error(`Cannot read ${path}: there is no such file`);
   const exported = await importModule(path);
-  const found = new Set(
-    Object.values(exported).flatMap((value) => Array.isArray(value) ? value : [value])
-      .filter(isTable).map(tableInfoOf),
-  );
-  if (found.size === 0) throw new Error(`Cannot migrate: ${path} exports no table`);
-  return [...found];
+  const values: unknown[] = Object.values(exported).flat();
+  const found = new Set(values.filter(isTable).map(tableInfoOf));
+  if (found.size > 0) return [...found];
+  if (values.some(isOfDrizzle)) {
+    throw new Error(
+      `Cannot migrate the tables of ${path}: they were made by Drizzle, whose migrations create ` +
+        "them: run drizzle-kit",
+    );
+  }
+  throw new Error(`Cannot migrate: ${path} exports no table`);
+}
+
+function isOfDrizzle(value: unknown): boolean {
+  return typeof value === "object" && value !== null && isDrizzleTable(value);
 }
 
 function isTable(value: unknown): value is TableLike<unknown, unknown> {
