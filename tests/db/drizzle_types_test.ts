@@ -155,3 +155,33 @@ function described(table: TableInfo | undefined) {
     },
   }));
 }
+
+testOnPostgres(
+  "a numeric that Drizzle reads as a bigint takes whole numbers alone",
+  async (url) => {
+    for (const line of drizzleLines) {
+      const { pg: d } = line;
+      const db = await openDatabase(url);
+      await db.query({ text: "DROP TABLE IF EXISTS counts", values: [] });
+      const counts = d.pgTable("counts", {
+        id: d.serial().primaryKey(),
+        count: d.numeric({ mode: "bigint" }),
+      });
+      await createDrizzleTables(db, line, [counts]);
+      await withService(
+        { name: "postgres", open: () => Promise.resolve(db) },
+        [],
+        () => ({
+          db,
+          resources: [resource(counts, { id: counts.id, auth: { create: () => all() } })],
+        }),
+        async ({ send }) => {
+          const post = (count: string) =>
+            send("POST", "/api/counts", { count }, { "x-user": "ada" });
+          assertEquals((await post("1.5")).status, 422);
+          assertEquals((await post("12345678901234567890")).body.count, "12345678901234567890");
+        },
+      );
+    }
+  },
+);

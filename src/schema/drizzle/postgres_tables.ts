@@ -43,12 +43,14 @@ function scalarType(column: DrizzleColumn): DrizzleType {
   const kind = column.enum === undefined ? kindOf(column, name) : undefined;
   if (kind === undefined) return databaseTypeOf(column, name);
   const [first = null, second = null] = numbers;
+  // Drizzle reads no row with a fraction in a column of bigints.
+  const isWhole = first !== null || column.columnType === "PgNumericBigInt";
   return {
     ...plain,
     kind,
     // As in SQL, a precision alone means whole numbers.
     precision: kind === "decimal" ? first : null,
-    scale: kind === "decimal" && first !== null ? second ?? 0 : null,
+    scale: kind === "decimal" && isWhole ? second ?? 0 : null,
     maxLength: kind === "text" ? first : null,
     enumValues: kind === "text" ? column.enumValues ?? null : null,
     existingType: storedTypes.get(name) ?? declared,
