@@ -1,0 +1,85 @@
+/** A record of a CSV. */
+export interface CsvRecord {
+  /** An empty field without quotes is null. */
+  readonly fields: readonly (string | null)[];
+  /** Where it begins, counted from 1. */
+  readonly line: number;
+  /** Its characters. */
+  readonly size: number;
+}
+
+/** The records of a CSV up to its end, or up to a fault. */
+export interface ParsedCsv {
+  readonly records: readonly CsvRecord[];
+  /** Where the record with the fault begins, and what completes "line 3 …"; null without one. */
+  readonly fault: { readonly line: number; readonly message: string } | null;
+}
+
+/**
+ * Parses CSV (RFC 4180), whose lines may end in CR LF, LF or CR: the first line has the number
+ * `firstLine`. Quotes must be exact, as in exports: a text that would have to be guessed is a fault.
+ */
+export function parseCsv(text: string, firstLine: number): ParsedCsv {
+  const records: CsvRecord[] = [];
+  const { length } = text;
+  let line = firstLine;
+  const failed = (message: string) => ({ records, fault: { line, message } });
+  for (let at = 0; at < length;) {
+    const recordStart = at;
+    const fields: (string | null)[] = [];
+    let feeds = 0;
+    for (;; at++) {
+      const start = at;
+      if (text.charCodeAt(at) === quote) {
+        at = closingQuote(text, start);
+        if (at === length) return failed("has a quote that is not closed");
+        const field = unquoted(text, start, at++);
+        if (!endsField(text.charCodeAt(at))) return failed("has text after a closing quote");
+        feeds += feedsIn(field);
+        fields.push(field);
+      } else {
+        while (!endsField(text.charCodeAt(at))) {
+          if (text.charCodeAt(at++) === quote) {
+            return failed("has a quote inside of a field that begins without one");
+          }
+        }
+        fields.push(at === start ? null : text.slice(start, at));
+      }
+      if (text.charCodeAt(at) !== comma) break;
+    }
+    records.push({ fields, line, size: at - recordStart });
+    line += 1 + feeds;
+    if (text.charCodeAt(at) === carriageReturn && text.charCodeAt(at + 1) === lineFeed) at++;
+    at++;
+  }
+  return { records, fault: null };
+}
+
+const quote = 0x22;
+const comma = 0x2c;
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+
+/** Whether a field ends before the code, which is NaN at the end of a text. */
+function endsField(code: number): boolean {
+  return code === comma || code === lineFeed || code === carriageReturn || Number.isNaN(code);
+}
+
+/** The offset of the quote that closes the one at `start`; the length of the text without one. */
+function closingQuote(text: string, start: number): number {
+  for (let from = start + 1;;) {
+    const at = text.indexOf('"', from);
+    if (at < 0) return text.length;
+    if (text.charCodeAt(at + 1) !== quote) return at;
+    from = at + 2;
+  }
+}
+
+function unquoted(text: string, start: number, end: number): string {
+  const field = text.slice(start + 1, end);
+  return field.includes('"') ? field.replaceAll('""', '"') : field;
+}
+
+function feedsIn(field: string): number {
+  return field.includes("\n") ? field.split("\n").length - 1 : 0;
+}
