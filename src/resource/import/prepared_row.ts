@@ -1,5 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import type { Assignments } from "../../plan/plan.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { WriteCall } from "../operation.ts";
 import { completeNewRow, newRowValues } from "../write/new_row_values.ts";
@@ -72,4 +73,14 @@ export function lineErrors(error: unknown, line: number): readonly LineError[] {
     }));
   }
   return [{ line, path: "", message: error.message }];
+}
+
+/** Whether a row has these columns, in this order. */
+export function hasColumns(row: Assignments, columns: readonly ColumnInfo[]): boolean {
+  if (row.size !== columns.length) return false;
+  let index = 0;
+  for (const column of row.keys()) {
+    if (column !== columns[index++]) return false;
+  }
+  return true;
 }

@@ -10,7 +10,7 @@ import { wholeBody } from "../write/body_path.ts";
 import type { WriteConnection } from "../write/in_transaction.ts";
 import { insertRows } from "../write/insert_rows.ts";
 import { refusals } from "../write/refused/failed_write.ts";
-import type { PreparedRow } from "./prepared_row.ts";
+import { hasColumns, type PreparedRow } from "./prepared_row.ts";
 
 /** A row that the database, a scope or a hook has refused, and why. */
 export interface RefusedRow {
@@ -137,16 +137,6 @@ const rowsPerStatement = 256;
 function needsRows({ grant, resource }: WriteCall, { inserts }: WriteConnection): boolean {
   return inserts !== "together" || grant.rows.kind !== "all" || resource.indexers.length > 0 ||
     resource.hooks.onAfterCreate !== undefined;
-}
-
-/** Whether a row has these columns, in this order. */
-function hasColumns(row: Assignments, columns: readonly ColumnInfo[]): boolean {
-  if (row.size !== columns.length) return false;
-  let index = 0;
-  for (const column of row.keys()) {
-    if (column !== columns[index++]) return false;
-  }
-  return true;
 }
 
 /** A trigger of an existing table may drop a row, and a rule of Postgres store it elsewhere. */
