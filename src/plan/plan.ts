@@ -128,6 +128,9 @@ export const storedValue: unique symbol = Symbol("stored value");
  */
 export type Assignments = ReadonlyMap<ColumnInfo, unknown>;
 
+/** The values of one row to insert, as {@link Assignments} are. */
+export type InsertValues = Pick<Assignments, "get" | "has">;
+
 /** A plan that inserts rows in one statement. */
 export interface InsertPlan {
   readonly kind: "insert";
@@ -135,7 +138,7 @@ export interface InsertPlan {
   /** The columns that the statement names; only a single row may have none. */
   readonly columns: readonly ColumnInfo[];
   /** Never empty. A column that a row omits gets its default in the database. */
-  readonly rows: readonly Assignments[];
+  readonly rows: readonly InsertValues[];
   readonly returning: readonly ColumnInfo[];
 }
 

@@ -1,6 +1,5 @@
 import { Problem } from "../../problem/problem.ts";
 import type { Assignments } from "../../plan/plan.ts";
-import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { WriteCall } from "../operation.ts";
 import { completeNewRow, newRowValues } from "../write/new_row_values.ts";
@@ -8,11 +7,18 @@ import { InvalidFields, parseColumns } from "../write/parse_fields.ts";
 import { beforeCreate } from "../write/run_hooks.ts";
 import type { ImportRecord } from "./import_record.ts";
 import type { LineError } from "./line_errors.ts";
+import type { RowShaper, ShapedRow } from "./shaped_row.ts";
 
 /** The checked values of a row to insert, with the line where it stands. */
 export interface PreparedRow {
   readonly line: number;
-  readonly values: Assignments;
+  readonly values: ShapedRow;
+}
+
+/** What rows are prepared with. */
+export interface PrepareOptions {
+  readonly write: WriteCall;
+  readonly shaper: RowShaper;
 }
 
 /** A record whose row cannot be inserted. */
@@ -26,19 +32,19 @@ export interface RefusedRecord {
  */
 export function prepareRow(
   { line, body, fault }: ImportRecord,
-  write: WriteCall,
+  options: PrepareOptions,
 ): MaybePromise<PreparedRow | RefusedRecord> {
   if (fault !== null) return { errors: [{ line, path: "", message: fault }] };
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     return { errors: [{ line, path: "", message: "must be an object" }] };
   }
-  const { resource, grant } = write;
+  const { write: { resource, grant }, shaper } = options;
   try {
     const given = parseColumns(body, resource);
     if (resource.hooks.onBeforeCreate === undefined) {
-      return { line, values: completeNewRow(given, grant, resource) };
+      return { line, values: shaper.shaped(completeNewRow(given, grant, resource)) };
     }
-    return hookedRow(given, line, write);
+    return hookedRow(given, line, options);
   } catch (error) {
     return { errors: lineErrors(error, line) };
   }
@@ -47,11 +53,12 @@ export function prepareRow(
 async function hookedRow(
   given: Assignments,
   line: number,
-  write: WriteCall,
+  { write, shaper }: PrepareOptions,
 ): Promise<PreparedRow | RefusedRecord> {
   try {
     const hooked = await beforeCreate(given, write);
-    return { line, values: newRowValues(hooked, write.grant, write.resource) };
+    const values = newRowValues(hooked, write.grant, write.resource);
+    return { line, values: shaper.shaped(values) };
   } catch (error) {
     return { errors: lineErrors(error, line) };
   }
@@ -73,14 +80,4 @@ export function lineErrors(error: unknown, line: number): readonly LineError[] {
     }));
   }
   return [{ line, path: "", message: error.message }];
-}
-
-/** Whether a row has these columns, in this order. */
-export function hasColumns(row: Assignments, columns: readonly ColumnInfo[]): boolean {
-  if (row.size !== columns.length) return false;
-  let index = 0;
-  for (const column of row.keys()) {
-    if (column !== columns[index++]) return false;
-  }
-  return true;
 }

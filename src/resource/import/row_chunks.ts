@@ -3,6 +3,7 @@ import type { WriteCall } from "../operation.ts";
 import { type ImportRecord, type ImportRecords, UnreadableLine } from "./import_record.ts";
 import type { LineError } from "./line_errors.ts";
 import { type PreparedRow, prepareRow } from "./prepared_row.ts";
+import { RowShaper } from "./shaped_row.ts";
 
 /** Rows that follow each other in the body of an import, prepared. */
 export interface RowChunk {
@@ -34,12 +35,13 @@ export async function* rowChunks(
   records: ImportRecords,
   { write, maxRows, giveTurn }: RowChunksOptions,
 ): AsyncGenerator<RowChunk, void> {
+  const options = { write, shaper: new RowShaper() };
   let open = new OpenChunk();
   let next = 1;
   try {
     for await (const some of records) {
       for (const record of some) {
-        const prepared = prepareRow(record, write);
+        const prepared = prepareRow(record, options);
         open.add(record, prepared instanceof Promise ? await prepared : prepared);
         next = record.line + 1;
         if (open.count < maxRows && open.size < maxChunkBytes) continue;

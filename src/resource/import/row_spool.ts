@@ -1,8 +1,9 @@
 import type { FileHandle } from "node:fs/promises";
 import { Problem } from "../../problem/problem.ts";
 import { parseShallowJson, writeJson } from "../../schema/exact_json.ts";
-import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import { hasColumns, type PreparedRow } from "./prepared_row.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
+import type { PreparedRow } from "./prepared_row.ts";
+import { RowShape, ShapedRow } from "./shaped_row.ts";
 import { textBlocks } from "./text_blocks.ts";
 
 /** What rows may have in memory, by the bytes of their records, before they go to a file. */
@@ -19,6 +20,7 @@ export class RowSpool implements AsyncDisposable {
   readonly #slices: (readonly PreparedRow[])[] = [];
   #size = 0;
   #file: SpoolFile | null = null;
+  #shape = new RowShape([]);
 
   /** Empty. */
   constructor(table: TableInfo) {
@@ -67,24 +69,21 @@ export class RowSpool implements AsyncDisposable {
   /** One text for many rows, which takes a third of the time of a text for each. */
   #textOf(rows: readonly PreparedRow[]): string {
     const runs: Run[] = [];
-    let columns: readonly ColumnInfo[] = [];
-    let isExact = false;
-    for (const { line, values } of rows) {
-      if (runs.length === 0 || !hasColumns(values, columns)) {
-        columns = [...values.keys()];
-        runs.push({
-          columns: columns.map((column) => this.#table.columns.indexOf(column)),
-          rows: [],
-        });
+    let last: RowShape | null = null;
+    for (const { line, values: { shape, cells } } of rows) {
+      if (shape !== last) {
+        last = shape;
+        const columns = shape.columns.map((column) => this.#table.columns.indexOf(column));
+        runs.push({ columns, lines: [], rows: [] });
       }
-      const row: unknown[] = [line];
-      for (const value of values.values()) {
-        row.push(value);
-        isExact ||= typeof value === "bigint" || typeof value === "object" && value !== null;
-      }
-      runs.at(-1)?.rows.push(row);
+      const run = runs.at(-1);
+      run?.lines.push(line);
+      run?.rows.push(cells);
     }
-    return `${isExact ? exactMark : ""}${writeJson(runs)}\n`;
+    const mark = runs.some((run) => run.rows.some((cells) => cells.some(isInexact)))
+      ? exactMark
+      : "";
+    return `${mark}${writeJson(runs)}\n`;
   }
 
   #rowsOf(text: string): readonly PreparedRow[] {
@@ -93,26 +92,39 @@ export class RowSpool implements AsyncDisposable {
       (text.startsWith(exactMark)
         ? parseShallowJson(text.slice(exactMark.length))
         : JSON.parse(text)) as readonly Run[];
-    return runs.flatMap(({ columns: indexes, rows }) => {
-      const columns = indexes.flatMap((index) => this.#table.columns[index] ?? []);
-      return rows.map(([line, ...cells]) => {
-        const values = new Map<ColumnInfo, unknown>();
-        for (const [index, column] of columns.entries()) values.set(column, cells[index]);
-        return { line: Number(line), values };
-      });
+    return runs.flatMap(({ columns, lines, rows }) => {
+      const shape = this.#shapeOf(columns);
+      return rows.map((cells, at) => ({
+        line: lines[at] ?? 0,
+        values: new ShapedRow(shape, cells),
+      }));
     });
   }
+
+  /** The same as before wherever it has the same columns: the compiler knows them again. */
+  #shapeOf(indexes: readonly number[]): RowShape {
+    const columns = indexes.flatMap((index) => this.#table.columns[index] ?? []);
+    const known = this.#shape.columns;
+    const isKnown = columns.length === known.length &&
+      columns.every((one, at) => one === known[at]);
+    return isKnown ? this.#shape : this.#shape = new RowShape(columns);
+  }
+}
+
+/** Whether `JSON.parse` may read a value wrongly that `JSON.stringify` has written. */
+function isInexact(value: unknown): boolean {
+  return typeof value === "bigint" || typeof value === "object" && value !== null;
 }
 
 /** Rows after each other with the same columns. */
 interface Run {
   /** Their places in the table. */
   readonly columns: readonly number[];
-  /** The line of each, then its values. */
-  readonly rows: unknown[][];
+  readonly lines: number[];
+  readonly rows: (readonly unknown[])[];
 }
 
-/** Before a text whose numbers `JSON.parse` may read wrongly: those of documents, and long integers. */
+/** Before a text that has to be read exactly. */
 const exactMark = "!";
 
 class SpoolFile {

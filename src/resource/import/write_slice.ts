@@ -1,6 +1,5 @@
 import { DatabaseError } from "../../db/database_error.ts";
 import { chunksOf } from "../../plan/key.ts";
-import type { Assignments } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Statement } from "../../sql/fragment.ts";
@@ -10,7 +9,8 @@ import { wholeBody } from "../write/body_path.ts";
 import type { WriteConnection } from "../write/in_transaction.ts";
 import { insertRows } from "../write/insert_rows.ts";
 import { refusals } from "../write/refused/failed_write.ts";
-import { hasColumns, type PreparedRow } from "./prepared_row.ts";
+import type { PreparedRow } from "./prepared_row.ts";
+import type { ShapedRow } from "./shaped_row.ts";
 
 /** A row that the database, a scope or a hook has refused, and why. */
 export interface RefusedRow {
@@ -34,9 +34,6 @@ export class RefusedRows extends Error {
 /** Writes the rows of one import, some at a time. */
 export class SliceWriter {
   readonly #write: WriteCall;
-  /** Of the rows before: the compiler knows a list of columns again. */
-  #columns: readonly ColumnInfo[] = [];
-
   /** Writes nothing yet. */
   constructor(write: WriteCall) {
     this.#write = write;
@@ -77,13 +74,14 @@ export class SliceWriter {
     return null;
   }
 
-  async #insert(rows: readonly Assignments[], connection: WriteConnection): Promise<void> {
+  async #insert(rows: readonly ShapedRow[], connection: WriteConnection): Promise<void> {
     if (needsRows(this.#write, connection)) {
-      await insertRows(rows, rows.map(() => wholeBody), this.#write, connection);
+      const maps = rows.map((row) => row.toMap());
+      await insertRows(maps, rows.map(() => wholeBody), this.#write, connection);
       return;
     }
     const { table, reader, driver: { dialect } } = this.#write.resource;
-    for (const [columns, alike] of this.#byColumns(rows)) {
+    for (const [columns, alike] of byColumns(rows)) {
       const most = Math.floor(dialect.maxValues / Math.max(1, columns.length));
       for (const some of chunksOf(alike, Math.max(1, Math.min(rowsPerStatement, most)))) {
         const plan = { kind: "insert" as const, table, columns, rows: some, returning: [] };
@@ -92,20 +90,20 @@ export class SliceWriter {
       }
     }
   }
-
-  /** Rows with the same columns, in the order of the body where all have the same. */
-  #byColumns(rows: readonly Assignments[]): readonly Alike[] {
-    const [first = new Map()] = rows;
-    if (!hasColumns(first, this.#columns)) this.#columns = [...first.keys()];
-    const columns = this.#columns;
-    if (rows.every((row) => hasColumns(row, columns))) return [[columns, rows]];
-    const nameOf = (row: Assignments) => [...row.keys()].map(({ name }) => name).sort().join();
-    return [...Map.groupBy(rows, nameOf)]
-      .map(([, alike]) => [[...alike[0]?.keys() ?? []], alike] as const);
-  }
 }
 
-type Alike = readonly [readonly ColumnInfo[], readonly Assignments[]];
+/** Rows with the same columns, in the order of the body where all have the same. */
+function byColumns(rows: readonly ShapedRow[]): readonly Alike[] {
+  const shape = rows[0]?.shape;
+  // The compiler knows a list of columns again.
+  if (rows.every((row) => row.shape === shape)) return [[shape?.columns ?? [], rows]];
+  const nameOf = ({ shape: { columns } }: ShapedRow) =>
+    JSON.stringify(columns.map(({ name }) => name).sort());
+  return [...Map.groupBy(rows, nameOf)]
+    .map(([, alike]) => [alike[0]?.shape.columns ?? [], alike] as const);
+}
+
+type Alike = readonly [readonly ColumnInfo[], readonly ShapedRow[]];
 
 interface SavePoint {
   readonly set: Statement;
