@@ -246,6 +246,9 @@ testOnEngines(
   "an export is imported, and exported again byte by byte",
   (engine) =>
     withImports(engine, async ({ get, send }) => {
+      const blank = await send("POST", "/api/kinds/import", lines({}, {}), ndjson);
+      assertEquals(blank.body, { rows: 2, written: 2 }, "rows of nothing but defaults");
+      for (const id of [1, 2]) await send("DELETE", `/api/kinds/${id}`, undefined, json_);
       const given = [
         {
           id: 1,

@@ -82,7 +82,8 @@ export class SliceWriter {
     }
     const { table, reader, driver: { dialect } } = this.#write.resource;
     for (const [columns, alike] of byColumns(rows)) {
-      const most = Math.floor(dialect.maxValues / Math.max(1, columns.length));
+      // `DEFAULT VALUES` is one row.
+      const most = columns.length === 0 ? 1 : Math.floor(dialect.maxValues / columns.length);
       for (const some of chunksOf(alike, Math.max(1, Math.min(rowsPerStatement, most)))) {
         const plan = { kind: "insert" as const, table, columns, rows: some, returning: [] };
         const { changed } = await connection.query(reader.compile(plan));
