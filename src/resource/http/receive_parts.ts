@@ -22,7 +22,7 @@ const freeParts = 1_024;
 const bytesOfPart = 64;
 
 /**
- * Receives a body part by part, each when the next one is asked for, so that the client sends as fast
+ * Receives a body part by part, each while the one before is used, so that the client sends as fast
  * as its parts are used. Throws a 400 where the body ends early, a 408 where the client takes longer
  * than `bodyTimeoutMs` for 64 KiB, a 413 beyond `maxBytes`, and a 503 while too many are received.
  */
@@ -46,17 +46,22 @@ export async function* receiveParts(
   const reader = request.body.getReader();
   const time = new ClientTime(options);
   let length = 0;
+  let part: Uint8Array<ArrayBuffer> | null = null;
   try {
     for (let parts = 1;; parts++) {
       const turn = held.nextPart();
+      const ahead = turn === undefined ? reader.read() : null;
+      // Where nothing asks for it any more, it is no rejection without a handler.
+      ahead?.catch(() => {});
+      if (part !== null) yield part;
       if (turn !== undefined) await turn;
-      const { done, value } = await time.within(reader.read());
+      const { done, value } = await time.within(ahead ?? reader.read());
       if (done) return;
       length += value.length;
       if (length > maxBytes) throw tooLarge(maxBytes);
       if (parts > freeParts + length / bytesOfPart) throw tooManyParts();
       time.gain(value.length);
-      yield value;
+      part = value;
     }
   } catch (cause) {
     if (cause instanceof Problem) throw cause;
