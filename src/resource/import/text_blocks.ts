@@ -35,8 +35,10 @@ export async function* textBlocks(
 ): AsyncGenerator<TextBlock, void> {
   const cutter = new BlockCutter(options);
   for await (const part of parts) {
-    const block = cutter.add(part);
-    if (block !== null) yield block;
+    for (let at = 0; at < part.length; at += blockBytes) {
+      const block = cutter.add(part.subarray(at, at + blockBytes));
+      if (block !== null) yield block;
+    }
   }
   const last = cutter.end();
   if (last !== null) yield last;
