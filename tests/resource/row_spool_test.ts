@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { integer, json, real, table, text } from "../../mod.ts";
+import { PreparedRow } from "../../src/resource/import/prepared_row.ts";
 import { RowSpool } from "../../src/resource/import/row_spool.ts";
 import { RowShaper } from "../../src/resource/import/shaped_row.ts";
 import { parseJson } from "../../src/schema/exact_json.ts";
@@ -32,10 +33,9 @@ Deno.test("rows come out of the file of an import as they went in, whatever thei
   const written: unknown[] = [];
   // Beyond the limit of the memory from the second on.
   for (let slice = 0; slice < 3; slice++) {
-    const rows = given.map((values, at) => ({
-      line: slice * 10 + at,
-      values: shaper.shaped(new Map(values)),
-    }));
+    const rows = given.map((values, at) =>
+      new PreparedRow(slice * 10 + at, shaper.shaped(new Map(values)))
+    );
     written.push(...rows.map(({ line, values }) => [line, values.toMap()]));
     await spool.add(rows, 3_000_000);
   }

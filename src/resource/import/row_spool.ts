@@ -2,7 +2,7 @@ import type { FileHandle } from "node:fs/promises";
 import { Problem } from "../../problem/problem.ts";
 import { parseShallowJson, writeJson } from "../../schema/exact_json.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import type { PreparedRow } from "./prepared_row.ts";
+import { PreparedRow } from "./prepared_row.ts";
 import { RowShape, ShapedRow } from "./shaped_row.ts";
 import { textBlocks } from "./text_blocks.ts";
 
@@ -94,10 +94,7 @@ export class RowSpool implements AsyncDisposable {
         : JSON.parse(text)) as readonly Run[];
     return runs.flatMap(({ columns, lines, rows }) => {
       const shape = this.#shapeOf(columns);
-      return rows.map((cells, at) => ({
-        line: lines[at] ?? 0,
-        values: new ShapedRow(shape, cells),
-      }));
+      return rows.map((cells, at) => new PreparedRow(lines[at] ?? 0, new ShapedRow(shape, cells)));
     });
   }
 
