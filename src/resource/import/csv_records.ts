@@ -1,7 +1,7 @@
 import { parseJson } from "../../schema/exact_json.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
-import { type ImportRecord, type ImportRecords, UnreadableLine } from "./import_record.ts";
+import { ImportRecord, type ImportRecords, UnreadableLine } from "./import_record.ts";
 import type { RecordOptions } from "./ndjson_records.ts";
 import { type CsvRecord, parseCsv } from "./parse_csv.ts";
 import { textBlocks, tooLong } from "./text_blocks.ts";
@@ -18,13 +18,12 @@ export async function* csvRecords(
 ): ImportRecords {
   let fields: readonly Field[] | null = null;
   for await (const block of textBlocks(parts, { quotes: true, maxRecordBytes })) {
-    const { records, fault } = parseCsv(block.text, block.line);
     const read: ImportRecord[] = [];
-    for (const record of records) {
+    const fault = parseCsv(block.text, block.line, (record) => {
       if (record.size > maxRecordBytes) throw tooLong(maxRecordBytes, record.line);
       if (fields === null) fields = fieldsOf(record, resource);
       else if (!isBlank(record, fields)) read.push(recordOf(record, fields));
-    }
+    });
     yield read;
     if (fault !== null) throw new UnreadableLine(fault.line, fault.message);
   }
@@ -56,14 +55,14 @@ function recordOf(
 ): ImportRecord {
   if (values.length !== fields.length) {
     const fault = `has ${values.length} fields, and the names are ${fields.length}`;
-    return { line, size, body: null, fault };
+    return new ImportRecord(line, size, null, fault);
   }
   const body: Record<string, unknown> = {};
   for (const [index, { name, column }] of fields.entries()) {
     const text = values[index] ?? null;
     body[name] = text === null || column === null ? text : jsonValue(text, column);
   }
-  return { line, size, body, fault: null };
+  return new ImportRecord(line, size, body);
 }
 
 /** The JSON value that an export writes as this text; a text that is none is refused by its kind. */

@@ -1,5 +1,5 @@
 /** A row as the body of an import holds it, before its fields are parsed. */
-export interface ImportRecord {
+export class ImportRecord {
   /** Where it begins, counted from 1. */
   readonly line: number;
   /** About its bytes. */
@@ -8,6 +8,14 @@ export interface ImportRecord {
   readonly body: unknown;
   /** Why there is none, or null. */
   readonly fault: string | null;
+
+  /** A class for the same reason as `PreparedRow`. */
+  constructor(line: number, size: number, body: unknown, fault: string | null = null) {
+    this.line = line;
+    this.size = size;
+    this.body = body;
+    this.fault = fault;
+  }
 }
 
 /** The records of a body, some at a time: a promise for each of them would take longer than a row. */

@@ -1,7 +1,7 @@
 import { jsonExcess, parseShallowJson } from "../../schema/exact_json.ts";
 import { isPlainJson } from "../../schema/plain_json.ts";
 import { bodyJsonLimits } from "../http/request_body.ts";
-import type { ImportRecord, ImportRecords } from "./import_record.ts";
+import { ImportRecord, type ImportRecords } from "./import_record.ts";
 import { textBlocks, tooLong } from "./text_blocks.ts";
 
 /** What the records of a body are read with. */
@@ -40,7 +40,7 @@ const blanks = /^[ \t\r]*$/;
 /** Null for text that is not JSON. */
 function plainRecord(text: string, line: number): ImportRecord | null {
   try {
-    return { line, size: text.length, body: JSON.parse(text), fault: null };
+    return new ImportRecord(line, text.length, JSON.parse(text));
   } catch (error) {
     if (error instanceof SyntaxError) return null;
     throw error;
@@ -55,10 +55,10 @@ function checkedRecord(
   const size = text.length;
   const excess = jsonExcess(text, limits);
   if (excess !== null) {
-    return { line, size, body: null, fault: `has more ${excess} than ${limits[excess]}` };
+    return new ImportRecord(line, size, null, `has more ${excess} than ${limits[excess]}`);
   }
   const body = parseShallowJson(text);
   return body === undefined
-    ? { line, size, body: null, fault: "is not JSON" }
-    : { line, size, body, fault: null };
+    ? new ImportRecord(line, size, null, "is not JSON")
+    : new ImportRecord(line, size, body);
 }

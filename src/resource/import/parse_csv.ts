@@ -8,22 +8,25 @@ export interface CsvRecord {
   readonly size: number;
 }
 
-/** The records of a CSV up to its end, or up to a fault. */
-export interface ParsedCsv {
-  readonly records: readonly CsvRecord[];
-  /** Where the record with the fault begins, and what completes "line 3 …"; null without one. */
-  readonly fault: { readonly line: number; readonly message: string } | null;
+/** What is wrong with a CSV: where the record begins, and what completes "line 3 …". */
+export interface CsvFault {
+  readonly line: number;
+  readonly message: string;
 }
 
 /**
  * Parses CSV (RFC 4180), whose lines may end in CR LF, LF or CR: the first line has the number
- * `firstLine`. Quotes must be exact, as in exports: a text that would have to be guessed is a fault.
+ * `firstLine`. Gives `take` each record up to the end, or up to the fault that it returns. Quotes must
+ * be exact, as in exports: a text that would have to be guessed is a fault.
  */
-export function parseCsv(text: string, firstLine: number): ParsedCsv {
-  const records: CsvRecord[] = [];
+export function parseCsv(
+  text: string,
+  firstLine: number,
+  take: (record: CsvRecord) => void,
+): CsvFault | null {
   const { length } = text;
   let line = firstLine;
-  const failed = (message: string) => ({ records, fault: { line, message } });
+  const failed = (message: string) => ({ line, message });
   for (let at = 0; at < length;) {
     const recordStart = at;
     const fields: (string | null)[] = [];
@@ -47,12 +50,12 @@ export function parseCsv(text: string, firstLine: number): ParsedCsv {
       }
       if (text.charCodeAt(at) !== comma) break;
     }
-    records.push({ fields, line, size: at - recordStart });
+    take({ fields, line, size: at - recordStart });
     line += 1 + feeds;
     if (text.charCodeAt(at) === carriageReturn && text.charCodeAt(at + 1) === lineFeed) at++;
     at++;
   }
-  return { records, fault: null };
+  return null;
 }
 
 const quote = 0x22;
