@@ -216,7 +216,7 @@ testOnEngines(
       assertEquals(await ids(), [1, 2, 5, 6, 9, 10]);
 
       // A client that leaves: what it has sent in whole chunks stays, and all or nothing is nothing.
-      for (const [mode, expected] of [["all", 6], ["chunks&chunk=10", 6 + 80]] as const) {
+      for (const [mode, expected] of [["all", 6], ["chunks&chunk=30", 6 + 90]] as const) {
         const sent = Array.from({ length: 100 }, (_, index) => ({
           ...note(100 + index),
           x: "y".repeat(1_800),
@@ -236,7 +236,7 @@ testOnEngines(
         const answer = await app.fetch(request);
         const { code, details } = await answer.json();
         assertEquals([answer.status, code], [400, "INVALID_BODY"]);
-        assertEquals(details?.written, mode === "all" ? undefined : 80);
+        assertEquals(details?.written, mode === "all" ? undefined : 90);
         assertEquals((await get("/api/notes/count", json_)).body.count, expected);
       }
     }),

@@ -34,11 +34,18 @@ export async function* textBlocks(
   options: BlockOptions,
 ): AsyncGenerator<TextBlock, void> {
   const cutter = new BlockCutter(options);
-  for await (const part of parts) {
-    for (let at = 0; at < part.length; at += blockBytes) {
-      const block = cutter.add(part.subarray(at, at + blockBytes));
-      if (block !== null) yield block;
+  try {
+    for await (const part of parts) {
+      for (let at = 0; at < part.length; at += blockBytes) {
+        const block = cutter.add(part.subarray(at, at + blockBytes));
+        if (block !== null) yield block;
+      }
     }
+  } catch (error) {
+    // Of a body that breaks off, what has arrived is used, so that no chunk of it is lost.
+    const rest = error instanceof UnreadableLine ? null : cutter.whole();
+    if (rest !== null) yield rest;
+    throw error;
   }
   const last = cutter.end();
   if (last !== null) yield last;
@@ -70,11 +77,17 @@ class BlockCutter {
     if (this.#quotes) this.#lookBetweenQuotes();
     else this.#recordEnd = this.#held.subarray(0, this.#length).lastIndexOf(lineFeed) + 1;
     if (this.#length < blockBytes) return null;
-    const block = this.#recordEnd === 0 ? null : this.#cut(this.#recordEnd);
+    const block = this.whole();
     if (this.#length > this.#maxRecordBytes) throw tooLong(this.#maxRecordBytes, this.#line);
     return block;
   }
 
+  /** The whole records that are held. */
+  whole(): TextBlock | null {
+    return this.#recordEnd === 0 ? null : this.#cut(this.#recordEnd);
+  }
+
+  /** What is held, at the end of the body. */
   end(): TextBlock | null {
     return this.#length === 0 ? null : this.#cut(this.#length);
   }
