@@ -36,9 +36,12 @@ export class ImportProgress {
   }
 
   /** The last line: what became of the rows. */
-  done({ rows, written }: ImportOutcome): string {
+  done({ rows, written }: ImportOutcome, dryRun: boolean): string {
     const seconds = ((this.#clock.elapsedMs() - this.#beganAt) / 1_000).toFixed(1);
-    return `${written} of ${rows} rows written in ${seconds} s, ${this.#perSecond(rows)} rows/s`;
+    const done = dryRun
+      ? `${rows} rows can be written, and none was`
+      : `${written} of ${rows} rows written`;
+    return `${done} in ${seconds} s, ${this.#perSecond(rows)} rows/s`;
   }
 
   #perSecond(rows: number): number {

@@ -31,7 +31,7 @@ export async function runImportCommand(command: ImportCommand): Promise<number> 
         onProgress: (counts) => progress.show(counts),
       });
       progress.end();
-      console.error(progress.done(outcome));
+      console.error(progress.done(outcome, dryRun));
       return 0;
     } catch (error) {
       progress.end();

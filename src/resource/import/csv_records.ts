@@ -1,6 +1,9 @@
-import { parseJson } from "../../schema/exact_json.ts";
+import { didYouMean } from "../../problem/nearest_name.ts";
+import { jsonExcess, parseJson, parseShallowJson } from "../../schema/exact_json.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
+import { bodyJsonLimits } from "../http/request_body.ts";
+import { mayWrite } from "../write/parse_fields.ts";
 import { ImportRecord, type ImportRecords, UnreadableLine } from "./import_record.ts";
 import type { RecordOptions } from "./ndjson_records.ts";
 import { type CsvRecord, parseCsv } from "./parse_csv.ts";
@@ -14,15 +17,16 @@ import { textBlocks, tooLong } from "./text_blocks.ts";
 export async function* csvRecords(
   parts: AsyncIterable<Uint8Array>,
   resource: Resource,
-  { maxRecordBytes }: RecordOptions,
+  { maxRecordBytes, maxFields }: RecordOptions,
 ): ImportRecords {
+  const limits = bodyJsonLimits(maxFields);
   let fields: readonly Field[] | null = null;
   for await (const block of textBlocks(parts, { quotes: true, maxRecordBytes })) {
     const read: ImportRecord[] = [];
     const fault = parseCsv(block.text, block.line, (record) => {
       if (record.size > maxRecordBytes) throw tooLong(maxRecordBytes, record.line);
       if (fields === null) fields = fieldsOf(record, resource);
-      else if (!isBlank(record, fields)) read.push(recordOf(record, fields));
+      else if (!isBlank(record, fields)) read.push(recordOf(record, fields, limits));
     });
     yield read;
     if (fault !== null) throw new UnreadableLine(fault.line, fault.message);
@@ -34,33 +38,72 @@ function isBlank({ fields: [first, ...others] }: CsvRecord, fields: readonly Fie
   return first === null && others.length === 0 && fields.length > 1;
 }
 
+type JsonLimits = ReturnType<typeof bodyJsonLimits>;
+
 interface Field {
   readonly name: string;
   readonly column: ColumnInfo | null;
 }
 
-function fieldsOf({ fields, line }: CsvRecord, { table }: Resource): readonly Field[] {
+/** A name that is none would lose the values of every row. */
+function fieldsOf({ fields, line }: CsvRecord, resource: Resource): readonly Field[] {
+  const { maxFields } = resource;
+  if (fields.length > maxFields) {
+    throw new UnreadableLine(line, `has more names than ${maxFields}`);
+  }
+  const known = knownNames(resource);
   const seen = new Set<string>();
   return fields.map((given) => {
     const name = given ?? "";
     if (seen.has(name)) throw new UnreadableLine(line, "stands twice in the names", name);
+    if (!known.has(name)) {
+      throw new UnreadableLine(
+        line,
+        `is not a field${didYouMean(name, [...known])}`,
+        name.slice(0, 100),
+      );
+    }
     seen.add(name);
-    return { name, column: table.byName.get(name) ?? null };
+    return { name, column: resource.table.byName.get(name) ?? null };
   });
+}
+
+/** What an export may have named, and what a body may set. */
+function knownNames(resource: Resource): ReadonlySet<string> {
+  const { table, fields, computed, relations } = resource;
+  const columns = table.columns.filter((column) =>
+    fields.readable.includes(column) || mayWrite(column, resource)
+  );
+  return new Set([
+    ...columns.map(({ name }) => name),
+    ...computed.fields.map(([name]) => name),
+    ...relations.keys(),
+  ]);
 }
 
 function recordOf(
   { fields: values, line, size }: CsvRecord,
   fields: readonly Field[],
+  limits: JsonLimits,
 ): ImportRecord {
   if (values.length !== fields.length) {
-    const fault = `has ${values.length} fields, and the names are ${fields.length}`;
-    return new ImportRecord(line, size, null, fault);
+    const message = `has ${values.length} fields, and the names are ${fields.length}`;
+    return new ImportRecord(line, size, null, { path: "", message });
   }
   const body: Record<string, unknown> = {};
   for (const [index, { name, column }] of fields.entries()) {
     const text = values[index] ?? null;
-    body[name] = text === null || column === null ? text : jsonValue(text, column);
+    if (column === null) body[name] = text;
+    // Where there is no NULL, an empty field says nothing: the row has the default.
+    else if (text === null && column.notNull) continue;
+    else if (text === null) body[name] = null;
+    else if (column.kind === "json" && column.databaseType === undefined) {
+      const value = jsonExcess(text, limits) === null ? parseShallowJson(text) : undefined;
+      if (value === undefined) {
+        return new ImportRecord(line, size, null, { path: name, message: "must be JSON" });
+      }
+      body[name] = value;
+    } else body[name] = jsonValue(text, column);
   }
   return new ImportRecord(line, size, body);
 }
@@ -76,8 +119,6 @@ function jsonValue(text: string, { kind, databaseType }: ColumnInfo): unknown {
       return numberOf(text);
     case "boolean":
       return text === "true" ? true : text === "false" ? false : text;
-    case "json":
-      return parseJson(text) ?? text;
     default:
       return text;
   }

@@ -7,15 +7,21 @@ export class ImportRecord {
   /** A JSON value; null where there is none. */
   readonly body: unknown;
   /** Why there is none, or null. */
-  readonly fault: string | null;
+  readonly fault: RecordFault | null;
 
   /** A class for the same reason as `PreparedRow`. */
-  constructor(line: number, size: number, body: unknown, fault: string | null = null) {
+  constructor(line: number, size: number, body: unknown, fault: RecordFault | null = null) {
     this.line = line;
     this.size = size;
     this.body = body;
     this.fault = fault;
   }
+}
+
+/** What is wrong with a record: the field, or empty, and a message. */
+export interface RecordFault {
+  readonly path: string;
+  readonly message: string;
 }
 
 /** The records of a body, some at a time: a promise for each of them would take longer than a row. */

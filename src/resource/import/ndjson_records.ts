@@ -20,31 +20,38 @@ export async function* ndjsonRecords(
   const limits = bodyJsonLimits(maxFields);
   const isPlain = (bytes: Uint8Array) => isPlainJson(bytes, limits);
   for await (const block of textBlocks(parts, { quotes: false, maxRecordBytes, isPlain })) {
-    const records: ImportRecord[] = [];
+    let records: ImportRecord[] = [];
     let { line } = block;
     for (const text of block.text.split("\n")) {
       if (text.length > maxRecordBytes) throw tooLong(maxRecordBytes, line);
       if (text !== "" && !blanks.test(text)) {
-        records.push(
-          (block.isPlain ? plainRecord(text, line) : null) ?? checkedRecord(text, line, limits),
-        );
+        records.push(block.isPlain ? plainRecord(text, line) : checkedRecord(text, line, limits));
       }
       line++;
+      // A line that is no JSON takes many times as long as one that is.
+      if (records.length < recordsAtOnce) continue;
+      yield records;
+      records = [];
     }
     yield records;
   }
 }
 
+const recordsAtOnce = 1_024;
+
 const blanks = /^[ \t\r]*$/;
 
-/** Null for text that is not JSON. */
-function plainRecord(text: string, line: number): ImportRecord | null {
+function plainRecord(text: string, line: number): ImportRecord {
   try {
     return new ImportRecord(line, text.length, JSON.parse(text));
   } catch (error) {
-    if (error instanceof SyntaxError) return null;
+    if (error instanceof SyntaxError) return noJson(text, line);
     throw error;
   }
+}
+
+function noJson({ length }: string, line: number): ImportRecord {
+  return new ImportRecord(line, length, null, { path: "", message: "is not JSON" });
 }
 
 function checkedRecord(
@@ -55,10 +62,9 @@ function checkedRecord(
   const size = text.length;
   const excess = jsonExcess(text, limits);
   if (excess !== null) {
-    return new ImportRecord(line, size, null, `has more ${excess} than ${limits[excess]}`);
+    const message = `has more ${excess} than ${limits[excess]}`;
+    return new ImportRecord(line, size, null, { path: "", message });
   }
   const body = parseShallowJson(text);
-  return body === undefined
-    ? new ImportRecord(line, size, null, "is not JSON")
-    : new ImportRecord(line, size, body);
+  return body === undefined ? noJson(text, line) : new ImportRecord(line, size, body);
 }

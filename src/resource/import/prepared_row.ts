@@ -44,7 +44,7 @@ export function prepareRow(
   { line, body, fault }: ImportRecord,
   options: PrepareOptions,
 ): MaybePromise<PreparedRow | RefusedRecord> {
-  if (fault !== null) return { errors: [{ line, path: "", message: fault }] };
+  if (fault !== null) return { errors: [{ line, ...fault }] };
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     return { errors: [{ line, path: "", message: "must be an object" }] };
   }

@@ -30,6 +30,8 @@ export interface RowChunksOptions {
 /** A chunk of large rows ends earlier. */
 const maxChunkBytes = 4 * 1024 * 1024;
 
+const recordsPerTurn = 256;
+
 /** Prepares the rows of a body, chunk by chunk. An unreadable line is an error of the last one. */
 export async function* rowChunks(
   records: ImportRecords,
@@ -40,7 +42,9 @@ export async function* rowChunks(
   let next = 1;
   try {
     for await (const some of records) {
-      for (const record of some) {
+      for (const [index, record] of some.entries()) {
+        // A block may have tens of thousands of lines.
+        if (index % recordsPerTurn === 0) await giveTurn();
         const prepared = prepareRow(record, options);
         open.add(record, prepared instanceof Promise ? await prepared : prepared);
         next = record.line + 1;

@@ -8,7 +8,7 @@ import type { WriteCall } from "../operation.ts";
 import { wholeBody } from "../write/body_path.ts";
 import type { WriteConnection } from "../write/in_transaction.ts";
 import { insertRows } from "../write/insert_rows.ts";
-import { refusals } from "../write/refused/failed_write.ts";
+import { failedWrite, refusals } from "../write/refused/failed_write.ts";
 import type { PreparedRow } from "./prepared_row.ts";
 import type { ShapedRow } from "./shaped_row.ts";
 
@@ -34,6 +34,7 @@ export class RefusedRows extends Error {
 /** Writes the rows of one import, some at a time. */
 export class SliceWriter {
   readonly #write: WriteCall;
+
   /** Writes nothing yet. */
   constructor(write: WriteCall) {
     this.#write = write;
@@ -44,15 +45,14 @@ export class SliceWriter {
    * refused, finds out which by inserting them one by one, and throws {@link RefusedRows}.
    */
   async write(rows: readonly PreparedRow[], connection: WriteConnection): Promise<void> {
-    const failure = await this.#attempt(rows, connection, slicePoint);
-    if (failure === null) return;
+    if (await this.#attempt(rows, connection, slicePoint) === null) return;
     const refused: RefusedRow[] = [];
     for (const row of rows) {
       const one = await this.#attempt([row], connection, rowPoint);
       if (one !== null) refused.push({ line: row.line, error: one.error });
     }
-    // What fails together alone is no fault of a row.
-    throw refused.length === 0 ? failure.error : new RefusedRows(refused);
+    // One by one all of them may fit: the database has given a row the key of a later one before.
+    if (refused.length > 0) throw new RefusedRows(refused);
   }
 
   /** Writes all rows or none. Gives why they were refused, or null; other errors are thrown. */
@@ -68,7 +68,8 @@ export class SliceWriter {
       if (!isRefusal(error)) throw error;
       await connection.query(point.rollBack);
       await connection.query(point.release);
-      return { error };
+      const failed = () => rows.map(({ values }) => ({ ...wholeBody, values: values.toMap() }));
+      return { error: failedWrite(error, this.#write.resource, failed) };
     }
     await connection.query(point.release);
     return null;
@@ -87,7 +88,7 @@ export class SliceWriter {
       for (const some of chunksOf(alike, Math.max(1, Math.min(rowsPerStatement, most)))) {
         const plan = { kind: "insert" as const, table, columns, rows: some, returning: [] };
         const { changed } = await connection.query(reader.compile(plan));
-        if (changed !== some.length) throw notKept(this.#write.resource);
+        if (changed !== some.length) throw notKept(some, this.#write.resource);
       }
     }
   }
@@ -139,9 +140,13 @@ function needsRows({ grant, resource }: WriteCall, { inserts }: WriteConnection)
 }
 
 /** A trigger of an existing table may drop a row, and a rule of Postgres store it elsewhere. */
-function notKept({ table }: Resource): Error {
-  return table.own
-    ? new Problem("validation-error", "Cannot create: the database did not keep every row")
+function notKept(rows: readonly ShapedRow[], { table }: Resource): Error {
+  const isKeyed = rows.every(({ shape: { columns } }) =>
+    table.primaryKey.every((column) => columns.includes(column))
+  );
+  const kept = rows.length === 1 ? "the row" : "every row";
+  return table.own || !isKeyed
+    ? new Problem("validation-error", `Cannot create: the database did not keep ${kept}`)
     // Then the transaction is tried once more, and each row read back.
     : new DatabaseError("no-returning", new Error("a rule or a trigger has kept no row"));
 }
