@@ -44,7 +44,8 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "The user is known, but may not do this, or not to this row; or the database does not permit " +
     "the service to do it at all. Signing in again does not help.",
   "request-timeout":
-    "The request stopped arriving before it was complete. Nothing was written; send it again.",
+    "The request stopped arriving before it was complete. Nothing was written, but for the chunks of " +
+    "an import in `details.written`; send the rest again.",
   "conflict":
     "The write contradicts what is stored: a value that must be unique is taken, a referenced row " +
     "is missing or still in use, or concurrent writes kept colliding. Where it is known which, " +
