@@ -109,10 +109,10 @@ function tagProblems(
   resource: Resource,
 ): readonly ProblemSlug[] {
   const { etag } = resource;
-  if (name === "create" && etag !== null && mayUpsert(resource)) return ["precondition-failed"];
-  if (!conditional.has(name)) return [];
+  const isUpsert = name === "create" && etag !== null && mayUpsert(resource);
+  if (!isUpsert && !conditional.has(name)) return [];
   if (etag === null) return single.has(name) ? ["precondition-failed"] : [];
-  const isNeeded = etag.require && single.has(name);
+  const isNeeded = etag.require && (isUpsert || single.has(name));
   return ["precondition-failed", ...isNeeded ? ["precondition-required" as const] : []];
 }
 

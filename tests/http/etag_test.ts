@@ -218,6 +218,11 @@ testOnEngines(
         assertEquals(answer.headers.get("service-challenge-type"), null);
       }
       assertEquals((await send("POST", "/api/notes", { id: 3 }, ada)).status, 201);
+      const upsert = (id: number, headers = {}) =>
+        send("POST", "/api/notes?on=id", { id }, { ...ada, ...headers });
+      assertEquals((await upsert(4)).status, 201);
+      assertEquals((await upsert(4)).body.code, "PRECONDITION_REQUIRED");
+      assertEquals((await upsert(4, { "if-match": 'W/"1"' })).status, 200);
       assertEquals(
         (await send("PATCH", "/api/notes/1", {}, { ...ada, "if-match": 'W/"1"' })).status,
         200,

@@ -31,6 +31,7 @@ export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, Ups
       bodyPath: wholeBody,
       key,
       values: parseRow(body, resource),
+      // A row that exists may need one, which is not known yet.
       precondition: ifMatch === null ? null : parsePrecondition(ifMatch, resource),
       optimisticId: parseOptimisticId(request),
     };

@@ -6,7 +6,7 @@ import { formatKey, type Key, type KeyColumns, keyId, keyOf } from "../../../pla
 import { Problem } from "../../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
 import type { Resource } from "../../define/resource.ts";
-import { preconditionFailed, requirePrecondition } from "../../http/etag.ts";
+import { parsePrecondition, preconditionFailed, requirePrecondition } from "../../http/etag.ts";
 import { mapItemsInTurn, type NamedItem } from "../batch_items.ts";
 import { valuesFor, valuesForNewRow } from "../given_values.ts";
 import { InvalidFields, withoutImmutable } from "../parse_fields.ts";
@@ -33,6 +33,8 @@ export interface ItemsToSort {
   /** What their names are keys of. */
   readonly by: KeyColumns;
   readonly update: Grant;
+  /** Whether the one row is changed as by a PATCH, which may need its tag. */
+  readonly isCounted: boolean;
   /** After the before-hooks: the indexes of the items whose row existed before them. */
   readonly expected?: ReadonlySet<number>;
 }
@@ -43,7 +45,7 @@ export interface ItemsToSort {
  * expects (412).
  */
 export async function sortItems(
-  { items, by, update, expected }: ItemsToSort,
+  { items, by, update, isCounted, expected }: ItemsToSort,
   resource: Resource,
   connection: Connection,
 ): Promise<SortedItems> {
@@ -66,6 +68,7 @@ export async function sortItems(
   const existing = await mapItemsInTurn(found, (item) => {
     const values = changesOf(item, by, resource);
     requireUpdatable({ ...item, values }, resource);
+    if (isCounted) parsePrecondition(item.precondition, resource);
     // After the hooks, which may set immutable columns, the values are no longer those of the body.
     return expected === undefined
       ? { ...item, values: withoutImmutable(withoutName(values, by), resource) }
