@@ -184,3 +184,58 @@ Deno.test("a table of SQLite that is made again keeps constraints of columns tha
     await db.close();
   }
 });
+
+testOnDialects("names of indexes and constraints follow those of their columns", async (engine) => {
+  const db = await engine.open();
+  const parents = table("parents", { id: key() });
+  const columns = () => ({
+    y: integer({ min: 0 }).references(() => parents.id),
+    z: text(),
+  });
+  const first = table("notes", { id: key(), ...columns() }, (notes) => [
+    index(notes.z),
+    unique(notes.y, notes.z),
+    unique(notes.z).as("words"),
+  ]);
+  const second = table("notes", {
+    id: key(),
+    x: integer({ min: 0 }).was("y").references(() => parents.id),
+    w: text({ minLength: 1 }).was("z"),
+  }, (notes) => [index(notes.w), unique(notes.x, notes.w), unique(notes.w).as("words")]);
+  const third = table("notes", {
+    id: key(),
+    x: integer({ min: 0 }).references(() => parents.id),
+    w: text({ minLength: 1 }),
+    ...columns(),
+  }, (notes) => [
+    index(notes.w),
+    unique(notes.x, notes.w),
+    unique(notes.w).as("words"),
+    index(notes.z),
+    unique(notes.y, notes.z),
+    check("y < 9"),
+  ]);
+  const fourth = table("entries", { id: key(), z: text() }, (entries) => [
+    formerly("others"),
+    index(entries.z),
+  ]);
+  const fifth = table("others", { id: key(), z: text() }, (others) => [index(others.z)]);
+  try {
+    await db.createTables([parents, first]);
+    await run(
+      db,
+      "INSERT INTO parents (id) VALUES (1)",
+      "INSERT INTO notes (y, z) VALUES (1, 'a')",
+    );
+    await db.migrate([parents, second]);
+    await db.migrate([parents, third]);
+    assertEquals((await db.migrate([parents, third])).steps, []);
+    await run(db, "INSERT INTO notes (x, w, y, z) VALUES (1, 'b', 1, 'c')");
+    await assertRejects(() => run(db, "INSERT INTO notes (w) VALUES ('b')"));
+    await db.createTables([fifth]);
+    await db.migrate([fourth, fifth]);
+    assertEquals((await db.migrate([fourth, fifth])).steps, []);
+  } finally {
+    await db.close();
+  }
+});

@@ -1,4 +1,4 @@
-import { normalSql, sqlNames } from "../../../sql/statements/normal_sql.ts";
+import { normalSql, type SqlEngine, sqlNames } from "../../../sql/statements/normal_sql.ts";
 import type { DifferenceKind } from "./difference.ts";
 import {
   type CheckShape,
@@ -116,10 +116,7 @@ function isSameKey(left: ForeignKeyShape, right: ForeignKeyShape): boolean {
 
 function compareIndexes(declared: TableShape, existing: TableShape, isOwn: IsOwn): Found[] {
   const engine = existing.sql === null ? "postgres" : "sqlite";
-  const conditionOf = ({ where }: IndexShape) => where === null ? null : normalSql(where, engine);
-  const isSame = (left: IndexShape, right: IndexShape) =>
-    isSameList(left.parts, right.parts) && left.unique === right.unique &&
-    left.isValid === right.isValid && conditionOf(left) === conditionOf(right);
+  const isSame = (left: IndexShape, right: IndexShape) => isSameIndex(left, right, engine);
   return [
     ...declared.indexes.filter((one) => !existing.indexes.some((has) => isSame(one, has)))
       .map((one): Found => [only(one.parts), { kind: "missing-index", declared: one }]),
@@ -127,4 +124,11 @@ function compareIndexes(declared: TableShape, existing: TableShape, isOwn: IsOwn
       one.isPlain && isOwn(one.parts) && !declared.indexes.some((wanted) => isSame(one, wanted))
     ).map((one): Found => [only(one.parts), { kind: "superfluous-index", existing: one }]),
   ];
+}
+
+/** Whether two indexes are the same but for their names. */
+export function isSameIndex(left: IndexShape, right: IndexShape, engine: SqlEngine): boolean {
+  const conditionOf = ({ where }: IndexShape) => where === null ? null : normalSql(where, engine);
+  return isSameList(left.parts, right.parts) && left.unique === right.unique &&
+    left.isValid === right.isValid && conditionOf(left) === conditionOf(right);
 }

@@ -5,6 +5,7 @@ import type { ForeignKeyShape, TableShape } from "../compare/table_shape.ts";
 import type { MigrationStep } from "../migration_plan.ts";
 import { columnList, foreignKeySql, membersCheck } from "./column_sql.ts";
 import { columnSteps } from "./postgres_columns.ts";
+import { renamedParts } from "./renamed_parts.ts";
 import {
   addedIndexes,
   alter,
@@ -90,6 +91,18 @@ function renames(table: TableMigration): readonly MigrationStep[] {
         `rename ${from} to ${to}`,
       )
     ),
+    ...renamedParts(table).map(({ from, to, sql }) => {
+      const purpose = `${table.label}: the name of ${from} follows`;
+      const named = `${quoteIdentifier(from)} TO ${quoteIdentifier(to)}`;
+      return sql === null
+        ? step(`ALTER TABLE ${table.name} RENAME CONSTRAINT ${named}`, purpose)
+        : step(
+          `ALTER INDEX ${sqlName({ schema: shape.schema, name: from })} RENAME TO ${
+            quoteIdentifier(to)
+          }`,
+          purpose,
+        );
+    }),
   ];
 }
 

@@ -11,6 +11,7 @@ import { withNewNames } from "../compare/new_names.ts";
 import { type ColumnShape, isSameName, isSameSet } from "../compare/table_shape.ts";
 import type { MigrationStep } from "../migration_plan.ts";
 import { foreignKeySql, membersCheck, textLiteral } from "./column_sql.ts";
+import { renamedParts } from "./renamed_parts.ts";
 import { addedIndexes, droppedIndexes, step, type TableMigration } from "./table_migration.ts";
 
 /** A trigger that another program has created. */
@@ -243,6 +244,7 @@ function copiedValue(table: TableMigration, wanted: ColumnShape, has: ColumnShap
 function keptIndexes(table: TableMigration): readonly string[] {
   const { current, shape, columns } = table.pair;
   const dropped = new Set(droppedIndexes(table));
+  const renamed = new Map(renamedParts(table).map(({ from, sql }) => [from, sql]));
   const gone = (parts: readonly string[]) =>
     columns.superfluous.some(({ name }) =>
       table.mayLose(name) && parts.some((part) => isSameName(part, name))
@@ -253,12 +255,16 @@ function keptIndexes(table: TableMigration): readonly string[] {
       isSameSet(one, columns)
     ) &&
     !table.of("superfluous-unique").some(({ existing }) => existing.index === index)
-  ).map(({ index }) => index ?? "");
+  ).map(({ name, index }) => ({ name: name ?? "", sql: index ?? "" }));
+  const added = table.of("missing-unique").map(({ declared }) => declared);
+  const declared = shape.uniques.filter((one) => !added.includes(one));
   return [
-    ...current.indexes.filter(({ name, parts }) => !dropped.has(name) && !gone(parts))
-      .map(({ sql }) => sql),
-    ...uniques,
-  ].map((sql) => renamedIn(table, sql));
+    ...[
+      ...current.indexes.filter(({ name, parts }) => !dropped.has(name) && !gone(parts)),
+      ...uniques,
+    ].map(({ name, sql }) => renamed.get(name) ?? renamedIn(table, sql)),
+    ...declared.flatMap(({ index }) => index ?? []),
+  ];
 }
 
 /** The statement of an index or a trigger with the new names of the table and its columns. */

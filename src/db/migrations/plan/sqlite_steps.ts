@@ -7,6 +7,7 @@ import { isNeeded } from "../compare/difference.ts";
 import { type ColumnShape, isSameName, type TableShape } from "../compare/table_shape.ts";
 import type { MigrationStep } from "../migration_plan.ts";
 import { targetSql } from "./column_sql.ts";
+import { renamedParts } from "./renamed_parts.ts";
 import { type OtherTrigger, rebuildSteps } from "./sqlite_rebuild.ts";
 import {
   addedIndexes,
@@ -28,6 +29,7 @@ export function sqliteSteps(
   const rebuilt = tables.filter(takesRebuild);
   return [
     ...tables.flatMap(renames),
+    ...tables.flatMap(renamedIndexes),
     ...missing.flatMap(creation),
     ...tables.filter((table) => !rebuilt.includes(table)).flatMap(alterations),
     ...(rebuilt.length === 0 ? [] : [
@@ -56,6 +58,16 @@ function renames(table: TableMigration): readonly MigrationStep[] {
       )
     ),
   ];
+}
+
+/** SQLite has no statement that renames an index. */
+function renamedIndexes(table: TableMigration): readonly MigrationStep[] {
+  return renamedParts(table).flatMap(({ from, to, sql }) =>
+    sql === null ? [] : [
+      step(`DROP INDEX ${quoteIdentifier(from)}`, `${table.label}: the name of ${from} follows`),
+      step(sql, `${table.label}: it is ${to} now`),
+    ]
+  );
 }
 
 function creation({ name, sql, indexes }: TableShape): readonly MigrationStep[] {

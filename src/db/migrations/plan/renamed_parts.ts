@@ -1,0 +1,46 @@
+import { normalSql } from "../../../sql/statements/normal_sql.ts";
+import { isSameIndex } from "../compare/compare_constraints.ts";
+import { isSameSet } from "../compare/table_shape.ts";
+import type { TableMigration } from "./table_migration.ts";
+
+/** An index or a constraint that has the name of an old table or column. */
+export interface RenamedPart {
+  /** The name that it has. */
+  readonly from: string;
+  /** The name that it is declared with. */
+  readonly to: string;
+  /** The statement that creates the declared index; null for a constraint. */
+  readonly sql: string | null;
+}
+
+/**
+ * The indexes and constraints of a table that was renamed, or has renamed columns, whose names follow:
+ * a new table or column of the old name would want the same ones. Constraints have names of their own
+ * on Postgres alone.
+ */
+export function renamedParts(table: TableMigration): readonly RenamedPart[] {
+  const { pair: { shape, current, columns }, dialect: { engine } } = table;
+  if (columns.renamed.size === 0 && table.of("renamed-table").length === 0) return [];
+  const found: { from: string | null; to: string | null; sql: string | null }[] = [];
+  for (const wanted of shape.indexes) {
+    const has = current.indexes.find((one) => isSameIndex(one, wanted, engine));
+    if (has !== undefined) found.push({ from: has.name, to: wanted.name, sql: wanted.sql });
+  }
+  for (const { name, columns, index } of shape.uniques) {
+    const has = current.uniques.find((one) =>
+      isSameSet(one.columns, columns) && (one.index === null) === (index === null)
+    );
+    if (has !== undefined) found.push({ from: has.name, to: name, sql: index });
+  }
+  for (const { name, sql } of engine === "postgres" ? shape.checks : []) {
+    const has = current.checks.find((one) => normalSql(one.sql, engine) === normalSql(sql, engine));
+    if (has !== undefined) found.push({ from: has.name, to: name, sql: null });
+  }
+  const names = new Set(
+    [...current.indexes, ...current.uniques, ...current.checks].map(({ name }) => name),
+  );
+  return found.flatMap(({ from, to, sql }) => {
+    const isMoved = from !== null && to !== null && from !== to && !names.has(to);
+    return isMoved && (sql !== null || engine === "postgres") ? [{ from, to, sql }] : [];
+  });
+}
