@@ -4,12 +4,13 @@ import type { Dialect } from "../../sql/dialect.ts";
 
 /**
  * Throws an Error that names what an engine would refuse without saying why, or take and not keep:
- * names of indexes that are not distinct, names that are too long, and foreign keys to columns whose
+ * names of tables and indexes that are not distinct, names that are too long, and foreign keys to columns whose
  * values several rows may share.
  */
-export function requireCreatable(tables: readonly TableInfo[], { engine }: Dialect): void {
+export function requireCreatable(given: readonly TableInfo[], { engine }: Dialect): void {
+  const tables = [...new Set(given)];
   requireDistinctIndexes(tables);
-  requireDistinctFormerNames(tables);
+  requireDistinctNames(tables, engine);
   for (const table of tables) {
     if (engine === "postgres") requireShortNames(table);
     for (const key of table.foreignKeys) {
@@ -37,15 +38,18 @@ function requireDistinctIndexes(tables: readonly TableInfo[]): void {
   }
 }
 
-/** One existing table cannot become two. */
-function requireDistinctFormerNames(tables: readonly TableInfo[]): void {
+/** Two declarations of one table would contradict each other, and one table cannot become two. */
+function requireDistinctNames(tables: readonly TableInfo[], engine: Dialect["engine"]): void {
+  const folded = (name: string) => engine === "sqlite" ? name.toLowerCase() : name;
   for (const [index, { schema, name, formerName }] of tables.entries()) {
-    const other = tables.slice(0, index).find((one) =>
-      formerName !== null && one.schema === schema && one.formerName === formerName
-    );
-    if (other === undefined) continue;
+    const others = tables.slice(0, index).filter((one) => one.schema === schema);
+    if (others.some((one) => folded(one.name) === folded(name))) {
+      throw new Error(`Cannot create "${name}": it is declared twice`);
+    }
+    const twin = others.find((one) => formerName !== null && one.formerName === formerName);
+    if (twin === undefined) continue;
     throw new Error(
-      `Cannot create "${name}": both it and "${other.name}" were "${formerName}" before`,
+      `Cannot create "${name}": both it and "${twin.name}" were "${formerName}" before`,
     );
   }
 }
