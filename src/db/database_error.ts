@@ -94,6 +94,17 @@ export function reasonOf({ kind, cause }: DatabaseError): string {
 }
 
 /**
+ * {@link reasonOf} with what Postgres adds to its messages: what refers to a table, or which values
+ * are not distinct. For the deployer, who may see these.
+ */
+export function fullReasonOf(error: DatabaseError): string {
+  const { cause } = error;
+  const detail = cause instanceof Error && "detail" in cause ? cause.detail : null;
+  const reason = reasonOf(error);
+  return typeof detail === "string" && detail !== "" ? `${reason} (${detail})` : reason;
+}
+
+/**
  * Whether the reason of an error helps the operator more than its kind does: the kind of these asks
  * for another try, or says that nothing is known.
  */

@@ -42,7 +42,11 @@ export async function migrateDatabase(
   if (command.migrations !== null) {
     return await migrateByFiles(command, { db, folder: command.migrations }, dialogue);
   }
-  if (tables.length === 0) throw new Error("Cannot migrate: no table is declared by table()");
+  if (tables.length === 0) {
+    throw new Error(
+      "Cannot migrate: no table is declared by table(); those of Drizzle are migrated by drizzle-kit",
+    );
+  }
   const { random } = systemRuntime(() => {});
   const { allowDrop, keep } = command;
   let run: MigrationRun = {

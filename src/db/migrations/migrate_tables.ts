@@ -1,6 +1,6 @@
 import type { Random } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import { DatabaseError, isLasting, reasonOf } from "../database_error.ts";
+import { DatabaseError, fullReasonOf, isLasting } from "../database_error.ts";
 import type { Connection, Driver } from "../driver.ts";
 import { recordMigration } from "./applied_migrations.ts";
 import { describeDifference } from "./compare/difference.ts";
@@ -88,8 +88,14 @@ async function showPlan(run: MigrationRun): Promise<MigrationPlan> {
   const { driver, tables } = run;
   const plan = async (connection: Connection) =>
     (await planMigration(connection, driver.dialect, tables, run)).plan;
-  // A file may be open for reading only, and has no temporary tables to make for a comparison.
-  return driver.dialect.engine === "sqlite" ? await plan(driver) : await driver.transaction(plan);
+  try {
+    // A file may be open for reading only, and has no temporary tables to make for a comparison.
+    return driver.dialect.engine === "sqlite" ? await plan(driver) : await driver.transaction(plan);
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    // Another process may have changed the tables between two looks at them.
+    return await restructured(driver, plan);
+  }
 }
 
 function requireAllowed({ refusals }: MigrationPlan): void {
@@ -122,7 +128,7 @@ async function runStep({ sql, purpose }: MigrationStep, connection: Connection):
     await connection.query({ text: sql, values: [] });
   } catch (cause) {
     if (!isLasting(cause)) throw cause;
-    throw new Error(`Cannot migrate: ${purpose}: ${reasonOf(cause)}\n${sql}`, { cause });
+    throw new Error(`Cannot migrate: ${purpose}: ${fullReasonOf(cause)}\n${sql}`, { cause });
   }
 }
 

@@ -6,7 +6,7 @@ import {
 } from "../../sql/create_table.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { Statement } from "../../sql/fragment.ts";
-import { isLasting, reasonOf } from "../database_error.ts";
+import { fullReasonOf, isLasting } from "../database_error.ts";
 import type { Connection, Driver } from "../driver.ts";
 import { requireCreatable } from "./require_creatable.ts";
 
@@ -57,7 +57,7 @@ async function create(
     for (const statement of statements) await connection.query(statement);
   } catch (cause) {
     throw isLasting(cause)
-      ? new Error(`Cannot create the table "${name}": ${reasonOf(cause)}`, { cause })
+      ? new Error(`Cannot create the table "${name}": ${fullReasonOf(cause)}`, { cause })
       : cause;
   }
 }

@@ -1,5 +1,5 @@
 import type { Random } from "../../../runtime/runtime.ts";
-import { DatabaseError, reasonOf } from "../../database_error.ts";
+import { DatabaseError, fullReasonOf } from "../../database_error.ts";
 import type { Connection, Driver } from "../../driver.ts";
 import {
   type AppliedMigration,
@@ -115,7 +115,9 @@ async function applyFile(
     } catch (cause) {
       if (!(cause instanceof DatabaseError)) throw cause;
       const start = text.length > 80 ? `${text.slice(0, 80)} …` : text;
-      throw new Error(`Cannot migrate: ${name} fails at ${start}: ${reasonOf(cause)}`, { cause });
+      throw new Error(`Cannot migrate: ${name} fails at ${start}: ${fullReasonOf(cause)}`, {
+        cause,
+      });
     }
   }
   if (before !== null) await checkFile(connection, before, [], name);
