@@ -41,6 +41,11 @@ for (const { name, core, sql } of lines) {
       core.index("by_status").on(t.status).where(sql`${t.status} = 'draft'`),
       core.check("positive", sql`${t.share} > 0`),
     ]);
+    const dated = core.sqliteTable("dated", {
+      id: core.integer().primaryKey(),
+      data: core.text({ mode: "json" }).$defaultFn(() => ({ at: new Date(0) })),
+    });
+    assertEquals(made(tableInfoOf(dated).byName.get("data")), { at: "1970-01-01T00:00:00.000Z" });
     const info = tableInfoOf(notes);
     const of = (property: string) => info.byName.get(property);
     assertEquals(info.columns.map(({ name, kind }) => [name, kind]), [
