@@ -110,3 +110,34 @@ testOnDialects(
     });
   },
 );
+
+testOnDialects(
+  "a chunk that the commit refuses is named, and the next ones are written",
+  async (engine) => {
+    const db = await engine.open();
+    const key = db.dialect.engine === "sqlite" ? "INTEGER" : "int8";
+    const create = `CREATE TABLE trees (id ${key} PRIMARY KEY,
+    parent ${key} REFERENCES trees (id) DEFERRABLE INITIALLY DEFERRED)`;
+    await db.query({ text: create, values: [] });
+    const trees = table("trees", { id: integer().primaryKey(), parent: integer() });
+    await withService({ name: engine.name, open: () => Promise.resolve(db) }, [], () => ({
+      resources: [
+        resource(trees, {
+          id: trees.id,
+          auth: { public: { read: true }, create: () => all() },
+          capabilities: { enableImport: true },
+        }),
+      ],
+    }), async ({ send }) => {
+      const body = ["id,parent", "1,2", "2,1", "3,99", "4,", "5,1"].join("\n");
+      const answer = await send("POST", "/api/trees/import?mode=chunks&chunk=2", body, csv);
+      const { written, unwritten, errors } = answer.body.details;
+      assertEquals([answer.status, written, unwritten, errors[0].line], [
+        422,
+        3,
+        [{ from: 4, to: 5 }],
+        4,
+      ]);
+    });
+  },
+);

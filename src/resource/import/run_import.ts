@@ -1,9 +1,11 @@
 import type { Grant } from "../../auth/authorize.ts";
+import { DatabaseError } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import { createYieldTurn, type YieldTurn } from "../../runtime/event_loop.ts";
 import type { Resource } from "../define/resource.ts";
 import type { OperationCall, ResourceCall, WriteCall } from "../operation.ts";
 import { inTransaction, type WriteConnection } from "../write/in_transaction.ts";
+import { refusals } from "../write/refused/failed_write.ts";
 import { refusedWrite } from "../write/refused/refused_write.ts";
 import type { ImportRecords } from "./import_record.ts";
 import { type ImportOutcome, LineErrors } from "./line_errors.ts";
@@ -196,8 +198,11 @@ class RowImport {
       });
       return true;
     } catch (error) {
-      if (!(error instanceof RefusedRows)) throw error;
-      await this.#addRefused(error);
+      // The commit does not say which row a deferred constraint refuses.
+      const isCommit = error instanceof DatabaseError && refusals.has(error.kind);
+      const refused = isCommit ? new RefusedRows([{ line: chunk.from, error }]) : error;
+      if (!(refused instanceof RefusedRows)) throw error;
+      await this.#addRefused(refused);
       return false;
     }
   }
