@@ -220,6 +220,7 @@ testOnDialects("names of indexes and constraints follow those of their columns",
     index(entries.z),
   ]);
   const fifth = table("others", { id: key(), z: text() }, (others) => [index(others.z)]);
+  const fresh = table("fresh", { id: key(), z: text() }, (fresh) => [unique(fresh.z).as("once")]);
   try {
     await db.createTables([parents, first]);
     await run(
@@ -234,7 +235,8 @@ testOnDialects("names of indexes and constraints follow those of their columns",
     await assertRejects(() => run(db, "INSERT INTO notes (w) VALUES ('b')"));
     await db.createTables([fifth]);
     await db.migrate([fourth, fifth]);
-    assertEquals((await db.migrate([fourth, fifth])).steps, []);
+    await db.migrate([fresh]);
+    assertEquals((await db.migrate([fourth, fifth, fresh])).steps, []);
   } finally {
     await db.close();
   }

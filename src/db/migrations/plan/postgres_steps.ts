@@ -9,6 +9,7 @@ import { renamedParts } from "./renamed_parts.ts";
 import {
   addedIndexes,
   alter,
+  createdIndexes,
   droppedIndexes,
   step,
   type TableMigration,
@@ -139,7 +140,8 @@ function memberCheckName({ pair }: TableMigration, column: string | null): strin
 }
 
 /** Foreign keys are added once all tables are there: two may refer to one another. */
-function creation({ name, schema, sql, indexes }: TableShape): readonly MigrationStep[] {
+function creation(shape: TableShape): readonly MigrationStep[] {
+  const { name, schema, sql } = shape;
   const { definitions } = parseCreateTable(sql ?? "()");
   const lines = definitions.filter(({ column, constraints: [constraint] }) =>
     column !== null || constraint?.kind !== "references"
@@ -147,7 +149,7 @@ function creation({ name, schema, sql, indexes }: TableShape): readonly Migratio
   const table = sqlName({ schema, name });
   return [
     step(`CREATE TABLE ${table} (\n  ${lines.join(",\n  ")}\n)`, `create ${name}`),
-    ...indexes.map((index) => step(index.sql, `${name}: add the index ${index.name}`)),
+    ...createdIndexes(shape),
   ];
 }
 

@@ -12,6 +12,7 @@ import { type OtherTrigger, rebuildSteps } from "./sqlite_rebuild.ts";
 import {
   addedIndexes,
   alter,
+  createdIndexes,
   droppedIndexes,
   step,
   type TableMigration,
@@ -70,11 +71,8 @@ function renamedIndexes(table: TableMigration): readonly MigrationStep[] {
   );
 }
 
-function creation({ name, sql, indexes }: TableShape): readonly MigrationStep[] {
-  return [
-    step(sql ?? "", `create ${name}`),
-    ...indexes.map((index) => step(index.sql, `${name}: add the index ${index.name}`)),
-  ];
+function creation(table: TableShape): readonly MigrationStep[] {
+  return [step(table.sql ?? "", `create ${table.name}`), ...createdIndexes(table)];
 }
 
 function alterations(table: TableMigration): readonly MigrationStep[] {

@@ -4,7 +4,7 @@ import { sqlName } from "../../../sql/postgres/change_log_schema.ts";
 import type { Connection } from "../../driver.ts";
 import type { PairedTable } from "../compare/compare_tables.ts";
 import type { Difference } from "../compare/difference.ts";
-import { isSameName } from "../compare/table_shape.ts";
+import { isSameName, type TableShape } from "../compare/table_shape.ts";
 import type { MigrationRights, MigrationStep, PossibleRename } from "../migration_plan.ts";
 
 /** What changes in one existing table, and what its plan is made from. */
@@ -141,6 +141,17 @@ export function droppedIndexes(table: TableMigration): readonly string[] {
   const wanted = new Set(table.of("missing-index").map(({ declared }) => declared.name));
   return table.of("superfluous-index").flatMap(({ existing: { name } }) =>
     wanted.has(name) || table.mayLose(name) ? [name] : []
+  );
+}
+
+/** The steps that create the indexes of a new table, those that keep columns distinct included. */
+export function createdIndexes({ name, indexes, uniques }: TableShape): readonly MigrationStep[] {
+  const all = [
+    ...indexes.map(({ name, sql }) => [name, sql]),
+    ...uniques.map((one) => [one.name, one.index]),
+  ];
+  return all.flatMap(([called, sql]) =>
+    typeof sql === "string" ? [step(sql, `${name}: add the index ${called}`)] : []
   );
 }
 
