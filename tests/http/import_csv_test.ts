@@ -51,6 +51,15 @@ testOnDialects(
         { line: 3, path: "team", message: "refers to no row" },
       ]);
 
+      // Over a megabyte, in many blocks.
+      const rows = Array.from({ length: 50_000 }, () => "a row of several words,1");
+      for (const end of ["\r", "\n", "\r\n"]) {
+        const body = ["title,size", ...rows, '"two\nlines",x', "of,many,fields"].join(end);
+        const { details } = (await post(body)).body;
+        const lines = details.errors.map(({ line }: { line: number }) => line);
+        assertEquals(lines, [50_002, 50_004]);
+      }
+
       // A key that the database gives meets one that a later row of the file has.
       await db.query({ text: "DELETE FROM notes", values: [] });
       const lines = [

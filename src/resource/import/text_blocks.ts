@@ -23,6 +23,7 @@ export interface BlockOptions {
 const blockBytes = 64 * 1024;
 
 const lineFeed = 10;
+const carriageReturn = 0x0d;
 const doubleQuote = 34;
 
 /**
@@ -63,6 +64,9 @@ class BlockCutter {
   /** Of the held bytes, so many have been looked at. */
   #seen = 0;
   #isQuoted = false;
+  /** Lines of a CSV that end among the bytes that were looked at, and those within whole records. */
+  #lines = 0;
+  #wholeLines = 0;
   #line = 1;
   #isFirst = true;
 
@@ -106,13 +110,26 @@ class BlockCutter {
   #lookBetweenQuotes(): void {
     const held = this.#held;
     let isQuoted = this.#isQuoted;
-    for (let at = this.#seen; at < this.#length; at++) {
+    let at = this.#seen;
+    for (; at < this.#length; at++) {
       const byte = held[at];
       if (byte === doubleQuote) isQuoted = !isQuoted;
-      else if (byte === lineFeed && !isQuoted) this.#recordEnd = at + 1;
+      else if (byte === lineFeed) this.#endLine(at, isQuoted);
+      else if (byte === carriageReturn && !isQuoted) {
+        // Whether a line feed follows is not known yet.
+        if (at + 1 === this.#length) break;
+        if (held[at + 1] !== lineFeed) this.#endLine(at, false);
+      }
     }
     this.#isQuoted = isQuoted;
-    this.#seen = this.#length;
+    this.#seen = at;
+  }
+
+  #endLine(at: number, isQuoted: boolean): void {
+    this.#lines++;
+    if (isQuoted) return;
+    this.#recordEnd = at + 1;
+    this.#wholeLines = this.#lines;
   }
 
   #cut(end: number): TextBlock {
@@ -120,10 +137,12 @@ class BlockCutter {
     const line = this.#line;
     const text = decoded(this.#isFirst ? withoutMark(bytes) : bytes, line);
     const isPlain = this.#isPlain(bytes);
-    this.#line += feedsIn(bytes);
+    this.#line += this.#quotes ? this.#wholeLines : feedsIn(bytes);
+    this.#lines -= this.#wholeLines;
+    this.#wholeLines = 0;
     this.#held.copyWithin(0, end, this.#length);
     this.#length -= end;
-    this.#seen = this.#length;
+    this.#seen = Math.max(0, this.#seen - end);
     this.#recordEnd = 0;
     this.#isFirst = false;
     return { text, line, isPlain };
