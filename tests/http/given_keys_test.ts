@@ -25,6 +25,11 @@ testOnEngines(
       assertEquals([next.status, next.body.id], [201, 31]);
       const more = await send("POST", "/api/notes/batch", { items: [{}, {}] }, ada);
       assertEquals(more.body.items.map(({ id }: { id: number }) => id), [32, 33]);
+      for (const id of [40, 42]) await send("POST", "/api/notes", { id }, ada);
+      const lines = Array.from({ length: 10 }, () => "{}").join("\n");
+      const headers = { ...ada, "content-type": "application/x-ndjson" };
+      const imported = await send("POST", "/api/notes/import", lines, headers);
+      assertEquals(imported.body, { rows: 10, written: 10 });
       const taken = await send("POST", "/api/notes", { title: "next" }, ada);
       assertEquals([taken.status, taken.body.details.errors[0].path], [409, "title"]);
       assertEquals((await send("POST", "/api/notes", { id: 1 }, ada)).status, 409);

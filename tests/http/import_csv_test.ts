@@ -42,6 +42,13 @@ testOnDialects(
         { id: 2, shout: "B", title: "b", size: 4, data: [1] },
         { id: 3, shout: "C", title: "c", size: 5, data: null },
       ]);
+      const nameless = await post("id,title,\n9,a,\n");
+      assertEquals(nameless.body.details.errors, [
+        { line: 1, path: "", message: "has a field without a name" },
+      ]);
+      const inches = Array.from({ length: 60_000 }, () => "good lines").join("\n");
+      const quoted = await post(`title\n5" disk\n${inches}`);
+      assertEquals(quoted.body.details.errors[0].line, 2);
       const hidden = await post("id,secret\n9,x\n");
       assertEquals(hidden.body.details.errors, [
         { line: 1, path: "secret", message: "is not a field" },

@@ -1,3 +1,4 @@
+import { DatabaseError } from "../../db/database_error.ts";
 import { databaseProblem } from "../../db/database_problem.ts";
 import type { Driver } from "../../db/driver.ts";
 import { SqlPlans } from "../../db/template/sql_plan.ts";
@@ -131,10 +132,15 @@ export class CodeApis {
     try {
       return await run(base);
     } catch (error) {
-      // At the beginning and the commit no statement of the caller is at fault.
-      throw error === failure ? error : databaseProblem(error, "update");
+      // At the beginning, at the commit and after all tries no statement of the caller is at fault.
+      const isOwn = error === failure && !isRetryable(error);
+      throw isOwn ? error : databaseProblem(error, "update");
     }
   }
+}
+
+function isRetryable(error: unknown): boolean {
+  return error instanceof DatabaseError && error.kind === "retryable";
 }
 
 /** Runs one operation as a request would: who may not use it learns nothing else. */

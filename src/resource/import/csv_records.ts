@@ -55,6 +55,7 @@ function fieldsOf({ fields, line }: CsvRecord, resource: Resource): readonly Fie
   const seen = new Set<string>();
   return fields.map((given) => {
     const name = given ?? "";
+    if (name === "") throw new UnreadableLine(line, "has a field without a name");
     if (seen.has(name)) throw new UnreadableLine(line, "stands twice in the names", name);
     if (!known.has(name)) {
       throw new UnreadableLine(
@@ -93,10 +94,11 @@ function recordOf(
   const body: Record<string, unknown> = {};
   for (const [index, { name, column }] of fields.entries()) {
     const text = values[index] ?? null;
-    if (column === null) body[name] = text;
+    // Computed fields and relations, which exports may have.
+    if (column === null) continue;
     // Where there is no NULL, an empty field says nothing: the row has the default.
-    else if (text === null && column.notNull) continue;
-    else if (text === null) body[name] = null;
+    if (text === null && column.notNull) continue;
+    if (text === null) body[name] = null;
     else if (column.kind === "json" && column.databaseType === undefined) {
       const value = jsonExcess(text, limits) === null ? parseShallowJson(text) : undefined;
       if (value === undefined) {

@@ -25,6 +25,7 @@ const blockBytes = 64 * 1024;
 const lineFeed = 10;
 const carriageReturn = 0x0d;
 const doubleQuote = 34;
+const comma = 44;
 
 /**
  * Cuts the parts of a body into blocks of whole records; a byte order mark at its start is dropped.
@@ -113,7 +114,8 @@ class BlockCutter {
     let at = this.#seen;
     for (; at < this.#length; at++) {
       const byte = held[at];
-      if (byte === doubleQuote) isQuoted = !isQuoted;
+      // Within a field without quotes one is a fault, and begins nothing.
+      if (byte === doubleQuote) isQuoted = !isQuoted && beginsQuotes(held[at - 1]);
       else if (byte === lineFeed) this.#endLine(at, isQuoted);
       else if (byte === carriageReturn && !isQuoted) {
         // Whether a line feed follows is not known yet.
@@ -147,6 +149,12 @@ class BlockCutter {
     this.#isFirst = false;
     return { text, line, isPlain };
   }
+}
+
+/** Whether a quote after this byte begins a field, or continues one: two of them stand for one. */
+function beginsQuotes(before: number | undefined): boolean {
+  return before === undefined || before === comma || before === lineFeed ||
+    before === carriageReturn || before === doubleQuote;
 }
 
 function feedsIn(bytes: Uint8Array): number {

@@ -8,6 +8,7 @@ import type { WriteCall } from "../operation.ts";
 import { wholeBody } from "../write/body_path.ts";
 import type { WriteConnection } from "../write/in_transaction.ts";
 import { insertRows } from "../write/insert_rows.ts";
+import { followGivenKeys } from "../write/follow_given_keys.ts";
 import { failedWrite, refusals } from "../write/refused/failed_write.ts";
 import type { PreparedRow } from "./prepared_row.ts";
 import type { ShapedRow } from "./shaped_row.ts";
@@ -45,14 +46,26 @@ export class SliceWriter {
    * refused, finds out which by inserting them one by one, and throws {@link RefusedRows}.
    */
   async write(rows: readonly PreparedRow[], connection: WriteConnection): Promise<void> {
-    if (await this.#attempt(rows, connection, slicePoint) === null) return;
+    if (await this.#attemptAgain(rows, connection, slicePoint) === null) return;
     const refused: RefusedRow[] = [];
     for (const row of rows) {
-      const one = await this.#attempt([row], connection, rowPoint);
+      const one = await this.#attemptAgain([row], connection, rowPoint);
       if (one !== null) refused.push({ line: row.line, error: one.error });
     }
     // One by one all of them may fit: the database has given a row the key of a later one before.
     if (refused.length > 0) throw new RefusedRows(refused);
+  }
+
+  /** A second time where the database has given a row a key that is taken. */
+  async #attemptAgain(
+    rows: readonly PreparedRow[],
+    connection: WriteConnection,
+    point: SavePoint,
+  ): Promise<{ readonly error: unknown } | null> {
+    const failure = await this.#attempt(rows, connection, point);
+    if (failure === null) return null;
+    const isMended = await followGivenKeys(failure.error, this.#write.resource.driver, connection);
+    return isMended ? await this.#attempt(rows, connection, point) : failure;
   }
 
   /** Writes all rows or none. Gives why they were refused, or null; other errors are thrown. */

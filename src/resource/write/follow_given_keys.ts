@@ -1,5 +1,5 @@
 import { DatabaseError } from "../../db/database_error.ts";
-import type { Driver } from "../../db/driver.ts";
+import type { Connection, Driver } from "../../db/driver.ts";
 import { databaseDefault } from "../../plan/plan.ts";
 import { FailedWrite } from "./refused/failed_write.ts";
 
@@ -8,8 +8,11 @@ import { FailedWrite } from "./refused/failed_write.ts";
  * an import the next rows would get keys that are taken. Where that has refused a write, sets the
  * counter after the largest key: then it is to be tried again. Gives whether it did.
  */
-export async function followGivenKeys(error: unknown, driver: Driver): Promise<boolean> {
-  const { advanceCounter } = driver.dialect;
+export async function followGivenKeys(
+  error: unknown,
+  { dialect: { advanceCounter } }: Pick<Driver, "dialect">,
+  connection: Connection,
+): Promise<boolean> {
   if (advanceCounter === null || !(error instanceof FailedWrite)) return false;
   const { kind, constraint, rows, resource: { table } } = error;
   const { primaryKey: [column, another] } = table;
@@ -18,7 +21,7 @@ export async function followGivenKeys(error: unknown, driver: Driver): Promise<b
     rows.some(({ values }) => (values.get(column) ?? databaseDefault) === databaseDefault);
   if (!isCounted || constraint?.name?.endsWith("_pkey") !== true) return false;
   try {
-    await driver.query(advanceCounter(column, table));
+    await connection.query(advanceCounter(column, table));
     return true;
   } catch (failure) {
     // The role may insert rows and not set the counter: the refusal stands.

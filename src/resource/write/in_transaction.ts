@@ -162,7 +162,7 @@ export async function inTransaction<Outcome>(
       return await transact(driver, runtime, attempt(inserts));
     };
     outcome = await transact(driver, runtime, attempt("together"), lone).catch(async (error) =>
-      await followGivenKeys(error, driver)
+      await followGivenKeys(error, driver, driver)
         ? await transact(driver, runtime, attempt("together")).catch(again)
         : await again(error)
     );

@@ -103,7 +103,7 @@ export async function afterCreate(
   await runAfterHook(
     write,
     connection,
-    (context) => hooks.onAfterCreate?.(context, { ...row }),
+    (context) => hooks.onAfterCreate?.(context, copied(row)),
   );
 }
 
@@ -118,7 +118,7 @@ export async function afterUpdate(
   await runAfterHook(
     write,
     connection,
-    (context) => hooks.onAfterUpdate?.(context, { ...row }),
+    (context) => hooks.onAfterUpdate?.(context, copied(row)),
   );
 }
 
@@ -133,7 +133,7 @@ export async function afterDelete(
   await runAfterHook(
     write,
     connection,
-    (context) => hooks.onAfterDelete?.(context, rowId(keyOf(row, table)), { ...row }),
+    (context) => hooks.onAfterDelete?.(context, rowId(keyOf(row, table)), copied(row)),
   );
 }
 
@@ -182,6 +182,21 @@ async function withinTime<T>(
   } finally {
     cancel();
   }
+}
+
+/** With the documents in it: what a hook does to its row changes no answer. */
+function copied(row: Row): Row {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, copiedValue(value)]));
+}
+
+function copiedValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copiedValue);
+  if (typeof value !== "object" || value === null) return value;
+  // Exact numbers and bytes are not changed in place.
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, copiedValue(member)]),
+  );
 }
 
 /** A key as hooks receive it: a value, or a list of them. */

@@ -241,3 +241,55 @@ testOnDialects("names of indexes and constraints follow those of their columns",
     await db.close();
   }
 });
+
+testOnDialects("columns with foreign keys go, or are renamed with another type", async (engine) => {
+  const db = await engine.open();
+  const parents = table("parents", { id: key() });
+  const texts = table(
+    "owners",
+    { key: text().primaryKey().was("id") },
+    () => [formerly("parents")],
+  );
+  const children = (name: string) =>
+    table(name, { id: key(), x: integer().references(() => parents.id) });
+  const without = table("one", { id: key() });
+  const named = table("two", { id: key(), y: text().was("x").references(() => texts.key) });
+  const data = (column: ReturnType<typeof json> | ReturnType<typeof text>) =>
+    table("data", { id: key(), a: column });
+  try {
+    await db.createTables([parents, children("one"), children("two"), data(json())]);
+    await run(db, "INSERT INTO parents (id) VALUES (7)", "INSERT INTO two (x) VALUES (7)");
+    await db.migrate([parents, without], { allowDrop: ["one.x"] });
+    await db.migrate([texts, named]);
+    assertEquals((await db.migrate([texts, named])).steps, []);
+    assertEquals(await read(db, "SELECT y FROM two"), [["7"]]);
+    await run(db, `INSERT INTO data (id, a) VALUES (1, '"5"'), (2, '5'), (3, 'null')`);
+    await db.migrate([data(text())]);
+    assertEquals(await read(db, "SELECT a FROM data ORDER BY id"), [['"5"'], ["5"], ["null"]]);
+  } finally {
+    await db.close();
+  }
+});
+
+testOnDialects("a name of an index changes hands", async (engine) => {
+  const db = await engine.open();
+  const columns = () => ({ id: key(), a: integer(), b: integer() });
+  const versions = [
+    table("notes", columns(), (notes) => [index(notes.a).as("n")]),
+    table("notes", columns(), (notes) => [unique(notes.a).as("n")]),
+    table("notes", columns(), (notes) => [unique(notes.a).as("m"), index(notes.b).as("n")]),
+    table(
+      "notes",
+      columns(),
+      (notes) => [index(notes.b).as("k"), unique(notes.a, notes.b).as("n")],
+    ),
+  ];
+  try {
+    for (const [at, notes] of versions.entries()) {
+      await db.migrate([notes]);
+      assertEquals((await db.migrate([notes])).steps, [], String(at));
+    }
+  } finally {
+    await db.close();
+  }
+});

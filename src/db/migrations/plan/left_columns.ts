@@ -1,6 +1,6 @@
 import { affinityOfType } from "../../../sql/sqlite/column_type.ts";
 import type { ColumnShape } from "../compare/table_shape.ts";
-import type { TableMigration } from "./table_migration.ts";
+import { type TableMigration, wantedNames } from "./table_migration.ts";
 
 /**
  * Says what is left of a table although it is not declared. A column that could be a new one under
@@ -22,7 +22,7 @@ export function noteLeft(table: TableMigration): void {
       );
     } else table.leave(`${place} is not declared and stays: --allow-drop ${place} drops it`);
   }
-  const replaced = new Set(table.of("missing-index").map(({ declared }) => declared.name));
+  const replaced = wantedNames(table);
   for (const { existing: { name } } of table.of("superfluous-index")) {
     const place = `${table.label}.${name}`;
     if (table.mayLose(name) || replaced.has(name)) continue;

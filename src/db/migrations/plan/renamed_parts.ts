@@ -1,7 +1,7 @@
 import { normalSql } from "../../../sql/statements/normal_sql.ts";
 import { isSameIndex } from "../compare/compare_constraints.ts";
 import { isSameSet } from "../compare/table_shape.ts";
-import type { TableMigration } from "./table_migration.ts";
+import { type TableMigration, wantedNames } from "./table_migration.ts";
 
 /** An index or a constraint that has the name of an old table or column. */
 export interface RenamedPart {
@@ -14,13 +14,14 @@ export interface RenamedPart {
 }
 
 /**
- * The indexes and constraints of a table that was renamed, or has renamed columns, whose names follow:
- * a new table or column of the old name would want the same ones. Constraints have names of their own
- * on Postgres alone.
+ * The indexes and constraints of a table whose names change: where it or its columns were renamed,
+ * because a new table or column of the old name would want the same ones, and where another index
+ * takes the name. Constraints have names of their own on Postgres alone.
  */
 export function renamedParts(table: TableMigration): readonly RenamedPart[] {
   const { pair: { shape, current, columns }, dialect: { engine } } = table;
-  if (columns.renamed.size === 0 && table.of("renamed-table").length === 0) return [];
+  const isRenamed = columns.renamed.size > 0 || table.of("renamed-table").length > 0;
+  const wanted = wantedNames(table);
   const found: { from: string | null; to: string | null; sql: string | null }[] = [];
   for (const wanted of shape.indexes) {
     const has = current.indexes.find((one) => isSameIndex(one, wanted, engine));
@@ -41,6 +42,8 @@ export function renamedParts(table: TableMigration): readonly RenamedPart[] {
   );
   return found.flatMap(({ from, to, sql }) => {
     const isMoved = from !== null && to !== null && from !== to && !names.has(to);
-    return isMoved && (sql !== null || engine === "postgres") ? [{ from, to, sql }] : [];
+    return isMoved && (isRenamed || wanted.has(from)) && (sql !== null || engine === "postgres")
+      ? [{ from, to, sql }]
+      : [];
   });
 }

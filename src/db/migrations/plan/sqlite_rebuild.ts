@@ -100,7 +100,7 @@ function newDefinitions(table: TableMigration): NewDefinitions {
   const isCounted = counts && shape.columns.some(({ countsUp }) => countsUp);
   const kept = keptColumns(table);
   const isOwn = (columns: readonly string[]) =>
-    !columns.some((name) => kept.some((one) => isSameName(one.name, name)));
+    columns.every((name) => shape.columns.some((one) => isSameName(one.name, name)));
   const declaredKeys = shape.foreignKeys.map(({ columns }) => columns);
   return {
     options,

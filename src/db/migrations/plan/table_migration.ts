@@ -136,9 +136,18 @@ export function alter(
   return step(`ALTER TABLE ${name} ${action}`, `${label}: ${purpose}`, loses);
 }
 
+/** The names of the indexes that are missing. */
+export function wantedNames(table: TableMigration): ReadonlySet<string | null> {
+  return new Set(
+    [...table.of("missing-index"), ...table.of("missing-unique")].map(({ declared }) =>
+      declared.name
+    ),
+  );
+}
+
 /** Those that may be dropped, and those whose name another one takes. */
 export function droppedIndexes(table: TableMigration): readonly string[] {
-  const wanted = new Set(table.of("missing-index").map(({ declared }) => declared.name));
+  const wanted = wantedNames(table);
   return table.of("superfluous-index").flatMap(({ existing: { name } }) =>
     wanted.has(name) || table.mayLose(name) ? [name] : []
   );
