@@ -143,7 +143,7 @@ testOnDialects("what looks like the declaration and is not is mended", async (en
       const text = "CREATE UNIQUE INDEX CONCURRENTLY pv ON notes (v) WHERE id > 0";
       await assertRejects(() => run(db, text));
     }
-    await assertRejects(() => db.migrate([after]), Error);
+    await assertRejects(() => db.migrate([after]), Error, "rows that share v");
     await run(db, "DELETE FROM notes WHERE id = 2");
     await db.migrate([after]);
     assertEquals((await db.migrate([after])).steps, []);
@@ -257,9 +257,16 @@ testOnDialects("columns with foreign keys go, or are renamed with another type",
   const data = (column: ReturnType<typeof json> | ReturnType<typeof text>) =>
     table("data", { id: key(), a: column });
   try {
-    await db.createTables([parents, children("one"), children("two"), data(json())]);
+    await db.createTables([
+      parents,
+      children("one"),
+      children("two"),
+      children("three"),
+      data(json()),
+    ]);
     await run(db, "INSERT INTO parents (id) VALUES (7)", "INSERT INTO two (x) VALUES (7)");
     await db.migrate([parents, without], { allowDrop: ["one.x"] });
+    await db.migrate([parents, table("three", { id: key(), y: text().was("x") })]);
     await db.migrate([texts, named]);
     assertEquals((await db.migrate([texts, named])).steps, []);
     assertEquals(await read(db, "SELECT y FROM two"), [["7"]]);

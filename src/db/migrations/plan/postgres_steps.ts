@@ -53,16 +53,13 @@ function retypedKeys(
     table !== undefined && [...table.of("type"), ...table.of("collation")]
       .some(({ column }) => columns.includes(column ?? ""));
   return tables.flatMap((table) => {
-    const gone: readonly unknown[] = [
-      ...table.of("superfluous-foreign-key"),
-      ...table.of("actions"),
-    ]
-      .map(({ existing }) => existing);
+    const gone = [...table.of("superfluous-foreign-key"), ...table.of("actions")]
+      .map(({ existing }) => existing.name);
     return table.pair.current.foreignKeys.filter((key) => {
       const target = tables.find(({ pair: { shape } }) =>
         shape.schema === key.schema && shape.name === key.table
       );
-      return !gone.includes(key) &&
+      return !gone.includes(key.name) &&
         (isRetyped(table, key.columns) || isRetyped(target, key.references));
     }).map((key) => [table, key] as const);
   });

@@ -106,13 +106,13 @@ async function guardConstraints(
 ): Promise<void> {
   const { label } = table;
   const uniques = [
-    ...table.of("missing-unique").map(({ declared }) => declared.columns),
+    ...table.of("missing-unique").map(({ declared }) => [declared.columns, null] as const),
     ...table.of("missing-index").flatMap(({ declared: { unique, where, parts } }) =>
-      unique && where === null ? [parts] : []
+      unique ? [[parts, where] as const] : []
     ),
   ];
-  for (const columns of uniques) {
-    if (!await table.sharesValues(columns)) continue;
+  for (const [columns, where] of uniques) {
+    if (!await table.sharesValues(columns, where)) continue;
     table.refuse(`${label} has rows that share ${columns.join(", ")}, which is declared unique`);
   }
   for (const { declared } of table.of("key")) {

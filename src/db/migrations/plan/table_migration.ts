@@ -78,10 +78,12 @@ export class TableMigration {
     return (await connection.query({ text, values: [] })).rows.length > 0;
   }
 
-  /** Whether several rows share the values of these columns, none of which is NULL. */
-  async sharesValues(columns: readonly string[]): Promise<boolean> {
+  /** Whether several rows, of those that `where` is about, share the values of these columns: no NULL. */
+  async sharesValues(columns: readonly string[], where: string | null = null): Promise<boolean> {
     const names = columns.map(quoteIdentifier);
-    const present = names.map((name) => `${name} IS NOT NULL`).join(" AND ");
+    const conditions = names.map((name) => `${name} IS NOT NULL`);
+    if (where !== null) conditions.push(`(${where}\n)`);
+    const present = conditions.join(" AND ");
     return await this.hasRowWith(`${present} GROUP BY ${names.join(", ")} HAVING count(*) > 1`);
   }
 
