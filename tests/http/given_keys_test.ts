@@ -33,5 +33,10 @@ testOnEngines(
       const taken = await send("POST", "/api/notes", { title: "next" }, ada);
       assertEquals([taken.status, taken.body.details.errors[0].path], [409, "title"]);
       assertEquals((await send("POST", "/api/notes", { id: 1 }, ada)).status, 409);
+      // The largest number leaves no room after it.
+      await send("POST", "/api/notes", { id: Number.MAX_SAFE_INTEGER }, ada);
+      const { id } = (await send("POST", "/api/notes", {}, ada)).body;
+      await send("POST", "/api/notes", { id: id + 1 }, ada);
+      assertEquals((await send("POST", "/api/notes", {}, ada)).status, 201);
     }),
 );

@@ -8,6 +8,7 @@ import { selectNamed } from "../named_columns.ts";
 import { requireCreatable } from "../tables/require_creatable.ts";
 import { type PairedTable, pairTables } from "./compare/compare_tables.ts";
 import { describeDifference, type Difference } from "./compare/difference.ts";
+import type { TableShape } from "./compare/table_shape.ts";
 import { findDifferences } from "./find_differences.ts";
 import type { MigrationPlan, MigrationRights } from "./migration_plan.ts";
 import { droppedTables, dropSteps, notThere, referrers } from "./plan/dropped_tables.ts";
@@ -62,7 +63,7 @@ export async function planMigration(
     ? sqliteSteps(changes, created, await otherTriggers(connection))
     : postgresSteps(changes, created);
   const { refusals, questions, left } = context;
-  left.push(...notThere(rights, tables, dropped));
+  left.push(...notThere(rights, tables, dropped), ...tableTwins(pairs, existing.tables));
   refusals.push(...await referrers(connection, dialect, tables, dropped));
   const texts = differences.map(describeDifference);
   const plan = {
@@ -93,4 +94,25 @@ async function otherTriggers(connection: Connection): Promise<readonly OtherTrig
     table: String(table),
     sql: String(sql),
   }));
+}
+
+/** Tables under the former names of others that exist as well. */
+function tableTwins(
+  pairs: readonly PairedTable[],
+  existing: readonly TableShape[],
+): readonly string[] {
+  return pairs.flatMap(({ table: { schema, name, formerName } }) => {
+    if (
+      formerName === null || !existing.some((one) => one.schema === schema && one.name === name)
+    ) {
+      return [];
+    }
+    const isTwin = existing.some((one) => one.schema === schema && one.name === formerName) &&
+      !pairs.some(({ existing: { name }, table }) =>
+        name === formerName || table.name === formerName
+      );
+    return isTwin
+      ? [`${name} was ${formerName} before, and both are there: their rows are not merged`]
+      : [];
+  });
 }

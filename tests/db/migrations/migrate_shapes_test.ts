@@ -300,3 +300,31 @@ testOnDialects("a name of an index changes hands", async (engine) => {
     await db.close();
   }
 });
+
+testOnDialects("names of tables move on in a chain, and no rename is forgotten", async (engine) => {
+  const db = await engine.open();
+  const named = (name: string, former: string) =>
+    table(name, { id: key(), a: integer() }, () => [formerly(former)]);
+  const [t, s] = [table("t", { id: key(), a: integer() }), table("s", { id: key(), a: integer() })];
+  const both = table("both", { id: key(), a: integer(), b: integer() });
+  const renamed = table("both", { id: key(), a: integer().was("b") });
+  try {
+    await db.createTables([t, s, both]);
+    await run(db, "INSERT INTO t (a) VALUES (1)", "INSERT INTO s (a) VALUES (2)");
+    const next = [named("s", "t"), named("r", "s")];
+    await db.migrate(next);
+    assertEquals((await db.migrate(next)).steps, []);
+    assertEquals(await read(db, "SELECT a FROM s UNION ALL SELECT a FROM r").then(String), "1,2");
+    await db.createTables([t]);
+    const { left } = await db.migrate(next);
+    assertEquals(left, ["s was t before, and both are there: their rows are not merged"]);
+    await assertRejects(
+      () => db.migrate([renamed]),
+      Error,
+      "a was b before, and the table has both",
+    );
+    await db.migrate([renamed], { keep: ["both.b"] });
+  } finally {
+    await db.close();
+  }
+});

@@ -86,16 +86,26 @@ function existingOf(
 ): TableShape | null {
   const { schema, name, formerName } = table;
   const found = shapeOf(tables, { schema, name });
-  if (found === undefined && formerName !== null) {
-    return shapeOf(tables, { schema, name: formerName }) ?? null;
-  }
-  // One that is to be renamed makes place for a new table of its name.
-  const isLeaving = found !== undefined &&
-    declared.some(({ table: other }) =>
-      other !== table && other.schema === schema && other.formerName !== null &&
-      isNamedAlike(found, found.name, other.formerName) && shapeOf(tables, other) === undefined
-    );
-  return isLeaving ? null : found ?? null;
+  if (found !== undefined && !isLeaving(found, table, tables, declared)) return found;
+  return formerName === null ? null : shapeOf(tables, { schema, name: formerName }) ?? null;
+}
+
+/** Whether a table of the database is to be renamed, and makes place for another one of its name. */
+function isLeaving(
+  found: TableShape,
+  table: TableInfo,
+  tables: readonly TableShape[],
+  declared: readonly DeclaredTable[],
+  seen: readonly TableInfo[] = [],
+): boolean {
+  return declared.some(({ table: other }) => {
+    const { schema, formerName } = other;
+    // Tables that have each other's names have been renamed already.
+    if (other === table || seen.includes(other) || formerName === null) return false;
+    if (schema !== table.schema || !isNamedAlike(found, found.name, formerName)) return false;
+    const inPlace = shapeOf(tables, other);
+    return inPlace === undefined || isLeaving(inPlace, other, tables, declared, [...seen, table]);
+  });
 }
 
 /**

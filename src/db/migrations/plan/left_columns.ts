@@ -22,6 +22,14 @@ export function noteLeft(table: TableMigration): void {
       );
     } else table.leave(`${place} is not declared and stays: --allow-drop ${place} drops it`);
   }
+  for (const { from, to } of table.twins) {
+    const place = `${table.label}.${from}`;
+    if (table.mayLose(from) || table.isKept(from)) continue;
+    table.refuse(
+      `${table.label}.${to} was ${from} before, and the table has both: drop the wrong one by a ` +
+        `statement, or leave ${place} as it is by --keep ${place}`,
+    );
+  }
   const replaced = wantedNames(table);
   for (const { existing: { name } } of table.of("superfluous-index")) {
     const place = `${table.label}.${name}`;

@@ -11,6 +11,7 @@ import {
   alter,
   createdIndexes,
   droppedIndexes,
+  inRenameOrder,
   step,
   type TableMigration,
 } from "./table_migration.ts";
@@ -25,7 +26,7 @@ export function postgresSteps(
 ): readonly MigrationStep[] {
   const retyped = retypedKeys(tables);
   return [
-    ...tables.flatMap(renames),
+    ...inRenameOrder(tables).flatMap(renames),
     ...retyped.flatMap(([table, { name, columns }]) =>
       dropConstraint(table, name, `drop the foreign key of ${columns}`)
     ),

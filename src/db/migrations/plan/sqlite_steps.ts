@@ -14,6 +14,7 @@ import {
   alter,
   createdIndexes,
   droppedIndexes,
+  inRenameOrder,
   step,
   type TableMigration,
 } from "./table_migration.ts";
@@ -29,7 +30,7 @@ export function sqliteSteps(
 ): readonly MigrationStep[] {
   const rebuilt = tables.filter(takesRebuild);
   return [
-    ...tables.flatMap(renames),
+    ...inRenameOrder(tables).flatMap(renames),
     ...tables.flatMap(renamedIndexes),
     ...missing.flatMap(creation),
     ...tables.filter((table) => !rebuilt.includes(table)).flatMap(alterations),

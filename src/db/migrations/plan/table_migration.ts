@@ -61,6 +61,18 @@ export class TableMigration {
     this.#context.questions.push(question);
   }
 
+  /** Columns that are declared under new names, and which the table has under both. */
+  get twins(): readonly PossibleRename[] {
+    const { table, shape, existing } = this.pair;
+    const has = (name: string) => existing.columns.some((one) => one.name === name);
+    return shape.columns.flatMap(({ name }) => {
+      const from = table.columns.find(({ dbName }) => dbName === name)?.formerName ?? null;
+      return from !== null && from !== name && has(from) && has(name)
+        ? [{ table: this.label, from, to: name }]
+        : [];
+    });
+  }
+
   /** Whether a new column may be one that is declared no more, under its new name. */
   mayBeRename(name: string): boolean {
     return this.#context.questions.some(({ table, to }) => table === this.label && to === name);
@@ -174,4 +186,20 @@ export function addedIndexes(table: TableMigration): readonly MigrationStep[] {
   return [...table.of("missing-index").map(({ declared }) => declared), ...uniques].map((one) =>
     step(one.sql, `${table.label}: add the index ${one.name}`)
   );
+}
+
+/** Tables in the order in which they can be renamed: a name is free once its table has another one. */
+export function inRenameOrder(tables: readonly TableMigration[]): readonly TableMigration[] {
+  const ordered = new Set<TableMigration>();
+  const visit = (table: TableMigration, above: readonly TableMigration[]) => {
+    if (ordered.has(table) || above.includes(table)) return;
+    const inPlace = tables.find((one) =>
+      one !== table && one.pair.existing.schema === table.pair.shape.schema &&
+      isSameName(one.pair.existing.name, table.pair.shape.name)
+    );
+    if (inPlace !== undefined) visit(inPlace, [...above, table]);
+    ordered.add(table);
+  };
+  for (const table of tables) visit(table, []);
+  return [...ordered];
 }
