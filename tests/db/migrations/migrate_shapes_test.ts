@@ -284,6 +284,8 @@ testOnDialects("a name of an index changes hands", async (engine) => {
   const versions = [
     table("notes", columns(), (notes) => [index(notes.a).as("n")]),
     table("notes", columns(), (notes) => [unique(notes.a).as("n")]),
+    table("notes", columns(), (notes) => [unique(notes.a).as("n"), unique(notes.b).where("b > 0")]),
+    table("notes", columns(), (notes) => [unique(notes.a).as("n"), unique(notes.b)]),
     table("notes", columns(), (notes) => [unique(notes.a).as("m"), index(notes.b).as("n")]),
     table(
       "notes",
