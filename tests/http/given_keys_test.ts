@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { all, integer, resource, table, text } from "../../mod.ts";
+import { all, integer, openDatabase, resource, table, text } from "../../mod.ts";
 import { testOnEngines, withService } from "../support/http.ts";
+import { testOnPostgres } from "../support/postgres_tests.ts";
 
 const notes = table("notes", { id: integer().primaryKey(), title: text().unique() });
 
@@ -39,4 +40,41 @@ testOnEngines(
       await send("POST", "/api/notes", { id: id + 1 }, ada);
       assertEquals((await send("POST", "/api/notes", {}, ada)).status, 201);
     }),
+);
+
+testOnPostgres(
+  "a role that may not set the counter imports what fits, and names what does not",
+  async (url) => {
+    const owner = await openDatabase(url);
+    await owner.createTables([notes]);
+    const limited = `limited_${crypto.randomUUID().replaceAll("-", "")}`;
+    const statements = [
+      "INSERT INTO notes (id) VALUES (1), (2)",
+      `CREATE ROLE ${limited}`,
+      `GRANT SELECT, INSERT ON notes TO ${limited}`,
+      `GRANT USAGE ON SEQUENCE notes_id_seq TO ${limited}`,
+    ];
+    for (const text of statements) await owner.query({ text, values: [] });
+    await owner.close();
+    await withService(
+      { name: "postgres", open: () => openDatabase(`${url}?role=${limited}`) },
+      [],
+      () => ({
+        resources: [
+          resource(notes, {
+            id: notes.id,
+            auth: { create: () => all() },
+            capabilities: { enableImport: true },
+          }),
+        ],
+      }),
+      async ({ send }) => {
+        const headers = { ...ada, "content-type": "application/x-ndjson" };
+        const refused = await send("POST", "/api/notes/import", "{}", headers);
+        assertEquals([refused.status, refused.body.details?.errors[0].line], [422, 1]);
+        const { body } = await send("POST", "/api/notes/import", "{}", headers);
+        assertEquals(body, { rows: 1, written: 1 });
+      },
+    );
+  },
 );

@@ -18,7 +18,7 @@ export async function newDatabaseUrl(place: string, dryRun: boolean): Promise<st
   const url = urlOf(place);
   const path = filePathOf(url);
   if (!dryRun || path === null || await pathExists(path)) return url;
-  return url.replace(path, ":memory:");
+  return `${url.slice(0, -path.length)}:memory:`;
 }
 
 function urlOf(place: string): string {

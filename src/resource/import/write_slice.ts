@@ -1,4 +1,6 @@
 import { DatabaseError } from "../../db/database_error.ts";
+import { inSavepoint } from "../../db/database_handle.ts";
+import type { Connection } from "../../db/driver.ts";
 import { chunksOf } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
@@ -64,7 +66,12 @@ export class SliceWriter {
   ): Promise<{ readonly error: unknown } | null> {
     const failure = await this.#attempt(rows, connection, point);
     if (failure === null) return null;
-    const isMended = await followGivenKeys(failure.error, this.#write.resource.driver, connection);
+    // A role that may not set the counter must not lose the transaction by that.
+    const apart: Connection = {
+      query: (statement) =>
+        inSavepoint(connection, "service_counter", async () => await connection.query(statement)),
+    };
+    const isMended = await followGivenKeys(failure.error, this.#write.resource.driver, apart);
     return isMended ? await this.#attempt(rows, connection, point) : failure;
   }
 

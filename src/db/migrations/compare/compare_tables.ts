@@ -150,8 +150,8 @@ function compareTable(
   if (!isSameList(shape.key, current.key)) {
     add(null, { kind: "key", declared: shape.key, existing: current.key });
   }
-  const spoken = { columns: shape.columns.map(({ name }) => name), tables: own };
-  for (const [column, one] of compareConstraints(shape, current, spoken)) add(column, one);
+  const ownNames = { columns: shape.columns.map(({ name }) => name), tables: own };
+  for (const [column, one] of compareConstraints(shape, current, ownNames)) add(column, one);
   return found;
 }
 
