@@ -337,6 +337,8 @@ testOnDialects("what a deferred key refuses at the commit is a problem", async (
     })],
   });
   try {
+    // An unchecked program may return no promise.
+    assertEquals(await app.asSystem().transaction((() => 5) as never), 5);
     const problem = await assertRejects(
       () =>
         app.asSystem().transaction(async ({ api }) => {

@@ -4,8 +4,8 @@ import type { Dialect } from "../../sql/dialect.ts";
 
 /**
  * Throws an Error that names what an engine would refuse without saying why, or take and not keep:
- * names of tables and indexes that are not distinct, names that are too long, and foreign keys to columns whose
- * values several rows may share.
+ * names of tables and indexes that are not distinct, names that are too long, and foreign keys to
+ * columns whose values several rows may share.
  */
 export function requireCreatable(given: readonly TableInfo[], { engine }: Dialect): void {
   const tables = [...new Set(given)];

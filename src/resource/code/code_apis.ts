@@ -122,10 +122,12 @@ export class CodeApis {
         async (connection) => {
           const api = this.of({ ...caller, within: connection.joined(driver) }, base);
           const db = transactionHandle(connection, driver.dialect, this.#sqlPlans);
-          return await work({ api, db }).catch((error) => {
+          try {
+            return await work({ api, db });
+          } catch (error) {
             failure = error;
             throw error;
-          });
+          }
         },
       );
     if (within !== null) return await within.join(({ driver }) => run(driver));
