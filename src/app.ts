@@ -10,6 +10,7 @@ import { checkTables, type TableOfDriver } from "./db/tables/check_tables.ts";
 import type { Driver } from "./db/driver.ts";
 import { conflictTables } from "./db/tables/conflict_tables.ts";
 import { leadingColumns } from "./db/tables/leading_columns.ts";
+import { RoleRights } from "./db/tables/role_rights.ts";
 import { createGuard, type Guard } from "./guard/guard.ts";
 import {
   createIdempotentAnswers,
@@ -25,7 +26,11 @@ import type { ApiOfApp } from "./infer_api.ts";
 import { type CallsFromCode, callsFromCode } from "./resource/code/calls_from_code.ts";
 import type { AnyApi } from "./resource/code/code_api.ts";
 import type { ImportsFromCode } from "./resource/import/import_as_system.ts";
-import type { ResourceDefinition } from "./resource/define/resource_definition.ts";
+import {
+  requireTableInfo,
+  type ResourceDefinition,
+} from "./resource/define/resource_definition.ts";
+import { checkRoleRights } from "./resource/define/shown_to_role.ts";
 import { LiveHubs } from "./resource/stream/live_hubs.ts";
 import { resolveChangeRecordings } from "./resource/define/resolve_change_recordings.ts";
 import type { Resource } from "./resource/define/resource.ts";
@@ -207,12 +212,15 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   });
   const searchIndexes = new SearchIndexes(resolved.search, openAppOutbox(context), runtime);
   const known = { indexed: new Set<ColumnInfo>(), conflicting: new Set<TableInfo>() };
-  const shared = { resolved, guard, hubs, searchIndexes, recordings, runtime, ...known };
-  const { resources, apiOf, imports } = resolveResources(config, shared);
+  const roleRights = new RoleRights(config.resources.map((one) => tableOfDriver(one, config)));
+  const shared = { resolved, guard, hubs, searchIndexes, recordings, roleRights, runtime };
+  const { resources, apiOf, imports } = resolveResources(config, { ...shared, ...known });
+  const tables = resources.flatMap(tablesInReach);
+  await Promise.all([readTables(tables, known, runtime.observe), roleRights.readFirst()]);
+  checkRoleRights(resources, roleRights, runtime.observe);
   const table = createRouteTable(resources);
   const routers = [...authenticators, { routes: config.auth?.routes }];
   const authRoutes = routersOf(routers, resolved, table);
-  await readTables(resources.flatMap(tablesInReach), known, runtime.observe);
   await hubs.open(resources);
   await searchIndexes.start();
   const databases = driversOf(config);
@@ -290,6 +298,13 @@ function tablesInReach({ table, driver, relations }: Resource): readonly TableOf
     relation.steps
   );
   return [{ table, driver }, ...steps.map((step) => ({ table: step.table, driver }))];
+}
+
+function tableOfDriver(
+  { table, options }: ResourceDefinition,
+  { db }: Pick<OpenConfig, "db">,
+): TableOfDriver {
+  return { table: requireTableInfo(table), driver: (options.db ?? db).driver };
 }
 
 /** The databases of an app: its own, and those of its resources. */

@@ -1,6 +1,7 @@
 import type { OpenConfig } from "./config.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { Driver } from "./db/driver.ts";
+import type { RoleRights } from "./db/tables/role_rights.ts";
 import { createCachingFilterParser } from "./filter/syntax/caching_filter_parser.ts";
 import type { Guard } from "./guard/guard.ts";
 import type { AnyApi, CodeApi } from "./resource/code/code_api.ts";
@@ -34,6 +35,8 @@ export interface ResourceParts {
   readonly indexed: ReadonlySet<ColumnInfo>;
   /** The tables that say what becomes of a violated constraint; filled at the same time. */
   readonly conflicting: ReadonlySet<TableInfo>;
+  /** Read at the same time. */
+  readonly roleRights: RoleRights;
   readonly runtime: Runtime;
 }
 
@@ -52,9 +55,9 @@ export interface ResolvedResources {
 /** The resources of an app. Each can find those that it is related to, once all are resolved. */
 export function resolveResources(
   config: ReadConfig,
-  { resolved, guard, hubs, searchIndexes, recordings, indexed, conflicting, runtime }:
-    ResourceParts,
+  { resolved, guard, hubs, searchIndexes, recordings, indexed, ...parts }: ResourceParts,
 ): ResolvedResources {
+  const { conflicting, roleRights, runtime } = parts;
   const relations = resolveRelations(config.resources, config.db.driver);
   const byTable = new Map<TableInfo, Resource>();
   const byPath = new Map<string, Resource>();
@@ -73,6 +76,7 @@ export function resolveResources(
     resourceOf: (table: TableInfo) => byTable.get(table),
     isIndexed: (column: ColumnInfo) => indexed.has(column),
     conflicting,
+    roleRights,
     searchIndexes,
     hubOf: (driver: Driver) => hubs.of(driver),
     tagKeys: createTagKeys(resolved.secrets),

@@ -3,7 +3,7 @@ import { filterWork } from "../filter/filter_work.ts";
 import { Problem } from "../problem/problem.ts";
 import { jitteredBetween } from "../runtime/jitter.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
-import type { ColumnInfo } from "../schema/table_info.ts";
+import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import { AggregateStream } from "./aggregate/aggregate_stream.ts";
 import type { GroupMemory } from "./aggregate/group_memory.ts";
 import { SharedAggregates } from "./aggregate/shared_aggregates.ts";
@@ -215,6 +215,13 @@ export class LiveHub {
       await new Promise<void>((resolve) =>
         this.#cancelTimers.push(clock.after(drainStepMs, resolve))
       );
+    }
+  }
+
+  /** Ends the streams of these tables as those of callers who have lost their rights. */
+  revoke(tables: ReadonlySet<TableInfo>): void {
+    for (const session of [...this.#sessions.values()]) {
+      if (tables.has(session.stream.query.table)) session.revoke();
     }
   }
 

@@ -6,6 +6,7 @@ import type { Observer } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { installedTriggers } from "../../db/installed/installed_triggers.ts";
+import { readRoleLimits, type RoleLimits } from "../../db/tables/role_rights.ts";
 import { databaseSearch } from "../../search/database_search.ts";
 import { memorySearch } from "../../search/memory_search.ts";
 import type { SearchAdapter } from "../../search/search_adapter.ts";
@@ -69,10 +70,13 @@ export async function serveDatabase(
   const { db } = opened;
   const wanted = { schemas: schemas ?? undefined, keys };
   const tables = await findTables(db, wanted, runtime);
+  const limits = await readRoleLimits(db.driver, tables);
   const recording = rights.writable
     ? await install(opened, tables, { ...writing, wishes, runtime })
     : null;
   const changes = recording?.changes ?? undefined;
+  const follows = (table: TableInfo) =>
+    changes !== undefined && limits.get(table)?.hidesRows !== true;
   return {
     config: {
       db,
@@ -82,19 +86,36 @@ export async function serveDatabase(
       middleware: [...dnsRebindingGuard(rights), ...(rights.writable ? [] : [refuseWrites])],
       search: isSearched ? await searchIn(db, rights, observe) : undefined,
       changes,
-      resources: tables.map((table) => definition(table, rights, changes !== undefined)),
+      resources: tables.map((table) => definition(table, rights, follows(table))),
     },
     subject: `${db.label}, ${rights.writable ? "with writes" : "read-only"}`,
     rights,
     accountsIn,
-    streams: recording?.streams,
+    streams: recording === null ? undefined : streamsExcept(recording, limits),
     exampleQuery: "?limit=3",
     // A database within this process is altered by no other, and must not be opened twice.
     describe: db.driver.isShared
-      ? async () => describedTables((await db.introspect(wanted)).tables)
+      ? async () => {
+        const { tables } = await db.introspect(wanted);
+        return describedTables(tables, await readRoleLimits(db.driver, tables));
+      }
       : undefined,
     installed: changes?.mode === "triggers" ? () => installedTriggers(db.driver) : undefined,
   };
+}
+
+/** What live streams show, with the tables that they would show too much of. */
+function streamsExcept(
+  { streams, changes }: Recording,
+  limits: ReadonlyMap<TableInfo, RoleLimits>,
+): string {
+  const hidden = [...limits].filter(([, { hidesRows }]) => hidesRows);
+  const [first] = hidden;
+  if (changes === null || first === undefined) return streams;
+  const names = hidden.map(([{ label }]) => label).join(", ");
+  const sentence = `Live streams: not of ${names}, because row level security applies to the ` +
+    `role "${first[1].role}"`;
+  return hidden.length === limits.size ? sentence : `${sentence}. ${streams}`;
 }
 
 /** In a database that is opened read-only nothing is installed: there the index is in memory. */

@@ -1,3 +1,4 @@
+import type { RoleLimits } from "../../db/tables/role_rights.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
 /** Tables by name, as they are described. */
@@ -8,14 +9,23 @@ interface DescribedTable {
   readonly columns: ReadonlyMap<string, string>;
   /** The same of its keys. */
   readonly keys: string;
+  /** What the database keeps from the role. */
+  readonly rights: string;
 }
 
 /** Describes tables, so that two looks at a database can be compared. */
-export function describedTables(tables: readonly TableInfo[]): DescribedTables {
-  return new Map(tables.map(({ label, columns, primaryKey, foreignKeys }) => [label, {
-    columns: new Map(columns.map((column) => [column.dbName, textOf(column)])),
-    keys: textOf([primaryKey.map(({ dbName }) => dbName), foreignKeys]),
-  }]));
+export function describedTables(
+  tables: readonly TableInfo[],
+  limits: ReadonlyMap<TableInfo, RoleLimits> = new Map(),
+): DescribedTables {
+  return new Map(tables.map((table) => {
+    const { label, columns, primaryKey, foreignKeys } = table;
+    return [label, {
+      columns: new Map(columns.map((column) => [column.dbName, textOf(column)])),
+      keys: textOf([primaryKey.map(({ dbName }) => dbName), foreignKeys]),
+      rights: textOf(limits.get(table)?.hidesRows ?? false),
+    }];
+  }));
 }
 
 /** The names of the tables that differ between two looks at a database. */
@@ -48,6 +58,7 @@ function columnChanges(before: DescribedTable, after: DescribedTable): readonly 
     ...gone.map((name) => `${name} gone`),
     ...changed.map(([name]) => `${name} changed`),
     ...before.keys === after.keys ? [] : ["keys changed"],
+    ...before.rights === after.rights ? [] : ["row level security changed"],
   ];
 }
 

@@ -3,6 +3,7 @@ import { databaseHandle } from "../../db/database_handle.ts";
 import { SqlPlans } from "../../db/template/sql_plan.ts";
 import type { Driver } from "../../db/driver.ts";
 import { createRowReader, type Misfit } from "../../db/rows.ts";
+import type { RoleRights } from "../../db/tables/role_rights.ts";
 import { allRows } from "../../filter/filter.ts";
 import { createOperatorRegistry } from "../../filter/operators/operator_registry.ts";
 import type { Guard } from "../../guard/guard.ts";
@@ -56,6 +57,8 @@ export interface ResourceContext {
   isIndexed(column: ColumnInfo): boolean;
   /** Filled once the database was queried. */
   readonly conflicting: ReadonlySet<TableInfo>;
+  /** Read once the database was queried. */
+  readonly roleRights: RoleRights;
   /** Called only after the hubs were opened. Null where no changes are recorded. */
   hubOf(driver: Driver): LiveHub | null;
   /** Called only after every resource is resolved. */
@@ -170,7 +173,10 @@ export function resolveResource(
     capabilities: {
       ...capabilities,
       enableRestore: softDelete !== null && capabilities.enableDelete,
-      enableSearch: search !== null,
+      // An index is not made by the statements of this role: it has rows that policies hide.
+      get enableSearch() {
+        return search !== null && context.roleRights.known(table)?.hidesRows !== true;
+      },
     },
     isSubscribable: isSubscribable(options, table),
     page: resolvePage(options, table),
@@ -198,6 +204,7 @@ export function resolveResource(
     nestedWrites,
     resourceOf,
     isIndexed: context.isIndexed,
+    roleRights: context.roleRights,
     hub: () => context.hubOf(driver),
     search,
     indexers: context.searchIndexes.indexersOf(driver, table),

@@ -4,6 +4,7 @@ import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type { SqlPlans } from "../../db/template/sql_plan.ts";
 import type { Driver } from "../../db/driver.ts";
 import type { RowReader } from "../../db/rows.ts";
+import type { RoleRights } from "../../db/tables/role_rights.ts";
 import type { Filter } from "../../filter/filter.ts";
 import type { OperatorRegistry } from "../../filter/operators/operator_registry.ts";
 import type { CachingFilterParser } from "../../filter/syntax/caching_filter_parser.ts";
@@ -175,6 +176,8 @@ export interface Resource {
   resourceOf(table: TableInfo): Resource | undefined;
   /** Whether an index begins with a column, of this table or of another served one. */
   isIndexed(column: ColumnInfo): boolean;
+  /** What the databases of the app keep from its roles, in this table and in others. */
+  readonly roleRights: RoleRights;
   /** The hub of its database's live streams; null where no changes are recorded. */
   hub(): LiveHub | null;
   /** What `GET /search` looks in; null where there is no search. */

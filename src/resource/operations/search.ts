@@ -4,6 +4,7 @@ import type { SearchPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { parseSearchQuery, type SearchQuery } from "../../search/search_query.ts";
+import { requireShownToRole } from "../define/shown_to_role.ts";
 import { limitedReply } from "../http/json_reply.ts";
 import { parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
 import type { Operation } from "../operation.ts";
@@ -93,6 +94,7 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
     if (query === null || plan.where.kind === "none") {
       return { ...none, highlights: isHighlighted ? {} : null };
     }
+    if (resource.roleRights.mayChange) await requireShownToRole(resource, "search");
     const matches = await index.matches(query, request.signal());
     const found = await fetchFound(
       readsToAnswer(call),

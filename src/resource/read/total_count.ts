@@ -34,7 +34,9 @@ export function planTotalCount(
   const mayEstimate = mode === "estimated" && reader.dialect.estimate !== null &&
     // The planner's statistics are of the whole table: to a user who may read only some of its
     // rows, or of a related table's, an estimate would reveal the others.
-    grant.rows.kind === "all" && staysInTable(where);
+    grant.rows.kind === "all" && staysInTable(where) &&
+    // The same holds of rows that policies hide.
+    resource.roleRights.known(table)?.hidesRows === false;
   return {
     count: { kind: "count", table, where },
     estimate: mayEstimate ? { kind: "estimate", table, where } : null,

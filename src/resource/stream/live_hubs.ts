@@ -3,10 +3,12 @@ import type { Credentials } from "../../auth/credentials.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import type { ResolvedChangesOptions } from "../../db/changes/changes_options.ts";
 import type { Driver } from "../../db/driver.ts";
+import type { RoleRights } from "../../db/tables/role_rights.ts";
 import { openChangeLog } from "../../db/changes/open_change_log.ts";
 import { createMatcher } from "../../live/match/matcher.ts";
 import { GroupMemory } from "../../live/aggregate/group_memory.ts";
 import { LiveHub } from "../../live/live_hub.ts";
+import { repeatUpkeep } from "../../live/repeat_upkeep.ts";
 import { liveLimits } from "../../live/live_limits.ts";
 import { StreamQuota, type StreamQuotaLimits } from "../../live/stream/stream_quota.ts";
 import { unrecordedIn } from "../../live/stream/require_recorded.ts";
@@ -14,6 +16,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ChangeRecording } from "../define/resolve_change_recordings.ts";
 import type { Resource } from "../define/resource.ts";
+import { isHiddenFromRole } from "../define/shown_to_role.ts";
 
 /** What the live hubs of an app are opened with. */
 export interface LiveHubsOptions {
@@ -35,6 +38,7 @@ export class LiveHubs {
   readonly #groupMemory = new GroupMemory(liveLimits.groupMemory);
   readonly #hubs = new Map<Driver, LiveHub>();
   readonly #recorded = new Map<TableInfo, ResolvedChangesOptions>();
+  #stopRecheck = () => {};
 
   /** None is open yet. */
   constructor(options: LiveHubsOptions) {
@@ -52,6 +56,11 @@ export class LiveHubs {
    * reached yet has streams once it can be.
    */
   async open(resources: readonly Resource[]): Promise<void> {
+    const rights = resources[0]?.roleRights;
+    if (rights?.mayChange === true) {
+      const recheck = () => this.#recheckRoles(rights, resources);
+      this.#stopRecheck = repeatUpkeep(this.#options.runtime, roleRecheckMs, recheck);
+    }
     await Promise.all(
       [...this.#options.recordings.values()].map((recording) => {
         const some = resources.filter(({ driver }) => driver === recording.driver);
@@ -92,7 +101,16 @@ export class LiveHubs {
 
   /** Ends all streams at once. */
   async close(): Promise<void> {
+    this.#stopRecheck();
     await Promise.all([...this.#hubs.values()].map((hub) => hub.close()));
+  }
+
+  /** Ends the streams of tables that the database hides from the service by now. */
+  async #recheckRoles(rights: RoleRights, resources: readonly Resource[]): Promise<void> {
+    await rights.read();
+    const hidden = new Set(resources.filter(isHiddenFromRole).map(({ table }) => table));
+    if (hidden.size === 0) return;
+    for (const hub of this.#hubs.values()) hub.revoke(hidden);
   }
 
   async #openHub(
@@ -126,6 +144,8 @@ export class LiveHubs {
     }
   }
 }
+
+const roleRecheckMs = 60_000;
 
 function isSubscribable(resource: Resource): boolean {
   return resource.isSubscribable;

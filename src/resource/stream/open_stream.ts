@@ -5,6 +5,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { ResourceCall } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
+import { requireShownToRole } from "../define/shown_to_role.ts";
 import { refusedLiteral } from "../read/refused_literal.ts";
 
 /** The body of an opened live stream; null for a HEAD request, and for a part of another stream. */
@@ -29,6 +30,7 @@ export async function openStream(
   if (raw === null || delivery === null) throw new Error("Only a request opens a stream");
   // The body of HEAD is never read, so its stream would stay open.
   if (raw.method === "HEAD") return null;
+  await requireShownToRole(resource, "live stream");
   // The database evaluates the filters of many streams together: one value would end all of them.
   const refused = await refusedLiteral(request.query.get("filter"), resource);
   if (refused !== null) throw refused;

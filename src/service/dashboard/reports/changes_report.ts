@@ -8,6 +8,7 @@ import {
 import { parseKey } from "../../../plan/key.ts";
 import { Problem } from "../../../problem/problem.ts";
 import type { Resource } from "../../../resource/define/resource.ts";
+import { requireShownToRole } from "../../../resource/define/shown_to_role.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../../schema/table_info.ts";
 import type { Report } from "../report.ts";
 import { requireText, resourceNamed, wholeOf } from "../report_query.ts";
@@ -62,6 +63,8 @@ export function createChangesReport(
       if (key === null) {
         throw new Problem("invalid-parameter", `Cannot read changes: no row has the id ${id}`);
       }
+      // The images are of all rows, and no statement of the role has chosen them.
+      await requireShownToRole(resource, "record of changes");
       const { table } = resource;
       const recording = recordingOf(table);
       if (recording === null) return notRecorded;

@@ -1,0 +1,284 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { type App, createApp } from "../../src/app.ts";
+import { decideCliRights } from "../../src/cli/cli_rights.ts";
+import { serveDatabase } from "../../src/cli/database/serve_database.ts";
+import type { AppConfig } from "../../src/config.ts";
+import { type Database, openDatabase } from "../../src/db/open_database.ts";
+import { resource } from "../../src/resource/define/resource_definition.ts";
+import type { Clock } from "../../src/runtime/runtime.ts";
+import { systemRuntime } from "../../src/runtime/system_runtime.ts";
+import { boolean, integer, text } from "../../src/schema/column_builder.ts";
+import { table } from "../../src/schema/table.ts";
+import { memorySearch } from "../../src/search/memory_search.ts";
+import { type EventStream, openEventStream } from "../support/event_stream.ts";
+import { testOnPostgres } from "../support/postgres_tests.ts";
+import { runScript } from "../support/scratch.ts";
+
+const docs = table("docs", {
+  id: integer().primaryKey(),
+  title: text(),
+  visible: boolean(),
+});
+
+/** A role that may log in, on a database in which the tests' own role is a superuser. */
+interface World {
+  readonly url: string;
+  readonly role: string;
+  readonly admin: Database;
+  /** Runs a script as the superuser, as another program does. */
+  run(script: string): Promise<void>;
+}
+
+const tables = `CREATE TABLE docs (id integer PRIMARY KEY, title text, visible boolean);
+  INSERT INTO docs VALUES (1, 'tea', true), (2, 'hidden tea', false);
+  CREATE TABLE links (id integer PRIMARY KEY, doc_id integer REFERENCES docs, name text);
+  INSERT INTO links VALUES (1, 1, 'a'), (2, 2, 'b');`;
+const secured = `ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
+  CREATE POLICY seen ON docs USING (visible);`;
+
+function testWithRole(name: string, work: (world: World) => Promise<void>): void {
+  testOnPostgres(name, async (url) => {
+    const admin = await openDatabase(url);
+    const role = `role_${crypto.randomUUID().replaceAll("-", "")}`;
+    const own = new URL(url);
+    own.username = role;
+    const run = (script: string) =>
+      runScript(admin.driver, script.replaceAll("ROLE_", role).replaceAll(/;\s*/g, ";\n"));
+    try {
+      await run(`CREATE ROLE ROLE_ LOGIN; GRANT ALL ON SCHEMA public TO ROLE_`);
+      await work({ url: own.href, role, admin, run });
+    } finally {
+      await run("DROP OWNED BY ROLE_; DROP ROLE ROLE_");
+      await admin.close();
+    }
+  });
+}
+
+const owned = "ALTER TABLE docs OWNER TO ROLE_; ALTER TABLE links OWNER TO ROLE_;";
+
+interface Started extends AsyncDisposable {
+  readonly app: App;
+  readonly notices: readonly string[];
+  get(path: string): Promise<{ readonly status: number; readonly body: string }>;
+  subscribe(path: string): Promise<EventStream>;
+}
+
+async function startApp(
+  { url }: World,
+  config: Partial<Omit<AppConfig, "db">> & { readonly db?: Database } = {},
+  clock?: Clock,
+): Promise<Started> {
+  const notices: string[] = [];
+  const runtime = {
+    ...systemRuntime((one) => one.kind === "notice" && notices.push(one.message)),
+    cron: undefined,
+    ...clock === undefined ? {} : { clock },
+  };
+  const db = config.db ?? await openDatabase(url);
+  const app = await createApp({
+    secret: "a secret for the tests only",
+    runtime,
+    resources: [resource(docs, { id: docs.id, auth: { public: true } })],
+    ...config,
+    db,
+  }).catch(async (error) => {
+    await db.close();
+    throw error;
+  });
+  const headers = { authorization: "Bearer t_token" };
+  return {
+    app,
+    notices,
+    async get(path) {
+      const response = await app.fetch(new Request(`http://localhost/api${path}`, { headers }));
+      return { status: response.status, body: await response.text() };
+    },
+    subscribe: (path) =>
+      openEventStream(
+        (signal) => app.fetch(new Request(`http://localhost/api${path}`, { headers, signal })),
+        () => {},
+      ),
+    [Symbol.asyncDispose]: () => app.close(),
+  };
+}
+
+async function startCommand(world: World): Promise<Started & { readonly streams?: string }> {
+  const facts = { host: "127.0.0.1", public: false, writable: true };
+  const { config, streams } = await serveDatabase(world.url, {
+    ...{ rights: decideCliRights(facts, "t_token"), runtime: systemRuntime(() => {}) },
+    ...{ recording: { triggers: true, schema: null }, isSearched: true, schemas: null },
+    ...{ kv: undefined, accountsIn: undefined },
+  });
+  const { runtime: _, ...given } = config;
+  const started = await startApp(world, { ...given, adminUI: { authorize: () => true } });
+  return { ...started, ...streams === undefined ? {} : { streams } };
+}
+
+const restricted = {
+  "a table forced on its owner": `${tables} ${secured} ${owned}
+    ALTER TABLE docs FORCE ROW LEVEL SECURITY;`,
+  "a role that does not own the table": `${tables} ${secured}
+    GRANT ALL ON docs, links TO ROLE_;`,
+  "a policy that restricts another": `${tables} ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
+    CREATE POLICY everyone ON docs USING (true);
+    CREATE POLICY seen ON docs AS RESTRICTIVE USING (visible);
+    GRANT ALL ON docs, links TO ROLE_;`,
+  "a partitioned table": `CREATE TABLE docs (id integer PRIMARY KEY, title text, visible boolean)
+      PARTITION BY RANGE (id);
+    CREATE TABLE docs_low PARTITION OF docs FOR VALUES FROM (0) TO (100);
+    INSERT INTO docs VALUES (1, 'tea', true), (2, 'hidden tea', false);
+    CREATE TABLE links (id integer PRIMARY KEY, doc_id integer, name text);
+    ${secured} GRANT ALL ON docs, links TO ROLE_;`,
+};
+
+for (const [name, script] of Object.entries(restricted)) {
+  testWithRole(`row level security ends the start of live streams: ${name}`, async (world) => {
+    await world.run(script);
+    await assertRejects(
+      () => startApp(world),
+      Error,
+      'Cannot serve "docs": live streams would send rows that row level security hides from the ' +
+        `role "${world.role}". Set capabilities.enableSubscribe to false`,
+    );
+    await using started = await startApp(world, {
+      search: memorySearch(),
+      resources: [
+        resource(docs, {
+          id: docs.id,
+          auth: { public: true },
+          capabilities: { enableSubscribe: false },
+        }),
+      ],
+    });
+    const { get, notices } = started;
+    assertEquals(JSON.parse((await get("/docs")).body).items.length, 1);
+    assertEquals((await get("/docs/2")).status, 404);
+    assertEquals((await get("/docs/subscribe")).status, 404);
+    assertEquals((await get("/docs/search?q=tea")).status, 404);
+    assertStringIncludes(notices.join(), 'No search of "docs": row level security applies to');
+    await world.run(`INSERT INTO docs SELECT n, 'many', n % 2 = 0 FROM generate_series(3, 99) AS n;
+      UPDATE pg_class SET reltuples = 100000, relpages = 1000 WHERE relname LIKE 'docs%'`);
+    const { totalCount, totalCountEstimated } = JSON.parse(
+      (await get("/docs?limit=1&totalCount=estimated")).body,
+    );
+    assertEquals([totalCount, totalCountEstimated], [49, undefined]);
+  });
+}
+
+testWithRole("the command line serves a table with policies without streams", async (world) => {
+  await world.run(`${tables} ${secured} ${owned} ALTER TABLE docs FORCE ROW LEVEL SECURITY`);
+  const started = await startCommand(world);
+  await using _ = started;
+  const { app, get, streams, subscribe } = started;
+  assertStringIncludes(
+    streams ?? "",
+    `Live streams: not of docs, because row level security applies to the role "${world.role}". ` +
+      "Live streams show every change",
+  );
+  assertEquals(JSON.parse((await get("/docs")).body).items.length, 1);
+  assertEquals((await get("/docs/subscribe")).status, 404);
+  assertEquals((await get("/docs/aggregate/subscribe?metrics=count")).status, 404);
+  assertEquals((await get("/docs/search?q=hidden")).status, 404);
+  const history = await app.fetch(
+    new Request("http://localhost/__service/ui/report/changes?resource=docs&id=2"),
+  );
+  assertEquals([history.status, (await history.text()).includes("hides a part")], [404, true]);
+  const including = await subscribe("/links/subscribe?include=doc");
+  const snapshot = await including.untilSynced();
+  assertEquals(snapshot.length > 0, true);
+  await world.run(`UPDATE docs SET title = 'hidden still' WHERE id = 2;
+    UPDATE docs SET visible = false, title = 'hidden now' WHERE id = 1;
+    INSERT INTO docs VALUES (3, 'hidden new', false);
+    INSERT INTO links VALUES (3, 3, 'c')`);
+  while (!including.text.includes('"name":"c"')) assert(await including.next() !== null);
+  assert(including.text.includes("tea"), including.text);
+  assert(!including.text.includes("hidden"), including.text);
+  await including.close();
+});
+
+testWithRole("streams follow a table whose policies do not apply to the role", async (world) => {
+  await world.run(`${tables} ${secured} ${owned}`);
+  for (
+    const change of ["", "ALTER ROLE ROLE_ BYPASSRLS; ALTER TABLE docs FORCE ROW LEVEL SECURITY"]
+  ) {
+    await world.run(change);
+    await using started = await startApp(world);
+    assertStringIncludes(
+      started.notices.join("\n"),
+      `"docs" has row level security, which does not apply to the role "${world.role}": every row ` +
+        "is served by the scopes alone",
+    );
+    const stream = await started.subscribe("/docs/subscribe");
+    assertEquals((await stream.untilSynced()).length > 0, true);
+    assert(stream.text.includes("hidden tea"));
+    await stream.close();
+  }
+});
+
+testWithRole("a stream ends once policies apply to the role, and none begins", async (world) => {
+  await world.run(`${tables} ${secured} ${owned}`);
+  const { clock, pass } = quickClock();
+  await using started = await startApp(world, { search: memorySearch() }, clock);
+  const { get, subscribe } = started;
+  assertEquals((await get("/docs/search?q=hidden")).status, 200);
+  const streams = [
+    await subscribe("/docs/subscribe"),
+    await subscribe("/docs/aggregate/subscribe?metrics=count"),
+  ];
+  await streams[0]?.untilSynced();
+  await streams[1]?.next();
+  await world.run("ALTER TABLE docs FORCE ROW LEVEL SECURITY");
+  pass(61_000);
+  for (const stream of streams) {
+    const events = await stream.untilEnd();
+    assertEquals(events.at(-1)?.data, { type: "invalidate", reason: "auth_expired" });
+  }
+  await world.run("INSERT INTO docs VALUES (3, 'hidden new', false)");
+  for (const path of ["/docs/subscribe?skipExisting=true", "/docs/search?q=hidden"]) {
+    const { status, body } = await get(path);
+    assertEquals(status, 404, body);
+    assertStringIncludes(body, 'the database hides a part of \\"docs\\" from the service');
+  }
+  await world.run("ALTER TABLE docs NO FORCE ROW LEVEL SECURITY");
+  pass(61_000);
+  const open = async () => (await get("/docs/search?q=hidden")).status === 200;
+  while (!await open()) await new Promise((resolve) => setTimeout(resolve, 20));
+});
+
+testWithRole("streams do not send a column that the role may not read", async (world) => {
+  await world.run(`${tables} GRANT SELECT (id, title), INSERT, UPDATE ON docs TO ROLE_;`);
+  await assertRejects(
+    () => startApp(world),
+    Error,
+    `Cannot serve "docs": live streams would send "visible", which the role "${world.role}" may ` +
+      "not read. GRANT SELECT on it",
+  );
+});
+
+/** The time of the system, with jumps: timers whose time has come by then run. */
+function quickClock(): { readonly clock: Clock; readonly pass: (ms: number) => void } {
+  const { clock } = systemRuntime(() => {});
+  let skipped = 0;
+  const timers = new Set<{ readonly at: number; readonly work: () => void; cancel: () => void }>();
+  const after = (delayMs: number, work: () => void) => {
+    const timer = { at: clock.elapsedMs() + skipped + delayMs, work: run, cancel: () => {} };
+    function run() {
+      timer.cancel();
+      if (timers.delete(timer)) work();
+    }
+    timers.add(timer);
+    timer.cancel = clock.after(delayMs, run);
+    return () => {
+      timer.cancel();
+      timers.delete(timer);
+    };
+  };
+  return {
+    clock: { ...clock, elapsedMs: () => clock.elapsedMs() + skipped, after },
+    pass(ms) {
+      skipped += ms;
+      const now = clock.elapsedMs() + skipped;
+      for (const timer of [...timers]) if (timer.at <= now) timer.work();
+    },
+  };
+}
