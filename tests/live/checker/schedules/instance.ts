@@ -1,4 +1,5 @@
 import type { User } from "../../../../src/auth/user.ts";
+import { RoleRights } from "../../../../src/db/tables/role_rights.ts";
 import type { ChangeLog } from "../../../../src/db/changes/change_log.ts";
 import { resolveChangesOptions } from "../../../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../../../src/db/changes/open_change_log.ts";
@@ -142,6 +143,7 @@ async function answering(
     varying: new Set(),
     isIndexed: () => false,
     conflicting: new Set(),
+    roleRights: new RoleRights([]),
     resourceOf: (table) => resources.find((resource) => resource.table === table),
     apiOf: () => {
       throw new Error("Nothing calls operations from code here");
