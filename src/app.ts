@@ -30,7 +30,7 @@ import {
   requireTableInfo,
   type ResourceDefinition,
 } from "./resource/define/resource_definition.ts";
-import { checkRoleRights } from "./resource/define/shown_to_role.ts";
+import { checkRoleRights } from "./resource/stream/shown_to_role.ts";
 import { LiveHubs } from "./resource/stream/live_hubs.ts";
 import { resolveChangeRecordings } from "./resource/define/resolve_change_recordings.ts";
 import type { Resource } from "./resource/define/resource.ts";
@@ -215,9 +215,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const roleRights = new RoleRights(config.resources.map((one) => tableOfDriver(one, config)));
   const shared = { resolved, guard, hubs, searchIndexes, recordings, roleRights, runtime };
   const { resources, apiOf, imports } = resolveResources(config, { ...shared, ...known });
-  const tables = resources.flatMap(tablesInReach);
-  await Promise.all([readTables(tables, known, runtime.observe), roleRights.readFirst()]);
-  checkRoleRights(resources, roleRights, runtime.observe);
+  await readTables(resources, { ...known, roleRights }, runtime.observe);
   const table = createRouteTable(resources);
   const routers = [...authenticators, { routes: config.auth?.routes }];
   const authRoutes = routersOf(routers, resolved, table);
@@ -276,13 +274,21 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
 
 /** Checks the tables, and reads what only their database says of them. */
 async function readTables(
-  tables: readonly TableOfDriver[],
-  known: { readonly indexed: Set<ColumnInfo>; readonly conflicting: Set<TableInfo> },
+  resources: readonly Resource[],
+  { indexed, conflicting, roleRights }: KnownOfTables,
   observe: Observer,
 ): Promise<void> {
-  await checkTables(tables, observe);
-  for (const column of await leadingColumns(tables)) known.indexed.add(column);
-  for (const table of await conflictTables(tables)) known.conflicting.add(table);
+  const tables = resources.flatMap(tablesInReach);
+  await Promise.all([checkTables(tables, observe), roleRights.readFirst()]);
+  checkRoleRights(resources, roleRights, observe);
+  for (const column of await leadingColumns(tables)) indexed.add(column);
+  for (const table of await conflictTables(tables)) conflicting.add(table);
+}
+
+interface KnownOfTables {
+  readonly indexed: Set<ColumnInfo>;
+  readonly conflicting: Set<TableInfo>;
+  readonly roleRights: RoleRights;
 }
 
 async function closeAll(parts: readonly { close?(): unknown }[]): Promise<void> {

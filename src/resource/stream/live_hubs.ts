@@ -16,7 +16,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ChangeRecording } from "../define/resolve_change_recordings.ts";
 import type { Resource } from "../define/resource.ts";
-import { isHiddenFromRole } from "../define/shown_to_role.ts";
+import { isHiddenFromRole } from "./shown_to_role.ts";
 
 /** What the live hubs of an app are opened with. */
 export interface LiveHubsOptions {

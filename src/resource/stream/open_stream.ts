@@ -5,7 +5,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { ResourceCall } from "../operation.ts";
 import type { Resource } from "../define/resource.ts";
-import { requireShownToRole } from "../define/shown_to_role.ts";
+import { requireShownToRole } from "./shown_to_role.ts";
 import { refusedLiteral } from "../read/refused_literal.ts";
 
 /** The body of an opened live stream; null for a HEAD request, and for a part of another stream. */

@@ -8,7 +8,7 @@ import {
 import { parseKey } from "../../../plan/key.ts";
 import { Problem } from "../../../problem/problem.ts";
 import type { Resource } from "../../../resource/define/resource.ts";
-import { requireShownToRole } from "../../../resource/define/shown_to_role.ts";
+import { requireShownToRole } from "../../../resource/stream/shown_to_role.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../../schema/table_info.ts";
 import type { Report } from "../report.ts";
 import { requireText, resourceNamed, wholeOf } from "../report_query.ts";

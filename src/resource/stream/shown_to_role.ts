@@ -2,7 +2,7 @@ import type { RoleLimits, RoleRights } from "../../db/tables/role_rights.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { Resource } from "./resource.ts";
+import type { Resource } from "../define/resource.ts";
 
 type Shown = Pick<Resource, "name" | "table" | "fields" | "roleRights">;
 
