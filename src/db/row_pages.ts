@@ -53,6 +53,19 @@ export function rowPages(
   };
 }
 
+/** The pages of rows that were read already. */
+export function pagesOfRows({ rows, stored }: FetchedRows): RowPages {
+  let at = 0;
+  return {
+    next(maxRows) {
+      const [start, end] = [at, at += maxRows];
+      const isLast = end >= rows.length;
+      const page = { rows: rows.slice(start, end), stored: stored.slice(start, end), isLast };
+      return Promise.resolve(page);
+    },
+  };
+}
+
 /** Where a plan continues: after the row of a position, or among rows that may be equal. */
 interface PlanPosition extends Pick<ReadPlan, "after"> {
   readonly from?: ReachedPosition;

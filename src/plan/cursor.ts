@@ -11,7 +11,20 @@ import type { OrderKey, ReachedPosition } from "./plan.ts";
 export type CursorPosition =
   | { readonly kind: "values"; readonly values: readonly SqlValue[] }
   | ({ readonly kind: "reached" } & ReachedPosition)
+  | ({ readonly kind: "counted" } & CountedPosition)
   | RowPosition;
+
+/**
+ * A position in an order whose values may differ between two statements, so that no value says where
+ * a page ended: the number of rows before it, and how the last of them are known again.
+ */
+export interface CountedPosition {
+  readonly rows: number;
+  /** How many of the rows before the position are read again and compared. */
+  readonly compared: number;
+  /** The hash of their values. */
+  readonly hash: string;
+}
 
 /** A position that is too large for a cursor: that of a row, whose values have to be read again. */
 export interface RowPosition {
@@ -45,7 +58,7 @@ export function sealCursor(position: readonly SqlValue[], list: CursorList): str
   const text = positionText(position);
   const sealed = Buffer.byteLength(text) <= maxPositionBytes
     ? text
-    : rowText(position, hashOf(text), list.order);
+    : rowText(position, positionHash(text), list.order);
   if (Buffer.byteLength(sealed) > maxCursorBytes) {
     throw new Problem(
       "query-too-expensive",
@@ -60,6 +73,11 @@ export function sealCursor(position: readonly SqlValue[], list: CursorList): str
 export function sealReached({ values, skip }: ReachedPosition, list: CursorList): string {
   const text = JSON.stringify({ reached: values.map(toJson), skip });
   return list.sealer.seal(text, cursorContext(list));
+}
+
+/** Makes a cursor of a position in an order that varies. */
+export function sealCounted({ rows, compared, hash }: CountedPosition, list: CursorList): string {
+  return list.sealer.seal(JSON.stringify({ rows, compared, hash }), cursorContext(list));
 }
 
 /** How many of the first values of a position a cursor can hold. */
@@ -90,6 +108,10 @@ export function openCursor(cursor: string, list: CursorList): CursorPosition {
       return { kind: "reached", values: sealed.reached.map(fromJson), skip: Number(sealed.skip) };
     }
   }
+  if (typeof sealed === "object" && sealed !== null && "compared" in sealed) {
+    const { rows, compared, hash } = { rows: 0, hash: "", ...sealed };
+    return { kind: "counted", rows, compared: Number(compared), hash };
+  }
   if (typeof sealed === "object" && sealed !== null && "key" in sealed && "hash" in sealed) {
     if (Array.isArray(sealed.key)) {
       return { kind: "row", key: sealed.key.map(fromJson), hash: String(sealed.hash) };
@@ -109,7 +131,7 @@ export function requirePosition(
   stored: readonly SqlValue[] | undefined,
   { hash }: RowPosition,
 ): readonly SqlValue[] {
-  if (stored !== undefined && hashOf(positionText(stored)) === hash) return stored;
+  if (stored !== undefined && positionHash(positionText(stored)) === hash) return stored;
   throw new Problem(
     "cursor-invalid",
     "Cannot continue from this cursor: the row after which it continues was changed or is gone",
@@ -125,11 +147,13 @@ function rowText(
   return JSON.stringify({ key: key.map(toJson), hash });
 }
 
-function positionText(position: readonly SqlValue[]): string {
+/** The text of stored values, by which a cursor holds or compares them. */
+export function positionText(position: readonly SqlValue[]): string {
   return JSON.stringify(position.map(toJson));
 }
 
-function hashOf(text: string): string {
+/** The hash by which a cursor knows values again. */
+export function positionHash(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 

@@ -246,6 +246,7 @@ function describeColumn(table: string, name: string, declared: ColumnDeclaration
     generated: declaration.generatedSql !== null,
     existingType: null,
     looseCollation: false,
+    varies: false,
     timestampFormat: ownTimestamps,
     // The target may be declared later, so it is resolved on first access.
     get references() {

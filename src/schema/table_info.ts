@@ -119,6 +119,11 @@ export interface ColumnInfo extends ValueRules {
   readonly looseCollation: boolean;
   /** Of a timestamp: its format in a database without such a type. */
   readonly timestampFormat: TimestampFormat;
+  /**
+   * Whether it may be an expression of a view, whose value may differ between two statements though
+   * nothing was written.
+   */
+  readonly varies: boolean;
 }
 
 /** The description of a nullable column that nothing restricts, of a table that the service creates. */
@@ -136,6 +141,7 @@ export const plainColumn: Omit<ColumnInfo, "name" | "dbName" | "kind"> = Object.
   existingType: null,
   looseCollation: false,
   timestampFormat: ownTimestamps,
+  varies: false,
 });
 
 /** In a column's description: the column that a one-column foreign key references. */

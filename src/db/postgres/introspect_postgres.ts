@@ -137,6 +137,7 @@ function draftTable(
         existingType: column.declared,
         ...(databaseType === null ? {} : { databaseType }),
         looseCollation: column.isLoose,
+        varies: !table.isStored,
       };
     }),
   };

@@ -18,6 +18,8 @@ export interface CatalogueTable {
   readonly label: string;
   /** The SELECT of a view, also of one whose rows are stored; null for a table. */
   readonly view: string | null;
+  /** Whether its rows are stored, which those of a view mostly are not. */
+  readonly isStored: boolean;
   /** Whether rows of other tables, which inherit from it, are rows of it, too. */
   readonly isInherited: boolean;
 }
@@ -38,6 +40,7 @@ export async function listTables(
       view: `CASE WHEN c.relkind IN ('v', 'm') THEN CASE WHEN EXISTS (SELECT FROM pg_rewrite r
         WHERE r.ev_class = c.oid AND r.ev_action::text LIKE '%:hasTargetSRFs true%')
         THEN '' ELSE pg_get_viewdef(c.oid) END END`,
+      isStored: "c.relkind <> 'v'",
       isInherited: `c.relkind IN ('r', 'f')
         AND EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = c.oid)`,
       reason: `CASE WHEN c.relkind = 'm' AND NOT c.relispopulated
@@ -58,10 +61,11 @@ export async function listTables(
     return { ...row, name, label: labelOf({ schema, name }, schemas) };
   });
   return {
-    tables: listed.flatMap(({ id, name, label, schema, view, isInherited, reason }) => {
+    tables: listed.flatMap(({ id, name, label, schema, view, isStored, isInherited, reason }) => {
       if (reason !== null) return [];
       const texts = { schema: textOrNull(schema), view: textOrNull(view) };
-      return [{ id: String(id), name, label, ...texts, isInherited: isInherited === "t" }];
+      const facts = { isStored: isStored === "t", isInherited: isInherited === "t" };
+      return [{ id: String(id), name, label, ...texts, ...facts }];
     }),
     leftOut: listed.flatMap(({ label, reason }) =>
       typeof reason === "string" ? [{ table: label, reason }] : []

@@ -272,6 +272,7 @@ async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<Ta
     columns: columns.map((column, index) => ({
       ...sampledColumn(column, sample.flatMap((row) => row[index] ?? []), driver.dialect),
       ...{ notNull: false, unique: false, generated: false, defaultSql: null, enumValues: null },
+      varies: true,
     })),
   };
 }

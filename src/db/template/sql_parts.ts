@@ -195,6 +195,7 @@ function resultColumn(
     references: null,
     existingType: null,
     looseCollation: false,
+    varies: false,
     timestampFormat: ownTimestamps,
   };
 }

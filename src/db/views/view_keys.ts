@@ -8,14 +8,17 @@ export type SameName = (left: string, right: string) => boolean;
 
 /**
  * Gives each simple view the key of its table, where its columns are all there: its rows are rows of
- * the table, each at most once. Views of views follow from one another.
+ * the table, each at most once. Its columns that are those of the table have stored values. Views of
+ * views follow from one another.
  */
 export function inferViewKeys(
   drafts: readonly TableDraft[],
   isSame: SameName,
 ): readonly TableDraft[] {
   for (let known = drafts;;) {
-    const next = known.map((draft) => inferKey(draft, known, isSame) ?? draft);
+    const next = known.map((draft) =>
+      inferKey(draft, known, isSame) ?? withStoredColumns(draft, known, isSame) ?? draft
+    );
     if (next.every((draft, index) => draft === known[index])) return known;
     known = next;
   }
@@ -28,12 +31,9 @@ function inferKey(
   isSame: SameName,
 ): TableDraft | null {
   if (view.simple === null || (view.isDistinct && view.key.length > 0)) return null;
-  const { table, columns } = view.simple;
-  const base = drafts.find((one) => one.schema === table.schema && isSame(one.name, table.name));
-  if (base === undefined || base === view || !base.isDistinct || base.key.length === 0) return null;
-  const sources = sourcesOf(columns, base, isSame);
-  // Another number of columns was counted otherwise than here.
-  if (sources.length !== view.columns.length) return null;
+  const found = findSources(view, drafts, isSame);
+  if (found === null || !found.base.isDistinct || found.base.key.length === 0) return null;
+  const { base, sources } = found;
   const places = base.key.map((name) => sources.findIndex((source) => source?.dbName === name));
   const key = places.map((place) => view.columns[place]?.dbName);
   if (!key.every((name) => name !== undefined)) return null;
@@ -41,6 +41,44 @@ function inferKey(
     places.includes(index) ? { ...column, notNull: sources[index]?.notNull === true } : column
   );
   return { ...view, columns: keyed, key, isDistinct: true };
+}
+
+/** Null where no column of a view is found to be a stored one that was not before. */
+function withStoredColumns(
+  view: TableDraft,
+  drafts: readonly TableDraft[],
+  isSame: SameName,
+): TableDraft | null {
+  const { sources = [] } = findSources(view, drafts, isSame) ?? {};
+  const isNewlyStored = view.columns.map((column, index) =>
+    column.varies === true && sources[index]?.varies === false
+  );
+  if (!isNewlyStored.includes(true)) return null;
+  const columns = view.columns.map((column, index) =>
+    isNewlyStored[index] === true ? { ...column, varies: false } : column
+  );
+  return { ...view, columns };
+}
+
+interface ViewSources {
+  /** The table or view that a simple view selects from. */
+  readonly base: TableDraft;
+  /** The column of it that each column of the view is; null for an expression. */
+  readonly sources: readonly (ColumnDraft | null)[];
+}
+
+function findSources(
+  view: TableDraft,
+  drafts: readonly TableDraft[],
+  isSame: SameName,
+): ViewSources | null {
+  if (view.simple === null) return null;
+  const { table, columns } = view.simple;
+  const base = drafts.find((one) => one.schema === table.schema && isSame(one.name, table.name));
+  if (base === undefined || base === view) return null;
+  const sources = sourcesOf(columns, base, isSame);
+  // Another number of columns was counted otherwise than here.
+  return sources.length === view.columns.length ? { base, sources } : null;
 }
 
 /** The column of the table that each column of a view is; null for an expression. */

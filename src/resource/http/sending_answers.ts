@@ -52,6 +52,15 @@ export class SendingAnswers {
   }
 
   /**
+   * Counts so many bytes, which were read for an answer that is sent in parts, until it is delivered.
+   * Throws a 503 beyond the limit.
+   */
+  hold(bytes: number, delivery: AnswerDelivery): void {
+    this.#requireRoom(bytes, delivery.identity);
+    this.#holdUntilDelivered(bytes, delivery);
+  }
+
+  /**
    * Writes a large reply to a read, and counts it from now until it is delivered. Rejects with a 503
    * beyond the limit, and with a 422 where it is too large.
    */

@@ -1,5 +1,5 @@
 import { DatabaseError } from "../../db/database_error.ts";
-import { type RowPage, type RowPages, rowPages } from "../../db/row_pages.ts";
+import { pagesOfRows, type RowPage, type RowPages, rowPages } from "../../db/row_pages.ts";
 import { type PageLimits, parseLimit } from "../http/query_parameters.ts";
 import type { Resource } from "../define/resource.ts";
 import { Problem } from "../../problem/problem.ts";
@@ -8,7 +8,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import { cacheControl, variesByAccept } from "../http/json_reply.ts";
 import { continueRead } from "../read/continue_read.ts";
 import { limitedReads } from "../read/limited_reads.ts";
-import { exportPages, firstPageRows } from "../read/export_pages.ts";
+import { exportPages, firstPageRows, readAtOnce } from "../read/export_pages.ts";
 import type { Operation } from "../operation.ts";
 import { parsePreview } from "../read/preview.ts";
 import type { RowFormat } from "../read/row_format.ts";
@@ -67,12 +67,14 @@ export function exportRows(
       return planList(selection, { grant, related }, resource, firstPageRows);
     },
 
-    async execute({ read, from }, call) {
+    async execute({ read, from, counted }, call) {
       const { reader } = call.resource;
       const plan = from === null
         ? read
         : await continueRead(read, from, limitedReads(call), reader);
-      const walk = rowPages((maxBytes) => limitedReads(call, maxBytes), plan, reader);
+      const walk = counted === null
+        ? rowPages((maxBytes) => limitedReads(call, maxBytes), plan, reader)
+        : pagesOfRows(await readAtOnce(plan, counted, call));
       // Before the status is sent: a query that fails at once is no broken 200.
       const first = await walk.next(firstPageRows);
       const hasLeft = () => call.request.signal().aborted;

@@ -1,6 +1,13 @@
 import type { Connection } from "../../db/driver.ts";
 import { type FetchedRows, fetchRows, type RowReader } from "../../db/rows.ts";
-import { fittingValues, sealCursor, sealReached } from "../../plan/cursor.ts";
+import { countedAfter } from "../../plan/counted_position.ts";
+import {
+  type CountedPosition,
+  fittingValues,
+  sealCounted,
+  sealCursor,
+  sealReached,
+} from "../../plan/cursor.ts";
 import { parseLimit } from "../http/query_parameters.ts";
 import { keysetPosition } from "../../plan/order.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
@@ -72,6 +79,8 @@ interface ListOutcome {
   readonly bytes: AnswerBytes;
   /** What was cut of each row of a preview. */
   readonly cut: CutColumns | null;
+  /** The position after the page, where positions are counted. */
+  readonly counted: CountedPosition | null;
 }
 
 /** `GET /`: lists a page of rows, in order, with a cursor to the next one. */
@@ -99,26 +108,33 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
 
   plan({ selection, limit, total, preview }, grant, resource, { related }) {
     // One more than requested shows whether there is another page.
-    const { read, from } = planList(selection, { grant, related }, resource, limit + 1);
+    const { read, from, counted } = planList(selection, { grant, related }, resource, limit + 1);
     return {
       read: preview === null ? read : { ...read, preview: planPreview(read, preview, resource) },
       from,
+      counted,
       total: total === "none" ? null : planTotalCount(read.where, total, grant, resource),
       view: selection.view,
       related,
     };
   },
 
-  execute({ read: planned, from, total, view, related }, call) {
+  execute({ read: planned, from, counted, total, view, related }, call) {
     const { reader, readCosts: { maxAnswerBytes: limit } } = call.resource;
     const bytes: AnswerBytes = { limit, left: limit };
     const connection = readsToAnswer(call);
     const readPage = (read: ReadPlan): MaybePromise<ListOutcome> =>
-      then(fetchPage({ read, view, bytes }, connection, reader), ({ rows, stored, cut = null }) => {
-        const alone = { rows, stored, cut, columns: read.columns, bytes };
+      then(fetchPage({ read, view, bytes }, connection, reader), (fetched) => {
+        const page = counted === null ? fetched : afterCompared(fetched, read, counted);
+        const { rows, stored, cut = null, next = null } = page;
+        const alone = { rows, stored, cut, counted: next, columns: read.columns, bytes };
         return total === null && view.include.length === 0
           ? { ...alone, total: null, included: noneIncluded }
-          : withRelated(alone, { read, total, view, related }, { connection, reader });
+          : withRelated(
+            alone,
+            { read: withoutCompared(read, counted), total, view, related },
+            { connection, reader },
+          );
       });
     return from === null
       ? readPage(planned)
@@ -172,12 +188,32 @@ function fetchPage(
 /** The rows of a page, and what was cut of each row of a preview. */
 interface FetchedPage extends FetchedRows {
   readonly cut?: CutColumns;
+  /** The position after it, where positions are counted. */
+  readonly next?: CountedPosition;
+}
+
+/** The rows of a page without those before it, which are required to be the same as before. */
+function afterCompared(fetched: FetchedPage, read: ReadPlan, from: CountedPosition): FetchedPage {
+  const { compared } = from;
+  const { columns, order, limit } = read;
+  const given = (limit ?? 0) - compared - 1;
+  const next = countedAfter(from, { stored: fetched.stored, columns, order }, given);
+  const [rows, stored] = [fetched.rows.slice(compared), fetched.stored.slice(compared)];
+  const cut = fetched.cut?.slice(compared);
+  return { rows, stored, next, ...(cut === undefined ? {} : { cut }) };
+}
+
+/** The plan that reads the page alone, without the rows before it. */
+function withoutCompared(read: ReadPlan, counted: CountedPosition | null): ReadPlan {
+  if (counted === null) return read;
+  const limit = (read.limit ?? 0) - counted.compared;
+  return { ...read, limit, from: { values: [], skip: counted.rows } };
 }
 
 /** Adds what further statements read: the total count, and the rows of relations. */
 async function withRelated(
   page: Omit<ListOutcome, "total" | "included">,
-  { read, total, view, related }: Omit<ListPlan, "from">,
+  { read, total, view, related }: Omit<ListPlan, "from" | "counted">,
   { connection, reader }: { readonly connection: Connection; readonly reader: RowReader },
 ): Promise<ListOutcome> {
   const { rows, bytes } = page;
@@ -198,6 +234,7 @@ function nextCursor(outcome: ListOutcome, intent: ListIntent, resource: Resource
   const { columns } = outcome;
   const list = { resource: resource.url, order, sealer: resource.sealer };
   const stored = outcome.stored.slice(0, intent.limit);
+  if (outcome.counted !== null) return sealCounted(outcome.counted, list);
   if (!resource.table.distinct) {
     const page = { stored, columns, order, from: reachedPosition(after) };
     return sealReached(reachedAfter(page, fittingValues), list);

@@ -1,8 +1,16 @@
+import { bytesOfRow } from "../../db/row_bytes.ts";
 import type { RowPage, RowPages } from "../../db/row_pages.ts";
+import { type FetchedRows, fetchRows } from "../../db/rows.ts";
+import { countedAfter } from "../../plan/counted_position.ts";
+import type { CountedPosition } from "../../plan/cursor.ts";
+import type { ReadPlan } from "../../plan/plan.ts";
 import { ResponseAborted } from "../../problem/response_aborted.ts";
 import type { YieldTurn } from "../../runtime/event_loop.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { presentRows, type View } from "../output.ts";
+import type { ResourceCall } from "../operation.ts";
+import { type AnswerPart, namingPart } from "./answer_bytes.ts";
+import { readsToAnswer } from "./limited_reads.ts";
 import type { RowWriter } from "./row_format.ts";
 
 /** How the pages of an export are read and written. */
@@ -68,4 +76,37 @@ export async function* exportPages(
 function nextSize(size: number, bytes: number): number {
   const fitting = 2 ** Math.floor(Math.log2(Math.max(1, size * pageBytes / bytes)));
   return Math.min(fitting, size * 4, maxPageRows);
+}
+
+const exportedRows: AnswerPart = {
+  name: "rows",
+  subject: "the rows of the export",
+  advice: "They are read by one statement, because their order has values of a view that may " +
+    "differ each time. Order by its key, which the start of the service can name (--key), or " +
+    "export fewer rows, by a filter or with select",
+};
+
+/**
+ * Reads all rows after a counted position by one statement, for an answer that is sent in parts: they
+ * count among the answers that are being sent until it was delivered.
+ */
+export async function readAtOnce(
+  plan: ReadPlan,
+  counted: CountedPosition,
+  call: ResourceCall,
+): Promise<FetchedRows> {
+  const { reader, sending, readCosts: { maxAnswerBytes } } = call.resource;
+  const { delivery } = call.request;
+  // OFFSET needs a limit on SQLite.
+  const all = { ...plan, limit: Number.MAX_SAFE_INTEGER };
+  try {
+    const { rows, stored } = await fetchRows(readsToAnswer(call), all, reader);
+    countedAfter(counted, { stored, columns: plan.columns, order: plan.order }, 0);
+    const bytes = stored.reduce((sum, row) => sum + bytesOfRow(row), 0);
+    if (delivery !== null) sending.hold(bytes, delivery);
+    const { compared } = counted;
+    return { rows: rows.slice(compared), stored: stored.slice(compared) };
+  } catch (error) {
+    throw namingPart(error, maxAnswerBytes, exportedRows);
+  }
 }

@@ -1,6 +1,7 @@
 import type { Grant } from "../../auth/authorize.ts";
 import { allRows, and, type Filter } from "../../filter/filter.ts";
-import { type CursorPosition, openCursor } from "../../plan/cursor.ts";
+import { countedFrom, isCounted } from "../../plan/counted_position.ts";
+import { type CountedPosition, type CursorPosition, openCursor } from "../../plan/cursor.ts";
 import { parseOrder } from "../../plan/order.ts";
 import type { OrderKey, ReachedPosition, ReadPlan } from "../../plan/plan.ts";
 import { fromTheStart } from "../../plan/reached_position.ts";
@@ -82,6 +83,9 @@ export function skipRows(listQuery: ListQuery, query: Query, { table }: Resource
         "of a page, or filter by what its last row has",
     );
   }
+  if (isCounted(listQuery.order)) {
+    return { ...listQuery, after: { kind: "counted", ...countedFrom(offset) } };
+  }
   // Where rows may be equal, positions are rows to skip.
   return table.distinct
     ? { ...listQuery, offset }
@@ -116,6 +120,8 @@ export interface ListRead {
   readonly read: ReadPlan;
   /** The row after which the list continues, which is read first; null where it is known already. */
   readonly from: ContinuedRow | null;
+  /** Where positions are counted: that of the page, whose rows come after those that are compared. */
+  readonly counted: CountedPosition | null;
 }
 
 /** Plans the query of a list within its grants, for `limit` rows. */
@@ -126,6 +132,7 @@ export function planList(
   limit: number,
 ): ListRead {
   const { filter, softDeleteFilter, order, after } = listQuery;
+  const counted = countedPosition(listQuery);
   const read: ReadPlan = {
     kind: "read",
     table,
@@ -133,11 +140,26 @@ export function planList(
     where: and(grant.rows, filter.restrictTo(related), softDeleteFilter),
     order,
     after: after?.kind === "values" ? after.values : null,
-    limit,
-    ...(table.distinct ? {} : { from: reachedPosition(after) }),
+    limit: limit + (counted?.compared ?? 0),
+    ...fromOf(listQuery, table),
     ...(listQuery.offset === 0 ? {} : { offset: listQuery.offset }),
   };
-  return { read, from: after?.kind === "row" ? { position: after, visible: grant.rows } : null };
+  const from = after?.kind === "row" ? { position: after, visible: grant.rows } : null;
+  return { read, from, counted };
+}
+
+/** The position of a page in a list whose positions are counted; null in any other. */
+export function countedPosition(
+  { order, after }: Pick<ListQuery, "order" | "after">,
+): CountedPosition | null {
+  if (!isCounted(order)) return null;
+  return after?.kind === "counted" ? after : countedFrom(0);
+}
+
+function fromOf(listQuery: ListQuery, table: TableInfo): Pick<ReadPlan, "from"> {
+  const counted = countedPosition(listQuery);
+  if (counted !== null) return { from: { values: [], skip: counted.rows - counted.compared } };
+  return table.distinct ? {} : { from: reachedPosition(listQuery.after) };
 }
 
 /** The position of a cursor in a list whose rows may be equal; its start where there is none. */

@@ -1,3 +1,4 @@
+import { isCounted } from "../../plan/counted_position.ts";
 import type { Preview, ReadPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnKind } from "../../schema/kind.ts";
@@ -51,8 +52,8 @@ export function planPreview(
     column.references === null && !related.has(column);
   const cut = columns.filter(isCut);
   const whole = order.map(({ column }) => column).filter((column) => cut.includes(column));
-  if (hasFindingKey(table)) return { length, cut: new Set(cut), whole };
-  // No key finds the row again whose position in the order is needed.
+  if (hasFindingKey(table) && !isCounted(order)) return { length, cut: new Set(cut), whole };
+  // No key finds the row again whose position in the order is needed, or several rows are compared.
   return { length, cut: new Set(cut.filter((column) => !whole.includes(column))), whole: [] };
 }
 

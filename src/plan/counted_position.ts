@@ -1,0 +1,53 @@
+import { Problem } from "../problem/problem.ts";
+import type { ColumnInfo } from "../schema/table_info.ts";
+import type { SqlValue } from "../sql/fragment.ts";
+import { type CountedPosition, positionHash, positionText } from "./cursor.ts";
+import type { OrderKey } from "./plan.ts";
+
+/** The position after so many rows of an order, whatever they are. */
+export function countedFrom(rows: number): CountedPosition {
+  return { rows, compared: 0, hash: positionHash("") };
+}
+
+/**
+ * Whether positions in an order are counted. The values of a key do not vary: the deployer who names
+ * one for a view says so.
+ */
+export function isCounted(order: readonly OrderKey[]): boolean {
+  return order.some(({ column }) => column.varies && !column.primaryKey);
+}
+
+/** Rows that were read from a counted position, those before it that are compared first. */
+export interface CountedRows {
+  readonly stored: readonly (readonly SqlValue[])[];
+  readonly columns: readonly ColumnInfo[];
+  readonly order: readonly OrderKey[];
+}
+
+/**
+ * The position after so many rows of those that were read from `from`. Throws a 400 where the rows
+ * before `from` are not those that were given.
+ */
+export function countedAfter(
+  from: CountedPosition,
+  { stored, columns, order }: CountedRows,
+  given: number,
+): CountedPosition {
+  const places = order.map(({ column }) => columns.indexOf(column));
+  const texts = stored.slice(0, from.compared + given).map((row) =>
+    positionText(places.map((place) => row[place] ?? null))
+  );
+  if (positionHash(texts.slice(0, from.compared).join("\n")) !== from.hash) {
+    throw new Problem(
+      "cursor-invalid",
+      "Cannot continue this list: the rows before this page are others than before. They were " +
+        "changed, or their order has values of a view that differ each time. Order by its key, which " +
+        "the start of the service can name (--key), read it in one page, or use offset",
+    );
+  }
+  const last = texts.slice(-maxCompared);
+  return { rows: from.rows + given, compared: last.length, hash: positionHash(last.join("\n")) };
+}
+
+/** Of rows in an order that varies, so many are not the same again by chance. */
+const maxCompared = 100;
