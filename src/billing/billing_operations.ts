@@ -11,6 +11,7 @@ import type {
   CheckoutSession,
 } from "./providers/billing_provider.ts";
 import { pricesText, reservedMetadata } from "./providers/checkout_metadata.ts";
+import type { CheckoutCodes } from "./checkout_codes.ts";
 import { invalidCheckout } from "./invalid_checkout.ts";
 
 /** A checkout: of a plan by its key, or of prices. */
@@ -55,6 +56,7 @@ export interface BillingOperationsOptions {
   readonly plans: BillingPlans;
   /** Whether prices without a plan can be checked out by their ids. */
   readonly anyPrice: boolean;
+  readonly codes: CheckoutCodes;
   readonly random: Random;
 }
 
@@ -74,13 +76,15 @@ export class BillingOperations {
   async checkout(request: CheckoutRequest): Promise<CheckoutSession> {
     const { account, customerId, customerEmail, successUrl, cancelUrl } = request;
     const { items, mode, plan } = this.#chosen(request);
-    const { random, provider } = this.#options;
+    const { random, provider, codes } = this.#options;
+    const prices = pricesText(items);
     const metadata: Record<string, string> = { ...plan?.metadata, ...request.metadata };
     for (const name of reservedMetadata) delete metadata[name];
     Object.assign(metadata, {
       accountId: account,
       ...(plan === undefined ? {} : { planKey: plan.key }),
-      prices: pricesText(items),
+      prices,
+      checkoutCode: await codes.make({ accountId: account, prices, mode }),
     });
     const own = request.idempotencyKey ?? bytesToHex(random.bytes(16));
     return await provider.createCheckout({

@@ -10,9 +10,11 @@ import { callback, flag, having, other, whole } from "../options/option_kinds.ts
 import { consoleObserver } from "../runtime/console_observer.ts";
 import { envOption, isInProduction } from "../runtime/production.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import { findSecrets, secretOption } from "../runtime/resolve_secrets.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 import { type BillingPlan, BillingPlans, plansOption } from "./billing_plan.ts";
 import type { BillingSubscription } from "./billing_event.ts";
+import { CheckoutCodes } from "./checkout_codes.ts";
 import {
   BillingOperations,
   type CheckoutRequest,
@@ -54,6 +56,11 @@ export interface BillingOptions extends WebhookCallbacks {
   readonly returnOrigins?: readonly string[] | undefined;
   /** Prices without a plan can be checked out by their ids; off unless set. */
   readonly anyPrice?: boolean | undefined;
+  /**
+   * Recognises the checkouts of this service in events. A list rotates: the first makes codes, all
+   * verify them. Unset, `SERVICE_SECRET` is used, else a random one that `kv` keeps.
+   */
+  readonly secret?: string | readonly string[] | undefined;
   /** Accepts deliveries that nothing verifies, in production as well; off unless set. */
   readonly allowUnsigned?: boolean | undefined;
   /** How many calls of the provider each user may cause; 30 a minute unless set, false for any. */
@@ -89,6 +96,7 @@ export const billingOptions = group(
       }),
     ),
     anyPrice: flag().unlessSet(false),
+    secret: secretOption(),
     allowUnsigned: flag().unlessSet(false),
     rateLimit: either(
       other<false>("false", (given) => given === false),
@@ -176,12 +184,15 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
   const credits = new KvLedger(kept, runtime, close);
   const { provider, anyPrice, grantOnZeroAmount, onEvent, resolveAccount } = read;
   const { random, clock, observe } = runtime;
-  const links = new AccountLinks(provider.name, kept);
+  const links = new AccountLinks(provider, kept);
   const subscriptions = new NewestSubscriptions(provider.name, kept, async (id) => {
     // By contract the newest state is then that of the later delivery.
     return await provider.getSubscription(id).catch(() => null);
   });
-  const operations = new BillingOperations({ provider, plans, anyPrice, random });
+  const { secret: given } = read;
+  const secrets = findSecrets({ given, option: "secret", variable: "SERVICE_SECRET" }, runtime);
+  const codes = new CheckoutCodes({ provider: provider.name, secrets, store: kept, random });
+  const operations = new BillingOperations({ provider, plans, anyPrice, codes, random });
   const log = new DeliveryLog(clock);
   const webhook = new Webhook({
     provider,
@@ -189,6 +200,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
     autoGrantCredits: read.autoGrantCredits,
     paid: { provider, plans, grantOnZeroAmount, subscription: (id) => subscriptions.find(id) },
     claims: new DeliveryClaims(provider.name, kept, runtime),
+    codes,
     links,
     subscriptions,
     log,

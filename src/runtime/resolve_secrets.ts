@@ -45,16 +45,28 @@ export function isRandomSecret(
 }
 
 /**
+ * The secrets of an option or of the environment; null where none is set. Throws a plain Error for
+ * one that is too short.
+ */
+export function findSecrets(
+  { given, option, variable }: Pick<SecretSource, "given" | "option" | "variable">,
+  runtime: Runtime,
+): readonly string[] | null {
+  // An empty variable is how many shells unset one.
+  const inherited = runtime.environment(variable) || undefined;
+  const path = given === undefined ? variable : option;
+  const found = secretOption().read(given ?? inherited, { subject: "Cannot start", path });
+  return found === undefined ? null : [found].flat();
+}
+
+/**
  * Resolves the secrets of an option or of the environment, at least one. Throws a plain Error for
  * one that is too short or missing.
  */
 export function resolveSecrets(source: SecretSource, runtime: Runtime): readonly string[] {
   const { option, variable } = source;
-  // An empty variable is how many shells unset one.
-  const inherited = runtime.environment(variable) || undefined;
-  const path = source.given === undefined ? variable : option;
-  const given = secretOption().read(source.given ?? inherited, { subject: "Cannot start", path });
-  if (given !== undefined) return [given].flat();
+  const found = findSecrets(source, runtime);
+  if (found !== null) return found;
   if (source.isProduction) {
     throw new Error(`Cannot start in production: ${option} is missing (set ${variable})`);
   }

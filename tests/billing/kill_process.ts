@@ -10,7 +10,7 @@ import type { KeyValue } from "../../src/kv/key_value.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { type PaymentSequence, sequences } from "./payments.ts";
-import { plans, secrets, signed } from "./signing.ts";
+import { plans, secrets, serviceSecret, signed } from "./signing.ts";
 
 export interface KillWork {
   readonly folder: string;
@@ -65,6 +65,7 @@ async function deliverAll(
   const billing = await openBilling({
     kv,
     provider: await providerFor(vendor),
+    secret: serviceSecret,
     plans,
     runtime,
     async onEvent({ id, type }) {

@@ -1,4 +1,4 @@
-import type { Delivery, VendorName } from "./signing.ts";
+import { type Delivery, ours as coded, type VendorName } from "./signing.ts";
 
 /** The events of one payment, in the order in which a vendor sends them. */
 export interface PaymentSequence {
@@ -88,7 +88,11 @@ const order = {
 function lemonEvent(name: string, type: string, id: string, attributes: object): Delivery {
   return {
     body: {
-      meta: { event_name: name, test_mode: true, custom_data: { accountId: "ada" } },
+      meta: {
+        event_name: name,
+        test_mode: true,
+        custom_data: coded("lemon-squeezy", { prices: "901*1" }),
+      },
       data: { type, id, attributes },
     },
   };
@@ -107,7 +111,7 @@ const transaction = {
   subscription_id: "sub_1",
   origin: "api",
   currency_code: "USD",
-  custom_data: { accountId: "ada" },
+  custom_data: coded("paddle"),
   items: [{ quantity: 1, price: { id: "price_pro" } }],
   details: { totals: { grand_total: "2000" } },
 };
@@ -116,7 +120,7 @@ const paddleSubscription = {
   id: "sub_1",
   status: "active",
   customer_id: "ctm_1",
-  custom_data: { accountId: "ada" },
+  custom_data: coded("paddle"),
   items: [{ quantity: 1, price: { id: "price_pro" } }],
   current_billing_period: { starts_at: "2026-11-01T10:00:00Z", ends_at: "2026-12-01T10:00:00Z" },
 };

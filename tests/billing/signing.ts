@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHmac, hkdfSync } from "node:crypto";
 
 /** The secrets that the vendors of the tests sign with. */
 export const secrets = {
@@ -35,6 +35,20 @@ export function signed(
         "webhook-signature": `v1,${code(`${id}.${seconds}.`).digest("base64")}`,
       };
   }
+}
+
+/** The secret of the service in the tests. */
+export const serviceSecret = "sixteen or more characters";
+
+/** The metadata of a checkout of the service, with its code as the contract has it. */
+export function ours(
+  provider: VendorName,
+  { accountId = "ada", prices = "price_pro*1", mode = "subscription", secret = serviceSecret } = {},
+): Record<string, string> {
+  const key = hkdfSync("sha256", secret, "", "@svc/resource-api checkout", 32);
+  const code = createHmac("sha256", new Uint8Array(key))
+    .update(JSON.stringify([provider, accountId, prices, mode])).digest("base64url");
+  return { accountId, prices, checkoutCode: `${mode}.${code}` };
 }
 
 /** An event to deliver; Polar's id is in a header. */

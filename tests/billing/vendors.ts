@@ -7,7 +7,14 @@ import { polar } from "../../src/billing/providers/polar/polar.ts";
 import { stripe } from "../../src/billing/providers/stripe/stripe_provider.ts";
 import type { BillingProvider } from "../../src/billing/providers/billing_provider.ts";
 import type { ProviderOptions } from "../../src/billing/providers/provider_options.ts";
-import { type Delivery, plans, secrets, signed, type VendorName } from "./signing.ts";
+import {
+  type Delivery,
+  plans,
+  secrets,
+  serviceSecret,
+  signed,
+  type VendorName,
+} from "./signing.ts";
 import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
@@ -54,7 +61,7 @@ export async function testBilling(
   const app = await createApp({
     db,
     runtime,
-    secret: "sixteen or more characters",
+    secret: serviceSecret,
     auth: {
       middleware: async (context, next) => {
         const id = context.req.header("x-user");
@@ -67,6 +74,7 @@ export async function testBilling(
   const billing = await openBilling({
     kv: createMemoryKeyValue(runtime.clock),
     provider: providerOf(name),
+    secret: serviceSecret,
     plans,
     runtime,
     onEvent: (event) => void seen.push(event),

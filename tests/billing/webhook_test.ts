@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { BillingOptions } from "../../src/billing/open_billing.ts";
-import type { Delivery, VendorName } from "./signing.ts";
+import { type Delivery, ours, type VendorName } from "./signing.ts";
 import { providerOf, type TestBilling, testBilling } from "./vendors.ts";
 
 const created = 1_790_000_000;
@@ -280,7 +280,7 @@ Deno.test("Lemon Squeezy: a renewal finds its variant at the vendor, and fails u
   await inStripe(
     async ({ deliver, billing }) => {
       const body = {
-        meta: { event_name: "subscription_payment_success", custom_data: { accountId: "ada" } },
+        meta: { event_name: "subscription_payment_success", custom_data: ours("lemon-squeezy") },
         data: {
           ...{ type: "subscription-invoices", id: "31" },
           attributes: { subscription_id: 21, total: 2000, updated_at: "2026-11-01T10:00:00Z" },

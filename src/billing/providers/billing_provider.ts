@@ -94,6 +94,13 @@ export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> 
   readonly payment?: VendorPayment;
   /** The provider's id of the subscription that it is about. */
   readonly subscriptionId?: string;
+  /**
+   * Whether only a server with a key of the provider can have set its metadata. Of others nothing is
+   * believed without the code of a checkout of this service.
+   */
+  readonly isMetadataOfServer?: boolean;
+  /** Whether a completed checkout is still to be paid. */
+  readonly isUnpaid?: boolean;
 }
 
 /** The events of one delivery, whose signature was right. */
@@ -118,6 +125,11 @@ export interface BillingProvider {
   readonly isSigned: boolean;
   /** Whether it is used with real money; null where deliveries do not say. */
   readonly isLive: boolean | null;
+  /**
+   * Whether it finds an existing customer by the address that a buyer enters, which may be that of
+   * another person.
+   */
+  readonly findsCustomerByEmail?: boolean;
   /** Creates a page to pay at. */
   createCheckout(checkout: ProviderCheckout): Promise<CheckoutSession>;
   /** Creates a page at which a customer manages subscriptions. */

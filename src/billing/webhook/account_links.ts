@@ -1,4 +1,5 @@
 import type { KeyValue } from "../../kv/key_value.ts";
+import type { BillingProvider } from "../providers/billing_provider.ts";
 import { billingKeys } from "./billing_keys.ts";
 
 /**
@@ -7,11 +8,16 @@ import { billingKeys } from "./billing_keys.ts";
  */
 export class AccountLinks {
   readonly #provider: string;
+  readonly #isShared: boolean;
   readonly #store: KeyValue;
 
   /** Makes no call yet. */
-  constructor(provider: string, store: KeyValue) {
-    this.#provider = provider;
+  constructor(
+    { name, findsCustomerByEmail = false }: Pick<BillingProvider, "name" | "findsCustomerByEmail">,
+    store: KeyValue,
+  ) {
+    this.#provider = name;
+    this.#isShared = findsCustomerByEmail;
     this.#store = store;
   }
 
@@ -25,7 +31,10 @@ export class AccountLinks {
     return textOf(await this.#store.get(billingKeys.customerOf(this.#provider, accountId)));
   }
 
-  /** Remembers that a customer pays for an account; the last one counts. */
+  /**
+   * Remembers that a customer pays for an account; the last one counts. Where a buyer of another
+   * account can enter the address of a customer, the customer stays with the account that was first.
+   */
   async remember(accountId: string, customerId: string): Promise<void> {
     const keys = [
       billingKeys.accountOf(this.#provider, customerId),
@@ -33,6 +42,8 @@ export class AccountLinks {
     ];
     const [account, customer] = await this.#store.getMany(keys);
     if (account?.value === accountId && customer?.value === customerId) return;
+    const isOfAnother = account?.value !== undefined && account.value !== accountId;
+    if (this.#isShared && isOfAnother) return;
     await this.#store.commit({
       mutations: [accountId, customerId].flatMap((value, index) => {
         const key = keys[index];

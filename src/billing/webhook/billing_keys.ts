@@ -11,6 +11,8 @@ export const billingKeys = {
   accountOf: (provider: string, customerId: string) => keyOf("account", provider, customerId),
   /** The customer of an account. */
   customerOf: (provider: string, accountId: string) => keyOf("customer", provider, accountId),
+  /** The secret of the codes of checkouts, where none is set. */
+  codeSecret: ["billing", "codeSecret"],
 } as const;
 
 /** Ids may be as long as their providers like. */

@@ -3,6 +3,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { BillingEvent, BillingPayment } from "../billing_event.ts";
+import type { CheckoutCodes } from "../checkout_codes.ts";
 import type { CreditsLedger } from "../ledger/credits_ledger.ts";
 import { present } from "../providers/json_fields.ts";
 import type {
@@ -25,7 +26,10 @@ export interface WebhookCallbacks {
    * provider repeats the event.
    */
   readonly onEvent?: ((event: BillingEvent) => MaybePromise<unknown>) | undefined;
-  /** The account of an event, in place of that in its metadata; undefined for that one. */
+  /**
+   * The account of an event, in place of that in its metadata; undefined for that one. The metadata
+   * of Paddle and Lemon Squeezy, and the `client_reference_id` of Stripe, can be set by a browser.
+   */
   readonly resolveAccount?:
     | ((event: BillingEvent) => MaybePromise<string | undefined>)
     | undefined;
@@ -38,6 +42,7 @@ export interface WebhookOptions extends WebhookCallbacks {
   readonly autoGrantCredits: boolean;
   readonly paid: PaidCreditsOptions;
   readonly claims: DeliveryClaims;
+  readonly codes: CheckoutCodes;
   readonly links: AccountLinks;
   readonly subscriptions: NewestSubscriptions;
   readonly log: DeliveryLog;
@@ -152,30 +157,33 @@ export class Webhook {
 
   async #complete(given: VendorEvent, deliveryId: string): Promise<BillingEvent> {
     const { provider, subscriptions, paid, links } = this.#options;
-    const { subscriptionId: _, payment, subscription: reported, ...facts } = given;
-    const { occurredAt } = given;
+    const { payment, subscription: reported, occurredAt } = given;
     const subscription = reported === undefined
       ? undefined
       : await subscriptions.report({ subscription: reported, occurredAt, deliveryId });
     const event: BillingEvent = {
-      ...facts,
+      ...factsOf(given),
       provider: provider.name,
       ...present({ subscription }),
       ...(payment === undefined ? {} : { payment: paymentOf(payment) }),
       ...await paidCredits(given, paid),
     };
-    const named = await this.#namedAccount(event);
+    const named = await this.#namedAccount(event, given.isMetadataOfServer === true);
     const { customerId } = event;
-    if (named !== undefined && customerId !== undefined) await links.remember(named, customerId);
+    if (named !== undefined && customerId !== undefined && isPurchase(given)) {
+      await links.remember(named, customerId);
+    }
     const accountId = named ?? await this.#accountOfCustomer(customerId);
     return accountId === undefined ? event : { ...event, accountId };
   }
 
-  /** The account that the deployer or the metadata of the event name. */
-  async #namedAccount(event: BillingEvent): Promise<string | undefined> {
+  /** The account that the deployer or the metadata of the event name, if no browser set them. */
+  async #namedAccount(event: BillingEvent, isOfServer: boolean): Promise<string | undefined> {
     const resolved = await this.#options.resolveAccount?.(event);
-    const { accountId, userId } = event.metadata ?? {};
-    return resolved ?? (accountId || userId || undefined);
+    if (resolved !== undefined) return resolved;
+    const { metadata = {} } = event;
+    const isBelieved = isOfServer || await this.#options.codes.covers(metadata);
+    return isBelieved ? metadata.accountId || metadata.userId || undefined : undefined;
   }
 
   async #accountOfCustomer(customerId: string | undefined): Promise<string | undefined> {
@@ -208,6 +216,26 @@ export class Webhook {
 function requireMode({ isLive }: VendorDelivery, provider: BillingProvider): void {
   if (isLive === null || provider.isLive === null || isLive === provider.isLive) return;
   throw refusedDelivery(`it is of ${isLive ? "live" : "test"} mode`);
+}
+
+/** What an event and its report to the deployer have in common. */
+function factsOf(event: VendorEvent): Omit<BillingEvent, "provider" | "payment" | "subscription"> {
+  const { id, type, occurredAt, raw, customerId, metadata } = event;
+  return { id, type, occurredAt, ...present({ customerId, metadata }), raw };
+}
+
+/** Whether its customer has paid, or has begun a trial. */
+function isPurchase({ type, isUnpaid, subscription }: VendorEvent): boolean {
+  switch (type) {
+    case "payment.succeeded":
+      return true;
+    case "checkout.completed":
+      return isUnpaid !== true;
+    case "subscription.created":
+      return subscription?.status === "active" || subscription?.status === "trialing";
+    default:
+      return false;
+  }
 }
 
 function reasonOf(error: unknown): string {

@@ -85,6 +85,7 @@ export function lemonSqueezy(options: LemonSqueezyOptions): BillingProvider {
     name: lemonSqueezyName,
     isSigned: keys.length > 0,
     isLive: !testMode,
+    findsCustomerByEmail: true,
     createCheckout: (checkout) => createCheckout(api, checkout, { storeId, testMode }),
     async createPortal(customerId) {
       const answer = await api.send({

@@ -56,7 +56,7 @@ function eventsOf(
   switch (name) {
     case "order_created": {
       const completed = { ...base, type: "checkout.completed" as const };
-      if (object.attributes.text("status") !== "paid") return [completed];
+      if (object.attributes.text("status") !== "paid") return [{ ...completed, isUnpaid: true }];
       const payment = orderPayment(object);
       return [completed, { ...completed, type: "payment.succeeded", payment }];
     }

@@ -73,6 +73,7 @@ export function paddle(options: PaddleOptions): BillingProvider {
     name: paddleName,
     isSigned: keys.length > 0,
     isLive: null,
+    findsCustomerByEmail: true,
     createCheckout: (checkout) => createCheckout(api, checkout),
     async listSubscriptions(customerId) {
       const query = { customer_id: customerId, per_page: "200" };

@@ -76,6 +76,7 @@ export function polar(options: PolarOptions): BillingProvider {
     name: polarName,
     isSigned: keys.length > 0,
     isLive: null,
+    findsCustomerByEmail: true,
     createCheckout: (checkout) => createCheckout(api, checkout),
     async createPortal(customerId) {
       const body = { customer_id: customerId };

@@ -19,6 +19,8 @@ export function readPolarEvent(body: JsonFields, id: string): VendorDelivery {
     id,
     occurredAt,
     raw: body.value,
+    // Links of Polar set `reference_id` and `utm_…` alone by their URL.
+    isMetadataOfServer: true,
     metadata: {
       ...(externalId === undefined ? {} : { accountId: externalId }),
       ...data.texts("metadata"),

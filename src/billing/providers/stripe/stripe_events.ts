@@ -22,6 +22,7 @@ export function readStripeEvent(event: JsonFields): VendorDelivery {
     id,
     occurredAt,
     raw: event.value,
+    isMetadataOfServer: true,
     ...present({ customerId: object.id("customer") }),
   };
   return { id, isLive: event.flag("livemode") ?? null, events: eventsOf(type, object, base) };
@@ -39,9 +40,8 @@ function eventsOf(type: string, object: JsonFields, base: EventBase): readonly V
     case "checkout.session.completed": {
       const completed = { ...base, type: "checkout.completed" as const, ...sessionFacts(object) };
       const paid = { ...completed, type: "payment.succeeded" as const, ...sessionPayment(object) };
-      return paid.payment === undefined || object.text("payment_status") === "unpaid"
-        ? [completed]
-        : [completed, paid];
+      if (object.text("payment_status") === "unpaid") return [{ ...completed, isUnpaid: true }];
+      return paid.payment === undefined ? [completed] : [completed, paid];
     }
     case "checkout.session.async_payment_succeeded":
     case "checkout.session.async_payment_failed": {
@@ -63,10 +63,19 @@ function eventsOf(type: string, object: JsonFields, base: EventBase): readonly V
       return [{ ...base, type: "subscription.updated", ...subscriptionFacts(object) }];
     case "customer.subscription.deleted":
       return [{ ...base, type: "subscription.canceled", ...subscriptionFacts(object) }];
-    default:
-      return [{ ...base, type: "unknown", metadata: object.texts("metadata") }];
+    default: {
+      const isMetadataOfServer = serverObjects.has(object.text("object") ?? "");
+      const metadata = object.texts("metadata");
+      return [{ ...base, type: "unknown", isMetadataOfServer, metadata }];
+    }
   }
 }
+
+/** Objects that need a secret key. A page can make payment methods, sources and tokens itself. */
+const serverObjects: ReadonlySet<string> = new Set([
+  ...["charge", "checkout.session", "credit_note", "customer", "dispute", "invoice"],
+  ...["payment_intent", "refund", "subscription", "subscription_schedule"],
+]);
 
 type EventFacts = Pick<VendorEvent, "metadata"> & {
   readonly payment?: VendorPayment;
@@ -122,14 +131,10 @@ function linePrice(line: JsonFields): readonly PaidPrice[] {
 }
 
 function sessionFacts(session: JsonFields): EventFacts {
-  const reference = session.text("client_reference_id");
-  const subscriptionId = session.id("subscription");
+  // Not `client_reference_id`, which the URL of a payment link sets.
   return {
-    metadata: {
-      ...(reference === undefined ? {} : { accountId: reference }),
-      ...session.texts("metadata"),
-    },
-    ...present({ subscriptionId }),
+    metadata: session.texts("metadata"),
+    ...present({ subscriptionId: session.id("subscription") }),
   };
 }
 
