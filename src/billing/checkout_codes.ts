@@ -61,7 +61,7 @@ export class CheckoutCodes {
   async #loadKeys(): Promise<readonly Uint8Array[]> {
     if (this.#keys !== null) return this.#keys;
     const { secrets } = this.#options;
-    // The one of the store goes on verifying after a secret was set.
+    // The one of the store continues to verify after a secret was set.
     const kept = await this.#keptSecret();
     const all = [...secrets ?? [], ...kept === null ? [] : [kept]];
     if (all.length === 0) all.push(await this.#keepSecret());

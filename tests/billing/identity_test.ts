@@ -185,7 +185,7 @@ for (const vendor of vendorNames) {
     });
   });
 
-  Deno.test(`${vendor}: a renewal without a code goes on by the customer that is linked`, async () => {
+  Deno.test(`${vendor}: a renewal without a code is attributed by the customer that is linked`, async () => {
     const kv = createMemoryKeyValue(systemClock);
     const before = "the first secret of the service";
     const after = "the second secret of the service";
