@@ -153,12 +153,13 @@ class PostgresChangeLog implements ChangeLog {
       if (rows.length === 0) return false;
       const purged = await connection.query({
         text: `WITH old AS (
-            SELECT seq FROM "_service_changes"
+            SELECT seq FROM (
+              SELECT seq, xid, at FROM "_service_changes" ORDER BY seq LIMIT ${maxPerPurge}
+            ) AS oldest
             WHERE xid < pg_snapshot_xmin(pg_current_snapshot()) AND (
               at < clock_timestamp() - $1 * interval '1 millisecond'
               OR (at < clock_timestamp() - $2 * interval '1 millisecond'
                 AND seq <= (SELECT max(seq) FROM "_service_changes") - $3::bigint))
-            ORDER BY seq LIMIT ${maxPerPurge}
           ), gone AS (
             DELETE FROM "_service_changes" c USING old WHERE c.seq = old.seq RETURNING c.xid
           )

@@ -108,9 +108,10 @@ export class PostgresLogReader {
       maxRows + 1,
       ...(rest === null ? [] : [rest.afterSeq, snapshotText(rest.target)]),
     ];
-    const andRest = rest === null
-      ? ""
-      : " AND seq > $4 AND pg_visible_in_snapshot(xid, $5::pg_snapshot)";
+    // A generic plan would read the log in the order of its numbers, from the oldest one on.
+    const [order, andRest] = rest === null
+      ? ["seq + 0", ""]
+      : ["seq", " AND seq > $4 AND pg_visible_in_snapshot(xid, $5::pg_snapshot)"];
     const cells = await this.#query({
       text: `SELECT ${columns.selectList}
         FROM (SELECT ${logState}, ${metaValue("floor")} AS floor) AS p LEFT JOIN (
@@ -119,8 +120,8 @@ export class PostgresLogReader {
               ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS ahead
           FROM (
             SELECT * FROM "_service_changes"
-            WHERE (xid >= $1::xid8 OR xid = ANY ($2::xid8[]))${andRest}
-            ORDER BY seq LIMIT $3::bigint
+            WHERE ((xid >= $1::xid8 AND xid <= ${lastXid}) OR xid = ANY ($2::xid8[]))${andRest}
+            ORDER BY ${order} LIMIT $3::bigint
           ) AS next
         ) AS c ON coalesce(c.ahead, 0) < ${maxBytesPerPage} ORDER BY c.seq`,
       values,
@@ -141,6 +142,9 @@ export class PostgresLogReader {
     return queryWithinEpoch(statement, this.#driver, this.#random, connection);
   }
 }
+
+/** A range with two ends is estimated at few rows, one with a single end at a third of the log. */
+const lastXid = `'${2n ** 64n - 1n}'::xid8`;
 
 /** A value of `_service_meta`, as an expression in statements that read the Postgres log. */
 export function metaValue(name: "secret" | "floor"): string {
