@@ -45,31 +45,37 @@ const reads: readonly { name: string; of: (log: ChangeLog, db: Database) => Prom
 
 for (const engine of engines.filter(({ name }) => name === "postgres")) {
   for (const plan of ["force_generic_plan", "force_custom_plan"]) {
-    testUnless(engine.ignore ?? null, `a long log is not read from its start, ${plan}`, async () => {
-      const db = await engine.open();
-      try {
-        await db.createTables([notes]);
-        const statements: Statement[] = [];
-        const log = await openChangeLog({
-          driver: noting(db.driver, statements),
-          tables: [tableInfoOf(notes)],
-          changes: resolveChangesOptions(),
-          runtime,
-        });
-        await fillLog(db);
-        for (const { name, of } of reads) {
-          statements.length = 0;
-          await of(log, db);
-          const last = statements.findLast(({ text }) => text.includes('FROM "_service_changes"'));
-          assert(last !== undefined, name);
-          const blocks = await blocksOf(last, plan, db);
-          assert(blocks <= maxBlocks, `${name}: ${blocks} blocks`);
+    testUnless(
+      engine.ignore ?? null,
+      `a long log is not read from its start, ${plan}`,
+      async () => {
+        const db = await engine.open();
+        try {
+          await db.createTables([notes]);
+          const statements: Statement[] = [];
+          const log = await openChangeLog({
+            driver: noting(db.driver, statements),
+            tables: [tableInfoOf(notes)],
+            changes: resolveChangesOptions(),
+            runtime,
+          });
+          await fillLog(db);
+          for (const { name, of } of reads) {
+            statements.length = 0;
+            await of(log, db);
+            const last = statements.findLast(({ text }) =>
+              text.includes('FROM "_service_changes"')
+            );
+            assert(last !== undefined, name);
+            const blocks = await blocksOf(last, plan, db);
+            assert(blocks <= maxBlocks, `${name}: ${blocks} blocks`);
+          }
+          await log.close();
+        } finally {
+          await db.close();
         }
-        await log.close();
-      } finally {
-        await db.close();
-      }
-    });
+      },
+    );
   }
 }
 

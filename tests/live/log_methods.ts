@@ -12,6 +12,7 @@ export function logMethods(log: ChangeLog): ChangeLog {
     includes: (position, earlier) => log.includes(position, earlier),
     print: (position) => log.print(position),
     parse: (token) => log.parse(token),
+    holds: (position) => log.holds(position),
     onHint: (look) => log.onHint(look),
     purge: () => log.purge(),
     close: () => log.close(),

@@ -1,5 +1,6 @@
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { QueryResult, ReadLimits } from "../driver.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import type { Position } from "./log_position.ts";
 
@@ -9,6 +10,8 @@ export interface Change {
   readonly seq: number;
   /** The transaction that made it, where positions are snapshots; else null. */
   readonly transaction: bigint | null;
+  /** Chance, which tells it from a change with its number after a restore; null where none is needed. */
+  readonly mark: number | null;
   /** The table of the row. */
   readonly table: TableInfo;
   /**
@@ -67,6 +70,11 @@ export interface ChangeLog {
   print(position: Position): string;
   /** The position of a text; null for a text of another database or epoch. */
   parse(text: string): Position | null;
+  /**
+   * Whether the history of the log is still the one in which a position was given. False after the
+   * database was restored to a state before it, and for a position that was purged.
+   */
+  holds(position: Position): MaybePromise<boolean>;
   /** Calls `listener` when there may be something new; the function that it returns removes it. */
   onHint(listener: () => void): () => void;
   /** Deletes changes that are older than the retention time. */

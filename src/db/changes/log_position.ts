@@ -16,6 +16,8 @@ export interface SequencePosition {
   readonly epoch: string;
   /** The last change that is covered. */
   readonly seq: number;
+  /** The mark of that change, by which it differs from the one that another history numbers so. */
+  readonly mark: number;
 }
 
 /**
@@ -36,11 +38,13 @@ export interface SnapshotPosition {
 }
 
 /**
- * Prints a position in the change log as text: `s.<epoch>.<seq>` or
+ * Prints a position in the change log as text: `s.<epoch>.<seq>.<mark>` or
  * `p.<epoch>.<xmin>.<xmax>[.<running>]`.
  */
 export function printPosition(position: Position): string {
-  if (position.kind === "sequence") return `s.${position.epoch}.${position.seq}`;
+  if (position.kind === "sequence") {
+    return `s.${position.epoch}.${position.seq}.${position.mark.toString(36)}`;
+  }
   const { epoch, xmin, xmax, running } = position;
   const parts = ["p", epoch, xmin.toString(36), xmax.toString(36)];
   if (running.length > 0) {
@@ -70,14 +74,17 @@ export function covers(position: Position, change: ChangeNumbers): boolean {
  * no position between the changes of a step.
  */
 export function positionAfter(position: Position, change: ChangeNumbers): Position | null {
-  return position.kind === "sequence" ? { ...position, seq: change.seq } : null;
+  const { seq, mark } = change;
+  return position.kind === "sequence" && mark !== null ? { ...position, seq, mark } : null;
 }
 
 /** Whether one position in the change log covers all that an `earlier` one covers. */
 export function includes(position: Position, earlier: Position): boolean {
   if (position.epoch !== earlier.epoch) return false;
   if (position.kind === "sequence") {
-    return earlier.kind === "sequence" && position.seq >= earlier.seq;
+    if (earlier.kind !== "sequence") return false;
+    return position.seq > earlier.seq ||
+      (position.seq === earlier.seq && position.mark === earlier.mark);
   }
   return earlier.kind === "snapshot" && position.xmax >= earlier.xmax &&
     position.running.every((xid) => !sees(earlier, xid));
@@ -115,19 +122,20 @@ export function snapshotText({ xmin, xmax, running }: SnapshotPosition): string 
 interface ChangeNumbers {
   readonly seq: number;
   readonly transaction: bigint | null;
+  readonly mark: number | null;
 }
 
 /** Enough for thousands of running transactions, and a header may be as long. */
 const maxTokenLength = 8_000;
 
-const sequenceToken = /^s\.([0-9a-f]{16})\.(\d{1,16})$/;
+const sequenceToken = /^s\.([0-9a-f]{16})\.(\d{1,16})\.([0-9a-z]{1,10})$/;
 const snapshotToken = /^p\.([0-9a-f]{16})\.([0-9a-z]{1,13})\.([0-9a-z]{1,13})(?:\.([0-9a-z-]+))?$/;
 
 function parseSequence(token: string): SequencePosition | null {
-  const [, epoch, digits] = sequenceToken.exec(token) ?? [];
+  const [, epoch, digits, markDigits = ""] = sequenceToken.exec(token) ?? [];
   const seq = Number(digits);
   if (epoch === undefined || !Number.isSafeInteger(seq)) return null;
-  return { kind: "sequence", epoch, seq };
+  return { kind: "sequence", epoch, seq, mark: parseInt(markDigits, 36) };
 }
 
 function parseSnapshot(token: string): SnapshotPosition | null {

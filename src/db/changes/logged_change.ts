@@ -5,6 +5,7 @@ import type { Change } from "./change_log.ts";
 export interface LoggedRow {
   readonly seq: number;
   readonly transaction: bigint | null;
+  readonly mark: number | null;
   readonly table: TableInfo;
   readonly kind: Change["kind"];
   /** JSON, or null. */
@@ -33,6 +34,7 @@ export type DecodeImage = (image: string, table: TableInfo) => Row;
 export class LoggedChange implements Change {
   readonly seq: number;
   readonly transaction: bigint | null;
+  readonly mark: number | null;
   readonly table: TableInfo;
   readonly kind: Change["kind"];
   readonly optimisticId: string | null;
@@ -44,6 +46,7 @@ export class LoggedChange implements Change {
   constructor(row: LoggedRow, decode: DecodeImage) {
     this.seq = row.seq;
     this.transaction = row.transaction;
+    this.mark = row.mark;
     this.table = row.table;
     this.kind = row.kind;
     this.optimisticId = row.optimisticId;

@@ -35,7 +35,7 @@ export async function openChangeLog(options: OpenChangeLogOptions): Promise<Chan
     : null;
   const hints = changeHints(driver, clock, findUntracked);
   return driver.dialect.engine === "sqlite"
-    ? await sqliteChangeLog({ driver, tables, changes, hints })
+    ? await sqliteChangeLog({ driver, tables, changes, hints, random })
     : await postgresChangeLog({ driver, tables: described, changes, hints, random });
 }
 

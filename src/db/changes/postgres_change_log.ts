@@ -125,6 +125,11 @@ class PostgresChangeLog implements ChangeLog {
     return position?.kind === "snapshot" && position.epoch === this.#epoch ? position : null;
   }
 
+  /** Another history has another epoch. */
+  holds(): boolean {
+    return true;
+  }
+
   onHint(listener: () => void): () => void {
     return this.#options.hints.add(listener);
   }
@@ -191,6 +196,7 @@ class PostgresChangeLog implements ChangeLog {
         rowOfWholeImages({
           seq: Number(seq),
           transaction: BigInt(String(xid)),
+          mark: null,
           table,
           kind: changeKind(String(op)),
           before: textOrNull(before),

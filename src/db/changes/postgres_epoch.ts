@@ -6,9 +6,11 @@ import type { Connection, Driver, QueryResult } from "../driver.ts";
 
 /**
  * The epoch of the Postgres change log as a column of a statement, read in the same snapshot as all
- * else in it.
+ * else in it. Its second half is the transaction that wrote the row, which differs where the row
+ * comes from a dump that was restored into the same database.
  */
-export const epochColumn = `(SELECT epoch FROM "_service_epoch") AS epoch`;
+export const epochColumn =
+  `(SELECT left(epoch, 8) || lpad(to_hex(xmin::text::bigint), 8, '0') FROM "_service_epoch") AS epoch`;
 
 /**
  * Begins an epoch of the Postgres change log where there is none: on an empty log, and after the

@@ -4,6 +4,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import { quoteIdentifier } from "../../sql/fragment.ts";
 import {
   sqliteLogTables,
+  sqliteMarkColumn,
   type SqliteTrigger,
   sqliteTriggerPrefix,
   sqliteTriggers,
@@ -64,15 +65,32 @@ async function createLog(connection: Connection, random: Random): Promise<boolea
     { value: "value" },
     `FROM "_service_meta" WHERE name = 'secret'`,
   );
-  if (existing.length > 0 && secret.length > 0) return false;
+  const isMarked = existing.length === 0 || await hasMarks(connection);
+  if (existing.length > 0 && secret.length > 0 && isMarked) return false;
+  // The changes of an earlier version have no marks, and SQLite adds such a column to no row.
+  if (!isMarked) {
+    await connection.query({ text: `DELETE FROM "_service_changes"`, values: [] });
+    const text = `ALTER TABLE "_service_changes" ADD COLUMN ${sqliteMarkColumn}`;
+    await connection.query({ text, values: [] });
+  }
   // Numbers begin at 1 again: the epoch keeps a token of an earlier log from passing for one of this.
   await connection.query({
-    text:
-      `INSERT INTO "_service_meta" (name, value) VALUES ('epoch', ?), ('secret', ?), ('floor', '0')
+    text: `INSERT INTO "_service_meta" (name, value)
+      VALUES ('epoch', ?), ('secret', ?), ('floor', '0'), ('floor_mark', '0')
       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-    values: [bytesToHex(random.bytes(8)), bytesToHex(random.bytes(16))],
+    values: [newEpoch(random), bytesToHex(random.bytes(16))],
   });
   return true;
+}
+
+async function hasMarks(connection: Connection): Promise<boolean> {
+  const from = `FROM pragma_table_info('_service_changes') WHERE name = 'mark'`;
+  return (await selectNamed(connection, { name: "name" }, from)).length > 0;
+}
+
+/** The random name of a life of the log. */
+export function newEpoch(random: Random): string {
+  return bytesToHex(random.bytes(8));
 }
 
 /** How a table is recorded from now on. */

@@ -1,4 +1,5 @@
 import type { TableInfo } from "../../schema/table_info.ts";
+import type { Random } from "../../runtime/runtime.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import type { ChangeHints } from "./change_hints.ts";
 import type { Change, ChangeLog, Step } from "./change_log.ts";
@@ -14,8 +15,9 @@ import { minRetentionMs, type ResolvedChangesOptions } from "./changes_options.t
 import type { Driver, QueryResult, ReadLimits } from "../driver.ts";
 import { imageDecoder, wholeImages } from "./image_decoder.ts";
 import { changeKind, type DecodeImage, LoggedChange, rowOfWholeImages } from "./logged_change.ts";
-import { namedColumns, textOrNull } from "../named_columns.ts";
+import { namedColumns, selectNamed, textOrNull } from "../named_columns.ts";
 import { createRowReader } from "../rows.ts";
+import { newEpoch } from "./set_up_sqlite_log.ts";
 
 /** The options of a change log on SQLite. */
 export interface SqliteChangeLogOptions {
@@ -23,11 +25,12 @@ export interface SqliteChangeLogOptions {
   readonly tables: ReadonlySet<TableInfo>;
   readonly changes: ResolvedChangesOptions;
   readonly hints: ChangeHints;
+  readonly random: Random;
 }
 
 /** The change log of a SQLite file that has been set up, for reading its changes step by step. */
 export async function sqliteChangeLog(options: SqliteChangeLogOptions): Promise<ChangeLog> {
-  const { rows } = await options.driver.query({ text: `SELECT ${secret}`, values: [] });
+  const { rows } = await options.driver.query({ text: `SELECT ${meta("secret")}`, values: [] });
   const log = new SqliteChangeLog(options, String(rows[0]?.[0]));
   await log.end();
   return log;
@@ -39,15 +42,20 @@ const maxPerStep = 500;
 const maxBytesPerStep = 16 * 1024 * 1024;
 const maxPerPurge = 5_000;
 
-/**
- * The epoch and the last number of the log. SQLite forgets to write down the last number of a
- * statement that ends by OR FAIL, and keeps its rows.
- */
-const logEnd = `(SELECT value FROM "_service_meta" WHERE name = 'epoch') AS epoch,
-  max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = '_service_changes'), 0),
-    coalesce((SELECT max(seq) FROM "_service_changes"), 0)) AS latest`;
-const secret = `(SELECT value FROM "_service_meta" WHERE name = 'secret')`;
-const floor = `(SELECT value FROM "_service_meta" WHERE name = 'floor') AS floor`;
+const meta = (name: string) => `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
+const last = (column: string) =>
+  `(SELECT ${column} FROM "_service_changes" ORDER BY seq DESC LIMIT 1)`;
+
+/** The epoch, and the last change with its mark: one that was purged, where there is no other. */
+const logEnd = `${meta("epoch")} AS epoch,
+  coalesce(${last("seq")}, CAST(${meta("floor")} AS INTEGER)) AS latest,
+  coalesce(${last("mark")}, CAST(${meta("floor_mark")} AS INTEGER)) AS latest_mark`;
+
+/** What the log has at the number of a position: it takes the number twice. */
+const heldAt = `${meta("floor")} AS floor,
+  coalesce((SELECT mark FROM "_service_changes" WHERE seq = ?),
+    CASE ${meta("floor")} WHEN CAST(? AS TEXT) THEN CAST(${meta("floor_mark")} AS INTEGER) ELSE -1
+    END) AS held`;
 
 /** How many changes the next step has: one at least. A size is known without reading the image. */
 const countOfStep = `(SELECT count(*) FROM (
@@ -60,8 +68,11 @@ const countOfStep = `(SELECT count(*) FROM (
 const columns = namedColumns({
   epoch: "e.epoch",
   latest: "e.latest",
+  latestMark: "e.latest_mark",
   floor: "e.floor",
+  held: "e.held",
   seq: "c.seq",
+  mark: "c.mark",
   table: 'c."table"',
   op: "c.op",
   before: "c.before",
@@ -69,11 +80,14 @@ const columns = namedColumns({
   optimisticId: "c.optimistic_id",
 });
 
+/** What the log says about a position. */
+type HeldAt = Pick<LogRow, "epoch" | "floor" | "held">;
+
 type LogRow = ReturnType<typeof columns.decode>;
 
 /** One statement, so that no purge comes between the read of the floor and that of the rows. */
 const nextChanges = `SELECT ${columns.selectList}
-  FROM (SELECT ${logEnd}, ${floor}) AS e LEFT JOIN (
+  FROM (SELECT ${logEnd}, ${heldAt}) AS e LEFT JOIN (
     SELECT * FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${countOfStep}
   ) AS c`;
 
@@ -110,16 +124,21 @@ class SqliteChangeLog implements ChangeLog {
     const position = "changes" in from ? from.to : from;
     if (position?.kind !== "sequence") return null;
     const { seq } = position;
-    const { rows } = await this.#options.driver.query({ text: nextChanges, values: [seq, seq] });
+    const { rows } = await this.#options.driver.query({
+      text: nextChanges,
+      values: [seq, seq, seq, seq],
+    });
     const found = rows.map(columns.decode);
     const [head = columns.decode([])] = found;
-    const end = this.#position([head.epoch, head.latest]);
-    const isLost = position.epoch !== end.epoch || seq > end.seq || seq < Number(head.floor);
-    if (isLost) return null;
+    const end = this.#position([head.epoch, head.latest, head.latestMark]);
+    if (!await this.#isHeld(position, head)) return null;
     const logged = found.filter(({ seq }) => seq !== null)
       .sort((left, right) => Number(left.seq) - Number(right.seq));
-    const last = Number(logged.at(-1)?.seq ?? end.seq);
-    return { changes: logged.flatMap((row) => this.#changes(row)), to: { ...end, seq: last } };
+    const last = logged.at(-1);
+    const to = last === undefined
+      ? end
+      : { ...end, seq: Number(last.seq), mark: Number(last.mark) };
+    return { changes: logged.flatMap((row) => this.#changes(row)), to };
   }
 
   async readAt(
@@ -135,7 +154,7 @@ class SqliteChangeLog implements ChangeLog {
     ]);
     const [row] = result.rows;
     return {
-      rows: result.rows.map((row) => row.slice(2)),
+      rows: result.rows.map((row) => row.slice(3)),
       changed: 0,
       position: row === undefined ? before : this.#position(row),
     };
@@ -144,6 +163,18 @@ class SqliteChangeLog implements ChangeLog {
   parse(token: string): Position | null {
     const position = parsePosition(token);
     return position?.kind === "sequence" && position.epoch === this.#epoch ? position : null;
+  }
+
+  async holds(position: Position): Promise<boolean> {
+    if (position.kind !== "sequence") return false;
+    const head = await selectNamed(
+      this.#options.driver,
+      { epoch: "e.epoch", floor: "e.floor", held: "e.held" },
+      `FROM (SELECT ${meta("epoch")} AS epoch, ${heldAt}) AS e`,
+      position.seq,
+      position.seq,
+    );
+    return head[0] !== undefined && await this.#isHeld(position, head[0]);
   }
 
   onHint(listener: () => void): () => void {
@@ -167,17 +198,19 @@ class SqliteChangeLog implements ChangeLog {
   ): Promise<boolean> {
     return this.#options.driver.transaction(async (connection) => {
       const { rows } = await connection.query({
-        text: `SELECT max(seq) FROM (
-            SELECT seq, at FROM "_service_changes" ORDER BY seq LIMIT ${maxPerPurge}
+        text: `SELECT max(seq), mark FROM (
+            SELECT seq, mark, at FROM "_service_changes" ORDER BY seq LIMIT ${maxPerPurge}
           ) WHERE at < strftime('%s', 'now') - ? OR (at < strftime('%s', 'now') - ?
             AND seq <= (SELECT seq FROM sqlite_sequence WHERE name = '_service_changes') - ?)`,
         values: [keepSeconds, minSeconds, maxRows],
       });
-      const last = rows[0]?.[0] ?? null;
+      // The mark is that of the row with the last number.
+      const [last = null, mark = null] = rows[0] ?? [];
       if (last === null) return false;
       await connection.query({
-        text: `UPDATE "_service_meta" SET value = ? WHERE name = 'floor'`,
-        values: [String(last)],
+        text: `INSERT INTO "_service_meta" (name, value) VALUES ('floor', ?), ('floor_mark', ?)
+          ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+        values: [String(last), String(mark)],
       });
       await connection.query({
         text: `UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = '_service_changes'`,
@@ -191,19 +224,35 @@ class SqliteChangeLog implements ChangeLog {
     });
   }
 
-  #position([epoch, seq]: readonly SqlValue[]): SequencePosition {
+  /**
+   * Whether the log has the change that a position names. A file that was restored repeats its
+   * epoch and its numbers, and no marks: then another epoch begins, because a client may have
+   * received changes that its position does not cover yet.
+   */
+  async #isHeld({ epoch, seq, mark }: SequencePosition, at: HeldAt): Promise<boolean> {
+    if (epoch !== at.epoch || seq < Number(at.floor)) return false;
+    if (mark === Number(at.held)) return true;
+    await this.#options.driver.query({
+      text: `UPDATE "_service_meta" SET value = ? WHERE name = 'epoch' AND value = ?`,
+      values: [newEpoch(this.#options.random), epoch],
+    });
+    return false;
+  }
+
+  #position([epoch, seq, mark]: readonly SqlValue[]): SequencePosition {
     this.#epoch = String(epoch);
-    return { kind: "sequence", epoch: this.#epoch, seq: Number(seq) };
+    return { kind: "sequence", epoch: this.#epoch, seq: Number(seq), mark: Number(mark) };
   }
 
   /** None for a table that another process records; several where it was declared twice. */
-  #changes({ seq, table: name, op, before, after, optimisticId }: LogRow): Change[] {
+  #changes({ seq, mark, table: name, op, before, after, optimisticId }: LogRow): Change[] {
     const tables = this.#byName.get(String(name).toLowerCase()) ?? [];
     return tables.map((table) =>
       new LoggedChange(
         rowOfWholeImages({
           seq: Number(seq),
           transaction: null,
+          mark: Number(mark),
           table,
           kind: changeKind(String(op)),
           before: textOrNull(before),

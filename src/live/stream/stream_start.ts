@@ -16,10 +16,12 @@ export async function streamStartOf(
   if (resumeFrom === null) return skipExisting ? "now" : "everything";
   const token = parseResumeToken(resumeFrom);
   const position = token === null ? null : log.parse(token.position);
-  // A position that the feed cannot reach is of a history that a restored database has lost.
-  if (token === null || position === null || !await feed.readUpTo(position)) {
-    return { kind: "fresh", reason: "history_lost" };
-  }
+  const lost = { kind: "fresh", reason: "history_lost" } as const;
+  if (token === null || position === null) return lost;
   const reason = resumeTokens.invalidationReason(token, query);
+  // Only a position whose seal is right was given out, and may prove that a database was restored.
+  if (reason === null && !await log.holds(position)) return lost;
+  // A position that the feed cannot reach is of a history that a restored database has lost.
+  if (!await feed.readUpTo(position)) return lost;
   return reason === null ? position : { kind: "fresh", reason };
 }

@@ -4,6 +4,12 @@ import { imageJson, sqliteLiteral, valuesOf } from "./image_json.ts";
 import { replacedTriggers, sqliteReplacedTable, type TriggerPart } from "./replaced_rows.ts";
 import type { RecordedTable } from "./recorded_table.ts";
 
+/**
+ * The column of the change log on SQLite by which a change differs from any with its number in
+ * another history of the file: 48 bits of chance, whichever program writes.
+ */
+export const sqliteMarkColumn = "mark INTEGER NOT NULL DEFAULT (random() & 281474976710655)";
+
 /** The statements that create the tables of the change log in a SQLite file. */
 export const sqliteLogTables: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS "_service_meta" (name TEXT PRIMARY KEY, value TEXT NOT NULL)`,
@@ -15,7 +21,8 @@ export const sqliteLogTables: readonly string[] = [
   before TEXT,
   after TEXT,
   optimistic_id TEXT,
-  at INTEGER NOT NULL DEFAULT (CAST(strftime('%s', 'now') AS INTEGER))
+  at INTEGER NOT NULL DEFAULT (CAST(strftime('%s', 'now') AS INTEGER)),
+  ${sqliteMarkColumn}
 )`,
   sqliteReplacedTable,
 ];

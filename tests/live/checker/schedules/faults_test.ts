@@ -151,6 +151,12 @@ const wrongs: readonly Wrong[] = [
          WHEN new.name = 'floor' AND new.value <> '0'
          BEGIN UPDATE "_service_meta" SET value = '0' WHERE name = 'floor'; END`,
       );
+      // What is left of the log seems to vouch for the positions of its clients.
+      await run(
+        db,
+        `CREATE TRIGGER IF NOT EXISTS left_over BEFORE DELETE ON "_service_changes"
+         WHEN old.seq % 3 = 0 BEGIN SELECT RAISE(IGNORE); END`,
+      );
     },
   },
   {

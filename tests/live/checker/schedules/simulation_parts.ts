@@ -99,9 +99,12 @@ export async function forgetSome(db: Database, chance: Chance): Promise<void> {
   );
   const floor = Math.max(0, Number(row[0]) - chance.below(40));
   await db.driver.transaction(async (connection) => {
-    const text = `UPDATE "_service_meta" SET value = ? WHERE name = 'floor'
-        AND CAST(value AS INTEGER) < ?`;
-    await connection.query({ text, values: [String(floor), floor] });
+    const text = `UPDATE "_service_meta" SET value = f.value
+        FROM (SELECT 'floor' AS name, ? AS value UNION ALL
+          SELECT 'floor_mark', (SELECT mark FROM "_service_changes" WHERE seq = ?)) AS f
+        WHERE "_service_meta".name = f.name
+          AND EXISTS (SELECT 1 FROM "_service_changes" WHERE seq = ?)`;
+    await connection.query({ text, values: [String(floor), floor, floor] });
     const forget = `DELETE FROM "_service_changes" WHERE seq <= ?`;
     await connection.query({ text: forget, values: [floor] });
   });
