@@ -70,6 +70,7 @@ export async function measureRouting(
     const change: Change = {
       seq,
       transaction: null,
+      mark: null,
       table,
       kind: "update",
       before: { ...row, stamp: null },
@@ -77,7 +78,10 @@ export async function measureRouting(
       optimisticId: null,
       sizeBytes: 500,
     };
-    return dispatcher.publish({ changes: [change], to: { kind: "sequence", epoch: "bench", seq } });
+    return dispatcher.publish({
+      changes: [change],
+      to: { kind: "sequence", epoch: "bench", seq, mark: 0 },
+    });
   };
   let seq = 0;
   let fastest = Infinity;
