@@ -121,7 +121,7 @@ for (const scheme of ["sqlite", "node-sqlite"]) {
     await second.close();
   });
 
-  Deno.test(`without a restore a client resumes where it was, whatever happened meanwhile (${scheme})`, async () => {
+  Deno.test(`without a restore a client resumes where it was, whatever happened in between (${scheme})`, async () => {
     const between: readonly ((path: string) => Promise<void> | void)[] = [
       () => {},
       (path) => execute(path, "INSERT INTO notes VALUES (7, 'by another program')"),

@@ -10,7 +10,7 @@ export interface Change {
   readonly seq: number;
   /** The transaction that made it, where positions are snapshots; else null. */
   readonly transaction: bigint | null;
-  /** Chance, which tells it from a change with its number after a restore; null where none is needed. */
+  /** Chance, by which it differs from a change with its number after a restore; null where none is needed. */
   readonly mark: number | null;
   /** The table of the row. */
   readonly table: TableInfo;
