@@ -50,12 +50,11 @@ export class GroupHeldRows {
     for (const [subscriber, exceptions] of this.#exceptions) {
       if (!evaluations.some(({ id }) => exceptions.has(id))) continue;
       const own = evaluations.map((evaluation) => {
-        const { id, was, passes } = evaluation;
+        const { id, was } = evaluation;
         const isHeld = exceptions.get(id);
         exceptions.delete(id);
-        if (isHeld !== null) return transitionsOf(evaluation, isHeld ?? was);
-        // The others hold the row, so an event may name it; else it may never have been theirs.
-        return passes || was ? transitionsOf(evaluation, was) : null;
+        // What it holds is unknown, and every event would be a guess.
+        return isHeld === null ? null : transitionsOf(evaluation, isHeld ?? was);
       });
       individual.set(subscriber, own.includes(null) ? null : own.flatMap((event) => event ?? []));
       if (exceptions.size === 0) this.#exceptions.delete(subscriber);

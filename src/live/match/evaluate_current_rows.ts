@@ -117,7 +117,8 @@ function pendingRowsOf<C extends RowsToEvaluate>(request: C): PendingRows<C> {
     const was = held.has(id);
     rows.push({ id, key, isSearchable: isSearchable(key, table), rowChange, was });
     if (was !== null) continue;
-    for (const image of isRepeat ? [before, ...between] : [before]) {
+    // The row as it is now may be newer than the one that the client has received.
+    for (const image of isRepeat ? [before, ...between, after] : [before]) {
       if (image !== null && decide(image) !== false) images.set(image, false);
     }
   }
@@ -259,15 +260,17 @@ function decideRows<C extends RowsToEvaluate>(
 ): readonly RowEvaluation[] {
   const { held, isRepeat } = request;
   const passed = (image: RowImage | null) => image !== null && images.get(image) === true;
-  return rows.flatMap(({ id, was: isHeld, rowChange: { before, between } }) => {
+  return rows.flatMap(({ id, was: isHeld, rowChange: { before, between, after } }) => {
     const reading = readings.get(id);
     if (reading === undefined) return [];
     const { rowChange, passes, at } = reading;
     // A client that may have received the row, and not that it was removed, must receive that.
     const was = isHeld ??
-      (passed(before) || (isRepeat && !passes && between.some(passed)));
+      (passed(before) || (isRepeat && !passes && [...between, after].some(passed)));
+    // A client that is sent nothing may have received the row with a change that is still to come.
+    const isUnknown = isRepeat && isHeld === null && !was && !passes;
     // After each row, because the memory of held rows may overflow with any of them.
-    held.set(id, passes, { at, to });
+    if (!isUnknown) held.set(id, passes, { at, to });
     return [{ id, rowChange, was, passes }];
   });
 }

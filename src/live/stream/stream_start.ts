@@ -23,5 +23,7 @@ export async function streamStartOf(
   if (reason === null && !await log.holds(position)) return lost;
   // A position that the feed cannot reach is of a history that a restored database has lost.
   if (!await feed.readUpTo(position)) return lost;
-  return reason === null ? position : { kind: "fresh", reason };
+  if (reason !== null) return { kind: "fresh", reason };
+  // The client may have received rows as of any change until now, from any process.
+  return await feed.readUpTo(await log.end()) ? position : lost;
 }

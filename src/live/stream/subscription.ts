@@ -10,7 +10,6 @@ import {
 import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import type { HistoryWindow } from "../feed/change_history.ts";
 import type { LiveQuery } from "../live_query.ts";
-import { HeldRows } from "../match/held_rows.ts";
 import type { StreamContext } from "../stream_context.ts";
 import { LiveStream } from "./live_stream.ts";
 import { renderChanges } from "./render_changes.ts";
@@ -131,14 +130,11 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   }
 
   #park(to: Position | null): void {
-    const { log, feed } = this.context;
     const held = this.#group.leave(this);
+    // It holds other rows than its group, and which ones would be forgotten.
     const isUnknown = this.#group.heldRows !== null && held === null;
-    this.#state = parked(
-      isUnknown ? HeldRows.unknown(log) : held,
-      to ?? feed.position,
-      to === null || isUnknown,
-    );
+    if (isUnknown) return this.invalidate("relation_overflow");
+    this.#state = parked(held, to ?? this.context.feed.position, to === null);
   }
 
   async #work(): Promise<void> {
