@@ -50,7 +50,14 @@ export async function measureRouting(
       table,
       reader,
       filter: resolveFilter(filter, { table, operators, mayFilter: () => true }),
-      view: { key: "all", shape: "all", shown: [], rights: [], present: (rows) => rows },
+      view: {
+        key: "all",
+        shape: "all",
+        safeNumbers: false,
+        shown: [],
+        rights: [],
+        present: (rows) => rows,
+      },
     });
     const follower = {
       invalidate: () => {},

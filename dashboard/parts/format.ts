@@ -1,3 +1,5 @@
+import { documentText } from "../row/document_text.ts";
+
 /** The most characters of a value in a table. */
 export const shownCharacters = 200;
 
@@ -9,7 +11,7 @@ export function formatValue(value: unknown): string {
 }
 
 function compact(value: unknown): string {
-  return typeof value === "object" && value !== null ? JSON.stringify(value) : String(value);
+  return typeof value === "object" && value !== null ? documentText(value) : String(value);
 }
 
 /** A number with few digits, as a label of a chart shows it. */

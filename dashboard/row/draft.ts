@@ -1,3 +1,4 @@
+import { documentText, readDocument } from "./document_text.ts";
 import type { FieldFacts } from "../service/facts.ts";
 import type { Row } from "../service/resources.ts";
 
@@ -14,21 +15,20 @@ export type Drafts = Readonly<Record<string, Draft>>;
 export function draftOf(value: unknown, { type }: FieldFacts): Draft {
   if (value === null || value === undefined) return { text: "", isNull: true };
   const isText = typeof value === "string" && type !== "json";
-  return { text: isText ? value : JSON.stringify(value, null, 2), isNull: false };
+  return { text: isText ? value : documentText(value, 2), isNull: false };
 }
 
 /** A value that was written, or what is wrong with it. */
 export type ReadDraft = { readonly value: unknown } | { readonly problem: string };
 
 /** Reads what was written as a value of the field. Numbers keep all their digits, or are refused. */
-export function readDraft({ text, isNull }: Draft, { type }: FieldFacts): ReadDraft {
+export function readDraft({ text, isNull }: Draft, { type, wide }: FieldFacts): ReadDraft {
   if (isNull) return { value: null };
   switch (type) {
     case "integer": {
-      const value = Number(text);
-      return /^\s*-?\d+\s*$/.test(text) && Number.isSafeInteger(value)
-        ? { value }
-        : { problem: "must be a whole number that a browser can hold" };
+      const digits = text.trim();
+      if (!/^-?\d+$/.test(digits)) return { problem: "must be a whole number" };
+      return { value: wide || !Number.isSafeInteger(Number(digits)) ? digits : Number(digits) };
     }
     case "real": {
       const value = Number(text);
@@ -40,7 +40,7 @@ export function readDraft({ text, isNull }: Draft, { type }: FieldFacts): ReadDr
       return { value: text === "true" };
     case "json":
       try {
-        return { value: JSON.parse(text) };
+        return { value: readDocument(text) };
       } catch (error) {
         return { problem: `is not JSON: ${error instanceof Error ? error.message : error}` };
       }

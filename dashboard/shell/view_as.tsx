@@ -1,3 +1,4 @@
+import { readWithStrings } from "../row/document_text.ts";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { act } from "../service/call.ts";
@@ -70,7 +71,7 @@ function Banner({ user }: { readonly user: ViewedUser | null }) {
 /** A user as the URL has one: JSON, or the id alone; null is a caller without a credential. */
 function parseUser(text: string): ViewedUser | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = readWithStrings(text);
     if (value === null) return null;
     if (typeof value === "object" && value !== null && !Array.isArray(value)) {
       const { id } = Object(value);

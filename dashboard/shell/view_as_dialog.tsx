@@ -1,3 +1,4 @@
+import { readWithStrings } from "../row/document_text.ts";
 import { useRef, useState } from "preact/hooks";
 import { href, parseRoute } from "./route.ts";
 
@@ -68,7 +69,7 @@ export function ViewAsDialog() {
 function parseMore(text: string): object | null {
   if (text.trim() === "") return {};
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = readWithStrings(text);
     return typeof value === "object" && !Array.isArray(value) ? value : null;
   } catch {
     return null;

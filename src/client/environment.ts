@@ -43,8 +43,8 @@ export function browserEnvironment(): ClientEnvironment {
     },
     random: Math.random,
     uuid: randomUuid,
-    isOnline: () => navigator?.onLine !== false,
-    isHidden: () => document?.visibilityState === "hidden",
+    isOnline: () => navigator?.onLine ?? true,
+    isHidden: () => document?.hidden ?? false,
     onWake(run) {
       // The last one bubbles from the document.
       const events = ["online", "pageshow", "visibilitychange"];
@@ -61,7 +61,7 @@ export function browserEnvironment(): ClientEnvironment {
 
 /** The globals of a browser that the client uses, some of which every other runtime lacks. */
 interface BrowserGlobals {
-  readonly document: { readonly visibilityState: string };
+  readonly document: { readonly hidden: boolean };
   readonly navigator: { readonly onLine?: boolean; readonly locks?: WebLocks };
   readonly indexedDB: WebDatabases;
   readonly BroadcastChannel: typeof BroadcastChannel;
@@ -71,9 +71,13 @@ interface BrowserGlobals {
 
 /** A version 4 UUID. A page that is not served over HTTPS has no `crypto.randomUUID`. */
 function randomUuid(): string {
-  return "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (digit) => {
-    // A list of one number is that number.
-    const random = Number(crypto.getRandomValues(new Uint8Array(1)));
-    return (+digit ^ (random & 15) >> +digit / 4).toString(16);
-  });
+  return "10000000-1000-4000-8000-100000000000".replace(
+    /[018]/g,
+    (digit: unknown) =>
+      // To an operator a digit, and a list of one number, are that number.
+      ((digit as number) ^
+        (crypto.getRandomValues(new Uint8Array(1)) as unknown as number) &
+          15 >> (digit as number) / 4)
+        .toString(16),
+  );
 }

@@ -14,6 +14,8 @@ export interface LiveView {
   readonly key: string;
   /** The same for views that differ only in the rights to included rows. */
   readonly shape: string;
+  /** Whether rows and their ids are in the safe form of numbers. */
+  readonly safeNumbers: boolean;
   /** The included relations. */
   readonly shown: readonly ShownRelation[];
   /** The rights that decide which related rows are included. */
@@ -51,6 +53,7 @@ export interface ViewRight extends ScopedRequest {
 export const noRowsShown: LiveView = Object.freeze({
   key: "",
   shape: "",
+  safeNumbers: false,
   shown: [],
   rights: [],
   present: () => [],

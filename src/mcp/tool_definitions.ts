@@ -49,7 +49,7 @@ export const toolDefinitions = {
     resource,
     "id?": id,
     "on?": { ...names, description: "A unique key: changes the row with its values, if any." },
-    values: { type: "object" },
+    values: { type: "object", description: "Integers beyond 2^53 as strings." },
     "if_match?": ifMatch,
     "idempotency_key?": text,
   }, true),

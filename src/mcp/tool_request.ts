@@ -38,7 +38,7 @@ export function sendAs({ fetch, caller, basePath }: ToolRequestsOptions): SendTo
     const sent = callerHeaders(caller);
     for (const name of [...sent.keys()]) if (name.startsWith("mcp-")) sent.delete(name);
     for (const [name, value] of Object.entries(headers)) sent.set(name, value);
-    sent.set("accept", "application/json");
+    sent.set("accept", "application/json;numbers=safe");
     if (body !== undefined) sent.set("content-type", "application/json");
     const url = new URL(basePath + path, new URL(caller.url).origin);
     const response = await fetch(

@@ -190,16 +190,17 @@ function rowType(field: FieldSchema): string {
 }
 
 function bodyType(field: FieldSchema): string {
-  const isNumberToo = ["bigint", "decimal", "timestamp"].includes(field.type);
+  const isNumberToo = field.wide || ["bigint", "decimal", "timestamp"].includes(field.type);
   const type = isNumberToo ? "string | number" : columnType(field);
   return field.nullable && type !== "unknown" ? `${type} | null` : type;
 }
 
-function columnType({ type, enum: values, schema }: FieldSchema): string {
+function columnType({ type, wide, enum: values, schema }: FieldSchema): string {
   if (schema !== undefined) return schemaType(schema);
   if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(" | ");
   switch (type) {
     case "integer":
+      return wide ? "string" : "number";
     case "real":
       return "number";
     case "boolean":

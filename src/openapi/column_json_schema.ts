@@ -113,10 +113,17 @@ export function keySegment({ primaryKey }: { readonly primaryKey: readonly Colum
   };
 }
 
+/** What a wide integer is with safe numbers. */
+const safeString: JsonSchema = {
+  description:
+    "With Accept: application/json;numbers=safe it is a string of digits, which bodies always take.",
+  "x-safe-type": "string",
+};
+
 function plainType(column: ColumnInfo): JsonSchema {
   switch (column.kind) {
     case "integer":
-      return { type: "integer", format: "int64" };
+      return { type: "integer", format: "int64", ...(column.isWide ? safeString : {}) };
     case "real":
       return { type: "number", format: "double" };
     case "boolean":

@@ -13,6 +13,8 @@ export interface FieldSchema {
   readonly name: string;
   /** The kind of its column; a computed field may have any value. */
   readonly type: ColumnKind | "computed";
+  /** Of an integer: with safe numbers, as the client asks for them, it is a string of digits. */
+  readonly wide?: true;
   /** Whether a row may have null there. */
   readonly nullable: boolean;
   /** Whether the body that creates a row must hold it. */
@@ -64,6 +66,7 @@ function fieldOf(column: ColumnInfo, resource: Resource): FieldSchema {
   return {
     name,
     type: kind,
+    ...(column.isWide ? { wide: true } : {}),
     nullable: !notNull,
     required: isWritten && mustSend(column, resource),
     ...rulesOf(column),

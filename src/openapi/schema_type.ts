@@ -30,6 +30,8 @@ function plainType(schema: JsonSchema): string {
     case "null":
       return type;
     case "integer":
+      // The client asks for safe numbers.
+      return schema["x-safe-type"] === "string" ? "string" : "number";
     case "number":
       return "number";
     case "array":

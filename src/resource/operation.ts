@@ -22,6 +22,8 @@ export interface ResourceRequest {
   readonly query: Query;
   /** The parsed JSON body of operations that take one. */
   readonly body: unknown;
+  /** Whether its answer has the safe form of numbers, and its body had. */
+  readonly safeNumbers: boolean;
   /** One header. There is no Headers object: making one costs more than reading a header. */
   header(name: string): string | null;
   /** The client's address; null where the listener does not report it. */

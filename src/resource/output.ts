@@ -3,6 +3,7 @@ import type { ColumnMetric, GroupKey, Metric, OrderKey } from "../plan/plan.ts";
 import { ownColumns, type Relation } from "../schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import type { Computed, Resource } from "./define/resource.ts";
+import { safeOutput, safeValue } from "../schema/safe_numbers.ts";
 import { parseSelect, type Selectable } from "./read/parse_select.ts";
 import type { RelationFilter } from "./read/user_filter.ts";
 
@@ -16,6 +17,8 @@ export interface View {
   readonly computed: Computed;
   /** The included relations, whose rows stand beside the columns. */
   readonly include: readonly Include[];
+  /** Whether values are shown in their safe form. */
+  readonly safeNumbers: boolean;
 }
 
 /** One relation whose rows the output includes, by the rules of the resource it leads to. */
@@ -39,6 +42,8 @@ export interface GroupView {
   readonly metrics: readonly Metric[];
   /** The readable columns. */
   readonly readable: readonly ColumnInfo[];
+  /** Whether values are shown in their safe form. */
+  readonly safeNumbers: boolean;
 }
 
 /** The loaded rows of one relation, which the output nests in the rows that they relate to. */
@@ -75,9 +80,9 @@ export function viewOf(
   select?: string,
   include: readonly Include[] = noIncludes,
 ): View {
-  const { fields: { readable }, computed } = resource;
+  const { fields: { readable }, computed, safeNumbers } = resource;
   const visible = select === undefined ? readable : parseSelect(select, resource);
-  return { visible, computed, include };
+  return { visible, computed, include, safeNumbers };
 }
 
 /**
@@ -122,7 +127,7 @@ export function presentRows(
  */
 export function presentGroups(
   groups: readonly AggregateGroup[],
-  { keys, metrics, readable }: GroupView,
+  { keys, metrics, readable, safeNumbers }: GroupView,
 ): readonly Row[] {
   const columns = [
     ...keys.map(({ column }) => column),
@@ -131,21 +136,38 @@ export function presentGroups(
   for (const column of columns) {
     if (!readable.includes(column)) throw new Error(`Cannot show groups of "${column.name}"`);
   }
+  const valueOf = safeNumbers ? safeValue : plainColumnValue;
   return groups.map((group) => {
-    const shown: Record<string, unknown> = { key: presentKey(group, keys) };
+    const shown: Record<string, unknown> = { key: presentKey(group, keys, valueOf) };
     for (const [index, metric] of metrics.entries()) {
       const value = group.metrics[index];
       if (metric.name === "count") shown.count = value;
-      else valuesByColumn(shown, metric.name)[metric.column.name] = value;
+      else {
+        const { name, column } = metric;
+        // An average of integers is a double.
+        valuesByColumn(shown, name)[column.name] = name === "avg" ? value : valueOf(value, column);
+      }
     }
     return shown;
   });
 }
 
-function presentKey({ key }: AggregateGroup, keys: readonly GroupKey[]): Row | null {
+type ValueOf = (value: unknown, column: ColumnInfo) => unknown;
+
+function plainColumnValue(value: unknown): unknown {
+  return value;
+}
+
+function presentKey(
+  { key }: AggregateGroup,
+  keys: readonly GroupKey[],
+  valueOf: ValueOf,
+): Row | null {
   if (keys.length === 0) return null;
   const shown: Record<string, unknown> = {};
-  for (const [index, { column }] of keys.entries()) shown[column.name] = key[index];
+  for (const [index, { column }] of keys.entries()) {
+    shown[column.name] = valueOf(key[index], column);
+  }
   return shown;
 }
 
@@ -162,8 +184,11 @@ function valuesByColumn(
   return values;
 }
 
-function isShownAsRead(read: readonly ColumnInfo[], { visible, computed }: View): boolean {
-  if (computed.fields.length > 0) return false;
+function isShownAsRead(
+  read: readonly ColumnInfo[],
+  { visible, computed, safeNumbers }: View,
+): boolean {
+  if (safeNumbers || computed.fields.length > 0) return false;
   if (read.length !== visible.length) return false;
   return read === visible || read.every((column, index) => column === visible[index]);
 }
@@ -188,12 +213,17 @@ function presentIncluded(
   });
 }
 
-function present(row: Row, { visible, computed }: View): Record<string, unknown> {
+function present(row: Row, { visible, computed, safeNumbers }: View): Record<string, unknown> {
   const shown: Record<string, unknown> = {};
-  for (const { name } of visible) shown[name] = row[name];
+  if (safeNumbers) {
+    for (const column of visible) shown[column.name] = safeValue(row[column.name], column);
+  } else {
+    for (const { name } of visible) shown[name] = row[name];
+  }
   for (const [name, compute] of computed.fields) {
     try {
-      shown[name] = plainValue(compute(row) ?? null);
+      const value = plainValue(compute(row) ?? null);
+      shown[name] = safeNumbers ? safeOutput(value) : value;
     } catch (error) {
       computed.failed(name, error);
       shown[name] = null;

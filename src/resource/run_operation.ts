@@ -58,7 +58,9 @@ export function callOperation<Intent, Plan, Outcome>(
   served: Resource,
 ): MaybePromise<ShapedReply> {
   // For most resources one comparison, and nothing of the functions that narrow them.
-  const resource = served.variesByCaller ? seenBy(user, served) : served;
+  const resource = served.variesByCaller || request.safeNumbers
+    ? seenBy(user, served, request.safeNumbers)
+    : served;
   const intent = operation.parse(request, resource);
   const shaped = (outcome: Outcome) => operation.shape(outcome, intent, resource);
   const execute = ({ grant, related }: Grants) => {

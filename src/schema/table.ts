@@ -247,6 +247,7 @@ function describeColumn(table: string, name: string, declared: ColumnDeclaration
     existingType: null,
     looseCollation: false,
     varies: false,
+    isWide: false,
     timestampFormat: ownTimestamps,
     // The target may be declared later, so it is resolved on first access.
     get references() {

@@ -117,6 +117,11 @@ export interface ColumnInfo extends ValueRules {
    * nondeterministic one of Postgres does. Filters and keys distinguish them all the same.
    */
   readonly looseCollation: boolean;
+  /**
+   * Of an integer column: whether its type is for numbers beyond 2^53, as `bigint` of an existing
+   * table is, so that programs whose numbers are doubles get all of its values as strings.
+   */
+  readonly isWide: boolean;
   /** Of a timestamp: its format in a database without such a type. */
   readonly timestampFormat: TimestampFormat;
   /**
@@ -140,6 +145,7 @@ export const plainColumn: Omit<ColumnInfo, "name" | "dbName" | "kind"> = Object.
   references: null,
   existingType: null,
   looseCollation: false,
+  isWide: false,
   timestampFormat: ownTimestamps,
   varies: false,
 });

@@ -230,6 +230,7 @@ function aggregateOf(table: TableInfo, query: string): LiveAggregateQuery {
     table,
     groups: aggregateSchema(table, table.columns),
     filters: createCachingFilterParser(),
+    safeNumbers: false,
     fields: {
       readable: table.columns,
       writable: columns,
@@ -261,7 +262,14 @@ function requestFor(table: TableInfo, db: Database): SubscribeRequest {
     address: null,
     table,
     reader: createRowReader(db.dialect, () => {}),
-    view: { key: "all", shape: "all", shown: [], rights: [], present: (rows) => rows },
+    view: {
+      key: "all",
+      shape: "all",
+      safeNumbers: false,
+      shown: [],
+      rights: [],
+      present: (rows) => rows,
+    },
     scope: allRows,
     filter: allRows,
     resumeFrom: null,

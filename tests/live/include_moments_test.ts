@@ -37,6 +37,7 @@ function withChildren({ driver }: Database): LiveView {
   return {
     key: "with children",
     shape: "with children",
+    safeNumbers: false,
     shown: [
       { relation: children, filter: allRows, links: allRows, isIndexed: false, shown: [] },
     ],

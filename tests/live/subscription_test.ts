@@ -40,6 +40,7 @@ Deno.test("all who see the same get the same bytes, and a row is shown once for 
   const view = {
     key: "counted",
     shape: "counted",
+    safeNumbers: false,
     shown: [],
     rights: [],
     present: (some: readonly Record<string, unknown>[]) => {
@@ -176,7 +177,14 @@ testOnEngines(
       await beginsAgain("scope_changed", 2)(again);
       await again.close();
       await elsewhere(moved, beginsAgain("scope_changed", 2));
-      const view = { key: "other", shape: "other", shown: [], rights: [], present: same };
+      const view = {
+        key: "other",
+        shape: "other",
+        safeNumbers: false,
+        shown: [],
+        rights: [],
+        present: same,
+      };
       await elsewhere({ resumeFrom, ...request, view }, beginsAgain("schema_changed", 1));
       await elsewhere({ resumeFrom, ...request }, async (same) => {
         await sql(insert(3, 1));

@@ -76,7 +76,7 @@ const refused: readonly [ColumnKind, unknown, Details?][] = [
   ["text", loneSurrogate],
   ["text", "👍👍👍👍", { maxLength: 3 }],
   ["text", "other", { enumValues: ["draft"] }],
-  ["integer", "12"],
+  ["integer", "12.0"],
   ["integer", 1.5],
   ["integer", 2 ** 53],
   ["integer", 2n ** 63n],

@@ -47,7 +47,7 @@ async function ask(
 ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
   const response = await transport.send({
     ...{ method: "POST", path: "/__service/live", body: { subscriptions } },
-    ...{ headers: { accept: "text/event-stream" }, signal, timeoutMs: 0 },
+    ...{ signal, timeoutMs: 0 },
   });
   const { body, headers } = response;
   // The page of a proxy, for instance, whatever its status.

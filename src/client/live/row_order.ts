@@ -63,7 +63,7 @@ function placeInOrder(row: LiveRow, rows: readonly LiveRow[], compare: CompareRo
 
 function compareValues(a: unknown, b: unknown, type: string | undefined): number {
   if (typeof a !== "string" || typeof b !== "string") return Number(a) - Number(b);
-  if (type === "bigint" || type === "decimal") {
+  if (/int|dec/.test(`${type}`)) {
     // Exact, whatever the number of digits: as whole numbers of their smallest digit.
     const digits = Math.max(a.length, b.length);
     return Number(scaled(a, digits) - scaled(b, digits));

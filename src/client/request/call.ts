@@ -52,7 +52,8 @@ export function createCalls({ transport, path }: Handle): MakeCall {
     };
     const value = status === (ifNoneMatch ? 304 : 204)
       ? null
-      : /json/.test(`${headers.get("content-type")}`)
+      // A missing type is tested as "null".
+      : /json/.test(headers.get("content-type") as string)
       ? await response.json().catch(unusable)
       : unusable();
     return { value, etag: headers.get("etag") };

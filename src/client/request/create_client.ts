@@ -20,7 +20,7 @@ export function createClient<Api extends ApiOf<Api>>(options: CreateClientOption
     get(known, name) {
       // A client that is awaited is asked for `then`.
       if (typeof name === "symbol" || name === "then") return known[name];
-      const path = `${basePath}/${encodeURIComponent(name).replaceAll("%2F", "/")}`;
+      const path = `${basePath}/${encodeURIComponent(name).replace(/%2F/g, "/")}`;
       return known[name] ??= createRequests({ transport, path });
     },
   });

@@ -7,15 +7,23 @@ export type KeyPart = string | number | boolean;
 /**
  * The path segment of a row: the values of its key are encoded one by one and joined by commas. The
  * name of a route, such as `count`, is spelt so that the service takes it for a key. Throws a
- * RangeError for a key that no URL can hold: the empty text, `.` and `..`.
+ * RangeError for a key that no URL can hold, the empty text, `.` and `..`, and for a number beyond
+ * 2^53, which JavaScript may have rounded.
  */
 export function keyPath(key: KeyInput): string {
-  const segment = [key].flat().map((part) => encodeURIComponent(part)).join(",");
+  const segment = `${[key].flat().map((part) => encodeURIComponent(exact(part)))}`;
   // A URL is normalised before it is sent: `/posts/..` is `/`, also with its dots encoded.
   if (/^\.{0,2}$/.test(segment)) throw new RangeError(`No URL has the key "${segment}"`);
-  return routeNames.test(segment)
-    ? `%${segment.charCodeAt(0).toString(16)}${segment.slice(1)}`
-    : segment;
+  return segment.replace(routeName, (first) => `%${first.charCodeAt(0).toString(16)}`);
 }
 
-const routeNames = /^(aggregate|batch|count|import|rpc|search|subscribe)$/;
+/** The value; throws a RangeError for a number beyond 2^53, which may have been another one. */
+export function exact<T>(value: T): T {
+  if (typeof value === "number" && value * value >= 2 ** 106) {
+    throw new RangeError(`${value} must be a string`);
+  }
+  return value;
+}
+
+/** The first letter of a name. */
+const routeName = /^(?=(aggregate|batch|count|import|rpc|search|subscribe)$)./;

@@ -4,8 +4,8 @@
  */
 export function queryText(parameters: Readonly<Record<string, unknown>>): string {
   const parts = Object.entries(parameters).flatMap(([name, value]) =>
-    // `encodeURIComponent` throws for half a surrogate pair, which URLSearchParams would replace.
-    value === undefined || value === null ? [] : [`${name}=${encodeURIComponent(String(value))}`]
+    // It makes a string of every value. `encodeURIComponent` throws for half a surrogate pair, which URLSearchParams would replace.
+    value === undefined || value === null ? [] : [`${name}=${encodeURIComponent(value as string)}`]
   );
   return parts[0] ? `?${parts.join("&")}` : "";
 }

@@ -57,9 +57,9 @@ export function createRequests(own: Handle) {
       mine: unknown,
       { base, onConflict, ...options }: UpdateOptions = {},
     ) {
-      if (!onConflict) return await patch(key, options, mine);
+      if (!onConflict) return patch(key, options, mine);
       const { mergeUpdate } = await import("./merge_update.ts");
-      return await mergeUpdate({ key, get, patch, onConflict }, { base, mine }, options);
+      return mergeUpdate({ key, get, patch, onConflict }, { base, mine }, options);
     },
     replace: (key: KeyInput, body: unknown, options?: CallOptions) => put(key, options, body),
     delete: ofRow("DELETE"),
@@ -75,11 +75,11 @@ export function createRequests(own: Handle) {
     async import(rows: Iterable<unknown>, options?: ImportOptions) {
       const { importRows } = await import("./import_rows.ts");
       const { uuid } = own.transport.environment;
-      return await importRows(rows, { createBatch, upsertBatch, uuid }, options);
+      return importRows(rows, { createBatch, upsertBatch, uuid }, options);
     },
     rpc: new Proxy({}, {
       get: (_none, name) => (input: unknown = {}, options?: CallOptions) =>
-        valueOf(call("POST", `/rpc/${String(name)}`), "data")(options, input),
+        valueOf(call("POST", `/rpc/${name as string}`), "data")(options, input),
     }),
   };
 }

@@ -1,3 +1,5 @@
+import { exact } from "./key_path.ts";
+
 /** A filter that `rsql` has made. */
 export interface FilterExpression {
   /** In the filter language. */
@@ -20,7 +22,8 @@ export type FilterOperand =
 /**
  * Writes a filter. The values in the template are data: their content is never read as a part of
  * the language. A filter within a filter stands in parentheses. Throws a TypeError for a value that
- * no filter has, and for one between quotes.
+ * no filter has, and for one between quotes, and a RangeError for a number beyond 2^53: a string or
+ * a bigint keeps its digits.
  *
  * @example
  * ```ts
@@ -44,7 +47,7 @@ export function filterTemplate(
   return { filter, toString: () => filter };
 }
 
-const quoted = /"(\\.|[^"\\])*"|'(\\.|[^'\\])*'/gs;
+const quoted = /(["'])(\\.|[^\\])*?\1/gs;
 
 function operand(value: unknown): string {
   if (Array.isArray(value)) return `(${value.map(operand)})`;
@@ -55,5 +58,5 @@ function operand(value: unknown): string {
   // Null, and the numbers and booleans that some operators take, have no quotes.
   if (typeof text === "string") return `"${text.replace(/["\\]/g, "\\$&")}"`;
   if (text === undefined || Object(text) === text) throw new TypeError(`No filter has ${text}`);
-  return `${text}`;
+  return `${exact(text)}`;
 }

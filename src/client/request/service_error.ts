@@ -86,7 +86,7 @@ export class ConflictError extends ServiceError {
 export async function answerError(response: Response): Promise<ServiceError> {
   const { status, headers } = response;
   // The service sends whole seconds; a date, as some proxies do, says nothing here.
-  const facts = { status, retryAfterMs: Number(headers.get("retry-after")) * 1000 || null };
+  const facts = { status, retryAfterMs: +`${headers.get("retry-after")}` * 1000 || null };
   try {
     return problemError(await response.json(), facts);
   } catch (cause) {
@@ -97,11 +97,10 @@ export async function answerError(response: Response): Promise<ServiceError> {
 
 /** The error of a problem of the service. */
 export function problemError(problem: ProblemBody, facts: ServiceErrorFacts): ServiceError {
-  const { code, detail } = problem;
-  // By contract the code is the slug in capitals, also without a page of its own: `HTTP_418`.
-  const slug = code.toLowerCase().replaceAll("_", "-") as ServiceErrorSlug;
   const Kind = facts.status === 412 ? ConflictError : ServiceError;
-  return new Kind(slug, detail, { ...facts, problem });
+  // By contract the code is the slug in capitals, also without a page of its own: `HTTP_418`.
+  const slug = problem.code.toLowerCase().replace(/_/g, "-") as ServiceErrorSlug;
+  return new Kind(slug, problem.detail, { ...facts, problem });
 }
 
 /** The error of an answer that the service would not give. */
@@ -109,6 +108,9 @@ export function unexpectedAnswer(
   { status, headers }: Response,
   facts?: ServiceErrorFacts,
 ): ServiceError {
-  const message = `Unexpected answer: ${status} ${headers.get("content-type")}`;
-  return new ServiceError("unexpected-answer", message, { status, ...facts });
+  return new ServiceError(
+    "unexpected-answer",
+    `Unexpected answer: ${status} ${headers.get("content-type")}`,
+    { status, ...facts },
+  );
 }

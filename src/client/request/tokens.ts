@@ -33,11 +33,9 @@ export function createTokens(source: CreateClientOptions["token"]): Tokens {
   }
 
   return {
-    current: async () => await refreshing ?? ask(false),
+    current: () => refreshing ?? ask(false),
     // Another request may have had the token refreshed while this one was on its way.
-    after: async ({ age }) =>
-      age < refreshes
-        ? await ask(false)
-        : await (refreshing ??= ask(true).finally(() => refreshing = null)),
+    after: ({ age }) =>
+      age < refreshes ? ask(false) : (refreshing ??= ask(true).finally(() => refreshing = null)),
   };
 }

@@ -59,6 +59,7 @@ export function createTransport(options: CreateClientOptions): Transport {
     for (let attempts = 0;; attempts++) {
       const response = await exchange(request, body, {
         "content-type": body && "application/json",
+        accept: "application/json;numbers=safe",
         authorization: token.value && `Bearer ${token.value}`,
         ...options.headers,
         ...request.headers,

@@ -138,6 +138,7 @@ function draftTable(
         ...(databaseType === null ? {} : { databaseType }),
         looseCollation: column.isLoose,
         varies: !table.isStored,
+        isWide: column.baseName === "int8",
       };
     }),
   };

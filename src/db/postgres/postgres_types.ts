@@ -158,11 +158,12 @@ function isOrdered(row: CatalogueRow, shape: ValueShape, catalogue: Catalogue): 
 
 /** A part of a structure, as a column. */
 function memberOf(name: string, type: string, catalogue: Catalogue): ColumnInfo {
-  const { kind, databaseType, labels } = typeOf(type, catalogue);
+  const { baseName, kind, databaseType, labels } = typeOf(type, catalogue);
   return {
     ...plainColumn,
     ...{ name, dbName: name, kind, enumValues: labels },
     existingType: String(baseOf(type, catalogue).shown),
+    isWide: baseName === "int8",
     ...(databaseType === null ? {} : { databaseType }),
   };
 }

@@ -1,4 +1,4 @@
-import { identifier, join, sql, type SqlValue, toStatement } from "../../sql/fragment.ts";
+import { identifier, join, rawSql, sql, type SqlValue, toStatement } from "../../sql/fragment.ts";
 import type { Connection, Driver } from "../driver.ts";
 import { sqliteEnumChecks } from "../tables/enum_checks.ts";
 import { selectNamed } from "../named_columns.ts";
@@ -221,8 +221,9 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     .filter(({ keyPosition }) => keyPosition > 0)
     .sort((left, right) => left.keyPosition - right.keyPosition);
   const countsUp = key.length === 1 && !uniques.some(({ isKey }) => isKey);
-  const [sample, hasNullKey] = await Promise.all([
+  const [sample, hasWideKey, hasNullKey] = await Promise.all([
     readSample(driver, table.name, columns),
+    readHasWideKey(driver, table, key),
     countsUp || table.withoutRowid ? false : readHasNull(driver, table, key),
   ]);
   const enums = sqliteEnumChecks(table.sql);
@@ -243,6 +244,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
         const isKey = column.keyPosition > 0;
         return {
           ...sampled,
+          isWide: sampled.isWide || isKey && sampled.kind === "integer" && hasWideKey,
           // In SQLite a key column may hold NULL unless it is declared otherwise, but hardly ever does.
           notNull: column.notNull || isKey && !hasNullKey,
           unique: uniques.some((unique) =>
@@ -275,6 +277,24 @@ async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<Ta
       varies: true,
     })),
   };
+}
+
+/** Whether the least or the greatest key is beyond 2^53: an index has both at once. */
+async function readHasWideKey(
+  connection: Connection,
+  table: ListedTable,
+  key: readonly ColumnRow[],
+): Promise<boolean> {
+  const [column] = key;
+  if (column === undefined || key.length > 1) return false;
+  const name = identifier(column.name);
+  const query = (order: string) =>
+    sql`SELECT * FROM (SELECT ${name} FROM ${identifier(table.name)} ORDER BY ${name} ${
+      rawSql(order)
+    } LIMIT 1)`;
+  const both = sql`${query("ASC")} UNION ALL ${query("DESC")}`;
+  const { rows } = await connection.query(toStatement(both, () => "?"));
+  return rows.some(([cell]) => typeof cell === "bigint");
 }
 
 async function readHasNull(

@@ -196,6 +196,7 @@ function resultColumn(
     existingType: null,
     looseCollation: false,
     varies: false,
+    isWide: false,
     timestampFormat: ownTimestamps,
   };
 }

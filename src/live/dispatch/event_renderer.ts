@@ -55,7 +55,7 @@ export class EventRenderer {
   #dataOf(kind: Transition["kind"], rowChange: RowChange): Readonly<Record<string, unknown>> {
     const { after, optimisticId } = rowChange;
     const seq = this.#seq ?? rowChange.seq;
-    const id = eventRowId(rowChangeKey(rowChange, this.#interest.table));
+    const id = eventRowId(rowChangeKey(rowChange, this.#interest.table), this.#interest);
     const named = optimisticId === null ? null : { _optimisticId: optimisticId };
     if (kind === "removed") return { seq, id, ...named };
     const item = after === null ? {} : this.#shown.get(after.row) ?? {};

@@ -1,5 +1,7 @@
 import type { Key } from "../../plan/key.ts";
 import { writeJson } from "../../schema/exact_json.ts";
+import { safeValue } from "../../schema/safe_numbers.ts";
+import type { LiveQuery } from "../live_query.ts";
 
 /** The type of a server-sent event, by what the client does with it. */
 export type EventType =
@@ -39,8 +41,11 @@ export function eventText(type: EventType, data: Readonly<Record<string, unknown
 /**
  * The `id` of a row in a server-sent event: its key, which is a list where it has several columns.
  */
-export function eventRowId(key: Key): unknown {
-  return key.length === 1 ? key[0] : key;
+export function eventRowId(key: Key, { table, view }: Pick<LiveQuery, "table" | "view">): unknown {
+  const shown = view.safeNumbers
+    ? table.primaryKey.map((column, index) => safeValue(key[index], column))
+    : key;
+  return shown.length === 1 ? shown[0] : shown;
 }
 
 /** A server-sent block that dispatches no event and sets the client's `Last-Event-ID`. */

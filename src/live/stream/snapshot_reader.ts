@@ -126,7 +126,9 @@ export class SnapshotReader {
       maxRows: fitting.length < cells.length ? fitting.length : nextMaxRows(maxRows, this.#options),
     };
     const shown = rows.slice(0, items.length);
-    const ids = showsKey(items, table) ? null : shown.map((row) => eventRowId(keyOf(row, table)));
+    const ids = showsKey(items, table)
+      ? null
+      : shown.map((row) => eventRowId(keyOf(row, table), query));
     return {
       bytes: toBytes(snapshotPageText(items, ids, next !== null)),
       position,

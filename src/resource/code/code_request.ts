@@ -40,6 +40,7 @@ export function codeRequest(
     signal: () => signalOf(options, caller),
     delivery: null,
     code: caller,
+    safeNumbers: false,
     record: null,
   };
 }
@@ -51,6 +52,12 @@ function segmentOf(key: unknown, { table }: Resource): string {
   if (values.some((value) => value === undefined || value === null)) {
     throw new TypeError(`Cannot use ${showValue(key)} as the key of a row`);
   }
+  values.forEach((value, index) => {
+    const isWhole = /int/.test(table.primaryKey[index]?.kind ?? "");
+    if (isWhole && Number.isInteger(value) && !Number.isSafeInteger(value)) {
+      throw new TypeError(`Give the key ${value} as a string or a bigint: a number rounds it`);
+    }
+  });
   return formatKey(values);
 }
 

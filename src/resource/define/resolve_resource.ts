@@ -153,6 +153,7 @@ export function resolveResource(
       ? null
       : createCallerFields(ofCaller, { table, widest: fields, etag, hasComputed }),
     varyingFields,
+    safeNumbers: false,
     variesByCaller: context.varying.has(definition),
     keepsFields: () => null,
     withheld: none,

@@ -119,6 +119,8 @@ export interface Resource {
   keepsFields(): ((user: User | null) => boolean) | null;
   /** The columns that other callers may read, and the caller of this request may not. */
   readonly withheld: ReadonlySet<ColumnInfo>;
+  /** Whether answers have the safe form of numbers, as the caller of this request asks for. */
+  readonly safeNumbers: boolean;
   /** The same for callers with the same fields; empty where these do not depend on the caller. */
   readonly fieldsKey: string;
   /** What aggregates may use: the readable fields, and nothing else. */

@@ -5,11 +5,13 @@ import type { Resource } from "../define/resource.ts";
 
 /**
  * A resource as one caller sees it: with the fields of the caller, and so all resources that its
- * relations lead to. The resource itself where no fields depend on the caller. Throws where a
- * function of the option `fields` fails.
+ * relations lead to, and with safe numbers where they are asked for. The resource itself where neither
+ * applies. Throws where a function of the option `fields` fails.
  */
-export function seenBy(user: User | null, resource: Resource): Resource {
-  return resource.variesByCaller ? new CallerView(user).of(resource) : resource;
+export function seenBy(user: User | null, resource: Resource, safeNumbers = false): Resource {
+  return resource.variesByCaller || safeNumbers
+    ? new CallerView(user, safeNumbers).of(resource)
+    : resource;
 }
 
 /**
@@ -40,10 +42,12 @@ function reachedFrom(resource: Resource): ReadonlySet<Resource> {
 /** The resources that one request has reached, each once, so that they can be compared. */
 class CallerView {
   readonly #user: User | null;
+  readonly #safeNumbers: boolean;
   readonly #seen = new Map<Resource, Resource>();
 
-  constructor(user: User | null) {
+  constructor(user: User | null, safeNumbers: boolean) {
     this.#user = user;
+    this.#safeNumbers = safeNumbers;
   }
 
   of(resource: Resource): Resource {
@@ -55,6 +59,7 @@ class CallerView {
       ...resource,
       ...own,
       varyingFields: none,
+      safeNumbers: this.#safeNumbers,
       // A function, and the resources that it is about, only as far as a request leads.
       get relations() {
         return relations ??= relationsOf(resource, seen);
@@ -67,12 +72,13 @@ class CallerView {
   }
 
   /** Without the resources: a stream that is open holds it, and there are many. */
-  #keepsFields(): (user: User | null) => boolean {
+  #keepsFields(): ((user: User | null) => boolean) | null {
     const held = [...this.#seen].flatMap(([{ fieldsOf }, { fieldsKey }]) =>
       fieldsOf === null ? [] : [{ fieldsOf, fieldsKey }]
     );
-    return (user) =>
-      held.every(({ fieldsOf, fieldsKey }) => fieldsOf(user).fieldsKey === fieldsKey);
+    return held.length === 0
+      ? null
+      : (user) => held.every(({ fieldsOf, fieldsKey }) => fieldsOf(user).fieldsKey === fieldsKey);
   }
 
   #resourceOf(table: TableInfo, { resourceOf }: Resource): Resource | undefined {

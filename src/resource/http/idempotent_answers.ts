@@ -107,7 +107,8 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
         await answerOnce(
           {
             ...{ key, identity, share, method, path, query, ifMatch },
-            fields: fieldsKeyOf(user, resource),
+            // An answer of the other form is another answer.
+            fields: fieldsKeyOf(user, resource) + (request.safeNumbers ? " safe" : ""),
             body: await request.body(),
           },
           keeping,

@@ -16,10 +16,7 @@ import type { Resource } from "../define/resource.ts";
  */
 export const cacheControl = "private, no-cache";
 
-/**
- * The `Vary` header of JSON replies where exports are enabled: one URL then has several
- * representations.
- */
+/** The `Vary` header of replies with rows: numbers have a safe form, and lists are exported. */
 export const variesByAccept: Readonly<Record<string, string>> = Object.freeze({ vary: "Accept" });
 
 /** Builds a reply with a JSON body. */
@@ -42,7 +39,7 @@ export function limitedReply(
 }
 
 function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers"] {
-  const fixed = { "content-type": jsonType, "cache-control": cacheControl };
+  const fixed = { "content-type": jsonType, "cache-control": cacheControl, ...variesByAccept };
   return headers === undefined ? fixed : { ...fixed, ...headers };
 }
 

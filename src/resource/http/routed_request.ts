@@ -7,6 +7,7 @@ import type { Reply } from "../../protocol/reply.ts";
 import { longText } from "../../protocol/text_stream.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Clock } from "../../runtime/runtime.ts";
+import { asksForSafeNumbers, fromSafeBody } from "../../schema/safe_numbers.ts";
 import type { BodyParts, OperationName, RecordReply, ResourceRequest } from "../operation.ts";
 import type { FairTurns, WaitingRequest } from "./fair_turns.ts";
 import type { LargeBodies } from "./large_bodies.ts";
@@ -89,6 +90,11 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
   /** The user or the address whose request it is. */
   get identity(): string {
     return this.user === null ? `a${addressGroup(this.address())}` : `u${this.user.id}`;
+  }
+
+  /** Whether the answer is read by a program whose only numbers are doubles. */
+  get safeNumbers(): boolean {
+    return asksForSafeNumbers(this.request.headers.get("accept"));
   }
 
   get mayBeLarge(): boolean {
@@ -209,10 +215,12 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
   #resourceRequest(body: unknown, debit: Debit, record: RecordReply | null): ResourceRequest {
     const { request, target } = this;
     const { endpoint, resource } = this.#route;
+    const { safeNumbers } = this;
     return {
       segment: this.#segment(),
       query: parseQuery(target.query, resource.strictQuery, endpoint.ownParameters(resource)),
-      body,
+      body: safeNumbers ? fromSafeBody(body) : body,
+      safeNumbers,
       header: (name) => request.headers.get(name),
       address: () => this.address(),
       debit,

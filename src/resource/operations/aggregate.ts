@@ -76,10 +76,10 @@ export function groupPlan(
 export function groupAnswer(
   groups: readonly AggregateGroup[],
   { keys, metrics, limit }: AggregateQuery,
-  { fields: { readable } }: Pick<Resource, "fields">,
+  { fields: { readable }, safeNumbers }: Pick<Resource, "fields" | "safeNumbers">,
 ): { readonly groups: readonly Row[]; readonly hasMore: boolean } {
   return {
-    groups: presentGroups(groups.slice(0, limit), { keys, metrics, readable }),
+    groups: presentGroups(groups.slice(0, limit), { keys, metrics, readable, safeNumbers }),
     hasMore: groups.length > limit,
   };
 }

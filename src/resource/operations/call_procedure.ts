@@ -5,6 +5,7 @@ import type { DataReply } from "../http/data_reply.ts";
 import { jsonReply } from "../http/json_reply.ts";
 import { withDoubles } from "../../schema/exact_number.ts";
 import { jsonFits, textFits } from "../../schema/json_fits.ts";
+import { safeOutput } from "../../schema/safe_numbers.ts";
 import type { ResourceCall } from "../operation.ts";
 import { type AnswerPart, answerTooLarge } from "../read/answer_bytes.ts";
 import { type FieldError, InvalidFields } from "../write/parse_fields.ts";
@@ -49,7 +50,7 @@ export async function callProcedure(
     const data = await validOutput(procedure, output, subject);
     const limit = resource.readCosts.maxAnswerBytes;
     if (!jsonFits(data, limit)) throw answerTooLarge(limit, procedureOutput);
-    return jsonReply(200, { data: data ?? null });
+    return jsonReply(200, { data: request.safeNumbers ? safeOutput(data ?? null) : data ?? null });
   } catch (error) {
     throw databaseProblem(error, `call ${name}`);
   }

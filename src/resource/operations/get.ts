@@ -4,7 +4,7 @@ import { type Key, keyFilter, parseKey } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import { then } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import { cacheControl, limitedReply, tagHeaders } from "../http/json_reply.ts";
+import { cacheControl, limitedReply, tagHeaders, variesByAccept } from "../http/json_reply.ts";
 import { matchesIfNoneMatch } from "../http/etag.ts";
 import { type AnswerBytes, countRows, shownBytes, singleRow } from "../read/answer_bytes.ts";
 import { notFound } from "../read/not_found_or_forbidden.ts";
@@ -107,7 +107,11 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     const headers = tagHeaders(row, resource.etag);
     const isKnown = ifNoneMatch !== null && matchesIfNoneMatch(ifNoneMatch, row, resource.etag);
     return isKnown
-      ? { status: 304, headers: { "cache-control": cacheControl, ...headers }, body: null }
+      ? {
+        status: 304,
+        headers: { "cache-control": cacheControl, ...variesByAccept, ...headers },
+        body: null,
+      }
       : limitedReply(200, shown, size, headers);
   },
 };

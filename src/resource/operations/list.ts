@@ -15,7 +15,7 @@ import { reachedAfter } from "../../plan/reached_position.ts";
 import { type MaybePromise, recovered, then } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
-import { limitedReply, variesByAccept } from "../http/json_reply.ts";
+import { limitedReply } from "../http/json_reply.ts";
 import {
   type AnswerBytes,
   countRows,
@@ -157,7 +157,6 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
         ...total,
       },
       size,
-      resource.capabilities.enableExport ? variesByAccept : undefined,
     );
   },
 };

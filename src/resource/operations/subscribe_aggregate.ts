@@ -59,7 +59,7 @@ export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, Strea
  */
 export function liveAggregateQuery(
   query: Query,
-  resource: Pick<Resource, "table" | "groups" | "filters" | "fields">,
+  resource: Pick<Resource, "table" | "groups" | "filters" | "fields" | "safeNumbers">,
 ): LiveAggregateQuery {
   const question = parseAggregateQuery(query, resource);
   const { keys, metrics, having, order, limit } = question;
@@ -70,6 +70,7 @@ export function liveAggregateQuery(
       canonicalFilterText(having),
       printOrder(order),
       limit,
+      resource.safeNumbers,
     ]),
     plan: groupPlan(question, resource),
     groups: resource.groups,

@@ -6,7 +6,10 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
 
 /** The part of a resource that `select` chooses from. */
-export type Selectable = Pick<Resource, "fields" | "computed" | "relations" | "strictQuery">;
+export type Selectable = Pick<
+  Resource,
+  "fields" | "computed" | "relations" | "strictQuery" | "safeNumbers"
+>;
 
 /**
  * Parses the query parameter `select=a,b` to those of the readable columns that it names, in the

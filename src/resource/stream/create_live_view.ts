@@ -37,6 +37,7 @@ export function createLiveView(view: View, resource: Resource, rights: LiveRight
   return {
     key: JSON.stringify([shape, rightsKey(include, related)]),
     shape: JSON.stringify(shape),
+    safeNumbers: view.safeNumbers,
     shown: shownUnder(resource, include, related),
     rights: [...reachedByIncludes(include)].map((target) =>
       viewRight(target, view, resource, rights)
@@ -62,14 +63,14 @@ function rightsKey(includes: readonly Include[], related: LiveRights["related"])
 }
 
 /** The shape of the shown rows, whichever included rows the grants allow. */
-function shapeOf({ visible, include }: View): unknown {
+function shapeOf({ visible, include, safeNumbers }: View): unknown {
   const included = include.map(({ relation, order, limit, view }) => [
     relation.name,
     order.map(({ column, descending }) => [column.name, descending]),
     limit,
     shapeOf(view),
   ]);
-  return [visible.map(({ name }) => name), ...included];
+  return [visible.map(({ name }) => name), ...included, ...(safeNumbers ? ["safe"] : [])];
 }
 
 /** The included relations that can show rows: changes of other rows have no effect. */

@@ -10,7 +10,8 @@ import { isSpecialValue } from "../special_values.ts";
 export const integerKind: Kind = {
   fromJson(value) {
     if (typeof value === "bigint") return integerFromDigits(value);
-    // An unsafe number has already lost digits; bodies give such literals as bigint.
+    if (typeof value === "string") return integerFromDigits(wholeNumber(value));
+    requireSafe(value);
     if (typeof value !== "number" || !Number.isSafeInteger(value)) {
       throw new InvalidValue("must be a whole number");
     }
@@ -28,6 +29,7 @@ export const bigintKind: Kind = {
   fromJson(value) {
     if (typeof value === "string") return String(int64(wholeNumber(value)));
     if (typeof value === "bigint") return String(int64(value));
+    requireSafe(value);
     if (typeof value !== "number" || !Number.isSafeInteger(value)) {
       throw new InvalidValue("must be a whole number, as a string of digits");
     }
@@ -64,6 +66,13 @@ export const realKind: Kind = {
 export function shortestInteger(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
+}
+
+/** An unsafe number may have lost digits already; bodies give such literals as bigints. */
+function requireSafe(value: unknown): void {
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    throw new InvalidValue("must be a string of digits beyond 2^53: this number may be rounded");
+  }
 }
 
 function integerFromDigits(value: bigint): number | bigint {

@@ -7,6 +7,7 @@ import { type BodyLimits, parseBody, readBody } from "../../resource/http/reques
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import { refuseMethod } from "../../resource/http/route_table.ts";
 import { writeJson } from "../../schema/exact_json.ts";
+import { safeOutput } from "../../schema/safe_numbers.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { HonoCaller } from "../hono_caller.ts";
 import type { AppEnv } from "../middleware.ts";
@@ -134,5 +135,5 @@ const maxNames = 1_000;
 
 function json(body: unknown): Reply {
   const headers = { "content-type": jsonType, "cache-control": "no-store" };
-  return { status: 200, headers, body: writeJson(body) };
+  return { status: 200, headers, body: writeJson(safeOutput(body)) };
 }

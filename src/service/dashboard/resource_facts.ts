@@ -44,6 +44,8 @@ export type Right =
 interface FieldFacts {
   readonly name: string;
   readonly type: ColumnKind | "computed";
+  /** Its values are strings of digits: as integers some would be rounded. */
+  readonly wide?: true;
   readonly nullable: boolean;
   /** No answer holds it. */
   readonly hidden: boolean;
@@ -159,6 +161,7 @@ function columnFacts(
   return {
     name: column.name,
     type: column.kind,
+    ...(column.isWide ? { wide: true } : {}),
     nullable: !column.notNull,
     hidden: !fields.readable.includes(column),
     writable: mayWrite(column, resource),

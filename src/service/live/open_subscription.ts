@@ -10,6 +10,7 @@ import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import { refuseMethod, type RouteTable } from "../../resource/http/route_table.ts";
 import type { ResourceRoute } from "../../resource/http/routes.ts";
 import type { LiveSubscription } from "../../resource/stream/live_subscriptions.ts";
+import { asksForSafeNumbers } from "../../schema/safe_numbers.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import { problemOfStatus } from "../http_exception.ts";
 import { infoOfInner, type InnerRequest } from "./inner_request.ts";
@@ -78,7 +79,8 @@ function innerRequest(
   { outer, signal }: SubscriptionOpener,
 ): Request {
   const headers = callerHeaders(outer);
-  headers.set("accept", "text/event-stream");
+  const isSafe = asksForSafeNumbers(outer.headers.get("accept"));
+  headers.set("accept", isSafe ? "text/event-stream;numbers=safe" : "text/event-stream");
   if (resumeFrom !== null) headers.set("last-event-id", resumeFrom);
   return new Request(new URL(outer.url).origin + path, { headers, signal });
 }

@@ -26,9 +26,13 @@ export function sampledColumn(
   dialect: Dialect,
 ): SampledColumn {
   const typical = typicalValues(type, values);
+  const fitting = fittingType(inferColumnTypes(type, typical), typical, dialect);
   return {
     ...plainColumn,
-    ...fittingType(inferColumnTypes(type, typical), typical, dialect),
+    ...fitting,
+    // What no number holds exactly is read as a bigint.
+    isWide: fitting.kind === "integer" &&
+      (/BIG|INT8/i.test(type) || typical.some((value) => typeof value === "bigint")),
     name,
     dbName: name,
     existingType: type,
