@@ -2,8 +2,7 @@ import type { Connection } from "../db/driver.ts";
 import type { Key } from "../plan/key.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
-import { type Fragment, join, rawSql, sql, type SqlValue, toStatement } from "../sql/fragment.ts";
-import { matchKey, matchRank } from "../sql/match_names.ts";
+import { type Fragment, type SqlValue, toStatement } from "../sql/fragment.ts";
 import { noteFilled, prepareShape } from "./index_shapes.ts";
 import type { IndexBackend, IndexChange, LocalIndex, WordMatcher } from "./search_adapter.ts";
 import type { IndexDescription } from "./search_index.ts";
@@ -65,17 +64,6 @@ export class DatabaseIndex implements IndexBackend {
   async write(changes: readonly IndexChange[]): Promise<void> {
     const { driver } = this.#index;
     await driver.transaction((connection) => this.#documents.write(changes, connection));
-  }
-
-  async find(query: SearchQuery, most: number): Promise<readonly Key[]> {
-    const { table: { primaryKey } } = this.#index;
-    const keys = join(primaryKey.map((_column, position) => matchKey(position)), ", ");
-    const limit = rawSql(` LIMIT ${most}`);
-    return await this.#keysOf(
-      sql`SELECT ${keys} FROM (${
-        this.#documents.matches(query)
-      }) AS "_match" ORDER BY ${matchRank}${limit}`,
-    );
   }
 
   keys(after: Key | null, most: number): Promise<readonly Key[]> {

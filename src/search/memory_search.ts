@@ -1,4 +1,4 @@
-import { type Key, keyId } from "../plan/key.ts";
+import { chunksOf, type Key, keyId } from "../plan/key.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { IndexBackend, IndexChange, SearchAdapter } from "./search_adapter.ts";
 import type { IndexDescription } from "./search_index.ts";
@@ -53,6 +53,7 @@ class MemoryIndex implements IndexBackend {
   readonly #documents = new Map<string, Document>();
   /** The versions of removed documents, the oldest first: an older change may arrive later. */
   readonly #removed = new Map<string, number>();
+  #isFilled = false;
 
   constructor({ table, fields }: IndexDescription) {
     this.#table = table;
@@ -60,10 +61,11 @@ class MemoryIndex implements IndexBackend {
   }
 
   prepare(): Promise<{ isFilled: boolean }> {
-    return Promise.resolve({ isFilled: false });
+    return Promise.resolve({ isFilled: this.#isFilled });
   }
 
   markFilled(): Promise<void> {
+    this.#isFilled = true;
     return Promise.resolve();
   }
 
@@ -72,15 +74,18 @@ class MemoryIndex implements IndexBackend {
     return Promise.resolve();
   }
 
-  find({ terms }: SearchQuery, most: number): Promise<readonly Key[]> {
+  async *find(
+    { terms }: SearchQuery,
+    within: readonly Key[] | null,
+  ): AsyncGenerator<readonly Key[]> {
     const phrases = terms.map(({ words }) => words.join(" "));
     const found: { readonly key: Key; readonly score: number }[] = [];
-    for (const { key, texts } of this.#documents.values()) {
+    for (const { key, texts } of this.#among(within)) {
       const score = this.#score(texts, phrases);
       if (score > 0) found.push({ key, score });
     }
-    const best = found.sort((left, right) => right.score - left.score).slice(0, most);
-    return Promise.resolve(best.map(({ key }) => key));
+    found.sort((left, right) => right.score - left.score);
+    yield* chunksOf(found.map(({ key }) => key), pageSize);
   }
 
   keys(after: Key | null, most: number): Promise<readonly Key[]> {
@@ -96,6 +101,11 @@ class MemoryIndex implements IndexBackend {
   matchWords(words: readonly string[], { terms }: SearchQuery): ReadonlySet<string> {
     const wanted = terms.flatMap((term) => term.words);
     return new Set(words.filter((word) => wanted.some((part) => word.includes(part))));
+  }
+
+  #among(within: readonly Key[] | null): Iterable<Document> {
+    if (within === null) return this.#documents.values();
+    return within.flatMap((key) => this.#documents.get(keyId(key, this.#table)) ?? []);
   }
 
   #apply({ key, texts, version }: IndexChange): void {
@@ -133,6 +143,8 @@ class MemoryIndex implements IndexBackend {
     return score;
   }
 }
+
+const pageSize = 10_000;
 
 /** As long as an outbox may still try an older change. */
 const rememberedMicros = 15 * 60 * 1_000_000;

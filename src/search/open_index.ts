@@ -2,13 +2,15 @@ import { Problem } from "../problem/problem.ts";
 import { deadline } from "../runtime/deadline.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { candidateRows } from "./candidate_rows.ts";
 import type { Fragment } from "../sql/fragment.ts";
+import { candidateRows } from "./candidate_rows.ts";
 import { fillIndex, type FillOptions, removeGone } from "./fill_index.ts";
+import { findCandidates, type SearchedReads } from "./find_candidates.ts";
 import type { IndexedTable } from "./index_rows.ts";
 import type { IndexBackend } from "./search_adapter.ts";
 import type { SearchIndex } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
+import { searchUnavailable } from "./search_unavailable.ts";
 import { SearchVersions } from "./search_versions.ts";
 
 /** How an index is opened. */
@@ -37,6 +39,10 @@ export class OpenIndex implements IndexedTable {
   #state: "new" | "prepared" | "filled" = "new";
   #work: Promise<void> = Promise.resolve();
   #cancelRetry = () => {};
+  /** Whether it is being prepared and filled, or will be again after a failure. */
+  #isBuilding = false;
+  /** Whether the engine has lost it since it was filled. */
+  #wasLost = false;
   /** Why it was not prepared or filled the last time. */
   #failure: { readonly error: unknown } | null = null;
 
@@ -46,6 +52,7 @@ export class OpenIndex implements IndexedTable {
     this.versions = new SearchVersions(runtime.clock);
     this.#runtime = runtime;
     this.#isFilledAtStart = isFilledAtStart;
+    backend.onLost?.(() => this.#beginAgain());
   }
 
   /** Whether the engine has what it stores the index in. */
@@ -71,23 +78,38 @@ export class OpenIndex implements IndexedTable {
     await deadline(maxWaitMs, this.#runtime.clock, late).within(this.#prepared.promise);
   }
 
-  /** Removes the documents of rows that are gone, and indexes every row again. */
+  /**
+   * Removes the documents of rows that are gone, and indexes every row again; makes the index again
+   * where the engine has lost it.
+   */
   async refill(options: FillOptions): Promise<void> {
     await this.prepared();
     await this.#work;
-    await removeGone(this);
-    await fillIndex(this, options);
-    this.#state = "filled";
-    this.#filled.resolve();
+    const { isFilled } = await this.backend.prepare();
+    if (!isFilled && this.#isFilledAtStart) this.#unfill("prepared");
+    try {
+      await removeGone(this);
+      await fillIndex(this, options);
+    } catch (error) {
+      if (!this.isFilled) this.#beginAgain();
+      throw error;
+    }
+    this.#setFilled();
+  }
+
+  /** Resolves where it is filled, and the engine still has it. */
+  async check(): Promise<void> {
+    if (this.isFilled) await this.backend.check?.();
+    if (!this.isFilled) throw new Error(`"${this.index.name}" is still being filled`);
   }
 
   /**
-   * The documents that match, as a SELECT for a search plan. Rejects with a 503 where the engine
-   * does not answer or the index is not filled yet, and a 422 for too many matches.
+   * The documents that match, as a SELECT for a search plan of these rows. Rejects with a 503 where
+   * the engine does not answer or the index is not filled yet, and a 422 for too many of them.
    */
-  matches(query: SearchQuery, signal: AbortSignal): MaybePromise<Fragment> {
+  matches(query: SearchQuery, reads: SearchedReads): MaybePromise<Fragment> {
     const { local } = this.backend;
-    return this.isFilled && local !== null ? local.matches(query) : this.#matches(query, signal);
+    return this.isFilled && local !== null ? local.matches(query) : this.#matches(query, reads);
   }
 
   /** Ends the work in the background. */
@@ -99,42 +121,38 @@ export class OpenIndex implements IndexedTable {
     await this.#work;
   }
 
-  async #matches(query: SearchQuery, signal: AbortSignal): Promise<Fragment> {
+  async #matches(query: SearchQuery, reads: SearchedReads): Promise<Fragment> {
     const { index: { table, driver }, backend } = this;
-    if (!this.isFilled) {
-      if (this.#failure !== null) {
-        throw searchUnavailable("the search index does not answer", this.#failure.error);
-      }
-      const late = () => searchUnavailable("the rows are still being indexed");
-      await deadline(maxWaitMs, this.#runtime.clock, late).within(this.#filled.promise)
-        .catch((error) => {
-          if (error instanceof Problem) throw error;
-          throw searchUnavailable("the search index does not answer", error);
-        });
-    }
+    await this.#waitUntilFilled();
     if (backend.local !== null) return backend.local.matches(query);
-    let keys;
-    try {
-      keys = await backend.find(query, maxCandidates + 1, signal);
-    } catch (cause) {
-      signal.throwIfAborted();
-      throw searchUnavailable("the search index does not answer", cause);
+    return candidateRows(await findCandidates(this, query, reads), table, driver.dialect);
+  }
+
+  async #waitUntilFilled(): Promise<void> {
+    if (this.isFilled) return;
+    if (this.#failure !== null) {
+      throw searchUnavailable("the search index does not answer", this.#failure.error);
     }
-    if (keys.length > maxCandidates) throw tooManyMatches();
-    return candidateRows(keys, table, driver.dialect);
+    const late = () => searchUnavailable("the rows are still being indexed");
+    await deadline(maxWaitMs, this.#runtime.clock, late).within(this.#filled.promise)
+      .catch((error) => {
+        if (error instanceof Problem) throw error;
+        throw searchUnavailable("the search index does not answer", error);
+      });
   }
 
   async #prepareAndFill(attempt: number): Promise<void> {
     const { signal } = this.#closing;
+    this.#isBuilding = true;
     try {
       const { isFilled } = await this.backend.prepare();
       this.#state = "prepared";
       this.#failure = null;
       this.#prepared.resolve();
       if (!isFilled && this.#isFilledAtStart) await fillIndex(this, { signal });
+      if (!isFilled && !this.#isFilledAtStart && this.#wasLost) throw new Error(lostForGood);
       if (signal.aborted) return;
-      this.#state = "filled";
-      this.#filled.resolve();
+      this.#setFilled();
     } catch (error) {
       if (signal.aborted) return;
       this.#fail(error);
@@ -145,6 +163,29 @@ export class OpenIndex implements IndexedTable {
         this.#work = this.#prepareAndFill(attempt + 1);
       });
     }
+  }
+
+  /** The engine has lost the index: it is made again, unless that is being done. */
+  #beginAgain(): void {
+    if (this.#closing.signal.aborted) return;
+    this.#wasLost = true;
+    if (this.isPrepared) this.#prepared = waiting();
+    this.#unfill("new");
+    if (!this.#isBuilding) this.#work = this.#prepareAndFill(1);
+  }
+
+  #unfill(state: "new" | "prepared"): void {
+    if (this.isFilled) this.#filled = waiting();
+    this.#state = state;
+  }
+
+  #setFilled(): void {
+    this.#state = "filled";
+    this.#failure = null;
+    this.#wasLost = false;
+    this.#isBuilding = false;
+    this.#prepared.resolve();
+    this.#filled.resolve();
   }
 
   #fail(error: unknown): void {
@@ -168,23 +209,5 @@ const maxWaitMs = 2_000;
 const firstRetryMs = 1_000;
 const maxRetryMs = 60_000;
 
-/**
- * The most matches that an engine outside of the database gives. All of them are looked up in the
- * table before they are paged, so that totals are exact.
- */
-export const maxCandidates = 100_000;
-
-function searchUnavailable(reason: string, cause?: unknown): Problem {
-  return new Problem("search-unavailable", `Cannot search now: ${reason}`, {
-    cause,
-    headers: { "retry-after": "2" },
-  });
-}
-
-function tooManyMatches(): Problem {
-  return new Problem(
-    "query-too-expensive",
-    `Cannot search: more than ${maxCandidates} rows have these words. Search for more words`,
-    { details: { limit: maxCandidates } },
-  );
-}
+const lostForGood =
+  "The engine has lost the index, which only its deployer fills: index its rows again";

@@ -52,6 +52,13 @@ export interface IndexBackend {
    * start fails then. Called once, before {@link prepare}; absent where there is nothing to ask.
    */
   validate?(): Promise<void>;
+  /**
+   * Called once, before {@link prepare}: `report` is called by an engine that has lost what that
+   * has made. The index is prepared and filled again then, and searches are a 503 until it is.
+   */
+  onLost?(report: () => void): void;
+  /** Resolves where the engine still has the index, for `/readyz`; absent where it cannot be lost. */
+  check?(): Promise<void>;
   /** Notes that all rows were indexed, so that the next {@link prepare} finds it filled. */
   markFilled(): Promise<void>;
   /**
@@ -61,10 +68,15 @@ export interface IndexBackend {
    */
   write(changes: readonly IndexChange[], options: WriteOptions): Promise<void>;
   /**
-   * The keys of the documents that match, the best first, each once. `most` is how many are taken:
-   * a longer result may end there.
+   * The keys of the documents that match, page by page, the best first. `within` are the only
+   * documents to look at, {@link maxWithin} at most; null for all. No other document may have an
+   * influence on the order of two. Absent where {@link local} is there.
    */
-  find(query: SearchQuery, most: number, signal: AbortSignal): Promise<readonly Key[]>;
+  find?(
+    query: SearchQuery,
+    within: readonly Key[] | null,
+    signal: AbortSignal,
+  ): AsyncIterable<readonly Key[]>;
   /** The keys after another one, in an order of its own, for repairs; null gives the first ones. */
   keys(after: Key | null, most: number): Promise<readonly Key[]>;
   /** Where the index is in the database of its table; null where it is elsewhere. */
@@ -72,6 +84,9 @@ export interface IndexBackend {
   /** Which words of a found text the query matches, for highlights. */
   readonly matchWords: WordMatcher;
 }
+
+/** The most documents that a search is limited to by their keys. */
+export const maxWithin = 10_000;
 
 /** How changes are written to an index. */
 export interface WriteOptions {

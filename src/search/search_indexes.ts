@@ -125,8 +125,7 @@ export class SearchIndexes {
     if (adapter === null) return null;
     return async () => {
       await adapter.check?.();
-      const unfilled = this.#open.find(({ isFilled }) => !isFilled);
-      if (unfilled !== undefined) throw new Error(`"${unfilled.index.name}" is still being filled`);
+      await Promise.all(this.#open.map((open) => open.check()));
     };
   }
 

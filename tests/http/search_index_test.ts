@@ -137,8 +137,10 @@ function failingSearch(isDown: (call: "write" | "find") => boolean): SearchAdapt
       const failing: Partial<IndexBackend> = {
         write: (changes, options) =>
           isDown("write") ? Promise.reject(new Error("down")) : backend.write(changes, options),
-        find: (query, most, signal) =>
-          isDown("find") ? Promise.reject(new Error("down")) : backend.find(query, most, signal),
+        async *find(query, within, signal) {
+          if (isDown("find")) throw new Error("down");
+          yield* backend.find?.(query, within, signal) ?? [];
+        },
       };
       return {
         local: null,
@@ -147,7 +149,6 @@ function failingSearch(isDown: (call: "write" | "find") => boolean): SearchAdapt
         keys: (after, most) => backend.keys(after, most),
         matchWords: (words, query) => backend.matchWords(words, query),
         write: (changes, options) => backend.write(changes, options),
-        find: (query, most, signal) => backend.find(query, most, signal),
         ...failing,
       };
     },

@@ -95,9 +95,10 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
       return { ...none, highlights: isHighlighted ? {} : null };
     }
     if (resource.roleRights.mayChange) await requireShownToRole(resource, "search");
-    const matches = await index.matches(query, request.signal());
+    const connection = readsToAnswer(call);
+    const matches = await index.matches(query, { connection, plan, signal: request.signal() });
     const found = await fetchFound(
-      readsToAnswer(call),
+      connection,
       { ...plan, matches },
       reader,
       (stored) => countRows(bytes, stored, shownBytes(columns, view.visible), pageRows),

@@ -43,6 +43,6 @@ function prefixClauses(term: SearchTerm, field: string, boost: number): readonly
   ];
 }
 
-/** The most words that the end of a phrase may become: by default it would be 50. */
-const maxExpansions = 10_000;
+/** The end of a phrase may become any word: with a limit, words of others would take the places. */
+const maxExpansions = 2_147_483_647;
 const prefixBoost = 0.1;

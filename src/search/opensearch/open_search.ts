@@ -1,4 +1,5 @@
 import type { SearchAdapter } from "../search_adapter.ts";
+import { isServer } from "./open_search_answers.ts";
 import { createOpenSearchClient } from "./open_search_client.ts";
 import { OpenSearchIndex } from "./open_search_index.ts";
 import { type OpenSearchOptions, openSearchOptions } from "./open_search_options.ts";
@@ -26,9 +27,11 @@ export function openSearch(options: OpenSearchOptions): SearchAdapter {
   return {
     kind: "opensearch",
     columns: null,
-    openIndex: (index) => new OpenSearchIndex(index, indexPrefix, client),
+    openIndex: (index, { random }) =>
+      new OpenSearchIndex(index, { prefix: indexPrefix, client, random }),
     async check() {
-      await client.request({ method: "GET", path: "/" });
+      const { body } = await client.request({ method: "GET", path: "/" });
+      if (!isServer(body)) throw new Error("What answers is no OpenSearch");
     },
     close: () => client.close(),
   };

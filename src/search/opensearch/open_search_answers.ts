@@ -7,47 +7,130 @@ export interface Hit {
   readonly sort: Sort;
 }
 
-/** Reads the hits of an answer. Throws a plain Error where some shards did not answer. */
-export function hitsOf(body: unknown): readonly Hit[] {
-  if (member(member(body, "_shards"), "failed") !== 0 || member(body, "timed_out") === true) {
-    throw new Error("OpenSearch did not answer for all of its shards");
-  }
-  return listOf(member(member(body, "hits"), "hits")).map((hit) => ({
-    id: String(member(hit, "_id")),
-    sort: listOf(member(hit, "sort")),
-  }));
+/** What an index says about itself. */
+export interface IndexFacts {
+  /** The index itself, which may be reached by the name of an alias. */
+  readonly name: string;
+  /** Null where no service has made it. */
+  readonly meta: { readonly shape: unknown; readonly isFilled: boolean } | null;
+  /** The names of its fields. */
+  readonly fields: readonly string[];
 }
 
-/** What an index says about itself; null where no service has made it. */
-export function metaOf(
-  body: unknown,
-  index: string,
-): { readonly shape: unknown; readonly isFilled: boolean } | null {
-  const mappings = member(member(body, index), "mappings");
-  const service = member(member(mappings, "_meta"), "service");
-  if (service === undefined) return null;
-  return { shape: member(service, "shape"), isFilled: member(service, "isFilled") === true };
+/** What one line of a bulk request asks for. */
+export interface BulkTarget {
+  readonly operation: "index" | "delete";
+  readonly id: string;
+}
+
+/** What became of a bulk request. */
+export interface BulkOutcome {
+  /** The reasons of the documents that are not confirmed. */
+  readonly failures: readonly string[];
+  /** Whether the index that was written to is missing, or is another one. */
+  readonly isLost: boolean;
+}
+
+/** Reads the hits of an answer. Throws a plain Error where it does not confirm that these are all. */
+export function hitsOf(body: unknown): readonly Hit[] {
+  if (!isFromAllShards(body) || member(body, "timed_out") !== false) {
+    throw new Error("OpenSearch did not answer for all of its shards");
+  }
+  return requiredList(member(member(body, "hits"), "hits")).map((hit) => {
+    const id = member(hit, "_id");
+    if (typeof id !== "string") throw strange;
+    return { id, sort: requiredList(member(hit, "sort")) };
+  });
+}
+
+/** Whether an answer confirms that every shard, of one at least, has done its part. */
+export function isFromAllShards(body: unknown): boolean {
+  const { total, successful, failed } = Object(member(body, "_shards"));
+  return typeof total === "number" && total > 0 && failed === 0 && successful > 0;
+}
+
+/** Whether an answer is the server's own that there is no such index. */
+export function isMissingIndex(body: unknown): boolean {
+  return member(member(body, "error"), "type") === "index_not_found_exception";
+}
+
+/** Reads what the indexes of a name say about themselves. Throws a plain Error for anything else. */
+export function indexFacts(body: unknown): readonly IndexFacts[] {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) throw strange;
+  return Object.entries(body).map(([name, facts]) => {
+    const mappings = member(facts, "mappings");
+    if (typeof mappings !== "object" || mappings === null) throw strange;
+    const service = member(member(mappings, "_meta"), "service");
+    const meta = service === undefined
+      ? null
+      : { shape: member(service, "shape"), isFilled: member(service, "isFilled") === true };
+    return { name, meta, fields: Object.keys(Object(member(mappings, "properties"))) };
+  });
+}
+
+/** Throws a plain Error unless the server confirms that it has done what it was asked for. */
+export function requireAcknowledged(body: unknown): void {
+  if (member(body, "acknowledged") !== true) throw strange;
+}
+
+/** Whether an answer is that of a server of OpenSearch about itself. */
+export function isServer(body: unknown): boolean {
+  return typeof member(member(body, "version"), "number") === "string";
 }
 
 /**
- * The reasons of the documents that a bulk request failed for. That there is a newer one, or none to
- * delete, is no failure.
+ * Reads what became of each document of a bulk request to `index`: only those are written that the
+ * answer confirms one by one. That there is a newer one, or none to delete, is no failure.
  */
-export function bulkFailures(body: unknown): readonly string[] {
-  return listOf(member(body, "items")).flatMap((item) => {
-    const result = member(item, "index") ?? member(item, "delete");
-    const status = Number(member(result, "status"));
-    if (status < 300 || status === 409 || status === 404 && member(item, "delete") !== undefined) {
-      return [];
-    }
-    return [`${status} ${String(member(member(result, "error"), "type"))}`];
+export function bulkOutcome(
+  body: unknown,
+  targets: readonly BulkTarget[],
+  index: string,
+): BulkOutcome {
+  const items: readonly unknown[] = requiredList(member(body, "items"));
+  if (items.length !== targets.length) throw strange;
+  let isLost = false;
+  const failures = targets.flatMap(({ operation, id }, position) => {
+    const result = member(items[position], operation);
+    const error = member(member(result, "error"), "type");
+    const status = member(result, "status");
+    if (status === 404 && error === "index_not_found_exception") isLost = true;
+    else if (typeof member(result, "_index") === "string" && member(result, "_index") !== index) {
+      // A version conflict names the alias's index as well.
+      isLost = true;
+    } else if (member(result, "_id") === id && isDone(result, operation)) return [];
+    return [`${status} ${error}`];
   });
+  return { failures, isLost };
 }
+
+function isDone(result: unknown, operation: BulkTarget["operation"]): boolean {
+  const error = member(member(result, "error"), "type");
+  const outcome = member(result, "result");
+  switch (member(result, "status")) {
+    case 200:
+    case 201:
+      return operation === "delete"
+        ? outcome === "deleted"
+        : outcome === "created" || outcome === "updated";
+    case 404:
+      return operation === "delete" && outcome === "not_found";
+    case 409:
+      return error === "version_conflict_engine_exception";
+    default:
+      return false;
+  }
+}
+
+const strange = new Error(
+  "What answers is no OpenSearch: it does not confirm what it was asked for",
+);
 
 function member(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+function requiredList(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw strange;
+  return value;
 }

@@ -1,15 +1,35 @@
 import { formatKey, type Key, parseKey } from "../../plan/key.ts";
+import { bytesToHex } from "../../protocol/byte_text.ts";
+import type { Random } from "../../runtime/runtime.ts";
 import type { IndexBackend, IndexChange, WriteOptions } from "../search_adapter.ts";
 import type { IndexDescription } from "../search_index.ts";
 import { type SearchQuery, wordsAsWritten } from "../search_query.ts";
 import { documentWords } from "../words.ts";
 import { fieldName, fieldQuery } from "./field_query.ts";
-import { bulkFailures, hitsOf, metaOf, type Sort } from "./open_search_answers.ts";
+import {
+  bulkOutcome,
+  type BulkTarget,
+  hitsOf,
+  type IndexFacts,
+  indexFacts,
+  isFromAllShards,
+  isMissingIndex,
+  requireAcknowledged,
+  type Sort,
+} from "./open_search_answers.ts";
 import type {
   OpenSearchAnswer,
   OpenSearchClient,
   OpenSearchRequest,
 } from "./open_search_client.ts";
+
+/** What an {@link OpenSearchIndex} works with. */
+export interface OpenSearchIndexParts {
+  /** What its name begins with. */
+  readonly prefix: string;
+  readonly client: OpenSearchClient;
+  readonly random: Random;
+}
 
 /** An index of OpenSearch. It stores the words of documents and their keys, not their texts. */
 export class OpenSearchIndex implements IndexBackend {
@@ -17,12 +37,17 @@ export class OpenSearchIndex implements IndexBackend {
   readonly matchWords = wordsAsWritten;
   readonly #index: IndexDescription;
   readonly #client: OpenSearchClient;
+  readonly #random: Random;
   readonly #name: string;
+  /** The index behind the name; null until it is known. */
+  #current: string | null = null;
+  #reportLost = () => {};
 
   /** Throws a plain Error for a name that no index can have. */
-  constructor(index: IndexDescription, prefix: string, client: OpenSearchClient) {
+  constructor(index: IndexDescription, { prefix, client, random }: OpenSearchIndexParts) {
     this.#index = index;
     this.#client = client;
+    this.#random = random;
     // The server takes no upper case.
     this.#name = prefix + index.name.toLowerCase();
     if (!/^[a-z0-9][a-z0-9_.-]{0,200}$/.test(this.#name)) {
@@ -33,63 +58,80 @@ export class OpenSearchIndex implements IndexBackend {
     }
   }
 
+  /**
+   * The name of the service is an alias: a write through it never makes an index, and a search asks
+   * the index behind it by its own name, which no other index ever has.
+   */
   async prepare(): Promise<{ isFilled: boolean }> {
-    const found = await this.#request({ method: "GET", path: "/_mapping" });
-    if (found.status !== 404) {
-      const meta = metaOf(found.body, this.#name);
-      if (meta === null) {
-        throw new Error(`The index "${this.#name}" is not that of a service: set search.indexName`);
+    for (;;) {
+      const [known, ...others] = await this.#found();
+      if (known === undefined) {
+        await this.#create();
+      } else if (others.length > 0 || known.name === this.#name || !this.#isCurrent(known)) {
+        // Its fields may hold words of columns that are hidden now. Of several, which processes
+        // have made at once, all keep the same one.
+        for (const { name } of others.length > 0 ? others : [known]) await this.#remove(name);
+      } else {
+        this.#current = known.name;
+        return { isFilled: known.meta?.isFilled === true };
       }
-      if (meta.shape === this.#shape) return { isFilled: meta.isFilled };
-      // Its fields may hold words of columns that are hidden now.
-      await this.#request({ method: "DELETE", path: "", timeoutMs: slowMs });
     }
-    await this.#request({
-      method: "PUT",
-      path: "",
-      timeoutMs: slowMs,
-      body: {
-        settings: { "index.refresh_interval": refreshInterval },
-        mappings: { dynamic: false, _meta: this.#meta(false), properties: this.#properties() },
-      },
-    });
-    return { isFilled: false };
+  }
+
+  onLost(report: () => void): void {
+    this.#reportLost = report;
+  }
+
+  async check(): Promise<void> {
+    const [known, ...others] = await this.#found();
+    if (this.#current === null) return;
+    if (known?.name !== this.#current || others.length > 0) throw this.#lost();
   }
 
   async markFilled(): Promise<void> {
-    await this.#request({ method: "POST", path: "/_refresh", timeoutMs: slowMs });
+    const index = this.#currentIndex();
+    const refreshed = await this.#ask(index, {
+      ...{ method: "POST", path: "/_refresh", timeoutMs: slowMs },
+    });
+    if (!isFromAllShards(refreshed.body)) throw new Error("OpenSearch did not refresh an index");
     const body = { _meta: this.#meta(true) };
-    await this.#request({ method: "PUT", path: "/_mapping", timeoutMs: slowMs, body });
+    const noted = await this.#ask(index, {
+      ...{ method: "PUT", path: "/_mapping", timeoutMs: slowMs, body },
+    });
+    requireAcknowledged(noted.body);
   }
 
   async write(changes: readonly IndexChange[], { isAwaited }: WriteOptions): Promise<void> {
-    const lines: Record<string, unknown>[] = [];
+    const some: BulkLines[] = [];
     let size = 0;
     const flush = async () => {
-      if (lines.length > 0) await this.#bulk(lines.splice(0), isAwaited);
+      if (some.length > 0) await this.#bulk(some.splice(0), isAwaited);
       size = 0;
     };
     for (const change of changes) {
       const document = this.#document(change);
-      lines.push(...this.#linesOf(change, document));
+      some.push(bulkLines(change, document));
       size += document === null ? 0 : Object.values(document).join("").length;
-      if (size > maxBulkCharacters || lines.length >= maxBulkLines) await flush();
+      if (size > maxBulkCharacters || some.length >= maxBulkDocuments) await flush();
     }
     await flush();
   }
 
-  async find(query: SearchQuery, most: number, signal: AbortSignal): Promise<readonly Key[]> {
-    const keys: Key[] = [];
+  async *find(
+    query: SearchQuery,
+    within: readonly Key[] | null,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly Key[]> {
     const sort = [{ _score: "desc" }, { [keyField]: "asc" }];
-    for (let after: Sort | null = null; keys.length < most;) {
-      const { hits, next } = await this.#page(fieldQuery(query, this.#index.fields), sort, {
-        ...{ after, size: Math.min(pageSize, most - keys.length), signal },
-      });
-      keys.push(...hits);
-      if (next === null) break;
+    const words = fieldQuery(query, this.#index.fields);
+    const filter = within === null ? [] : [{ terms: { [keyField]: within.map(formatKey) } }];
+    const wanted = { bool: { must: [words], filter } };
+    for (let after: Sort | null = null;;) {
+      const { hits, next } = await this.#page(wanted, sort, { after, size: pageSize, signal });
+      yield hits;
+      if (next === null) return;
       after = next;
     }
-    return keys;
   }
 
   async keys(after: Key | null, most: number): Promise<readonly Key[]> {
@@ -111,7 +153,8 @@ export class OpenSearchIndex implements IndexBackend {
   }
 
   #properties(): Record<string, unknown> {
-    const words = { type: "text", analyzer: "whitespace" };
+    // How often a word stands in all documents must not order those that a user may read.
+    const words = { type: "text", analyzer: "whitespace", similarity: "boolean", norms: false };
     const fields = this.#index.fields.map((_field, position) => [fieldName(position), words]);
     return { [keyField]: { type: "keyword" }, ...Object.fromEntries(fields) };
   }
@@ -122,23 +165,18 @@ export class OpenSearchIndex implements IndexBackend {
     return { [keyField]: formatKey(key), ...Object.fromEntries(fields) };
   }
 
-  #linesOf(
-    { key, version }: IndexChange,
-    document: Record<string, string> | null,
-  ): readonly Record<string, unknown>[] {
-    const target = { _id: formatKey(key), version, version_type: "external" };
-    return document === null ? [{ delete: target }] : [{ index: target }, document];
-  }
-
-  async #bulk(lines: readonly Record<string, unknown>[], isAwaited: boolean): Promise<void> {
-    const { body } = await this.#request({
+  async #bulk(some: readonly BulkLines[], isAwaited: boolean): Promise<void> {
+    const index = this.#currentIndex();
+    const { body, status } = await this.#ask(this.#name, {
       method: "POST",
       path: "/_bulk",
-      query: { refresh: isAwaited ? "wait_for" : "false" },
-      lines,
+      query: { refresh: isAwaited ? "wait_for" : "false", require_alias: "true" },
+      lines: some.flatMap(({ lines }) => lines),
       ...(isAwaited ? {} : { timeoutMs: slowMs }),
     });
-    const failures = bulkFailures(body);
+    if (status === 404) throw this.#lost();
+    const { failures, isLost } = bulkOutcome(body, some, index);
+    if (isLost) throw this.#lost();
     if (failures.length === 0) return;
     throw new Error(`OpenSearch did not take ${failures.length} documents: ${failures[0]}`);
   }
@@ -148,7 +186,7 @@ export class OpenSearchIndex implements IndexBackend {
     sort: readonly Record<string, string>[],
     { after, size, signal }: PageOptions,
   ): Promise<{ readonly hits: readonly Key[]; readonly next: Sort | null }> {
-    const { status, body } = await this.#request({
+    const { status, body } = await this.#ask(this.#currentIndex(), {
       method: "POST",
       path: "/_search",
       body: {
@@ -157,7 +195,7 @@ export class OpenSearchIndex implements IndexBackend {
       },
       ...(signal === undefined ? {} : { signal }),
     });
-    if (status === 404) return { hits: [], next: null };
+    if (status === 404) throw this.#lost();
     const hits = hitsOf(body);
     const keys = hits.flatMap(({ id }) => {
       const key = parseKey(id, this.#index.table);
@@ -166,9 +204,79 @@ export class OpenSearchIndex implements IndexBackend {
     return { hits: keys, next: hits.length < size ? null : hits.at(-1)?.sort ?? null };
   }
 
-  #request(request: OpenSearchRequest): Promise<OpenSearchAnswer> {
-    return this.#client.request({ ...request, path: `/${this.#name}${request.path}` });
+  /** The indexes behind the name. Rejects where one of them was made by something else. */
+  async #found(): Promise<readonly IndexFacts[]> {
+    const { status, body } = await this.#ask(this.#name, { method: "GET", path: "/_mapping" });
+    if (status === 404 && isMissingIndex(body)) return [];
+    const found = indexFacts(body).toSorted((left, right) => left.name < right.name ? -1 : 1);
+    if (found.some((facts) => !this.#isOwn(facts))) {
+      throw new Error(`The index "${this.#name}" is not that of a service: set search.indexName`);
+    }
+    return found;
   }
+
+  /** An earlier version has let the server make an index of the documents that it wrote. */
+  #isOwn({ meta, fields }: IndexFacts): boolean {
+    return meta !== null || fields.includes(keyField) &&
+        fields.every((field) => field === keyField || /^f[0-9]+$/.test(field));
+  }
+
+  #isCurrent({ meta }: IndexFacts): boolean {
+    return meta?.shape === this.#shape;
+  }
+
+  async #create(): Promise<void> {
+    const name = `${this.#name}~${bytesToHex(this.#random.bytes(8))}`;
+    const { body } = await this.#ask(name, {
+      method: "PUT",
+      path: "",
+      timeoutMs: slowMs,
+      body: {
+        aliases: { [this.#name]: {} },
+        settings: { "index.refresh_interval": refreshInterval },
+        mappings: { dynamic: false, _meta: this.#meta(false), properties: this.#properties() },
+      },
+    });
+    requireAcknowledged(body);
+  }
+
+  async #remove(index: string): Promise<void> {
+    const { status, body } = await this.#ask(index, {
+      ...{ method: "DELETE", path: "", timeoutMs: slowMs },
+    });
+    // Another process may have removed it.
+    if (status !== 404) requireAcknowledged(body);
+  }
+
+  #currentIndex(): string {
+    if (this.#current === null) throw new Error(`The index "${this.#name}" is not prepared`);
+    return this.#current;
+  }
+
+  #lost(): Error {
+    this.#reportLost();
+    return new Error(`The index "${this.#name}" is missing, or is another one than before`);
+  }
+
+  #ask(index: string, request: OpenSearchRequest): Promise<OpenSearchAnswer> {
+    return this.#client.request({ ...request, path: `/${index}${request.path}` });
+  }
+}
+
+/** The lines of one document in a bulk request. */
+interface BulkLines extends BulkTarget {
+  readonly lines: readonly Record<string, unknown>[];
+}
+
+function bulkLines(
+  { key, version }: IndexChange,
+  document: Record<string, string> | null,
+): BulkLines {
+  const id = formatKey(key);
+  const target = { _id: id, version, version_type: "external" };
+  return document === null
+    ? { operation: "delete", id, lines: [{ delete: target }] }
+    : { operation: "index", id, lines: [{ index: target }, document] };
 }
 
 interface PageOptions {
@@ -180,8 +288,8 @@ interface PageOptions {
 /** The document's own id, which the server does not sort by. */
 const keyField = "key";
 
-/** Counts the ways in which texts become words: an index that was made in another one is made again. */
-const shapeVersion = 1;
+/** Counts the ways in which an index is made: one that was made in another way is made again. */
+const shapeVersion = 2;
 
 /** A write waits until a search finds it, so that this is about its time. */
 const refreshInterval = "200ms";
@@ -192,5 +300,5 @@ const slowMs = 60_000;
 /** The most hits of one answer, by the server's own limit. */
 const pageSize = 10_000;
 
-const maxBulkLines = 1_000;
+const maxBulkDocuments = 500;
 const maxBulkCharacters = 4_000_000;

@@ -247,7 +247,6 @@ function backendOf(
       }),
     prepare: () => Promise.resolve({ isFilled: true }),
     markFilled: () => Promise.resolve(),
-    find: () => Promise.resolve([]),
     keys: () => Promise.resolve([]),
     local: null,
     matchWords: () => new Set(),

@@ -1,0 +1,130 @@
+import type { Connection } from "../db/driver.ts";
+import { fetchFound, fetchRows } from "../db/rows.ts";
+import { type Key, keyId, keyOf } from "../plan/key.ts";
+import type { SearchPlan } from "../plan/plan.ts";
+import { Problem } from "../problem/problem.ts";
+import { candidateRows } from "./candidate_rows.ts";
+import { type IndexBackend, maxWithin } from "./search_adapter.ts";
+import type { SearchIndex } from "./search_index.ts";
+import type { SearchQuery } from "./search_query.ts";
+import { searchUnavailable } from "./search_unavailable.ts";
+
+/** What a search reads in the database. */
+export interface SearchedReads {
+  readonly connection: Connection;
+  /** Its condition is the scope and the filter of the request. */
+  readonly plan: Omit<SearchPlan, "matches">;
+  readonly signal: AbortSignal;
+}
+
+/** An index outside of the database that is searched. */
+export interface SearchedIndex {
+  readonly index: SearchIndex;
+  readonly backend: Pick<IndexBackend, "find">;
+}
+
+/**
+ * The keys that an engine outside of the database finds, among them all of the rows that the request
+ * may read, the best first. The engine knows no scopes: where it finds more than a page, it looks
+ * only at the rows in scope, if they are not too many, else what it finds is limited to them page by
+ * page. So no row that the caller may not read has a part in any limit. Rejects with a 503 where the
+ * engine does not answer, and a 422 for more than {@link maxCandidates} rows in scope.
+ */
+export async function findCandidates(
+  searched: SearchedIndex,
+  query: SearchQuery,
+  reads: SearchedReads,
+): Promise<readonly Key[]> {
+  const pages = pagesOf(searched, null, query, reads);
+  const first = await pages.next();
+  if (first.done) return [];
+  const second = await pages.next();
+  if (second.done) return unique([first.value], searched.index);
+  const within = await keysInScope(searched, reads);
+  if (within !== null) {
+    return unique(await Array.fromAsync(pagesOf(searched, within, query, reads)), searched.index);
+  }
+  const found = [
+    ...await keepReadable(first.value, searched, reads),
+    ...await keepReadable(second.value, searched, reads),
+  ];
+  for await (const keys of pages) {
+    found.push(...await keepReadable(keys, searched, reads));
+    if (found.length > maxCandidates) throw tooManyMatches();
+  }
+  return unique([found], searched.index);
+}
+
+/**
+ * The most matches in scope that an engine outside of the database is asked for. All of them are
+ * looked up in the table before they are paged, so that totals are exact.
+ */
+const maxCandidates = 100_000;
+
+async function* pagesOf(
+  { backend }: SearchedIndex,
+  within: readonly Key[] | null,
+  query: SearchQuery,
+  { signal }: SearchedReads,
+): AsyncGenerator<readonly Key[], undefined> {
+  if (backend.find === undefined) throw new Error("An index outside of the database is searched");
+  try {
+    yield* backend.find(query, within, signal);
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw searchUnavailable("the search index does not answer", cause);
+  }
+}
+
+/** Null where they are too many to be named. */
+async function keysInScope(
+  { index: { table, reader } }: SearchedIndex,
+  { connection, plan: { where } }: SearchedReads,
+): Promise<readonly Key[] | null> {
+  const { rows } = await fetchRows(connection, {
+    kind: "read",
+    table,
+    columns: table.primaryKey,
+    where,
+    order: [],
+    after: null,
+    limit: maxWithin + 1,
+  }, reader);
+  return rows.length > maxWithin ? null : rows.map((row) => keyOf(row, table));
+}
+
+async function keepReadable(
+  keys: readonly Key[],
+  { index: { table, reader } }: SearchedIndex,
+  { connection, plan: { where } }: SearchedReads,
+): Promise<readonly Key[]> {
+  const { rows } = await fetchFound(
+    connection,
+    {
+      kind: "search",
+      table,
+      columns: table.primaryKey,
+      where,
+      matches: candidateRows(keys, table, reader.dialect),
+      limit: keys.length,
+      offset: 0,
+    },
+    reader,
+    () => {},
+  );
+  return rows.map((row) => keyOf(row, table));
+}
+
+/** A document that changes between two pages may be on both. */
+function unique(pages: readonly (readonly Key[])[], { table }: SearchIndex): readonly Key[] {
+  return [...new Map(pages.flat().map((key) => [keyId(key, table), key])).values()];
+}
+
+function tooManyMatches(): Problem {
+  return new Problem(
+    "query-too-expensive",
+    `Cannot search: more than ${maxCandidates} rows that you may read have these words. Search ` +
+      "for more words",
+    { details: { limit: maxCandidates } },
+  );
+}
