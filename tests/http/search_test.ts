@@ -1,5 +1,6 @@
 import { testUnless } from "../support/skip.ts";
 import { longSearchCases, searchCases } from "./search_cases.ts";
+import { worldCases } from "./search_worlds.ts";
 import { searchEngines, testOnSearchEngines } from "./search_support.ts";
 
 for (const { name, run } of searchCases) testOnSearchEngines(name, run);
@@ -11,7 +12,7 @@ const oneOfEach = [
 ];
 
 for (const engine of searchEngines.filter(({ name }) => oneOfEach.includes(name))) {
-  for (const { name, run } of longSearchCases) {
+  for (const { name, run } of [...longSearchCases, ...worldCases]) {
     testUnless(engine.engine.ignore ?? null, `${name} (${engine.name})`, () => run(engine));
   }
 }

@@ -106,18 +106,16 @@ function instead(path: string, answer: () => Response, times = Infinity): Fault 
   };
 }
 
-const item = (changes: Record<string, unknown>) =>
-  json({
-    items: [{ index: { _id: "1", _index: "x", status: 201, result: "created", ...changes } }],
-  });
+const item = (changes: Record<string, unknown>) => (_index: string) =>
+  json({ items: [{ index: { _id: "1", _index, status: 201, result: "created", ...changes } }] });
 
-const unconfirmed: Readonly<Record<string, () => Response>> = {
+const unconfirmed: Readonly<Record<string, (index: string) => Response>> = {
   "a page of HTML": html,
   "an empty object": () => json({}),
   "an empty list": () => json({ items: [] }),
   "null": () => json(null),
   "a document of another index": item({ _index: "x" }),
-  "a document of another id": item({ _id: "2" }),
+  "a document of another id": item({ _id: "3" }),
   "an item without a status": item({ status: undefined }),
   "the item of a deletion": () => json({ items: [{ delete: { _id: "1", status: 404 } }] }),
   "a 429 for the document": item({ status: 429, result: undefined }),

@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import { openSearch, type OpenSearchOptions } from "../../src/search/opensearch/open_search.ts";
 import { longSearchCases, searchCases } from "../http/search_cases.ts";
 import { as, createNotes, find, type SearchEngine, withNotes } from "../http/search_support.ts";
+import { worldCases } from "../http/search_worlds.ts";
 import { everyEngine } from "../support/engines.ts";
 import { openSearchServer } from "../support/open_search.ts";
 import { testUnless } from "../support/skip.ts";
@@ -33,7 +34,7 @@ function withOpenSearch(
   };
 }
 
-for (const { name, run } of [...searchCases, ...longSearchCases]) {
+for (const { name, run } of [...searchCases, ...longSearchCases, ...worldCases]) {
   testUnless(missing, `${name} (OpenSearch)`, withOpenSearch(run));
 }
 

@@ -5,6 +5,7 @@ import type { IndexDescription } from "../search_index.ts";
 import type { IndexChange } from "../search_adapter.ts";
 import type { SearchQuery } from "../search_query.ts";
 import { documentWords } from "../words.ts";
+import { compileRank, markWords, type RankedField } from "./word_rank.ts";
 import {
   type Fragment,
   identifier,
@@ -18,8 +19,8 @@ import { matchKey, matchRank } from "../../sql/match_names.ts";
 
 /**
  * The FTS5 table of one index, and, where the key of its rows is no integer, a table that gives each
- * key a number. The text itself is not stored, only its words: what is answered is read from the
- * rows.
+ * key a number. Not the texts are stored but their words, by which hits are ordered: what is
+ * answered is read from the rows.
  */
 export class FullTextTable implements DocumentTable {
   /** With one FTS5 would write what it holds in memory at each of them, which doubles the time. */
@@ -28,7 +29,6 @@ export class FullTextTable implements DocumentTable {
   readonly #name: string;
   readonly #fields: readonly string[];
   readonly #keys: readonly string[];
-  readonly #rank: string;
   readonly #isNumbered: boolean;
 
   /** `name` is that of the FTS5 table. */
@@ -41,7 +41,6 @@ export class FullTextTable implements DocumentTable {
     const [only, another] = primaryKey;
     this.#isNumbered = another === undefined &&
       (only?.kind === "integer" || only?.kind === "bigint");
-    this.#rank = `bm25(${index.fields.map(({ weight }) => weight).join(", ")})`;
   }
 
   get shape(): string {
@@ -59,8 +58,7 @@ export class FullTextTable implements DocumentTable {
       ...drops,
       `CREATE VIRTUAL TABLE ${quoteIdentifier(this.#name)} USING fts5(${
         this.#fields.join(", ")
-      }, ` +
-      `content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 0")`,
+      }, columnsize=0, tokenize="unicode61 remove_diacritics 0")`,
       ...(this.#isNumbered ? [] : [
         `CREATE TABLE ${quoteIdentifier(this.#keyTable)} ` +
         `(doc INTEGER PRIMARY KEY, ${keys}, UNIQUE (${keys}))`,
@@ -74,15 +72,16 @@ export class FullTextTable implements DocumentTable {
 
   matches(query: SearchQuery): Fragment {
     const name = identifier(this.#name);
-    const found = sql`${name} MATCH ${matchExpression(query)} AND rank MATCH ${this.#rank}`;
+    const found = sql`${name} MATCH ${matchExpression(query)}`;
+    const rank = sql`${compileRank(query, this.#ranked)} AS ${matchRank}`;
     if (this.#isNumbered) {
-      return sql`SELECT rowid AS ${matchKey(0)}, rank AS ${matchRank} FROM ${name} WHERE ${found}`;
+      return sql`SELECT rowid AS ${matchKey(0)}, ${rank} FROM ${name} WHERE ${found}`;
     }
     const keys = join(
       this.#keys.map((key, position) => sql`${identifier(key)} AS ${matchKey(position)}`),
       ", ",
     );
-    const numbers = sql`SELECT rowid AS "_doc", rank AS ${matchRank} FROM ${name} WHERE ${found}`;
+    const numbers = sql`SELECT rowid AS "_doc", ${rank} FROM ${name} WHERE ${found}`;
     return sql`SELECT ${keys}, ${matchRank} FROM (${numbers}) CROSS JOIN ${
       identifier(this.#keyTable)
     } WHERE doc = "_doc"`;
@@ -118,12 +117,19 @@ export class FullTextTable implements DocumentTable {
       return;
     }
     const columns = rawSql(this.#fields.join(", "));
-    const words = join(documentWords(texts).map((words) => sql`${words}`), ", ");
+    const words = join(documentWords(texts).map((words) => sql`${markWords(words)}`), ", ");
     if (!this.#isNumbered) {
       const keys = rawSql(this.#keys.join(", "));
       await run(sql`INSERT OR IGNORE INTO ${keyTable} (${keys}) VALUES (${stored})`);
     }
     await run(sql`INSERT OR REPLACE INTO ${name} (rowid, ${columns}) VALUES (${doc}, ${words})`);
+  }
+
+  get #ranked(): readonly RankedField[] {
+    return this.#index.fields.map(({ weight }, position) => ({
+      column: identifier(this.#fields[position] ?? ""),
+      weight,
+    }));
   }
 
   get #keyTable(): string {
@@ -147,8 +153,8 @@ export class FullTextTable implements DocumentTable {
   }
 }
 
-/** Counts the ways in which texts become words: an index that was made in another one is made again. */
-const shapeVersion = 1;
+/** Counts the ways in which an index is made: one that was made in another way is made again. */
+const shapeVersion = 2;
 
 /** Each term is a phrase in quotes, so that nothing in it is an operator. */
 function matchExpression({ terms }: SearchQuery): string {

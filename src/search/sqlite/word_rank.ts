@@ -1,0 +1,40 @@
+import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";
+import type { SearchQuery } from "../search_query.ts";
+
+/** A column of words, each with a space before and after it, and how much they count. */
+export interface RankedField {
+  readonly column: Fragment;
+  readonly weight: number;
+}
+
+/** The words of a document as {@link compileRank} counts them: no two of them share a space. */
+export function markWords(words: string): string {
+  return words === "" ? "" : ` ${words.replaceAll(" ", "  ")} `;
+}
+
+/**
+ * The rank of a document, the least first, by the formula of BM25 without the parts that look at
+ * other documents: those tell which words stand in rows that the reader may not see. It depends on
+ * how often the terms stand in the fields, by their weights, and on how long these are.
+ */
+export function compileRank({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
+  const length = join(fields.map(({ column }) => sql`length(${column})`), " + ");
+  const half = sql`(${rawSql(`${saturation} + (`)}${length}${rawSql(`) / ${lengthScale}`)})`;
+  const scores = terms.map(({ words }, index) => {
+    const isLast = index === terms.length - 1;
+    const phrase = ` ${words.join("  ")}${isLast ? "" : " "}`;
+    const count = join(fields.map((field) => weightedCount(phrase, field)), " + ");
+    return sql`${half} / (${half} + ${count})`;
+  });
+  return join(scores, " + ");
+}
+
+function weightedCount(phrase: string, { column, weight }: RankedField): Fragment {
+  const without = sql`length(replace(${column}, ${phrase}, '')))`;
+  const each = rawSql(` * ${weight / [...phrase].length}`);
+  return sql`(length(${column}) - ${without}${each}`;
+}
+
+/** k1 and b of BM25, where documents have 200 characters on average. */
+const saturation = 0.3;
+const lengthScale = "222.0";
