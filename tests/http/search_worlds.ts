@@ -79,7 +79,7 @@ function others(from: number, count: number, text: () => string): readonly Note[
   }));
 }
 
-/** All that the searches answer: status, body, and the headers that do not tell the time. */
+/** All that the searches answer: status, body, and the headers that do not depend on the time. */
 async function answers(service: Service, queries: readonly string[]): Promise<readonly unknown[]> {
   const all: unknown[] = [];
   for (const query of queries) {

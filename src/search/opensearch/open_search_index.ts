@@ -39,7 +39,7 @@ export class OpenSearchIndex implements IndexBackend {
   readonly #client: OpenSearchClient;
   readonly #random: Random;
   readonly #name: string;
-  /** The index behind the name; null until it is known. */
+  /** The index that the name stands for; null until it is known. */
   #current: string | null = null;
   #reportLost = () => {};
 
@@ -60,7 +60,7 @@ export class OpenSearchIndex implements IndexBackend {
 
   /**
    * The name of the service is an alias: a write through it never makes an index, and a search asks
-   * the index behind it by its own name, which no other index ever has.
+   * that index by its own name, which no other index ever has.
    */
   async prepare(): Promise<{ isFilled: boolean }> {
     for (;;) {
@@ -204,7 +204,7 @@ export class OpenSearchIndex implements IndexBackend {
     return { hits: keys, next: hits.length < size ? null : hits.at(-1)?.sort ?? null };
   }
 
-  /** The indexes behind the name. Rejects where one of them was made by something else. */
+  /** The indexes that the name stands for. Rejects where one of them was made by something else. */
   async #found(): Promise<readonly IndexFacts[]> {
     const { status, body } = await this.#ask(this.#name, { method: "GET", path: "/_mapping" });
     if (status === 404 && isMissingIndex(body)) return [];

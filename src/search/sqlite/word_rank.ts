@@ -14,7 +14,7 @@ export function markWords(words: string): string {
 
 /**
  * The rank of a document, the least first, by the formula of BM25 without the parts that look at
- * other documents: those tell which words stand in rows that the reader may not see. It depends on
+ * other documents: they reveal which words stand in rows that the reader may not see. It depends on
  * how often the terms stand in the fields, by their weights, and on how long these are.
  */
 export function compileRank({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
