@@ -8,8 +8,13 @@ import { RetryingKv, type RetryingKvOptions } from "./retrying_kv.ts";
  * Makes a {@link KeyValue} of a Deno KV. It adds what Deno KV does not promise: timeouts, retries
  * where two processes collide at one file, records that are gone when they expire (Deno KV returns
  * them for up to a minute more), and the outcome of a commit whose acknowledgement was lost.
+ * `release` is called when it is closed.
  */
-export function createDenoKeyValue(kv: DenoKv, options: RetryingKvOptions): KeyValue {
+export function createDenoKeyValue(
+  kv: DenoKv,
+  options: RetryingKvOptions,
+  release?: () => void,
+): KeyValue {
   const retrying = new RetryingKv(kv, options);
   return {
     async get(key) {
@@ -27,6 +32,7 @@ export function createDenoKeyValue(kv: DenoKv, options: RetryingKvOptions): KeyV
     },
     close() {
       retrying.close();
+      release?.();
       return Promise.resolve();
     },
   };

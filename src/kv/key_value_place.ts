@@ -9,10 +9,12 @@ export function requirePlace(kv: string): void {
 /** What is wrong with the path or the URL of a key-value store; null for nothing. */
 export function placeMistake(kv: string): string | null {
   if (kv === "") return "is an empty text: give it a path";
-  const [, scheme = "https"] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(kv) ?? [];
-  if (/^https$/i.test(scheme)) return null;
-  if (!/^http$/i.test(scheme)) {
-    return `takes a path, ":memory:" or an https:// URL, not one of ${scheme}://`;
+  // Without the slashes as well: SQLite would open the database that `file:shop.db` names. A single
+  // letter is a disk.
+  const [, scheme] = /^([a-z][a-z0-9+.-]+:(?:\/\/)?)/i.exec(kv) ?? [];
+  if (scheme === undefined || /^https:\/\//i.test(kv)) return null;
+  if (!/^http:\/\//i.test(kv)) {
+    return `takes a path, ":memory:" or an https:// URL, not one of ${scheme}`;
   }
   // The token and every record would cross the network in clear text.
   return isLoopback(hostOf(kv)) ? null : "takes http:// on this machine alone: use https://";

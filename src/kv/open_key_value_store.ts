@@ -4,6 +4,8 @@ import type { KeyValue } from "./key_value.ts";
 import { requirePlace } from "./key_value_place.ts";
 import { openUnlocked } from "./open_unlocked.ts";
 import { createMemoryKeyValue } from "./memory_key_value.ts";
+import { claimStoreFile, requireStoreFile } from "./store_file.ts";
+import type { ClaimedFile } from "../runtime/files/claimed_files.ts";
 import { isOnDenoDeploy } from "../runtime/deno_deploy.ts";
 import { isDeno } from "../runtime/host.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -55,7 +57,7 @@ async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise
   if (option === ":memory:") return createMemoryKeyValue(runtime.clock);
   // Also before the command line or a ledger opens one: neither asks the options of an app.
   requirePlace(option);
-  if (isOnDenoDeploy(runtime) && !/^https?:/.test(option)) {
+  if (isOnDenoDeploy(runtime) && !isServer(option)) {
     throw new Error(
       `Cannot keep ${option} on Deno Deploy: each instance has a disk of its own, which is lost ` +
         "with it (set kv: await Deno.openKv(), the app's Deno KV)",
@@ -68,10 +70,21 @@ async function openConfigured(option: KeyValueOption, runtime: Runtime): Promise
     runtime.observe({ kind: "store_in_memory", purpose: "limits, keys and balances", reason });
     return createMemoryKeyValue(runtime.clock);
   }
+  let claimed: ClaimedFile | null = null;
   try {
-    return createDenoKeyValue(await openUnlocked(() => openKv(option), runtime), runtime);
+    const file = claimed = isServer(option) ? null : claimStoreFile(option);
+    const opened = await openUnlocked(async () => {
+      if (file !== null) await requireStoreFile(file);
+      return await openKv(option);
+    }, runtime);
+    return createDenoKeyValue(opened, runtime, file?.release);
   } catch (cause) {
+    claimed?.release();
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`Cannot open the key-value store ${option}: ${reason}`, { cause });
   }
+}
+
+function isServer(option: string): boolean {
+  return /^https?:\/\//i.test(option);
 }

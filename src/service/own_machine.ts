@@ -12,12 +12,36 @@ export function requireOwnMachine(
   message: string,
 ): void {
   const peer = (address() ?? "").replace(/^::ffff:/, "");
-  const host = (headers.get("host") ?? URL.parse(url)?.host ?? "")
-    .toLowerCase().replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");
-  const isForwarded = ["forwarded", "x-forwarded-for", "x-real-ip", "via"]
-    .some((name) => headers.has(name));
+  const host = (headers.get("host") ?? URL.parse(url)?.host ?? "").toLowerCase();
   const site = headers.get("sec-fetch-site") ?? "none";
   const isOwnSite = site === "none" || site === "same-origin";
-  if (isLoopback(peer) && isLoopback(host) && !isForwarded && isOwnSite) return;
-  throw new Problem("forbidden", message);
+  // A browser says in these which name it has asked, also where a proxy has replaced the Host.
+  const isElsewhere = [headers.get("origin"), headers.get("referer")]
+    .some((page) => page !== null && !isLoopbackHost(URL.parse(page)?.host ?? ""));
+  if (!isLoopback(peer) || !isLoopbackHost(host) || !isOwnSite || isElsewhere) {
+    throw new Problem("forbidden", message);
+  }
+  const foreign = [...headers.keys()].find((name) => !direct.test(name));
+  if (foreign === undefined) return;
+  const reason = `the header ${JSON.stringify(foreign)} may be that of a proxy`;
+  throw new Problem("forbidden", `${message} (${reason})`);
 }
+
+function isLoopbackHost(host: string): boolean {
+  return isLoopback(host.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1"));
+}
+
+/**
+ * What browsers, simple programs, Prometheus and the clients of this service send. Every other header
+ * may be that of a proxy: their names are without number, and each vendor adds new ones.
+ */
+const direct = new RegExp(
+  "^(?:" + [
+    "(?:accept|content|if|sec)(?:-.+)?|authorization|cookie|host|origin|referer|user-agent",
+    "cache-control|connection|keep-alive|expect|pragma|prefer|priority|purpose|range|te|trailer",
+    "transfer-encoding|upgrade|upgrade-insecure-requests|last-event-id|x-requested-with",
+    "available-dictionary|dictionary-id|device-memory|dnt|downlink|dpr|ect|rtt|save-data",
+    "viewport-width|idempotency-key|x-api-key|service-(?:optimistic-id|view-as|pow-.+|captcha-.+)",
+    "x-prometheus-scrape-timeout-seconds",
+  ].join("|") + ")$",
+);

@@ -294,3 +294,46 @@ Deno.test("--password-stdin takes the passwords that a signup takes", async () =
     assertEquals([code, stderr.trim()], [0, "Added ada@example.com"]);
   });
 });
+
+Deno.test("--kv that named the served database wrote into it, and served password hashes", async () => {
+  await withShop(async (cwd) => {
+    const bytes = () => Deno.readFileSync(`${cwd}/shop.db`);
+    const before = bytes();
+    await Deno.symlink(`${cwd}/shop.db`, `${cwd}/link.db`);
+    const commands = [
+      ["keys", "list", "--kv", "shop.db"],
+      ["users", "add", "ada@example.com", "--kv", "link.db"],
+      ["credits", "balance", "ada", "--kv", "./shop.db"],
+      ["users", "list", "--kv", "file:shop.db"],
+      ["shop.db", "--users", "--kv", "shop.db", "--port", "0"],
+      ["shop.db", "--write", "--users", "--kv", "link.db", "--port", "0"],
+    ];
+    for (const command of commands) {
+      const { code, stderr } = await run(cwd, ...command);
+      assert(code !== 0, command.join(" "));
+      assertMatch(stderr, /give kv a file of its own|kv takes a path/, command.join(" "));
+      if (!command.includes("--write")) assertEquals(bytes(), before, command.join(" "));
+    }
+    const store = await Deno.openKv(`${cwd}/shop.db`);
+    await store.set(["account"], "$scrypt$");
+    store.close();
+    {
+      await using service = startChild([cli, "shop.db", "--port", "0"], { cwd });
+      const [origin = ""] = await service.printed(/http:\/\/127\.0\.0\.1:\d+/);
+      for (const table of ["kv", "queue", "queue_running", "data_version", "migration_state"]) {
+        const { status, body } = await fetch(`${origin}/api/${table}`);
+        await body?.cancel();
+        assertEquals(status, 404, table);
+      }
+    }
+    const { stdout } = await run(cwd, "uninstall", "shop.db");
+    assertMatch(stdout, /table kv\n/);
+    const db = await openDatabase(`sqlite:${cwd}/shop.db`);
+    const { tables, leftOut } = await db.introspect();
+    assertEquals([tables.map(({ name }) => name), leftOut], [["items"], []]);
+    await db.close();
+    // A store of its own stays as it is.
+    await run(cwd, "users", "add", "ada@example.com");
+    assertMatch((await run(cwd, "uninstall", "service.kv")).stdout, /^Nothing of the service/);
+  });
+});

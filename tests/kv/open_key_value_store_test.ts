@@ -1,5 +1,7 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
+import { relative } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { openDatabase } from "../../src/db/open_database.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { openKeyValueStore } from "../../src/kv/open_key_value_store.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
@@ -72,7 +74,7 @@ Deno.test("a store could not be opened while another process created its file", 
   const path = `${folder.path}/a.kv`;
   const { runtime, seen } = observed();
   using creating = new DatabaseSync(path);
-  creating.exec("CREATE TABLE of_another (a); BEGIN IMMEDIATE");
+  creating.exec("PRAGMA user_version = 1; BEGIN IMMEDIATE");
   const store = await openKeyValueStore(path, {
     ...runtime,
     random: {
@@ -97,4 +99,62 @@ Deno.test("the access token went in clear text to any host of an http:// URL", a
       "Cannot open the key-value store: kv takes http:// on this machine alone: use https://",
     );
   }
+});
+
+Deno.test("a database was taken for a store: Deno KV wrote its tables into it", async () => {
+  await using folder = await scratchFolder();
+  const path = `${folder.path}/shop.db`;
+  using database = new DatabaseSync(path);
+  for (const mode of ["DELETE", "WAL"]) {
+    database.exec(`PRAGMA journal_mode = ${mode}; DROP TABLE IF EXISTS queue`);
+    database.exec("CREATE TABLE queue (id INTEGER PRIMARY KEY, name TEXT)");
+    const { runtime } = observed();
+    const links = [`${folder.path}/soft.db`, `${folder.path}/hard.db`] as const;
+    await Deno.symlink(path, links[0]);
+    await Deno.link(path, links[1]);
+    for (const name of [path, relative(Deno.cwd(), path), ...links]) {
+      await assertRejects(() => openKeyValueStore(name, runtime), Error, "own");
+    }
+    for (
+      const name of [
+        "file:shop.db",
+        "sqlite:shop.db",
+        "SQLITE://shop.db",
+        `file://${path}`,
+        "node-sqlite:shop.db",
+        "pglite:shop.db",
+        "file:shop.db?mode=rw",
+        "https:shop.db",
+      ]
+    ) {
+      await assertRejects(() => openKeyValueStore(name, runtime), Error, "takes");
+    }
+    for (const link of links) await Deno.remove(link);
+    const tables = database.prepare("SELECT name FROM sqlite_schema").all();
+    assertEquals(tables.map(({ name }) => name), ["queue"]);
+  }
+});
+
+Deno.test("a store and a database of one process were one file", async () => {
+  await using folder = await scratchFolder();
+  const { runtime } = observed();
+  const path = `${folder.path}/a.db`;
+  for (const scheme of ["sqlite", "node-sqlite"]) {
+    const db = await openDatabase(`${scheme}:${path}`);
+    await Deno.link(path, `${folder.path}/hard.db`);
+    for (const name of [path, `${folder.path}/hard.db`]) {
+      await assertRejects(
+        () => openKeyValueStore(name, runtime),
+        Error,
+        "this process has it open",
+      );
+    }
+    await db.close();
+    await Deno.remove(`${folder.path}/hard.db`);
+  }
+  // Empty, and open nowhere: it may become a store. Two of one process share it.
+  const stores = [await openKeyValueStore(path, runtime), await openKeyValueStore(path, runtime)];
+  await assertRejects(() => openDatabase(`sqlite:${path}`), Error, "Deno KV");
+  for (const store of stores) await store.close();
+  await (await openDatabase(`sqlite:${path}`)).close();
 });

@@ -2,6 +2,8 @@ import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { quoteIdentifier, type SqlValue } from "../../sql/fragment.ts";
 import { sqliteTriggerPrefix } from "../../sql/sqlite/change_log_schema.ts";
+import { denoKvParts } from "../../runtime/files/deno_kv_tables.ts";
+import { isInternal } from "../introspection.ts";
 import { nodeSqlite } from "../sqlite/node_sqlite_library.ts";
 import { toSqliteError } from "../sqlite/sqlite_errors.ts";
 import { type InstalledPart, ownTables, sequenceTable } from "./installed_parts.ts";
@@ -60,7 +62,21 @@ function partsOf(file: OpenFile): readonly InstalledPart[] {
     name,
     drop: `DROP ${kind.toUpperCase()} ${quoteIdentifier(name)}`,
   });
-  return [...triggers.map(part("trigger")), ...tables.map(part("table"))];
+  return [
+    ...triggers.map(part("trigger")),
+    ...[...tables, ...storeTables(file)].map(part("table")),
+  ];
+}
+
+/** Those of a key-value store that was opened on a database: a file of its own stays as it is. */
+function storeTables(file: OpenFile): readonly string[] {
+  const isTable =
+    "FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'";
+  const names = file.names(`${isTable} ORDER BY name`);
+  const statements = file.values(`SELECT sql ${isTable} ORDER BY name`);
+  const ofStore = denoKvParts(names.map((name, at) => ({ name, sql: String(statements[at]) })));
+  const isMixed = names.some((name) => !ofStore.has(name) && !isInternal(name));
+  return isMixed ? [...ofStore] : [];
 }
 
 function keptMode(file: OpenFile): string | null {

@@ -12,6 +12,7 @@ import {
   type LeftOut,
   type TableDraft,
 } from "../introspection.ts";
+import { denoKvParts } from "../../runtime/files/deno_kv_tables.ts";
 import { repeatableDefault } from "./default_clause.ts";
 import { rowIdColumn } from "./tables/row_id_column.ts";
 import { readSample, sampledColumn } from "./tables/sample_columns.ts";
@@ -92,12 +93,14 @@ async function listTables(connection: Connection): Promise<ListedTables> {
     sql: String(sql),
   }));
   const shadows = shadowTables(all, await readModules(connection));
-  const introspected = all.filter(({ name }) => !isInternal(name) && !shadows.has(name));
+  const ofStore = denoKvParts(all);
+  const shown = all.filter(({ name }) => !isInternal(name) && !shadows.has(name));
+  const introspected = shown.filter(({ name }) => !ofStore.has(name));
   return {
     tables: introspected.filter(({ type }) => type === "table"),
     views: introspected.filter(({ type }) => type === "view"),
-    leftOut: introspected.flatMap(({ name, type }) => {
-      const reason = reasons.get(type);
+    leftOut: shown.flatMap(({ name, type }) => {
+      const reason = ofStore.has(name) ? reasonOfStore : reasons.get(type);
       return reason === undefined ? [] : [{ table: name, reason }];
     }),
   };
@@ -108,6 +111,8 @@ async function readModules(connection: Connection): Promise<ReadonlySet<string>>
   const rows = await selectNamed(connection, { name: "lower(name)" }, "FROM pragma_module_list");
   return new Set(rows.map(({ name }) => String(name)));
 }
+
+const reasonOfStore = "it is of a key-value store, which may hold password hashes";
 
 const reasons: ReadonlyMap<string, string> = new Map([
   ["virtual", "it is a virtual table"],

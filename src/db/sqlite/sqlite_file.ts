@@ -1,7 +1,8 @@
 import { beforeExit } from "../../runtime/host.ts";
-import { existsSync, mkdtempSync, realpathSync, rmSync, statSync } from "node:fs";
+import { claimFile } from "../../runtime/files/claimed_files.ts";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 
 /** The file of a SQLite database, claimed by the driver that has opened it. */
 export interface SqliteFile {
@@ -15,33 +16,20 @@ export interface SqliteFile {
 }
 
 /**
- * Claims a SQLite file at `path` for one library. POSIX locks belong to the process: two libraries
- * on one file in one process do not see each other's locks, and acknowledged writes are lost.
- * Throws when another library has the file. `:memory:` is a temporary file, because the two
- * connections of a driver could not share a database in memory.
+ * Claims a SQLite file at `path` for one library. Throws when another library has the file.
+ * `:memory:` is a temporary file, because the two connections of a driver could not share a database
+ * in memory.
  */
 export function claimSqliteFile(path: string, library: string): SqliteFile {
   if (path === ":memory:") return temporaryFile();
-  const absolute = realPath(resolve(path));
-  const claims = claimsOfProcess();
-  const claim = claims.get(absolute) ?? { library, users: 0 };
-  if (claim.library !== library) {
-    throw new Error(
-      `Cannot open ${path} with ${library}: this process has it open with ${claim.library}, and the two would lose each other's writes; use one of them`,
-    );
-  }
-  claim.users += 1;
-  claims.set(absolute, claim);
-  const journal = `${absolute}-wal`;
+  const claimed = claimFile(path, library);
+  const journal = `${claimed.path}-wal`;
   const hadJournal = existsSync(journal);
   return {
-    path: absolute,
+    path: claimed.path,
     temporary: false,
     hasIdleJournal: () => !hadJournal && existsSync(journal) && statSync(journal).size === 0,
-    release() {
-      claim.users -= 1;
-      if (claim.users === 0) claims.delete(absolute);
-    },
+    release: claimed.release,
   };
 }
 
@@ -85,28 +73,4 @@ function temporaryFile(): SqliteFile {
     cancel();
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-interface Claim {
-  readonly library: string;
-  users: number;
-}
-
-/**
- * Locks belong to the process, so this record does, too, even when two versions of this module are
- * loaded.
- */
-function claimsOfProcess(): Map<string, Claim> {
-  // The key is ours alone, and nothing else is ever stored under it.
-  const holder = globalThis as { [claimsKey]?: Map<string, Claim> };
-  return holder[claimsKey] ??= new Map();
-}
-
-const claimsKey: unique symbol = Symbol.for("@svc/resource-api:sqlite-files");
-
-/** One path for one file, whichever links lead to it, also before it exists. */
-function realPath(path: string): string {
-  if (existsSync(path)) return realpathSync(path);
-  const folder = dirname(path);
-  return existsSync(folder) ? join(realpathSync(folder), basename(path)) : path;
 }

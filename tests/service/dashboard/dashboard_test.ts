@@ -26,6 +26,58 @@ const strangers: readonly SendOptions[] = [
   { headers: { "sec-fetch-site": "cross-site" } },
 ];
 
+Deno.test("without authorize every header that a proxy may have added closes the dashboard", () =>
+  withDashboard(async ({ send }) => {
+    const names = [
+      "X-Forwarded-Proto|X-Forwarded-Host|X-Forwarded-Server|X-Forwarded|Forwarded-For|Forwarded",
+      "CF-Connecting-IP|CF-Ray|CF-Visitor|CDN-Loop|True-Client-IP|X-Client-IP|X-Cluster-Client-Ip",
+      "X-Original-Host|X-Original-URL|X-Real-IP|X-Request-ID|X-Envoy-External-Address|Via",
+      "X-Azure-FDID|X-Azure-ClientIP|X-ARR-SSL|Fly-Client-IP|Fastly-Client-IP|Max-Forwards",
+      "X-Amzn-Trace-Id|X-Cloud-Trace-Context|X-Appengine-User-IP|X-Vercel-Forwarded-For",
+      "X-Remote-User|X-Auth-Request-User|Remote-User|Tailscale-User-Login|Proxy-Connection",
+      "WL-Proxy-Client-IP|Client-IP|Ali-CDN-Real-IP|X-A-Header-That-Nobody-Knows",
+    ].join("|").split("|");
+    const options: SendOptions[] = [
+      ...names.map((name) => ({ headers: { [name]: "1" } })),
+      { headers: { origin: "https://db.example.com", "sec-fetch-site": "same-origin" } },
+      { headers: { referer: "https://db.example.com/__service/ui", "sec-fetch-site": "none" } },
+    ];
+    for (const one of options) {
+      for (const path of ["", "/api/notes", "/report/overview"]) {
+        assertEquals((await send("GET", path, one)).status, 403, JSON.stringify(one));
+      }
+      assertEquals((await send("POST", "/api/notes", one)).status, 403, JSON.stringify(one));
+    }
+  }));
+
+Deno.test("without authorize what browsers and programs of this machine send passes", () =>
+  withDashboard(async ({ send }) => {
+    const browser = {
+      "accept": "*/*",
+      "accept-encoding": "gzip, br, zstd",
+      "accept-language": "en",
+      "cache-control": "no-cache",
+      "connection": "keep-alive",
+      "cookie": "session=1",
+      "dnt": "1",
+      "if-none-match": '"1"',
+      "pragma": "no-cache",
+      "priority": "u=1, i",
+      "save-data": "on",
+      "sec-ch-ua-platform": '"Linux"',
+      "sec-fetch-mode": "cors",
+      "sec-fetch-site": "same-origin",
+      "sec-gpc": "1",
+      "service-optimistic-id": "1",
+      "upgrade-insecure-requests": "1",
+      "user-agent": "Mozilla/5.0",
+      "x-prometheus-scrape-timeout-seconds": "10",
+      "origin": "http://localhost:8000",
+      "referer": "http://localhost:8000/__service/ui",
+    };
+    assertEquals((await send("GET", "/api/notes", { headers: browser })).status, 200);
+  }));
+
 Deno.test("without authorize this machine alone may use the dashboard, in development", () =>
   withDashboard(async ({ send }) => {
     for (const stranger of strangers) {
@@ -161,7 +213,7 @@ Deno.test("a viewed user sees what that user sees, and nothing is written as the
     assertEquals((await ask("GET", "/as/api/notes?filter=owner==bob", { headers })).body.items, []);
     assertEquals((await ask("GET", "/as/api/notes/count", { headers })).body.count, 1);
     // The credentials of the operator change nothing.
-    const both = { ...headers, "x-user": "bob", authorization: "Bearer x" };
+    const both = { ...headers, cookie: "session=x", authorization: "Bearer x" };
     assertEquals((await ask("GET", "/as/api/notes", { headers: both })).body, body);
     for (const method of ["POST", "PATCH", "PUT", "DELETE"]) {
       const path = method === "POST" ? "/as/api/notes" : "/as/api/notes/1";

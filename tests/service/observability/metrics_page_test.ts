@@ -14,13 +14,18 @@ Deno.test("in development this machine alone may read the metrics", () =>
     assertStringIncludes(await answer.text(), "process_cpu_seconds_total");
     assertEquals((await send("GET", path, { address: "::1" })).status, 200);
     // A wrong credential of the service changes nothing for this machine.
-    assertEquals((await send("GET", path, { headers: { "x-user": "wrong" } })).status, 200);
+    assertEquals(
+      (await send("GET", path, { headers: { "authorization": "Bearer wrong" } })).status,
+      200,
+    );
     const refused = [
       { address: "10.0.0.1" },
       { address: "" },
       { headers: { host: "rebound.example" } },
       { headers: { host: "rebound.example:80" } },
       { headers: { "x-forwarded-for": "10.0.0.1" } },
+      { headers: { "x-forwarded-proto": "https" } },
+      { headers: { "cf-connecting-ip": "10.0.0.1" } },
       { headers: { "sec-fetch-site": "cross-site" } },
     ];
     for (const options of refused) {

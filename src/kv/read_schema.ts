@@ -1,0 +1,24 @@
+import { existsSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import type { SchemaPart } from "../runtime/files/deno_kv_tables.ts";
+
+/**
+ * Reads which tables and indexes a SQLite file has, by the library of the host. It is the one of Deno
+ * KV: another library, or a plain read, would release the locks of this process on the file when it
+ * closes it.
+ */
+export function readSchema(path: string): readonly SchemaPart[] {
+  const open = (place: string) => new DatabaseSync(place, { readOnly: true, timeout: 0 });
+  const isAtRest = !existsSync(`${path}-wal`) && !existsSync(`${path}-journal`);
+  // Where all is in the file itself, no other files are made beside it.
+  const database = open(isAtRest ? `${pathToFileURL(path)}?immutable=1` : path);
+  try {
+    const rows = database.prepare(
+      "SELECT name, coalesce(sql, '') AS sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'",
+    ).all();
+    return rows.map(({ name, sql }) => ({ name: String(name), sql: String(sql) }));
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,25 @@
+import { existsSync, statSync } from "node:fs";
+import { type ClaimedFile, claimFile } from "../runtime/files/claimed_files.ts";
+import { denoKvParts } from "../runtime/files/deno_kv_tables.ts";
+
+/** Claims the file of a store. Throws an Error where this process has it open as a database. */
+export function claimStoreFile(path: string): ClaimedFile {
+  return claimFile(path, "Deno KV");
+}
+
+/**
+ * Requires that a file is a store, or none yet: Deno KV would add its tables to any database. Throws
+ * an Error that names what is in it.
+ */
+export async function requireStoreFile({ path, isFirst }: ClaimedFile): Promise<void> {
+  // One that is open in this process was looked at.
+  if (!isFirst || !existsSync(path) || !statSync(path).isFile() || statSync(path).size === 0) {
+    return;
+  }
+  const { readSchema } = await import("./read_schema.ts");
+  const schema = readSchema(path);
+  const own = denoKvParts(schema);
+  const foreign = schema.find(({ name }) => !own.has(name));
+  if (foreign === undefined) return;
+  throw new Error(`it is a database, with "${foreign.name}" in it: give kv a file of its own`);
+}
