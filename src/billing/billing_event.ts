@@ -29,6 +29,8 @@ export interface BillingSubscription {
   readonly status: SubscriptionStatus;
   /** The price, by the id that plans have. */
   readonly priceId?: string;
+  /** How many of it, where the provider says so. */
+  readonly quantity?: number;
   /** When what is paid began. */
   readonly currentPeriodStart?: string;
   /** Until when it is paid; of one that is canceled at the end, when it ends. */
@@ -40,6 +42,24 @@ export interface BillingSubscription {
   /** The name of the provider. */
   readonly provider: string;
 }
+
+/**
+ * Why a payment grants nothing: `zero-amount` bought nothing, as a trial, a coupon of 100 % or a
+ * credit note; `proration` pays for a part of a period; `no-plan` has prices without a plan;
+ * `no-credits` is of plans without credits; of a `quantity` that is no whole number from 1 on, or too
+ * large, nothing can be counted; of an `unknown-price` the provider does not say what was bought at
+ * that time; `other-event` is granted by another event, as that of its invoice; `no-account` names no
+ * account.
+ */
+export type NotGranted =
+  | "zero-amount"
+  | "proration"
+  | "no-plan"
+  | "no-credits"
+  | "quantity"
+  | "unknown-price"
+  | "other-event"
+  | "no-account";
 
 /** The payment of a billing event. */
 export interface BillingPayment {
@@ -76,6 +96,8 @@ export interface BillingEvent {
   readonly planKey?: string;
   /** The credits that the plan gives for this payment. */
   readonly creditsToGrant?: number;
+  /** Why a payment that succeeded grants nothing. */
+  readonly notGranted?: NotGranted;
   /** What the checkout set, as the provider returns it. */
   readonly metadata?: Readonly<Record<string, string>>;
   /** The event as the provider sent it. */

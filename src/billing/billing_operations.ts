@@ -76,6 +76,13 @@ export class BillingOperations {
   async checkout(request: CheckoutRequest): Promise<CheckoutSession> {
     const { account, customerId, customerEmail, successUrl, cancelUrl } = request;
     const { items, mode, plan } = this.#chosen(request);
+    const wrong = items.findIndex(({ quantity }) =>
+      !Number.isSafeInteger(quantity) || quantity < 1
+    );
+    if (wrong >= 0) {
+      const path = `items.${wrong}.quantity`;
+      throw invalidCheckout([{ path, message: "must be a whole number from 1 on" }]);
+    }
     const { random, provider, codes } = this.#options;
     const prices = pricesText(items);
     const metadata: Record<string, string> = { ...plan?.metadata, ...request.metadata };

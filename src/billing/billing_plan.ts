@@ -73,17 +73,17 @@ export class BillingPlans {
 
   /** The plans of what was paid for; prices without a plan are left out. */
   ofPrices(prices: readonly PaidPrice[]): readonly PaidPlan[] {
-    return prices.flatMap(({ ids, quantity }) => {
-      const plan = ids.map((id) => this.#byPrice.get(id)).find((one) => one !== undefined);
-      return plan === undefined ? [] : [{ plan, quantity }];
+    return prices.flatMap((line) => {
+      const plan = line.ids.map((id) => this.#byPrice.get(id)).find((one) => one !== undefined);
+      return plan === undefined ? [] : [{ plan, line }];
     });
   }
 }
 
-/** A plan that was paid for, and how many of it. */
+/** A plan that was paid for, and by which line. */
 export interface PaidPlan {
   readonly plan: BillingPlan;
-  readonly quantity: number;
+  readonly line: PaidPrice;
 }
 
 /** The mode of a checkout for a plan. */

@@ -198,7 +198,7 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
     provider,
     credits,
     autoGrantCredits: read.autoGrantCredits,
-    paid: { provider, plans, grantOnZeroAmount, subscription: (id) => subscriptions.find(id) },
+    paid: { provider, plans, grantOnZeroAmount, terms: (id) => subscriptions.terms(id) },
     claims: new DeliveryClaims(provider.name, kept, runtime),
     codes,
     links,

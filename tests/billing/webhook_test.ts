@@ -56,9 +56,7 @@ Deno.test("a payment of nothing grants only where that is set", async () => {
   assertEquals(await balanceAfter(note, { grantOnZeroAmount: true }), 0);
 });
 
-Deno.test("an invoice for a change in between grants nothing, nor do lines of proration", async () => {
-  const change = invoice("in_1", { billing_reason: "subscription_update" });
-  assertEquals(await balanceAfter([event("evt_1", "invoice.paid", change)]), 0);
+Deno.test("lines of proration grant nothing, whatever the reason of their invoice", async () => {
   const line = { quantity: 1, price: { id: "price_pro" }, metadata: { accountId: "ada" } };
   const lines = (more: object) => ({ lines: { data: [line, { ...line, ...more }] } });
   for (
@@ -69,6 +67,10 @@ Deno.test("an invoice for a change in between grants nothing, nor do lines of pr
   ) {
     const renewal = invoice("in_1", { billing_reason: "subscription_cycle", ...lines(proration) });
     assertEquals(await balanceAfter([event("evt_1", "invoice.paid", renewal)]), 100);
+    const change = invoice("in_1", {
+      ...{ billing_reason: "subscription_update", lines: { data: [{ ...line, ...proration }] } },
+    });
+    assertEquals(await balanceAfter([event("evt_1", "invoice.paid", change)]), 0);
   }
 });
 

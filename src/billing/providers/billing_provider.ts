@@ -72,16 +72,26 @@ export interface WebhookDelivery {
 export interface PaidPrice {
   /** At least one. */
   readonly ids: readonly string[];
-  /** From 1 on. */
+  /** As the provider says it: one that is no whole number from 1 on is refused later. */
   readonly quantity: number;
+  /** What was charged for it after discounts, however it is settled; that of the payment unless set. */
+  readonly amount?: number;
+  /** Whether it pays for a part of a period, as after a change. */
+  readonly isProration?: boolean;
 }
 
 /** A payment as its provider reports it. */
 export interface VendorPayment extends BillingPayment {
   /** Empty where the event does not name them: {@link BillingProvider.findPrices} may know them. */
   readonly prices: readonly PaidPrice[];
-  /** Whether it pays for a period or a purchase, and not for a change in between. */
+  /** False where it never pays for a whole period or a purchase, whatever its lines say. */
   readonly isForCredits: boolean;
+  /** What was charged after discounts and before any balance of the customer; `amount` unless set. */
+  readonly settled?: number;
+  /** When it was bought, where that is not the time of the event: RFC 3339 in UTC. */
+  readonly boughtAt?: string;
+  /** Whether it pays for a change of its subscription, which names no prices. */
+  readonly isChange?: boolean;
   /** Whether a payment of a plan with periods is reported by an event of its own, and this is none. */
   readonly isOnlyForOneTime: boolean;
 }

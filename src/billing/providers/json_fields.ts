@@ -24,6 +24,12 @@ export class JsonFields {
     return typeof value === "string" && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
   }
 
+  /** A quantity: 1 where there is none, and NaN where it is no number. */
+  quantity(name = "quantity"): number {
+    const value = this.#own(name);
+    return value === undefined || value === null ? 1 : this.number(name) ?? NaN;
+  }
+
   /** True or false. */
   flag(name: string): boolean | undefined {
     const value = this.#own(name);

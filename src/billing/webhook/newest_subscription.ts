@@ -1,6 +1,7 @@
 import type { KeyValue } from "../../kv/key_value.ts";
 import type { BillingSubscription } from "../billing_event.ts";
 import { billingKeys } from "./billing_keys.ts";
+import { addTerms, type SubscriptionTerms, termsOf } from "./subscription_terms.ts";
 
 /** A state of a subscription, and the event that reported it. */
 export interface ReportedSubscription {
@@ -9,8 +10,16 @@ export interface ReportedSubscription {
   readonly occurredAt: string;
   /** The id of the delivery. */
   readonly deliveryId: string;
+  /** Whether it is the state that it was created with. */
+  readonly isFirst?: boolean;
   /** Whether the state was read at the provider, and may be newer than the event. */
   readonly isRead?: boolean;
+}
+
+/** The newest state, and what the subscription was for before. */
+interface KeptSubscription extends ReportedSubscription {
+  /** The oldest first; of records from before it was kept, the newest state alone. */
+  readonly terms?: readonly SubscriptionTerms[];
 }
 
 /** Reads the state as it is now at the provider; null where that cannot be had. */
@@ -35,7 +44,13 @@ export class NewestSubscriptions {
   /** The newest known state; null where none was reported. */
   async find(id: string): Promise<BillingSubscription | null> {
     const { value } = await this.#store.get(billingKeys.subscription(this.#provider, id));
-    return asReported(value)?.subscription ?? null;
+    return asKept(value)?.subscription ?? null;
+  }
+
+  /** What it was for, the oldest terms first: a payment is for those of its time. */
+  async terms(id: string): Promise<readonly SubscriptionTerms[]> {
+    const { value } = await this.#store.get(billingKeys.subscription(this.#provider, id));
+    return knownTerms(asKept(value));
   }
 
   /** Takes a reported state into account; gives the newest one, which may be another. */
@@ -43,13 +58,16 @@ export class NewestSubscriptions {
     const key = billingKeys.subscription(this.#provider, reported.subscription.id);
     for (;;) {
       const { value, versionstamp } = await this.#store.get(key);
-      const known = asReported(value);
+      const known = asKept(value);
       if (known?.deliveryId === reported.deliveryId) return known.subscription;
       const newest = known === null ? reported : await this.#newer(known, reported);
-      if (newest === known) return newest.subscription;
+      const before = knownTerms(known);
+      const since = reported.isFirst === true ? "" : reported.occurredAt;
+      const terms = addTerms(before, termsOf(reported.subscription, since));
+      if (newest === known && isSame(terms, before)) return newest.subscription;
       const { ok } = await this.#store.commit({
         checks: [{ key, versionstamp }],
-        mutations: [{ kind: "set", key, value: newest }],
+        mutations: [{ kind: "set", key, value: { ...newest, terms } satisfies KeptSubscription }],
         claim: key,
       });
       if (ok) return newest.subscription;
@@ -76,7 +94,15 @@ function hasEnded({ status }: BillingSubscription): boolean {
   return status === "canceled" || status === "expired";
 }
 
-function asReported(value: unknown): ReportedSubscription | null {
+function knownTerms(kept: KeptSubscription | null): readonly SubscriptionTerms[] {
+  return kept === null ? [] : kept.terms ?? [termsOf(kept.subscription, kept.occurredAt)];
+}
+
+function isSame(a: readonly SubscriptionTerms[], b: readonly SubscriptionTerms[]): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function asKept(value: unknown): KeptSubscription | null {
   // No other code writes these keys.
-  return value === undefined ? null : value as ReportedSubscription;
+  return value === undefined ? null : value as KeptSubscription;
 }

@@ -1,58 +1,121 @@
-import type { BillingEvent, BillingSubscription } from "../billing_event.ts";
+import type { BillingEvent, BillingSubscription, NotGranted } from "../billing_event.ts";
 import { type BillingPlans, modeOf, type PaidPlan } from "../billing_plan.ts";
-import type { BillingProvider, PaidPrice, VendorEvent } from "../providers/billing_provider.ts";
+import type {
+  BillingProvider,
+  PaidPrice,
+  VendorEvent,
+  VendorPayment,
+} from "../providers/billing_provider.ts";
+import {
+  addTerms,
+  changeAt,
+  type SubscriptionTerms,
+  termsAt,
+  termsOf,
+} from "./subscription_terms.ts";
 
 /** What is known about the plans of payments. */
 export interface PaidCreditsOptions {
-  readonly provider: Pick<BillingProvider, "findPrices">;
+  readonly provider: Pick<BillingProvider, "findPrices" | "getSubscription">;
   readonly plans: BillingPlans;
   /** Whether a payment of nothing grants, as of a trial or a coupon of 100 %. */
   readonly grantOnZeroAmount: boolean;
-  /** The newest known state of a subscription. */
-  readonly subscription: (id: string) => Promise<BillingSubscription | null>;
+  /** The known terms of a subscription, the oldest first. */
+  readonly terms: (subscriptionId: string) => Promise<readonly SubscriptionTerms[]>;
 }
 
-/** The plan of a payment, and the credits that it grants: the price that was paid decides. */
-export async function paidCredits(
-  event: VendorEvent,
-  options: PaidCreditsOptions,
-): Promise<Pick<BillingEvent, "planKey" | "creditsToGrant">> {
+type Paid = Pick<BillingEvent, "planKey" | "creditsToGrant" | "notGranted">;
+
+/**
+ * The plan of a payment, and the credits that it grants: the lines that were bought decide, by their
+ * prices at the time of the payment, however they were settled. Else why it grants none.
+ */
+export async function paidCredits(event: VendorEvent, options: PaidCreditsOptions): Promise<Paid> {
   const { type, payment, subscription } = event;
   if (payment === undefined) {
     const { priceId } = subscription ?? {};
     const plan = priceId === undefined ? undefined : options.plans.withPrice(priceId);
     return plan === undefined ? {} : { planKey: plan.key };
   }
-  const { amount, isForCredits, isOnlyForOneTime } = payment;
-  const paid = options.plans.ofPrices(await pricesOf(event, options));
-  const [first] = paid;
-  if (first === undefined) return {};
-  const planKey = first.plan.key;
-  // A negative one is a credit note.
-  const isMoney = amount === undefined || amount > 0 || amount === 0 && options.grantOnZeroAmount;
-  const isPaid = type === "payment.succeeded" && isForCredits && isMoney;
-  if (!isPaid) return { planKey };
-  const creditsToGrant = creditsOf(
-    isOnlyForOneTime ? paid.filter(({ plan }) => modeOf(plan) === "payment") : paid,
+  const lines = await linesOf(event, payment, options);
+  const paid = options.plans.ofPrices(lines);
+  const planKey = (paid.find(({ line }) => line.isProration !== true) ?? paid[0])?.plan.key;
+  const plan = planKey === undefined ? {} : { planKey };
+  if (type !== "payment.succeeded") return plan;
+  if (lines.length === 0) {
+    return { notGranted: payment.isOnlyForOneTime ? "other-event" : "unknown-price" };
+  }
+  const granted = creditsOf(paid, payment, options.grantOnZeroAmount);
+  return typeof granted === "number"
+    ? { ...plan, creditsToGrant: granted }
+    : { ...plan, notGranted: granted };
+}
+
+function creditsOf(
+  paid: readonly PaidPlan[],
+  payment: VendorPayment,
+  grantOnZeroAmount: boolean,
+): number | NotGranted {
+  if (paid.length === 0) return "no-plan";
+  const here = payment.isOnlyForOneTime
+    ? paid.filter(({ plan }) => modeOf(plan) === "payment")
+    : paid;
+  if (here.length === 0) return "other-event";
+  const whole = payment.isForCredits ? here.filter(({ line }) => line.isProration !== true) : [];
+  if (whole.length === 0) return "proration";
+  const bought = whole.filter(({ line }) => {
+    const amount = line.amount ?? payment.settled ?? payment.amount;
+    // A negative one is a credit note.
+    return amount === undefined || amount > 0 || amount === 0 && grantOnZeroAmount;
+  });
+  if (bought.length === 0) return "zero-amount";
+  const isCount = ({ line: { quantity } }: PaidPlan) =>
+    Number.isSafeInteger(quantity) && quantity > 0;
+  if (!bought.every(isCount)) return "quantity";
+  const sum = bought.reduce(
+    (sum, { plan, line }) => sum + (plan.credits ?? 0) * line.quantity,
+    0,
   );
-  return creditsToGrant === 0 ? { planKey } : { planKey, creditsToGrant };
+  if (!Number.isSafeInteger(sum)) return "quantity";
+  return sum === 0 ? "no-credits" : sum;
 }
 
-async function pricesOf(
+/** The lines of the payment, or what its subscription was for when it was made. */
+async function linesOf(
   event: VendorEvent,
-  { provider, subscription }: PaidCreditsOptions,
+  payment: VendorPayment,
+  { provider, terms }: PaidCreditsOptions,
 ): Promise<readonly PaidPrice[]> {
-  const { payment, subscriptionId, type } = event;
-  if (payment === undefined || payment.prices.length > 0) return payment?.prices ?? [];
-  const known = subscriptionId === undefined ? null : await subscription(subscriptionId);
-  if (known?.priceId !== undefined) return [{ ids: [known.priceId], quantity: 1 }];
-  if (type !== "payment.succeeded") return [];
+  if (payment.prices.length > 0) return payment.prices;
+  const { subscriptionId, type } = event;
+  const at = payment.boughtAt ?? event.occurredAt;
+  const known = subscriptionId === undefined ? [] : await terms(subscriptionId);
   // Where the provider does not answer, the delivery fails and is repeated: nothing is lost.
-  return await provider.findPrices?.(event) ?? [];
+  if (payment.isChange === true) {
+    if (subscriptionId === undefined) return [];
+    const all = changeAt(known, at) === undefined && type === "payment.succeeded"
+      ? withTermsNow(known, await provider.getSubscription(subscriptionId), at)
+      : known;
+    const change = changeAt(all, at);
+    const latest = change?.terms ?? termsAt(known, at);
+    return latest === undefined ? [] : lineOf(latest, change?.beganPeriod !== true);
+  }
+  const then = termsAt(known, at);
+  if (then?.priceId !== undefined) return lineOf(then, false);
+  return type === "payment.succeeded" ? await provider.findPrices?.(event) ?? [] : [];
 }
 
-function creditsOf(paid: readonly PaidPlan[]): number {
-  const sum = paid.reduce((sum, { plan, quantity }) => sum + (plan.credits ?? 0) * quantity, 0);
-  if (Number.isSafeInteger(sum) && sum >= 0) return sum;
-  throw new Error(`Cannot grant ${sum} credits: the quantity is no whole number, or too large`);
+function withTermsNow(
+  known: readonly SubscriptionTerms[],
+  now: BillingSubscription | null,
+  at: string,
+): readonly SubscriptionTerms[] {
+  return now === null ? known : addTerms(known, termsOf(now, at));
+}
+
+function lineOf(
+  { priceId, quantity = 1 }: SubscriptionTerms,
+  isProration: boolean,
+): readonly PaidPrice[] {
+  return priceId === undefined ? [] : [{ ids: [priceId], quantity, isProration }];
 }

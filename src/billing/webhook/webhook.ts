@@ -2,7 +2,7 @@ import { StoreError } from "../../kv/store_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Observer } from "../../runtime/observation.ts";
-import type { BillingEvent, BillingPayment } from "../billing_event.ts";
+import type { BillingEvent, BillingPayment, NotGranted } from "../billing_event.ts";
 import type { CheckoutCodes } from "../checkout_codes.ts";
 import type { CreditsLedger } from "../ledger/credits_ledger.ts";
 import { present } from "../providers/json_fields.ts";
@@ -158,9 +158,10 @@ export class Webhook {
   async #complete(given: VendorEvent, deliveryId: string): Promise<BillingEvent> {
     const { provider, subscriptions, paid, links } = this.#options;
     const { payment, subscription: reported, occurredAt } = given;
-    const subscription = reported === undefined
-      ? undefined
-      : await subscriptions.report({ subscription: reported, occurredAt, deliveryId });
+    const subscription = reported === undefined ? undefined : await subscriptions.report({
+      ...{ subscription: reported, occurredAt, deliveryId },
+      isFirst: given.type === "subscription.created",
+    });
     const event: BillingEvent = {
       ...factsOf(given),
       provider: provider.name,
@@ -174,7 +175,8 @@ export class Webhook {
       await links.remember(named, customerId);
     }
     const accountId = named ?? await this.#accountOfCustomer(customerId);
-    return accountId === undefined ? event : { ...event, accountId };
+    if (accountId !== undefined) return { ...event, accountId };
+    return event.creditsToGrant === undefined ? event : { ...event, notGranted: "no-account" };
   }
 
   /** The account that the deployer or the metadata of the event name, if no browser set them. */
@@ -197,8 +199,17 @@ export class Webhook {
    */
   async #grant(event: BillingEvent): Promise<void> {
     const { credits, provider, observe } = this.#options;
-    const { type, payment, accountId, creditsToGrant, planKey } = event;
-    if (type !== "payment.succeeded" || payment === undefined || creditsToGrant === undefined) {
+    const { type, payment, accountId, creditsToGrant, planKey, notGranted } = event;
+    if (type !== "payment.succeeded" || payment === undefined) return;
+    if (creditsToGrant === undefined) {
+      if (notGranted === undefined || isExpected(notGranted)) return;
+      const reason = notGranted;
+      observe({
+        kind: "payment_not_granted",
+        provider: provider.name,
+        payment: payment.id,
+        reason,
+      });
       return;
     }
     if (accountId === undefined) {
@@ -210,6 +221,11 @@ export class Webhook {
       { account: accountId, amount: creditsToGrant };
     await credits.grant(account, amount, { key, reason: planKey });
   }
+}
+
+/** Nothing is missing: the plan has no credits, or another event grants them. */
+function isExpected(reason: NotGranted): boolean {
+  return reason === "no-credits" || reason === "other-event";
 }
 
 /** A test payment must not grant real credits, nor the other way round. */

@@ -3,6 +3,12 @@ export type BillingObservation =
   | { readonly kind: "webhook_refused"; readonly provider: string; readonly reason: string }
   | { readonly kind: "webhook_claim_kept"; readonly provider: string; readonly error: unknown }
   | {
+    readonly kind: "payment_not_granted";
+    readonly provider: string;
+    readonly payment: string;
+    readonly reason: string;
+  }
+  | {
     readonly kind: "unattributed_money";
     readonly provider: string;
     readonly payment: string;
@@ -12,6 +18,7 @@ const kinds: ReadonlySet<string> = new Set<BillingObservation["kind"]>([
   "webhook_refused",
   "webhook_claim_kept",
   "unattributed_money",
+  "payment_not_granted",
 ]);
 
 /** Whether an observation is about payments. */
@@ -29,6 +36,8 @@ export function describeBilling(observation: BillingObservation): string {
       return `a delivery in the name of ${provider} was refused: ${observation.reason}`;
     case "webhook_claim_kept":
       return `an event of ${provider} failed, and can be repeated only after a minute`;
+    case "payment_not_granted":
+      return `the payment ${observation.payment} of ${provider} granted nothing: ${observation.reason}`;
     case "unattributed_money":
       return `the payment ${observation.payment} of ${provider} names no account: nothing was granted`;
   }

@@ -9,7 +9,7 @@ import type {
   UsageReport,
   VendorEvent,
 } from "../billing_provider.ts";
-import type { JsonFields } from "../json_fields.ts";
+import { JsonFields, timeOf } from "../json_fields.ts";
 import {
   type ProviderOptions,
   providerOptions,
@@ -130,14 +130,46 @@ export function lemonSqueezy(options: LemonSqueezyOptions): BillingProvider {
       }
       return readLemonSqueezyEvent(parseDelivery(delivery));
     },
-    async findPrices({ subscriptionId }: VendorEvent): Promise<readonly PaidPrice[]> {
-      if (subscriptionId === undefined) return [];
-      const subscription = await provider.getSubscription(subscriptionId);
-      const { priceId } = subscription ?? {};
-      return priceId === undefined ? [] : [{ ids: [priceId], quantity: 1 }];
-    },
+    findPrices: (event) => findPrices(api, event),
   };
   return provider;
+}
+
+/**
+ * What the subscription of an invoice was for: what it is for now, unless it has changed since. Of its
+ * first invoice it is what was ordered.
+ */
+async function findPrices(
+  api: VendorApi,
+  { subscriptionId, payment, raw }: VendorEvent,
+): Promise<readonly PaidPrice[]> {
+  if (subscriptionId === undefined) return [];
+  const path = `/v1/subscriptions/${encodeURIComponent(subscriptionId)}`;
+  const answer = await api.find({ method: "GET", path });
+  const attributes = answer?.at("data").at("attributes");
+  const item = attributes?.at("first_subscription_item");
+  const changedAt = timeOf(item?.text("updated_at"));
+  const boughtAt = payment?.boughtAt;
+  const variant = attributes?.id("variant_id");
+  if (changedAt === undefined || boughtAt === undefined || changedAt <= boughtAt) {
+    return priceOf(variant, item);
+  }
+  const orderId = attributes?.id("order_id");
+  const invoice = new JsonFields(raw).at("data").at("attributes");
+  if (invoice.text("billing_reason") !== "initial" || orderId === undefined) return [];
+  const order = await api.find({
+    method: "GET",
+    path: `/v1/orders/${encodeURIComponent(orderId)}`,
+  });
+  const ordered = order?.at("data").at("attributes").at("first_order_item");
+  return priceOf(ordered?.id("variant_id"), ordered);
+}
+
+function priceOf(
+  variant: string | undefined,
+  item: JsonFields | undefined,
+): readonly PaidPrice[] {
+  return variant === undefined ? [] : [{ ids: [variant], quantity: item?.quantity() ?? 1 }];
 }
 
 async function reportUsage(

@@ -86,16 +86,14 @@ function orderPayment({ id, attributes }: EventObject): VendorPayment {
   const variant = item.id("variant_id");
   return {
     id: `order-${id}`,
-    prices: variant === undefined
-      ? []
-      : [{ ids: [variant], quantity: item.number("quantity") ?? 1 }],
+    prices: variant === undefined ? [] : [{ ids: [variant], quantity: item.quantity() }],
     isForCredits: true,
     isOnlyForOneTime: true,
     ...amountOf(attributes),
   };
 }
 
-/** An invoice names its subscription, and not the variant. */
+/** An invoice names its subscription, and not the variant: that is the one of its time. */
 function invoiceFacts(
   { id, attributes }: EventObject,
 ): Pick<VendorEvent, "payment" | "subscriptionId"> {
@@ -103,16 +101,25 @@ function invoiceFacts(
     payment: {
       id: `invoice-${id}`,
       prices: [],
-      isForCredits: attributes.text("billing_reason") !== "updated",
+      isForCredits: true,
       isOnlyForOneTime: false,
+      isChange: attributes.text("billing_reason") === "updated",
+      ...present({ boughtAt: timeOf(attributes.text("created_at")) }),
       ...amountOf(attributes),
     },
     ...present({ subscriptionId: attributes.id("subscription_id") }),
   };
 }
 
-function amountOf(attributes: JsonFields): Pick<VendorPayment, "amount" | "currency"> {
+function amountOf(
+  attributes: JsonFields,
+): Pick<VendorPayment, "amount" | "currency" | "settled"> {
+  const subtotal = attributes.number("subtotal");
   return present({
+    // Before credit of a change to a smaller plan is applied.
+    settled: subtotal === undefined
+      ? undefined
+      : subtotal - (attributes.number("discount_total") ?? 0),
     amount: attributes.number("total"),
     currency: attributes.text("currency")?.toLowerCase(),
   });
@@ -139,6 +146,7 @@ export function lemonSqueezySubscription(data: JsonFields): BillingSubscription 
     status: statuses.get(attributes.text("status") ?? "") ?? "incomplete",
     ...present({
       priceId: attributes.id("variant_id"),
+      quantity: attributes.at("first_subscription_item").number("quantity"),
       // One that is cancelled stays usable until it ends.
       currentPeriodEnd: timeOf(attributes.text("ends_at") ?? attributes.text("renews_at")),
       cancelAtPeriodEnd: attributes.flag("cancelled"),

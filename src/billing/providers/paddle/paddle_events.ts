@@ -66,14 +66,25 @@ const changes: ReadonlySet<string> = new Set([
 function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subscriptionId"> {
   const id = data.text("id");
   if (id === undefined) return {};
+  const details = data.at("details");
+  const totals = details.at("totals");
+  // Before credit of the customer is applied, unlike `grand_total`.
+  const settled = totals.number("total");
+  const isChange = changes.has(data.text("origin") ?? "");
+  const lines = details.list("line_items").flatMap(linePrice);
+  const prices = lines.length > 0 ? lines : data.list("items").flatMap(linePrice);
   return {
     payment: {
       id,
-      prices: data.list("items").flatMap(itemPrice),
-      isForCredits: !changes.has(data.text("origin") ?? ""),
+      // A change that costs nothing, as of the payment method, buys nothing.
+      prices: prices.map((line) =>
+        isChange && (line.amount ?? settled ?? 1) <= 0 ? { ...line, isProration: true } : line
+      ),
+      isForCredits: true,
       isOnlyForOneTime: false,
       ...present({
-        amount: data.at("details").at("totals").number("grand_total"),
+        settled,
+        amount: totals.number("grand_total"),
         currency: data.text("currency_code")?.toLowerCase(),
       }),
     },
@@ -81,12 +92,13 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
   };
 }
 
-function itemPrice(item: JsonFields): readonly PaidPrice[] {
+function linePrice(item: JsonFields): readonly PaidPrice[] {
   const id = item.at("price").text("id") ?? item.text("price_id");
-  const isProration = item.at("proration").text("rate") !== undefined;
-  return id === undefined || isProration
-    ? []
-    : [{ ids: [id], quantity: item.number("quantity") ?? 1 }];
+  if (id === undefined) return [];
+  // A rate of 1 is that of a whole period, which a change of interval begins.
+  const isProration = Number(item.at("proration").text("rate") ?? 1) !== 1;
+  const amount = item.at("totals").number("total");
+  return [{ ids: [id], quantity: item.quantity(), isProration, ...present({ amount }) }];
 }
 
 function subscriptionFacts(

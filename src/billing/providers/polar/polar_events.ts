@@ -65,7 +65,7 @@ function orderFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subscripti
     payment: {
       id,
       prices: orderPrices(data),
-      isForCredits: data.text("billing_reason") !== "subscription_update",
+      isForCredits: true,
       isOnlyForOneTime: false,
       ...present({
         amount: data.number("total_amount") ?? data.number("amount"),
@@ -76,10 +76,23 @@ function orderFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subscripti
   };
 }
 
-/** An order is of one product, in any number of prices. */
+/**
+ * An order is of one product, in any number of prices. One for a change of it has items of proration
+ * alone, unless the change begins a new period.
+ */
 function orderPrices(data: JsonFields): readonly PaidPrice[] {
-  const ids = idsOf(data, data.list("items").map((item) => item.text("product_price_id")));
-  return ids.length === 0 ? [] : [{ ids, quantity: 1 }];
+  const items = data.list("items");
+  const whole = items.filter((item) => item.flag("proration") !== true);
+  const ids = idsOf(data, items.map((item) => item.text("product_price_id")));
+  const total = data.number("net_amount") ?? data.number("total_amount") ?? data.number("amount");
+  const amounts = whole.map((item) => item.number("amount") ?? NaN);
+  const sum = amounts.reduce((sum, amount) => sum + amount, 0);
+  // Without a credit between the items, only a discount can make it free.
+  const hasCredit = items.some((item) => (item.number("amount") ?? 0) < 0);
+  const amount = hasCredit && whole.length > 0 && !Number.isNaN(sum) ? sum : total;
+  const isChange = data.text("billing_reason") === "subscription_update";
+  const isProration = items.length > 0 && whole.length === 0 || isChange && (amount ?? 1) <= 0;
+  return ids.length === 0 ? [] : [{ ids, quantity: 1, isProration, ...present({ amount }) }];
 }
 
 function idsOf(data: JsonFields, prices: readonly (string | undefined)[]): readonly string[] {

@@ -92,18 +92,17 @@ function invoiceFacts(invoice: JsonFields): EventFacts {
     ...invoice.at("subscription_details").texts("metadata"),
     ...details.texts("metadata"),
   };
-  const prices = lines.filter((line) => !isProration(line)).flatMap(linePrice);
   return {
     metadata,
     ...present({
       subscriptionId: details.id("subscription") ?? invoice.id("subscription"),
       payment: id === undefined ? undefined : {
         id,
-        prices,
-        // An invoice for a change in between would grant the whole plan again.
-        isForCredits: !changeReasons.has(invoice.text("billing_reason") ?? ""),
+        prices: invoiceLines(invoice, lines),
+        isForCredits: true,
         isOnlyForOneTime: false,
         ...present({
+          settled: settledOf(invoice),
           amount: invoice.number("amount_paid"),
           currency: invoice.text("currency")?.toLowerCase(),
         }),
@@ -124,10 +123,49 @@ function isProration(line: JsonFields): boolean {
       .some((kind) => parent.at(kind).flag("proration") === true);
 }
 
-function linePrice(line: JsonFields): readonly PaidPrice[] {
-  const id = line.at("pricing").at("price_details").id("price") ?? line.id("price") ??
-    line.id("plan");
-  return id === undefined ? [] : [{ ids: [id], quantity: line.number("quantity") ?? 1 }];
+/**
+ * The lines decide, and not the reason of the invoice: a change of interval bills a whole period of
+ * the new price beside the proration of the old one.
+ */
+function invoiceLines(invoice: JsonFields, lines: readonly JsonFields[]): readonly PaidPrice[] {
+  const settled = settledOf(invoice);
+  const isChange = changeReasons.has(invoice.text("billing_reason") ?? "");
+  // Without a credit between the lines, only discounts or a credit note can make it free.
+  const hasCredit = lines.some((line) => (line.number("amount") ?? 0) < 0);
+  const isFree = settled !== undefined && settled <= 0 &&
+    (!hasCredit || creditNotes(invoice) > 0);
+  return lines.flatMap((line) => {
+    const id = line.at("pricing").at("price_details").id("price") ?? line.id("price") ??
+      line.id("plan");
+    if (id === undefined) return [];
+    const amount = isFree ? settled : discounted(line);
+    return [{
+      ids: [id],
+      quantity: line.quantity(),
+      // A change within a trial buys nothing.
+      isProration: isProration(line) || isChange && (amount ?? settled ?? 1) <= 0,
+      ...present({ amount }),
+    }];
+  });
+}
+
+/** Before any balance of the customer is applied; versions and tests without totals have what was paid. */
+function settledOf(invoice: JsonFields): number | undefined {
+  const total = invoice.number("total");
+  return total === undefined ? invoice.number("amount_paid") : total - creditNotes(invoice);
+}
+
+/** What credit notes took back before it was paid. */
+function creditNotes(invoice: JsonFields): number {
+  return invoice.number("pre_payment_credit_notes_amount") ?? 0;
+}
+
+function discounted(line: JsonFields): number | undefined {
+  const discounts = line.list("discount_amounts").map((one) => one.number("amount") ?? 0);
+  const amount = line.number("amount");
+  return amount === undefined
+    ? undefined
+    : amount - discounts.reduce((sum, discount) => sum + discount, 0);
 }
 
 function sessionFacts(session: JsonFields): EventFacts {
@@ -165,13 +203,14 @@ function intentFacts(intent: JsonFields): EventFacts {
   const id = intent.text("id");
   const metadata = intent.texts("metadata");
   if (id === undefined || intent.id("invoice") !== undefined) return { metadata };
+  const prices = pricesIn(metadata);
   return {
     metadata,
     payment: {
       id,
-      prices: pricesIn(metadata),
+      prices,
       isForCredits: true,
-      isOnlyForOneTime: false,
+      isOnlyForOneTime: prices.length === 0,
       ...present({
         amount: intent.number("amount_received"),
         currency: intent.text("currency")?.toLowerCase(),

@@ -171,8 +171,8 @@ async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonl
   const id = session.text("id");
   if (id === undefined || session.text("object") !== "checkout.session") return [];
   const { data } = await client.checkout.sessions.listLineItems(id, { limit: 100 });
-  return data.flatMap(({ price, quantity }) =>
-    price === null ? [] : [{ ids: [price.id], quantity: quantity ?? 1 }]
+  return data.flatMap(({ price, quantity, amount_total: amount }) =>
+    price === null ? [] : [{ ids: [price.id], quantity: quantity ?? 1, amount }]
   );
 }
 

@@ -1,0 +1,70 @@
+import type { BillingSubscription } from "../billing_event.ts";
+import { present } from "../providers/json_fields.ts";
+
+/** What a subscription was for, from a time on. */
+export interface SubscriptionTerms
+  extends Pick<BillingSubscription, "priceId" | "quantity" | "currentPeriodEnd"> {
+  /** RFC 3339 in UTC; empty for those that it was created with. */
+  readonly since: string;
+}
+
+/** The terms in force at a time, and whether they began a new period then. */
+export interface TermsInForce {
+  readonly terms: SubscriptionTerms;
+  readonly beganPeriod: boolean;
+}
+
+/** The terms of a reported state. */
+export function termsOf(
+  { priceId, quantity, currentPeriodEnd }: BillingSubscription,
+  since: string,
+): SubscriptionTerms {
+  return { since, ...present({ priceId, quantity, currentPeriodEnd }) };
+}
+
+/** Adds terms at their time: events come in any order. The newest 50 are kept, and the first. */
+export function addTerms(
+  history: readonly SubscriptionTerms[],
+  added: SubscriptionTerms,
+): readonly SubscriptionTerms[] {
+  const place = history.findLastIndex(({ since }) => since <= added.since) + 1;
+  const all = history.toSpliced(place, 0, added);
+  const [first, ...others] = all.filter((one, index) => !isSame(all[index - 1], one));
+  return first === undefined ? [] : [first, ...others.slice(-50)];
+}
+
+/** The terms at a time; undefined where none are known from before it. */
+export function termsAt(
+  history: readonly SubscriptionTerms[],
+  at: string,
+): SubscriptionTerms | undefined {
+  return history.findLast(({ since }) => since <= at);
+}
+
+/** The change of the price that an invoice of a time pays for; undefined where none is known. */
+export function changeAt(
+  history: readonly SubscriptionTerms[],
+  at: string,
+): TermsInForce | undefined {
+  const changes = history.flatMap((terms, index) => {
+    const before = history[index - 1];
+    const isChange = before !== undefined && before.priceId !== terms.priceId;
+    const awayMs = Math.abs(Date.parse(terms.since) - Date.parse(at));
+    return isChange && awayMs <= longestWaitMs ? [{ before, terms, awayMs }] : [];
+  });
+  const [nearest] = changes.sort((a, b) => a.awayMs - b.awayMs);
+  if (nearest === undefined) return undefined;
+  const { before, terms } = nearest;
+  // A change within a period leaves its end where it was.
+  const isWithin = before.currentPeriodEnd !== undefined &&
+    before.currentPeriodEnd === terms.currentPeriodEnd;
+  return { terms, beganPeriod: !isWithin };
+}
+
+/** Between a change and its invoice. */
+const longestWaitMs = 10 * 60_000;
+
+function isSame(a: SubscriptionTerms | undefined, b: SubscriptionTerms): boolean {
+  return a !== undefined && a.priceId === b.priceId && a.quantity === b.quantity &&
+    a.currentPeriodEnd === b.currentPeriodEnd;
+}
