@@ -109,7 +109,7 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   webhook_refused: "warning",
   webhook_claim_kept: "error",
   unattributed_money: "error",
-  payment_not_granted: "warning",
+  ungranted_money: "warning",
   search_outbox_missed: "error",
   search_outbox_failed: "error",
   account_event: "info",

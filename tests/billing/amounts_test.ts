@@ -213,7 +213,7 @@ async function outcomeOf({ seen, billing, observations }: TestBilling): Promise<
   assert(paid !== undefined);
   assertEquals(await billing.credits.balance("ada"), paid.creditsToGrant ?? 0);
   const observed = observations.flatMap((one) =>
-    one.kind === "payment_not_granted" ? [[one.payment, one.reason]] : []
+    one.kind === "ungranted_money" ? [[one.payment, one.reason]] : []
   );
   const { notGranted } = paid;
   const isMissing = notGranted !== undefined && !["no-credits", "other-event"].includes(notGranted);
@@ -231,7 +231,7 @@ const byVendor = {
 for (const [name, [vendor, deliveryOf]] of Object.entries(byVendor)) {
   // An order of Polar names no quantity.
   const all = vendor === "polar" ? situations : [...situations, ...quantities];
-  Deno.test(`${name}: the lines that were bought grant, however they were settled`, async () => {
+  Deno.test(`${name}: the lines that were bought grant, whatever they were paid from`, async () => {
     for (const situation of all) {
       await inWorld(vendor, situation.options ?? {}, async (world) => {
         assertEquals(await world.deliver(deliveryOf(situation)), 200, situation.name);

@@ -1,6 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import type { CreditsLedger } from "./credits_ledger.ts";
+import type { CreditsLedger, Reservation } from "./credits_ledger.ts";
 import { parseAmount } from "./ledger_input.ts";
 
 /** What a charged procedure costs, and which account. */
@@ -19,12 +19,14 @@ export interface ChargeOptions<Context, Input> {
 export interface CallContext {
   /** Null for an anonymous caller. */
   readonly user: { readonly id: string } | null;
+  /** Registers work for the end of the call; absent where the handler is all of it. */
+  readonly onEnd?: (work: (isAnswered: boolean) => Promise<void>) => void;
 }
 
 /**
  * Wraps the handler of a procedure so that it costs credits: they are reserved before it runs, kept
- * when it succeeds, and returned when it throws, or by themselves where the process ends. Without
- * enough credits the call is a 402 `insufficient-credits`, and the handler does not run.
+ * when its output is answered, and returned when it throws or its output is no valid answer, or by
+ * themselves where the process ends. Without enough credits the call is a 402 `insufficient-credits`, and the handler does not run.
  *
  * @example
  * ```ts
@@ -60,22 +62,39 @@ export function charged<Context extends CallContext, Input, Output>(
         { details: { cost: amount, balance } },
       );
     }
+    const end = async (isAnswered: boolean) => {
+      if (isAnswered) return await keep(credits, reservation, { account, amount, reason });
+      // Where the store fails now, the credits return by themselves.
+      await credits.release(reservation).catch(() => undefined);
+    };
     let output: Output;
     try {
       output = await handler(context, input);
     } catch (error) {
-      // Where the store fails now, the credits return by themselves.
-      await credits.release(reservation).catch(() => undefined);
+      await end(false);
       throw error;
     }
-    const { ok } = await credits.commit(reservation);
-    // The work outlived its reservation and is done: it is charged all the same.
-    if (!ok) {
-      const key = `outlived:${reservation.id}`;
-      await credits.consume(account, amount, { reason, key, allowNegative: true });
-    }
+    // The output is still to be validated.
+    if (context.onEnd === undefined) await end(true);
+    else context.onEnd(end);
     return output;
   };
+}
+
+async function keep(
+  credits: CreditsLedger,
+  reservation: Reservation,
+  { account, amount, reason }: {
+    readonly account: string;
+    readonly amount: number;
+    readonly reason: string | undefined;
+  },
+): Promise<void> {
+  const { ok } = await credits.commit(reservation);
+  if (ok) return;
+  // The work outlived its reservation and is done: it is charged all the same.
+  const key = `outlived:${reservation.id}`;
+  await credits.consume(account, amount, { reason, key, allowNegative: true });
 }
 
 async function accountOf<Context extends CallContext, Input>(

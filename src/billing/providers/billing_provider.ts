@@ -74,7 +74,7 @@ export interface PaidPrice {
   readonly ids: readonly string[];
   /** As the provider says it: one that is no whole number from 1 on is refused later. */
   readonly quantity: number;
-  /** What was charged for it after discounts, however it is settled; that of the payment unless set. */
+  /** What was charged for it after discounts, however it is netAmount; that of the payment unless set. */
   readonly amount?: number;
   /** Whether it pays for a part of a period, as after a change. */
   readonly isProration?: boolean;
@@ -87,7 +87,7 @@ export interface VendorPayment extends BillingPayment {
   /** False where it never pays for a whole period or a purchase, whatever its lines say. */
   readonly isForCredits: boolean;
   /** What was charged after discounts and before any balance of the customer; `amount` unless set. */
-  readonly settled?: number;
+  readonly netAmount?: number;
   /** When it was bought, where that is not the time of the event: RFC 3339 in UTC. */
   readonly boughtAt?: string;
   /** Whether it pays for a change of its subscription, which names no prices. */

@@ -1,7 +1,7 @@
 import type { KeyValue } from "../../kv/key_value.ts";
 import type { BillingSubscription } from "../billing_event.ts";
 import { billingKeys } from "./billing_keys.ts";
-import { addTerms, type SubscriptionTerms, termsOf } from "./subscription_terms.ts";
+import { addTerms, type SubscriptionTerms, subscriptionTerms } from "./subscription_terms.ts";
 
 /** A state of a subscription, and the event that reported it. */
 export interface ReportedSubscription {
@@ -63,7 +63,7 @@ export class NewestSubscriptions {
       const newest = known === null ? reported : await this.#newer(known, reported);
       const before = knownTerms(known);
       const since = reported.isFirst === true ? "" : reported.occurredAt;
-      const terms = addTerms(before, termsOf(reported.subscription, since));
+      const terms = addTerms(before, subscriptionTerms(reported.subscription, since));
       if (newest === known && isSame(terms, before)) return newest.subscription;
       const { ok } = await this.#store.commit({
         checks: [{ key, versionstamp }],
@@ -95,7 +95,7 @@ function hasEnded({ status }: BillingSubscription): boolean {
 }
 
 function knownTerms(kept: KeptSubscription | null): readonly SubscriptionTerms[] {
-  return kept === null ? [] : kept.terms ?? [termsOf(kept.subscription, kept.occurredAt)];
+  return kept === null ? [] : kept.terms ?? [subscriptionTerms(kept.subscription, kept.occurredAt)];
 }
 
 function isSame(a: readonly SubscriptionTerms[], b: readonly SubscriptionTerms[]): boolean {

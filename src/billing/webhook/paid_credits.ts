@@ -10,8 +10,8 @@ import {
   addTerms,
   changeAt,
   type SubscriptionTerms,
+  subscriptionTerms,
   termsAt,
-  termsOf,
 } from "./subscription_terms.ts";
 
 /** What is known about the plans of payments. */
@@ -28,7 +28,7 @@ type Paid = Pick<BillingEvent, "planKey" | "creditsToGrant" | "notGranted">;
 
 /**
  * The plan of a payment, and the credits that it grants: the lines that were bought decide, by their
- * prices at the time of the payment, however they were settled. Else why it grants none.
+ * prices at the time of the payment, whatever they were paid from. Else why it grants none.
  */
 export async function paidCredits(event: VendorEvent, options: PaidCreditsOptions): Promise<Paid> {
   const { type, payment, subscription } = event;
@@ -64,7 +64,7 @@ function creditsOf(
   const whole = payment.isForCredits ? here.filter(({ line }) => line.isProration !== true) : [];
   if (whole.length === 0) return "proration";
   const bought = whole.filter(({ line }) => {
-    const amount = line.amount ?? payment.settled ?? payment.amount;
+    const amount = line.amount ?? payment.netAmount ?? payment.amount;
     // A negative one is a credit note.
     return amount === undefined || amount > 0 || amount === 0 && grantOnZeroAmount;
   });
@@ -110,7 +110,7 @@ function withTermsNow(
   now: BillingSubscription | null,
   at: string,
 ): readonly SubscriptionTerms[] {
-  return now === null ? known : addTerms(known, termsOf(now, at));
+  return now === null ? known : addTerms(known, subscriptionTerms(now, at));
 }
 
 function lineOf(

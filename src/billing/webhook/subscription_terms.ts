@@ -15,7 +15,7 @@ export interface TermsInForce {
 }
 
 /** The terms of a reported state. */
-export function termsOf(
+export function subscriptionTerms(
   { priceId, quantity, currentPeriodEnd }: BillingSubscription,
   since: string,
 ): SubscriptionTerms {
@@ -50,7 +50,7 @@ export function changeAt(
     const before = history[index - 1];
     const isChange = before !== undefined && before.priceId !== terms.priceId;
     const awayMs = Math.abs(Date.parse(terms.since) - Date.parse(at));
-    return isChange && awayMs <= longestWaitMs ? [{ before, terms, awayMs }] : [];
+    return isChange && awayMs <= maxAwayMs ? [{ before, terms, awayMs }] : [];
   });
   const [nearest] = changes.sort((a, b) => a.awayMs - b.awayMs);
   if (nearest === undefined) return undefined;
@@ -62,7 +62,7 @@ export function changeAt(
 }
 
 /** Between a change and its invoice. */
-const longestWaitMs = 10 * 60_000;
+const maxAwayMs = 10 * 60_000;
 
 function isSame(a: SubscriptionTerms | undefined, b: SubscriptionTerms): boolean {
   return a !== undefined && a.priceId === b.priceId && a.quantity === b.quantity &&

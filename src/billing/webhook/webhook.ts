@@ -205,7 +205,7 @@ export class Webhook {
       if (notGranted === undefined || isExpected(notGranted)) return;
       const reason = notGranted;
       observe({
-        kind: "payment_not_granted",
+        kind: "ungranted_money",
         provider: provider.name,
         payment: payment.id,
         reason,

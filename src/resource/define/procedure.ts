@@ -25,6 +25,11 @@ export interface ProcedureContext<Caller extends User | null = User> {
   readonly api: HookContext["api"];
   /** Which resource the procedure belongs to. */
   readonly resource: HookContext["resource"];
+  /**
+   * Registers work for the end of the call: `isAnswered` is false where the handler has thrown, or its
+   * output is not one that can be sent. Work for a call that is answered may still fail it.
+   */
+  readonly onEnd: (work: (isAnswered: boolean) => MaybePromise<void>) => void;
 }
 
 /** The options of one procedure, typed by its schemas. */

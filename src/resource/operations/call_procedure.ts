@@ -9,7 +9,8 @@ import { safeOutput } from "../../schema/safe_numbers.ts";
 import type { ResourceCall } from "../operation.ts";
 import { type AnswerPart, answerTooLarge } from "../read/answer_bytes.ts";
 import { type FieldError, InvalidFields } from "../write/parse_fields.ts";
-import type { Procedure } from "../define/procedure.ts";
+import type { Procedure, ProcedureContext } from "../define/procedure.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { issuePath, type SchemaIssue } from "../define/standard_schema.ts";
 
 /** One call of a procedure over HTTP, by its name. */
@@ -23,8 +24,12 @@ export async function answerProcedure(
   procedure: Procedure,
   { name, call }: ProcedureCall,
 ): Promise<Reply> {
-  const reply = await callProcedure(procedure, { name, call });
-  return writeReply(reply, subjectOf(name, call), call.resource.readCosts.maxAnswerBytes);
+  const { maxAnswerBytes } = call.resource.readCosts;
+  return await runCall(
+    procedure,
+    { name, call },
+    (reply) => writeReply(reply, subjectOf(name, call), maxAnswerBytes),
+  );
 }
 
 /**
@@ -36,24 +41,47 @@ export async function callProcedure(
   procedure: Procedure,
   { name, call }: ProcedureCall,
 ): Promise<DataReply> {
-  const { resource, request, user } = call;
-  const subject = subjectOf(name, call);
+  return await runCall(procedure, { name, call }, (reply) => reply);
+}
+
+/** Runs a call until it is answered, and then what waits for its outcome. */
+async function runCall<Answer>(
+  procedure: Procedure,
+  { name, call }: ProcedureCall,
+  answer: (reply: DataReply) => Answer,
+): Promise<Answer> {
+  const ends: ((isAnswered: boolean) => MaybePromise<void>)[] = [];
+  let answered: Answer;
   try {
-    const input = await validInput(procedure, request.body);
-    const output = await procedure.handler({
-      db: resource.db,
-      user,
-      request: request.raw,
-      resource: { name: resource.name, url: resource.url },
-      ...callsFor(call),
-    }, input);
-    const data = await validOutput(procedure, output, subject);
-    const limit = resource.readCosts.maxAnswerBytes;
-    if (!jsonFits(data, limit)) throw answerTooLarge(limit, procedureOutput);
-    return jsonReply(200, { data: request.safeNumbers ? safeOutput(data ?? null) : data ?? null });
+    const output = await outputOf(procedure, { name, call }, (end) => void ends.push(end));
+    answered = answer(output);
   } catch (error) {
+    for (const end of ends) await end(false);
     throw databaseProblem(error, `call ${name}`);
   }
+  for (const end of ends) await end(true);
+  return answered;
+}
+
+async function outputOf(
+  procedure: Procedure,
+  { name, call }: ProcedureCall,
+  onEnd: ProcedureContext["onEnd"],
+): Promise<DataReply> {
+  const { resource, request, user } = call;
+  const input = await validInput(procedure, request.body);
+  const output = await procedure.handler({
+    db: resource.db,
+    user,
+    request: request.raw,
+    resource: { name: resource.name, url: resource.url },
+    onEnd,
+    ...callsFor(call),
+  }, input);
+  const data = await validOutput(procedure, output, subjectOf(name, call));
+  const limit = resource.readCosts.maxAnswerBytes;
+  if (!jsonFits(data, limit)) throw answerTooLarge(limit, procedureOutput);
+  return jsonReply(200, { data: request.safeNumbers ? safeOutput(data ?? null) : data ?? null });
 }
 
 const procedureOutput: AnswerPart = {

@@ -3,7 +3,7 @@ export type BillingObservation =
   | { readonly kind: "webhook_refused"; readonly provider: string; readonly reason: string }
   | { readonly kind: "webhook_claim_kept"; readonly provider: string; readonly error: unknown }
   | {
-    readonly kind: "payment_not_granted";
+    readonly kind: "ungranted_money";
     readonly provider: string;
     readonly payment: string;
     readonly reason: string;
@@ -18,7 +18,7 @@ const kinds: ReadonlySet<string> = new Set<BillingObservation["kind"]>([
   "webhook_refused",
   "webhook_claim_kept",
   "unattributed_money",
-  "payment_not_granted",
+  "ungranted_money",
 ]);
 
 /** Whether an observation is about payments. */
@@ -36,7 +36,7 @@ export function describeBilling(observation: BillingObservation): string {
       return `a delivery in the name of ${provider} was refused: ${observation.reason}`;
     case "webhook_claim_kept":
       return `an event of ${provider} failed, and can be repeated only after a minute`;
-    case "payment_not_granted":
+    case "ungranted_money":
       return `the payment ${observation.payment} of ${provider} granted nothing: ${observation.reason}`;
     case "unattributed_money":
       return `the payment ${observation.payment} of ${provider} names no account: nothing was granted`;

@@ -24,7 +24,7 @@ function detailOf(observation: Observation): string {
     case "webhook_refused":
     case "webhook_claim_kept":
     case "unattributed_money":
-    case "payment_not_granted":
+    case "ungranted_money":
       return observation.provider;
     case "account_event":
       return observation.event;

@@ -113,11 +113,11 @@ function invoiceFacts(
 
 function amountOf(
   attributes: JsonFields,
-): Pick<VendorPayment, "amount" | "currency" | "settled"> {
+): Pick<VendorPayment, "amount" | "currency" | "netAmount"> {
   const subtotal = attributes.number("subtotal");
   return present({
     // Before credit of a change to a smaller plan is applied.
-    settled: subtotal === undefined
+    netAmount: subtotal === undefined
       ? undefined
       : subtotal - (attributes.number("discount_total") ?? 0),
     amount: attributes.number("total"),

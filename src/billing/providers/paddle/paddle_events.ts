@@ -69,7 +69,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
   const details = data.at("details");
   const totals = details.at("totals");
   // Before credit of the customer is applied, unlike `grand_total`.
-  const settled = totals.number("total");
+  const netAmount = totals.number("total");
   const isChange = changes.has(data.text("origin") ?? "");
   const lines = details.list("line_items").flatMap(linePrice);
   const prices = lines.length > 0 ? lines : data.list("items").flatMap(linePrice);
@@ -78,12 +78,12 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
       id,
       // A change that costs nothing, as of the payment method, buys nothing.
       prices: prices.map((line) =>
-        isChange && (line.amount ?? settled ?? 1) <= 0 ? { ...line, isProration: true } : line
+        isChange && (line.amount ?? netAmount ?? 1) <= 0 ? { ...line, isProration: true } : line
       ),
       isForCredits: true,
       isOnlyForOneTime: false,
       ...present({
-        settled,
+        netAmount,
         amount: totals.number("grand_total"),
         currency: data.text("currency_code")?.toLowerCase(),
       }),

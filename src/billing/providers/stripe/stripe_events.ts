@@ -102,7 +102,7 @@ function invoiceFacts(invoice: JsonFields): EventFacts {
         isForCredits: true,
         isOnlyForOneTime: false,
         ...present({
-          settled: settledOf(invoice),
+          netAmount: netAmountOf(invoice),
           amount: invoice.number("amount_paid"),
           currency: invoice.text("currency")?.toLowerCase(),
         }),
@@ -128,29 +128,29 @@ function isProration(line: JsonFields): boolean {
  * the new price beside the proration of the old one.
  */
 function invoiceLines(invoice: JsonFields, lines: readonly JsonFields[]): readonly PaidPrice[] {
-  const settled = settledOf(invoice);
+  const netAmount = netAmountOf(invoice);
   const isChange = changeReasons.has(invoice.text("billing_reason") ?? "");
   // Without a credit between the lines, only discounts or a credit note can make it free.
   const hasCredit = lines.some((line) => (line.number("amount") ?? 0) < 0);
-  const isFree = settled !== undefined && settled <= 0 &&
+  const isFree = netAmount !== undefined && netAmount <= 0 &&
     (!hasCredit || creditNotes(invoice) > 0);
   return lines.flatMap((line) => {
     const id = line.at("pricing").at("price_details").id("price") ?? line.id("price") ??
       line.id("plan");
     if (id === undefined) return [];
-    const amount = isFree ? settled : discounted(line);
+    const amount = isFree ? netAmount : discounted(line);
     return [{
       ids: [id],
       quantity: line.quantity(),
       // A change within a trial buys nothing.
-      isProration: isProration(line) || isChange && (amount ?? settled ?? 1) <= 0,
+      isProration: isProration(line) || isChange && (amount ?? netAmount ?? 1) <= 0,
       ...present({ amount }),
     }];
   });
 }
 
 /** Before any balance of the customer is applied; versions and tests without totals have what was paid. */
-function settledOf(invoice: JsonFields): number | undefined {
+function netAmountOf(invoice: JsonFields): number | undefined {
   const total = invoice.number("total");
   return total === undefined ? invoice.number("amount_paid") : total - creditNotes(invoice);
 }
