@@ -62,6 +62,16 @@ const situations: readonly Situation[] = [
     expected: 100,
   },
   {
+    name: "a change with a coupon of 100 % for the new price",
+    reason: "update",
+    lines: [
+      { price: "11", amount: 1000, discount: 1000 },
+      { price: "13", amount: -9000, isProration: true },
+    ],
+    cash: 0,
+    expected: "proration",
+  },
+  {
     name: "an upgrade within the period",
     reason: "update",
     lines: [
@@ -294,6 +304,10 @@ const lemonSituations: readonly (readonly [string, readonly Delivery[], number |
   ], 1000],
   ["of between two changes that come backwards", [
     ...[state("updated", "11", 40), state("updated", "13", 20), state("created", "11", 0)],
+    invoice("renewal", 30),
+  ], 1000],
+  ["of after a state that changed nothing when it came", [
+    ...[state("created", "13", 0), state("updated", "13", 20), state("updated", "11", 10)],
     invoice("renewal", 30),
   ], 1000],
   ["of after a change", [

@@ -64,7 +64,7 @@ export class NewestSubscriptions {
       const before = knownTerms(known);
       const since = reported.isFirst === true ? "" : reported.occurredAt;
       const terms = addTerms(before, subscriptionTerms(reported.subscription, since));
-      if (newest === known && isSame(terms, before)) return newest.subscription;
+      if (newest === known && terms === before) return newest.subscription;
       const { ok } = await this.#store.commit({
         checks: [{ key, versionstamp }],
         mutations: [{ kind: "set", key, value: { ...newest, terms } satisfies KeptSubscription }],
@@ -96,10 +96,6 @@ function hasEnded({ status }: BillingSubscription): boolean {
 
 function knownTerms(kept: KeptSubscription | null): readonly SubscriptionTerms[] {
   return kept === null ? [] : kept.terms ?? [subscriptionTerms(kept.subscription, kept.occurredAt)];
-}
-
-function isSame(a: readonly SubscriptionTerms[], b: readonly SubscriptionTerms[]): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 function asKept(value: unknown): KeptSubscription | null {

@@ -22,15 +22,18 @@ export function subscriptionTerms(
   return { since, ...present({ priceId, quantity, currentPeriodEnd }) };
 }
 
-/** Adds terms at their time: events come in any order. The newest 50 are kept, and the first. */
+/**
+ * Adds terms at their time: events come in any order, so that also those are kept that change nothing
+ * now. The newest 50 are kept, and the first.
+ */
 export function addTerms(
   history: readonly SubscriptionTerms[],
   added: SubscriptionTerms,
 ): readonly SubscriptionTerms[] {
+  if (history.some((one) => isSame(one, added))) return history;
   const place = history.findLastIndex(({ since }) => since <= added.since) + 1;
-  const all = history.toSpliced(place, 0, added);
-  const [first, ...others] = all.filter((one, index) => !isSame(all[index - 1], one));
-  return first === undefined ? [] : [first, ...others.slice(-50)];
+  const [first = added, ...others] = history.toSpliced(place, 0, added);
+  return [first, ...others.slice(-50)];
 }
 
 /** The terms at a time; undefined where none are known from before it. */
@@ -64,7 +67,7 @@ export function changeAt(
 /** Between a change and its invoice. */
 const maxAwayMs = 10 * 60_000;
 
-function isSame(a: SubscriptionTerms | undefined, b: SubscriptionTerms): boolean {
-  return a !== undefined && a.priceId === b.priceId && a.quantity === b.quantity &&
+function isSame(a: SubscriptionTerms, b: SubscriptionTerms): boolean {
+  return a.since === b.since && a.priceId === b.priceId && a.quantity === b.quantity &&
     a.currentPeriodEnd === b.currentPeriodEnd;
 }

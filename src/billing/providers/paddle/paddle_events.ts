@@ -96,9 +96,15 @@ function linePrice(item: JsonFields): readonly PaidPrice[] {
   const id = item.at("price").text("id") ?? item.text("price_id");
   if (id === undefined) return [];
   // A rate of 1 is that of a whole period, which a change of interval begins.
-  const isProration = Number(item.at("proration").text("rate") ?? 1) !== 1;
+  const proration = item.at("proration");
+  const rate = Number(proration.text("rate") ?? proration.number("rate") ?? 1);
   const amount = item.at("totals").number("total");
-  return [{ ids: [id], quantity: item.quantity(), isProration, ...present({ amount }) }];
+  return [{
+    ids: [id],
+    quantity: item.quantity(),
+    isProration: rate !== 1,
+    ...present({ amount }),
+  }];
 }
 
 function subscriptionFacts(

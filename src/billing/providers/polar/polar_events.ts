@@ -86,7 +86,8 @@ function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const ids = idsOf(data, items.map((item) => item.text("product_price_id")));
   const total = data.number("net_amount") ?? data.number("total_amount") ?? data.number("amount");
   const amounts = whole.map((item) => item.number("amount") ?? NaN);
-  const sum = amounts.reduce((sum, amount) => sum + amount, 0);
+  const discount = data.number("discount_amount") ?? 0;
+  const sum = amounts.reduce((sum, amount) => sum + amount, -discount);
   // Without a credit between the items, only a discount can make it free.
   const hasCredit = items.some((item) => (item.number("amount") ?? 0) < 0);
   const amount = hasCredit && whole.length > 0 && !Number.isNaN(sum) ? sum : total;
