@@ -14,4 +14,4 @@ export type {
   SignalChannel,
   Signals,
 } from "../src/db/driver.ts";
-export type { DatabaseErrorKind, FailedConstraint } from "../src/db/database_error.ts";
+export type { DatabaseErrorKind, FailedConstraint, RaisedError } from "../src/db/database_error.ts";

@@ -27,6 +27,8 @@ export type DatabaseErrorKind =
   | "forbidden"
   /** A rule of the table rewrites an INSERT in a way that gives no rows back; nothing was written. */
   | "no-returning"
+  /** A trigger or a function of the database refused it by an error code of its own. */
+  | "raised"
   | "other";
 
 /**
@@ -44,6 +46,14 @@ export interface FailedConstraint {
   readonly type: string | null;
   /** The name of the constraint; of SQLite what its message says after the colon. */
   readonly name: string | null;
+}
+
+/** What a trigger or a function said when it refused a statement on purpose. */
+export interface RaisedError {
+  /** For clients; null where it said nothing, or clients may not see it. */
+  readonly message: string | null;
+  /** The status of the answer that its code names; null for another code. */
+  readonly status: number | null;
 }
 
 /**
@@ -72,17 +82,21 @@ export class DatabaseError extends Error {
   readonly kind: DatabaseErrorKind;
   /** What the engine said about the constraint that refused a write; null where it said nothing. */
   readonly constraint: FailedConstraint | null;
+  /** What a trigger or a function raised on purpose; null for the engine's own errors. */
+  readonly raised: RaisedError | null;
 
   /** `cause` is the driver's own error. */
   constructor(
     kind: DatabaseErrorKind,
     cause: unknown,
     constraint: FailedConstraint | null = null,
+    raised: RaisedError | null = null,
   ) {
     super(`The database answered: ${kind}`, { cause });
     this.name = "DatabaseError";
     this.kind = kind;
     this.constraint = constraint;
+    this.raised = raised;
   }
 }
 

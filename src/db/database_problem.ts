@@ -1,13 +1,22 @@
-import { Problem } from "../problem/problem.ts";
+import { Problem, type ProblemOptions } from "../problem/problem.ts";
 import { unreachable } from "../problem/unreachable.ts";
 import { DatabaseError } from "./database_error.ts";
 
 /**
  * Makes the problem that a client receives for a database error, in fixed words: no SQL, no
- * constraint, no value. Any other error is returned as it is.
+ * constraint, no value. A message that a trigger or a function raised on purpose takes their place. Any
+ * other error is returned as it is.
  */
 export function databaseProblem(error: unknown, access: string): unknown {
   if (!(error instanceof DatabaseError)) return error;
+  const problem = fixedProblem(error, access);
+  const message = error.raised?.message ?? null;
+  if (!(problem instanceof Problem) || message === null) return problem;
+  const { slug, status, headers, cause } = problem;
+  return new Problem(slug, message, { status, headers, cause });
+}
+
+function fixedProblem(error: DatabaseError, access: string): unknown {
   const cause = error;
   switch (error.kind) {
     case "unique":
@@ -64,6 +73,12 @@ export function databaseProblem(error: unknown, access: string): unknown {
         `Cannot ${access}: a foreign key or a trigger of the table names a table that is missing`,
         { cause },
       );
+    case "raised":
+      return new Problem(
+        "refused-by-database",
+        `Cannot ${access}: a rule of the database refused it`,
+        { cause, ...namedStatus(error.raised?.status ?? null) },
+      );
     case "unknown-outcome":
       return unavailable(
         `The connection was lost while the write was confirmed: read before you repeat it`,
@@ -74,6 +89,15 @@ export function databaseProblem(error: unknown, access: string): unknown {
     default:
       return unreachable(error.kind);
   }
+}
+
+/** A status that a code of the database names, with the header that every answer of it has. */
+function namedStatus(status: number | null): ProblemOptions {
+  if (status === null) return {};
+  if (status === 401) return { status, headers: { "www-authenticate": "Bearer" } };
+  return status === 429 || status === 503
+    ? { status, headers: { "retry-after": "1" } }
+    : { status };
 }
 
 function refusedRow(access: string, cause: unknown): Problem {

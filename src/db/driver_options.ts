@@ -5,6 +5,7 @@ import type { Clock } from "../runtime/runtime.ts";
 /** The options that every driver has, described. */
 export const driverOptions = {
   readOnly: flag().unlessSet(false),
+  raisedMessages: flag().unlessSet(true),
   waitLimitMs: timerMs().unlessSet(5_000),
   clock: having<Clock>(
     "a clock: an object with now, elapsedMs and after",

@@ -9,6 +9,10 @@ import { driverOptions, openingPlace } from "./driver_options.ts";
 export interface OpenDatabaseOptions {
   /** Changes nothing and installs nothing: for a database of another program. */
   readonly readOnly?: boolean | undefined;
+  /**
+   * Whether clients see the messages that triggers and functions raise on purpose; true by default.
+   */
+  readonly raisedMessages?: boolean | undefined;
   /** How long a request waits for a lock or a connection. 5,000 by default. */
   readonly waitLimitMs?: number | undefined;
   /** The time of the machine by default. */

@@ -11,6 +11,8 @@ import type { Reply } from "../protocol/reply.ts";
 export interface ProblemOptions {
   /** Machine-readable facts, sent as `details`. Never a hidden value, never SQL. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
+  /** The status of the answer; that of the code unless set. */
+  readonly status?: number | undefined;
   /** Headers of the answer, e.g. `allow` or `retry-after`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The error that caused it: observed, never sent. */
@@ -44,15 +46,15 @@ export class Problem extends Error {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "Problem";
     this.slug = slug;
-    this.status = problemCodes[slug].status;
+    this.status = options.status ?? problemCodes[slug].status;
     this.details = options.details;
     this.headers = options.headers ?? {};
   }
 
   /** The same with these headers instead. */
   withHeaders(headers: Readonly<Record<string, string>>): Problem {
-    const { slug, message, details, cause } = this;
-    return new Problem(slug, message, { details, headers, cause });
+    const { slug, message, status, details, cause } = this;
+    return new Problem(slug, message, { status, details, headers, cause });
   }
 
   /** The body that is sent. */

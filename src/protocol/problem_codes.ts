@@ -23,6 +23,7 @@ export const problemCodes = {
   "payload-too-large": { status: 413, title: "The body is too large" },
   "unsupported-media-type": { status: 415, title: "The content type is not supported" },
   "validation-error": { status: 422, title: "The body holds invalid values" },
+  "refused-by-database": { status: 422, title: "A rule of the database refused this" },
   "idempotency-key-reused": { status: 422, title: "This key was used with another body" },
   "query-too-expensive": { status: 422, title: "The query is too expensive" },
   "precondition-required": { status: 428, title: "A precondition is required" },

@@ -67,6 +67,9 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "validation-error":
     "The body is JSON, but some values do not fit. details.errors lists each with its path and a " +
     "message; in a batch, details.index names the item, and details.path an embedded row.",
+  "refused-by-database":
+    "A trigger or a function of the database refused this with an error code of its own. The " +
+    "detail is its message. The status is 422, or the one that the code names: PT402 is a 402.",
   "idempotency-key-reused":
     "This Idempotency-Key was used before with a different body, query or If-Match. Take a new key " +
     "for a new request.",

@@ -13,6 +13,10 @@ import { driverOptions, openingPlace } from "../driver_options.ts";
 export interface PgliteOptions {
   /** Every transaction is read-only. */
   readonly readOnly?: boolean | undefined;
+  /**
+   * Whether clients see the messages that triggers and functions raise on purpose; true by default.
+   */
+  readonly raisedMessages?: boolean | undefined;
   /** How long a request waits for its turn. 5,000 by default. */
   readonly waitLimitMs?: number | undefined;
   /** The time of the machine by default. */
@@ -41,6 +45,7 @@ export async function openPglite(path: string, given: PgliteOptions = {}): Promi
     sessions: [sessionOf(library)],
     maxReads: 1,
     waitLimitMs: options.waitLimitMs,
+    raisedMessages: options.raisedMessages,
     clock: options.clock ?? systemClock,
     // Only one process can have the folder open.
     isShared: false,
@@ -68,6 +73,7 @@ export async function openPgliteOf(client: object, given: PgliteOptions = {}): P
     sessions: [sharedSession(library)],
     maxReads: 1,
     waitLimitMs: options.waitLimitMs,
+    raisedMessages: options.raisedMessages,
     clock: options.clock ?? systemClock,
     isShared: true,
     signals: null,

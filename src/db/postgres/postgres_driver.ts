@@ -29,6 +29,8 @@ export interface PostgresDriverOptions {
   readonly maxReads: number;
   /** How long a request waits for a session, its connection and the begin of its transaction. */
   readonly waitLimitMs: number;
+  /** Whether clients see the messages of RAISE. */
+  readonly raisedMessages: boolean;
   readonly clock: Clock;
   /** Whether other processes may write to the database. */
   readonly isShared: boolean;
@@ -69,6 +71,7 @@ class PostgresDriver implements Driver {
       }),
       limit: () => this.#limit(),
       clock: options.clock,
+      raisedMessages: options.raisedMessages,
     };
     this.label = options.label;
     this.isShared = options.isShared;
@@ -86,7 +89,8 @@ class PostgresDriver implements Driver {
       if (!onlyReads.test(statement.text)) this.#commits.notify();
       return result;
     } catch (error) {
-      throw translated(error, statement, onlyReads.test(statement.text) ? "read" : "write");
+      const sent = onlyReads.test(statement.text) ? "read" : "write";
+      throw translated(error, statement, sent, this.#options.raisedMessages);
     } finally {
       this.#pool.release(session);
     }
@@ -114,11 +118,12 @@ class PostgresDriver implements Driver {
     connection: PostgresConnection,
     work: (connection: Connection) => MaybePromise<T>,
   ): Promise<T> {
-    const unit = new PostgresTransaction(connection);
+    const { raisedMessages } = this.#options;
+    const unit = new PostgresTransaction(connection, raisedMessages);
     try {
       const result = await this.#guard.run(async () => await work(unit));
       await unit.end();
-      const done = await command(connection, "COMMIT", "commit");
+      const done = await commit(connection, raisedMessages);
       // A transaction with a failed statement answers COMMIT with ROLLBACK, and no error.
       if (done.command === "ROLLBACK") throw unit.failure;
       this.#commits.notify();
@@ -166,27 +171,28 @@ async function begin(connection: PostgresConnection, limit: Deadline): Promise<v
 /** A statement that can be repeated without harm. WITH may hide an INSERT. */
 const onlyReads = /^\s*(select|values|table|show|explain)\b/i;
 
-async function command(
+async function commit(
   connection: PostgresConnection,
-  text: string,
-  sent: "read" | "commit",
+  raisedMessages: boolean,
 ): Promise<PostgresResult> {
   try {
-    return await connection.run(text, []);
+    return await connection.run("COMMIT", []);
   } catch (error) {
-    throw toPostgresError(error, sent);
+    throw toPostgresError(error, "commit", raisedMessages);
   }
 }
 
 class PostgresTransaction implements Connection {
   readonly #connection: PostgresConnection;
+  readonly #raisedMessages: boolean;
   #ended = false;
   #failure: unknown = null;
   /** The statement that was sent last, answered or failed. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(connection: PostgresConnection) {
+  constructor(connection: PostgresConnection, raisedMessages: boolean) {
     this.#connection = connection;
+    this.#raisedMessages = raisedMessages;
   }
 
   /** Why the server did not commit: the error of the first statement that failed. */
@@ -207,7 +213,7 @@ class PostgresTransaction implements Connection {
       return await run(this.#connection, statement);
     } catch (error) {
       // Nothing is committed yet, so that a lost connection has changed nothing.
-      throw translated(error, statement, "read");
+      throw translated(error, statement, "read", this.#raisedMessages);
     }
   }
 

@@ -1,17 +1,57 @@
-import { DatabaseError, type DatabaseErrorKind, type FailedConstraint } from "../database_error.ts";
+import {
+  DatabaseError,
+  type DatabaseErrorKind,
+  type FailedConstraint,
+  type RaisedError,
+} from "../database_error.ts";
+import { raisedMessage } from "../raised_message.ts";
 
 /**
  * Translates an error of Postgres by SQLSTATE, or by the code of a network failure. `sent` says
  * that the statement may have reached the server and changed something: losing the connection then
- * leaves the outcome unknown. A DatabaseError passes as it is; so does an error without a code.
+ * leaves the outcome unknown. `showsRaised` says whether clients see the messages of RAISE. A DatabaseError passes as it is; so does an error without a code.
  */
-export function toPostgresError(error: unknown, sent: "write" | "read" | "commit"): unknown {
+export function toPostgresError(
+  error: unknown,
+  sent: "write" | "read" | "commit",
+  showsRaised = false,
+): unknown {
   const code = codeOf(error);
   if (code === null || !(error instanceof Error) || error instanceof DatabaseError) return error;
   if (sent !== "read" && losesOutcome(code)) return new DatabaseError("unknown-outcome", error);
-  const kind = refusesReturning(code, error) ? "no-returning" : kindOf(code);
-  return new DatabaseError(kind, error, failedConstraint(error));
+  const raised = raisedError(code, error, showsRaised);
+  const known = refusesReturning(code, error) ? "no-returning" : kindOf(code);
+  // What RAISE says is a refusal, whatever code it has taken.
+  const kind = raised !== null && known === "other" ? "raised" : known;
+  return new DatabaseError(kind, error, failedConstraint(error), raised);
 }
+
+/**
+ * What RAISE of a trigger or a function said. Its code is any: one of Postgres is raised on purpose
+ * where the routine of the server that reports it is that of RAISE.
+ */
+function raisedError(code: string, error: Error, showsMessage: boolean): RaisedError | null {
+  const isRaise = "routine" in error && error.routine === "exec_stmt_raise";
+  // Node has names of five letters, too, like EPIPE.
+  const isOwn = "severity" in error && isOwnCode(code);
+  if (!isRaise && code !== "P0001" && !isOwn) return null;
+  const [, status] = /^PT([45]\d\d)$/.exec(code) ?? [];
+  return {
+    message: showsMessage ? raisedMessage(error.message) : null,
+    status: status === undefined ? null : Number(status),
+  };
+}
+
+/** Whether a SQLSTATE is of a class that neither Postgres nor its libraries have. */
+function isOwnCode(code: string): boolean {
+  return /^[0-9A-Z]{5}$/.test(code) && !postgresClasses.has(code.slice(0, 2));
+}
+
+const postgresClasses: ReadonlySet<string> = new Set([
+  ...["00", "01", "02", "03", "08", "09", "0A", "0B", "0F", "0L", "0P", "0Z", "10", "20", "21"],
+  ...["22", "23", "24", "25", "26", "27", "28", "2B", "2D", "2F", "34", "38", "39", "3B", "3D"],
+  ...["3F", "40", "42", "44", "53", "54", "55", "57", "58", "72", "F0", "HV", "P0", "XX"],
+]);
 
 /** The code is that of all that is not supported, and the rewriter has one such refusal. */
 function refusesReturning(code: string, error: Error): boolean {

@@ -57,6 +57,7 @@ async function open(
     sessions: Array.from({ length: maxConnections }, () => session(connectionOptions)),
     maxReads: options.maxReadConnections ?? Math.max(1, Math.floor(maxConnections / 2)),
     waitLimitMs,
+    raisedMessages: options.raisedMessages,
     clock,
     isShared: true,
     signals: isPooled(url) || options.readOnly === true ? null : notifySignals(connectionOptions),

@@ -15,6 +15,10 @@ export interface PostgresOptions {
    * rows. Half of them by default. The others are left to reads by key and to writes.
    */
   readonly maxReadConnections?: number | undefined;
+  /**
+   * Whether clients see the messages that triggers and functions raise on purpose; true by default.
+   */
+  readonly raisedMessages?: boolean | undefined;
   /** How long a request waits for a connection or a lock, and for connecting. 5,000 by default. */
   readonly waitLimitMs?: number | undefined;
   /** The server ends a statement that runs longer; 15,000 by default. */

@@ -20,6 +20,8 @@ export interface PostgresReadParts {
   /** Starts the time limit of the waits for a session and its connection. */
   readonly limit: () => Deadline;
   readonly clock: Clock;
+  /** Whether clients see the messages of RAISE. */
+  readonly raisedMessages: boolean;
 }
 
 /** Since when a read waits, and what limits its waits for a session. */
@@ -56,14 +58,14 @@ export class PostgresReads implements Connection {
   }
 
   async #inTurn(statement: Statement, { limit, beganAt }: Waiting): Promise<QueryResult> {
-    const { pool, clock } = this.#parts;
+    const { pool, clock, raisedMessages } = this.#parts;
     const session = await pool.acquire("read");
     try {
       const connection = session.connection();
       if (connection.opening !== null) await opened(connection.opening, limit);
       return await this.#read(connection, statement, clock.elapsedMs() - beganAt);
     } catch (error) {
-      const known = translated(error, statement, "read");
+      const known = translated(error, statement, "read", raisedMessages);
       // The server has a time limit of its own, which may be shorter than that of the request.
       const isLate = known instanceof DatabaseError && known.kind === "timeout";
       throw isLate ? new DatabaseError("too-slow", error) : known;

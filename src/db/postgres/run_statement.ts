@@ -43,9 +43,11 @@ export function translated(
   error: unknown,
   { values }: Statement,
   sent: "write" | "read",
+  showsRaised: boolean,
 ): unknown {
-  const refused = values.length > 0 && refusesTextOfValue(error);
-  return refused ? new DatabaseError("invalid-value", error) : toPostgresError(error, sent);
+  return values.length > 0 && refusesTextOfValue(error)
+    ? new DatabaseError("invalid-value", error)
+    : toPostgresError(error, sent, showsRaised);
 }
 
 const writeCommands: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);

@@ -34,6 +34,10 @@ import {
 export interface SqliteOptions {
   /** Changes nothing, not even the journal mode: for a file of another program. */
   readonly readOnly?: boolean | undefined;
+  /**
+   * Whether clients see the messages that triggers and functions raise on purpose; true by default.
+   */
+  readonly raisedMessages?: boolean | undefined;
   /** How long a write waits for its turn, and for other processes. 5,000 by default. */
   readonly waitLimitMs?: number | undefined;
   /** The time of the machine by default. */
@@ -77,7 +81,9 @@ export async function sqliteDriver(
       maxThreads,
       clock,
     });
-    return new SqliteDriver({ library, file, reader, writer, threads, busyRetry, label, dialect });
+    const { raisedMessages } = options;
+    const parts = { library, file, reader, writer, threads, busyRetry, label, dialect };
+    return new SqliteDriver({ ...parts, raisedMessages });
   } catch (error) {
     reader?.close();
     writer?.close();
@@ -138,6 +144,7 @@ function takeMaxLength(writer: SqliteConnection): number {
 }
 
 interface SqliteDriverOptions {
+  readonly raisedMessages: boolean;
   readonly library: SqliteLibrary;
   readonly file: SqliteFile;
   readonly reader: SqliteConnection;
@@ -293,7 +300,8 @@ class SqliteDriver implements Driver {
   }
 
   #translated(error: unknown): unknown {
-    return toSqliteError(error, this.#options.library.errorName(error));
+    const { library, raisedMessages } = this.#options;
+    return toSqliteError(error, library.errorName(error), raisedMessages);
   }
 }
 

@@ -1,13 +1,27 @@
 import { DatabaseError, type DatabaseErrorKind, type FailedConstraint } from "../database_error.ts";
+import { raisedMessage } from "../raised_message.ts";
 
 /**
  * Translates an error of any SQLite library by the name of its result code. A DatabaseError passes
  * as it is; so does an error without a code, which comes from the work between the statements.
  */
-export function toSqliteError(error: unknown, name: string | null): unknown {
+export function toSqliteError(
+  error: unknown,
+  name: string | null,
+  showsRaised = false,
+): unknown {
   if (name === null || error instanceof DatabaseError) return error;
+  if (name === "SQLITE_CONSTRAINT_TRIGGER") return triggerError(error, showsRaised);
   const kind = kinds.get(name) ?? kinds.get(primaryName(name)) ?? otherKind(error);
   return new DatabaseError(kind, error, failedConstraint(name, error));
+}
+
+/** RAISE of a trigger. SQLite itself raises for a foreign key with RESTRICT, by the same code. */
+function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
+  const text = error instanceof Error ? error.message : "";
+  if (text === "FOREIGN KEY constraint failed") return new DatabaseError("foreign-key", error);
+  const message = showsMessage ? raisedMessage(text) : null;
+  return new DatabaseError("check", error, null, { message, status: null });
 }
 
 /**
@@ -70,7 +84,7 @@ const kinds: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["SQLITE_CONSTRAINT_FOREIGNKEY", "foreign-key"],
   ["SQLITE_CONSTRAINT_NOTNULL", "not-null"],
   ["SQLITE_CONSTRAINT_DATATYPE", "invalid-value"],
-  // Checks, and triggers that say RAISE(ABORT): a rule of the database refused the row.
+  // Checks: a rule of the database refused the row.
   ["SQLITE_CONSTRAINT", "check"],
   ["SQLITE_MISMATCH", "invalid-value"],
   ["SQLITE_TOOBIG", "invalid-value"],

@@ -47,8 +47,9 @@ export function atBodyPath(error: unknown, { path, details }: BodyPath): unknown
     return new FailedWrite(error, error.resource, rows);
   }
   if (!(error instanceof Problem)) return error;
-  const { slug, message, headers, cause } = error;
-  return new Problem(slug, message, { headers, cause, details: { ...error.details, ...details } });
+  const { slug, message, status, headers, cause } = error;
+  const all = { ...error.details, ...details };
+  return new Problem(slug, message, { status, headers, cause, details: all });
 }
 
 /** The path of the body as a whole. */

@@ -17,11 +17,11 @@ export class FailedWrite extends DatabaseError {
 
   /** `error` is that of the driver. */
   constructor(
-    { kind, cause, constraint }: DatabaseError,
+    { kind, cause, constraint, raised }: DatabaseError,
     resource: Resource,
     rows: readonly FailedRow[],
   ) {
-    super(kind, cause, constraint);
+    super(kind, cause, constraint, raised);
     this.name = "FailedWrite";
     this.resource = resource;
     this.rows = rows;
@@ -45,4 +45,5 @@ export const refusals: ReadonlySet<DatabaseErrorKind> = new Set([
   "not-null",
   "check",
   "invalid-value",
+  "raised",
 ]);

@@ -31,6 +31,7 @@ export async function refusedWrite(
   if (first === undefined) return atBodyPath(problem, bodyPath);
   return new Problem(problem.slug, `Cannot ${access}: ${first.path} ${first.message}`, {
     headers: problem.headers,
+    status: problem.status,
     cause: problem.cause,
     details: { ...bodyPath.details, errors: [first, ...errors] },
   });

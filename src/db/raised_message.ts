@@ -1,0 +1,15 @@
+/** The most characters of a raised message that clients see. */
+const maxLength = 500;
+
+/**
+ * The message that a trigger or a function of a database raised, as clients see it: one line of
+ * limited length. Null where nothing is left of it.
+ */
+export function raisedMessage(text: string): string | null {
+  const line = text.slice(0, 2 * maxLength).replace(/[\p{Cc}\s]+/gu, " ").trim().toWellFormed();
+  const characters = [...line];
+  if (characters.length === 0) return null;
+  return characters.length <= maxLength && text.length <= 2 * maxLength
+    ? line
+    : `${characters.slice(0, maxLength).join("")}…`;
+}
