@@ -174,7 +174,7 @@ export function like<Of = AnyTable>(
 export interface FilterText {
   /** Distinguishes it from a resolved filter. */
   readonly kind: "text";
-  /** The text, with {@link placeholder} and an index in the place of each value. */
+  /** The text, with an index between two of {@link placeholder} in the place of each value. */
   readonly text: string;
   /** The values, by the indexes of the placeholders. */
   readonly values: readonly unknown[];
@@ -203,7 +203,7 @@ export function rsql(strings: TemplateStringsArray, ...values: readonly unknown[
     throw new Error("Cannot build the filter: its text holds the noncharacter U+FDD0");
   }
   const text = rest.reduce(
-    (before, part, index) => `${before}${placeholder}${index}${part}`,
+    (before, part, index) => `${before}${placeholder}${index}${placeholder}${part}`,
     first,
   );
   return { kind: "text", text, values };

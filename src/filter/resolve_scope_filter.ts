@@ -17,6 +17,7 @@ import {
   resolveComparison,
 } from "./resolve_comparison.ts";
 import { type FilterContext, type ResolveComparison, resolveFilterWith } from "./resolve_filter.ts";
+import { excerptOf } from "./syntax/filter_error.ts";
 import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
 
 /** The context in which a scope is resolved. A scope may use every column. */
@@ -133,13 +134,18 @@ function resolvePlaceholders(
   return failClosedComparison(operator, column, values, path);
 }
 
+const onePlaceholder = new RegExp(`${placeholder}\\d+${placeholder}`, "g");
+
 function fillPlaceholder({ text, quoted }: Literal, given: readonly unknown[]): unknown {
   if (!text.includes(placeholder)) return text;
-  const index = text.slice(placeholder.length);
-  if (quoted || !text.startsWith(placeholder) || !/^\d+$/.test(index)) {
-    throw new Error("Cannot build the filter: a value stands inside quotes or in part of a word");
-  }
-  return given[Number(index)];
+  const [before, index, after, ...others] = text.split(placeholder);
+  if (!quoted && before === "" && after === "" && others.length === 0) return given[Number(index)];
+  const shown = excerptOf(text.replace(onePlaceholder, "${…}"));
+  throw new Error(
+    `Cannot build the filter: value ${Number(index) + 1} stands ${
+      quoted ? "inside quotes" : "in part of a word"
+    }: ${shown}`,
+  );
 }
 
 /** A scope function is the deployer's code, which may return values that its type forbids. */

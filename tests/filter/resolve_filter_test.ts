@@ -1,5 +1,14 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { all, eq, gte, isNull, like, none, rsql } from "../../src/filter/builders.ts";
+import {
+  all,
+  eq,
+  type FilterText,
+  gte,
+  isNull,
+  like,
+  none,
+  rsql,
+} from "../../src/filter/builders.ts";
 import { and, type Filter, or } from "../../src/filter/filter.ts";
 import { createOperatorRegistry } from "../../src/filter/operators/operator_registry.ts";
 import { createCachingFilterParser } from "../../src/filter/syntax/caching_filter_parser.ts";
@@ -251,6 +260,22 @@ Deno.test("a scope that does not parse throws a plain Error, not a Problem", () 
     const error = assertThrows(() => scope(result), Error);
     assertStringIncludes(error.message, "Cannot");
     assertEquals(error.name, "Error");
+  }
+});
+
+Deno.test("a value of rsql`` that touches other text was another value, in silence", () => {
+  const places: readonly (readonly [FilterText, string])[] = [
+    [rsql`team==${5}1,id==${6}`, 'value 1 stands in part of a word: "${…}1"'],
+    [rsql`team==1${5}`, "1${…}"],
+    [rsql`team==-${5}`, "-${…}"],
+    [rsql`id==1,team==${5}.5`, "${…}.5"],
+    [rsql`team==${1};team==${5}0`, "value 2"],
+    [rsql`team==${5}${6}`, "${…}${…}"],
+    [rsql`team=in=(${5}1,2)`, "${…}1"],
+    [rsql`ownerId=="a ${5} b"`, 'value 1 stands inside quotes: "a ${…} b"'],
+  ];
+  for (const [template, place] of places) {
+    assertStringIncludes(assertThrows(() => scope(template), Error).message, place);
   }
 });
 

@@ -29,8 +29,8 @@ export interface PostgresDriverOptions {
   readonly maxReads: number;
   /** How long a request waits for a session, its connection and the begin of its transaction. */
   readonly waitLimitMs: number;
-  /** Whether clients see the messages of RAISE. */
-  readonly raisedMessages: boolean;
+  /** Whether clients see the messages of RAISE; true unless set. */
+  readonly raisedMessages?: boolean;
   readonly clock: Clock;
   /** Whether other processes may write to the database. */
   readonly isShared: boolean;
@@ -56,10 +56,12 @@ class PostgresDriver implements Driver {
   readonly #pool: Pool<PostgresSession>;
   readonly #guard: TransactionGuard = transactionGuard();
   readonly #reads: PostgresReadParts;
+  readonly #raisedMessages: boolean;
   #closing: Promise<void> | null = null;
 
   constructor(options: PostgresDriverOptions) {
     this.#options = options;
+    this.#raisedMessages = options.raisedMessages ?? true;
     this.#pool = pool(options.sessions, options.waitLimitMs, options.clock);
     this.#reads = {
       guard: this.#guard,
@@ -71,7 +73,7 @@ class PostgresDriver implements Driver {
       }),
       limit: () => this.#limit(),
       clock: options.clock,
-      raisedMessages: options.raisedMessages,
+      raisedMessages: this.#raisedMessages,
     };
     this.label = options.label;
     this.isShared = options.isShared;
@@ -90,7 +92,7 @@ class PostgresDriver implements Driver {
       return result;
     } catch (error) {
       const sent = onlyReads.test(statement.text) ? "read" : "write";
-      throw translated(error, statement, sent, this.#options.raisedMessages);
+      throw translated(error, statement, sent, this.#raisedMessages);
     } finally {
       this.#pool.release(session);
     }
@@ -118,12 +120,11 @@ class PostgresDriver implements Driver {
     connection: PostgresConnection,
     work: (connection: Connection) => MaybePromise<T>,
   ): Promise<T> {
-    const { raisedMessages } = this.#options;
-    const unit = new PostgresTransaction(connection, raisedMessages);
+    const unit = new PostgresTransaction(connection, this.#raisedMessages);
     try {
       const result = await this.#guard.run(async () => await work(unit));
       await unit.end();
-      const done = await commit(connection, raisedMessages);
+      const done = await commit(connection, this.#raisedMessages);
       // A transaction with a failed statement answers COMMIT with ROLLBACK, and no error.
       if (done.command === "ROLLBACK") throw unit.failure;
       this.#commits.notify();

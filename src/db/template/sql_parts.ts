@@ -123,6 +123,7 @@ export function flattenTemplate(
       }
       const nested = templateOf(values[token.index]);
       if (nested === null) {
+        requireApart(strings, token.index, parts[next]);
         tokens.push({ kind: "part", index: next++ });
         texts.push("");
       } else if (isWord(tokens.at(-1), "IN")) {
@@ -138,6 +139,21 @@ export function flattenTemplate(
 
   add(template);
   return { texts, parts, tokens };
+}
+
+/**
+ * A value, a name or a column that touches a word, a number or a quote would be another token in the
+ * eyes of the reader, and an alias or a second value for the engine.
+ */
+function requireApart(texts: readonly string[], index: number, part: SqlPart | undefined): void {
+  if (part?.kind === "filter" || part?.kind === "fragment") return;
+  const [before = "", after = ""] = [texts[index], texts[index + 1]];
+  if (!/[\p{L}\p{N}_$"']$/u.test(before) && !/^[\p{L}\p{N}_$"']/u.test(after)) return;
+  throw new Error(
+    `Cannot read the SQL: value ${index + 1} touches other text: ${before.slice(-20)}\${…}${
+      after.slice(0, 20)
+    }`,
+  );
 }
 
 /** Texts are read one by one: joined, words would grow together, and a comment would continue. */
