@@ -20,7 +20,11 @@ export function toPostgresError(
   if (code === null || !(error instanceof Error) || error instanceof DatabaseError) return error;
   if (sent !== "read" && losesOutcome(code)) return new DatabaseError("unknown-outcome", error);
   const raised = raisedError(code, error, showsRaised);
-  const known = refusesReturning(code, error) ? "no-returning" : kindOf(code);
+  const known = refusesReturning(code, error)
+    ? "no-returning"
+    : isStalePlan(error)
+    ? "retryable"
+    : kindOf(code);
   // What RAISE says is a refusal, whatever code it has taken.
   const kind = raised !== null && known === "other" ? "raised" : known;
   return new DatabaseError(kind, error, failedConstraint(error), raised);
@@ -52,6 +56,14 @@ const postgresClasses: ReadonlySet<string> = new Set([
   ...["22", "23", "24", "25", "26", "27", "28", "2B", "2D", "2F", "34", "38", "39", "3B", "3D"],
   ...["3F", "40", "42", "44", "53", "54", "55", "57", "58", "72", "F0", "HV", "P0", "XX"],
 ]);
+
+/**
+ * Whether a prepared statement gives other columns than before, because its table was altered since.
+ * The code is that of all that is not supported.
+ */
+export function isStalePlan(error: unknown): boolean {
+  return error instanceof Error && "routine" in error && error.routine === "RevalidateCachedQuery";
+}
 
 /** The code is that of all that is not supported, and the rewriter has one such refusal. */
 function refusesReturning(code: string, error: Error): boolean {

@@ -4,6 +4,7 @@ import { sleep } from "../../runtime/event_loop.ts";
 import { announcesSetting } from "../../sql/postgres/change_log_schema.ts";
 import { DatabaseError } from "../database_error.ts";
 import { cancelQuery } from "./cancel_read.ts";
+import { isStalePlan } from "./postgres_errors.ts";
 import { pacedSockets } from "./paced_socket.ts";
 import type { PostgresConnection, PostgresResult, RunningRead } from "./postgres_connection.ts";
 import type { PostgresOptions } from "./postgres_options.ts";
@@ -42,6 +43,8 @@ export interface PostgresJsConnectionOptions {
   readonly waitLimitMs: number;
   /** How many listeners there are: with one, the process signals after its commits. */
   readonly listeners: { count: number };
+  /** How often a table was altered under statements that are prepared. */
+  readonly alterations: { count: number };
   /** Called for a signal, with its payload. */
   readonly notified?: (payload: string) => void;
   /** Called once, when the connection is lost. */
@@ -65,6 +68,8 @@ const graceMs = 1_000;
  */
 export class PostgresJsConnection implements PostgresConnection {
   opening: Promise<void> | null;
+  /** The count of alterations when it was opened. */
+  readonly #alterations: number;
   readonly #options: PostgresJsConnectionOptions;
   readonly #client: postgres.Sql;
   readonly #pooled: boolean;
@@ -78,6 +83,7 @@ export class PostgresJsConnection implements PostgresConnection {
 
   constructor(options: PostgresJsConnectionOptions) {
     this.#options = options;
+    this.#alterations = options.alterations.count;
     this.#pooled = isPooled(options.url);
     this.#announces = options.listeners.count > 0;
     this.#client = this.#connect();
@@ -86,6 +92,11 @@ export class PostgresJsConnection implements PostgresConnection {
 
   get lost(): boolean {
     return this.#lost;
+  }
+
+  /** Whether a table was altered since it was opened, so that its prepared statements may be stale. */
+  get stale(): boolean {
+    return this.#alterations !== this.#options.alterations.count;
   }
 
   run(text: string, values: readonly (string | null)[]): Promise<PostgresResult> {
@@ -228,6 +239,7 @@ export class PostgresJsConnection implements PostgresConnection {
           this.#sent.delete(reject);
           reject(error);
           if (!isFromServer(error)) this.drop();
+          else if (isStalePlan(error) && !this.stale) this.#options.alterations.count++;
         },
       );
     });

@@ -51,6 +51,7 @@ async function open(
     clock,
     waitLimitMs,
     listeners: { count: 0 },
+    alterations: { count: 0 },
   };
   const driver = postgresDriver({
     label: url.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, ""),
@@ -89,6 +90,8 @@ function session(connectionOptions: PostgresJsConnectionOptions): PostgresSessio
   return {
     connection() {
       if (closed) throw new DatabaseError("unavailable", new Error("The database is closed"));
+      // Outside of a transaction the library prepares a statement again; a transaction has failed.
+      if (connection?.stale === true) connection.drop();
       if (connection?.lost === true) discard(connection);
       if (connection === null || connection.lost) {
         connection = new PostgresJsConnection(connectionOptions);
