@@ -38,7 +38,7 @@ const nulls = ["==null", "!=null"];
 export function operatorsOf({ type, enum: values }: FieldFacts): readonly string[] {
   if (type === "json" || type === "bytes") return [noCondition, ...nulls];
   if (type === "boolean") return ["==", "!=", ...nulls];
-  if (type !== "text" || values) return [...ordered, ...nulls];
+  if (!["text", "any"].includes(type) || values) return [...ordered, ...nulls];
   return ["=icontains=", ...ordered, "=istartswith=", "=iendswith=", "=like=", ...nulls];
 }
 

@@ -14,9 +14,13 @@ export type Drafts = Readonly<Record<string, Draft>>;
 /** A value as it is edited. */
 export function draftOf(value: unknown, { type }: FieldFacts): Draft {
   if (value === null || value === undefined) return { text: "", isNull: true };
-  const isText = typeof value === "string" && type !== "json";
+  const isText = typeof value === "string" && type !== "json" &&
+    !(type === "any" && number.test(value));
   return { text: isText ? value : documentText(value, 2), isNull: false };
 }
+
+/** In a field of numbers and strings a string that looks like one has quotes. */
+const number = /^-?\d+(?:\.\d+)?(?:e[-+]?\d+)?$/i;
 
 /** A value that was written, or what is wrong with it. */
 export type ReadDraft = { readonly value: unknown } | { readonly problem: string };
@@ -36,6 +40,11 @@ export function readDraft({ text, isNull }: Draft, { type, wide }: FieldFacts): 
         problem: "must be a number",
       };
     }
+    case "any":
+      if (number.test(text)) return { value: Number(text) };
+      return {
+        value: text.startsWith('"') && number.test(text.slice(1, -1)) ? text.slice(1, -1) : text,
+      };
     case "boolean":
       return { value: text === "true" };
     case "json":

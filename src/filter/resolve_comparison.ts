@@ -1,6 +1,7 @@
 import { unreachable } from "../problem/unreachable.ts";
 import { InvalidValue } from "../schema/kind.ts";
-import { elementOf, kindOfColumn } from "../schema/structured/kind_of_column.ts";
+import { textKind } from "../schema/kinds/text_kind.ts";
+import { elementOf, isAny, kindOfColumn } from "../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { JsonPath } from "../sql/json_path_dialect.ts";
 import { comparison, type Filter } from "./filter.ts";
@@ -130,7 +131,9 @@ function parseLiteral(
 
 function typed(literal: Literal, column: ColumnInfo, isWithin: boolean): unknown {
   try {
-    return isWithin ? jsonOperand(literal) : kindOfColumn(column).fromText(literal.text, column);
+    if (isWithin) return jsonOperand(literal);
+    const kind = literal.quoted && isAny(column) ? textKind : kindOfColumn(column);
+    return kind.fromText(literal.text, column);
   } catch (error) {
     if (!(error instanceof InvalidValue)) throw error;
     const hint = column.kind === "timestamp" ? plusHint(literal.text) : "";

@@ -205,6 +205,8 @@ function columnType({ type, wide, enum: values, schema }: FieldSchema): string {
       return "number";
     case "boolean":
       return "boolean";
+    case "any":
+      return "number | string";
     case "json":
     case "computed":
       return "unknown";

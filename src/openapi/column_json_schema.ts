@@ -1,9 +1,11 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
+import { isAny } from "../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 
 /** The schema of a column's values in answers. */
 export function answeredColumn(column: ColumnInfo): JsonSchema {
   const { kind } = column;
+  if (isAny(column)) return numberOrText;
   const limits = kind === "text" && column.enumValues === null ? {} : enumOf(column);
   return nullable({ ...plainType(column), ...limits }, !column.notNull);
 }
@@ -11,6 +13,7 @@ export function answeredColumn(column: ColumnInfo): JsonSchema {
 /** The schema of a column's values in bodies: a part of what is accepted, in the form of answers. */
 export function sentColumn(column: ColumnInfo, mayBeNull: boolean): JsonSchema {
   const { kind } = column;
+  if (isAny(column)) return numberOrText;
   switch (kind) {
     case "bigint":
       return nullable(
@@ -40,6 +43,9 @@ export function sentColumn(column: ColumnInfo, mayBeNull: boolean): JsonSchema {
       return nullable(plainType(column), mayBeNull);
   }
 }
+
+/** OpenAPI 3.0 has no type that is one of several. */
+const numberOrText: JsonSchema = { description: "A number or a string." };
 
 function limitsOfText({ minLength, maxLength, pattern, format }: ColumnInfo): JsonSchema {
   return {

@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/define/resource.ts";
 import { mayWrite } from "../resource/write/parse_fields.ts";
-import { isDocument } from "../schema/structured/kind_of_column.ts";
+import { isAny, isDocument } from "../schema/structured/kind_of_column.ts";
 import type { ColumnKind } from "../schema/kind.ts";
 import { ownColumns } from "../schema/relation.ts";
 import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
@@ -11,8 +11,11 @@ import { answeredColumn, structureOf } from "./column_json_schema.ts";
 export interface FieldSchema {
   /** In rows and in bodies. */
   readonly name: string;
-  /** The kind of its column; a computed field may have any value. */
-  readonly type: ColumnKind | "computed";
+  /**
+   * The kind of its column; `any` for one that may hold numbers and strings. A computed field may have
+   * any value.
+   */
+  readonly type: ColumnKind | "any" | "computed";
   /** Of an integer: with safe numbers, as the client asks for them, it is a string of digits. */
   readonly wide?: true;
   /** Whether a row may have null there. */
@@ -65,7 +68,7 @@ function fieldOf(column: ColumnInfo, resource: Resource): FieldSchema {
   const isWritten = mayWrite(column, resource);
   return {
     name,
-    type: kind,
+    type: isAny(column) ? "any" : kind,
     ...(column.isWide ? { wide: true } : {}),
     nullable: !notNull,
     required: isWritten && mustSend(column, resource),

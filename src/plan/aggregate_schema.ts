@@ -1,4 +1,4 @@
-import { hasExtremes, isSortable } from "../schema/structured/kind_of_column.ts";
+import { hasExtremes, isAny, isSortable } from "../schema/structured/kind_of_column.ts";
 import {
   type ColumnInfo,
   createTableInfo,
@@ -81,7 +81,8 @@ function metricsOf(column: ColumnInfo, index: number): readonly ColumnMetric[] {
     exact: false,
   }));
   if (!hasExtremes(column)) return [];
-  if (!numeric.has(column.kind)) return extremes;
+  if (!numeric.has(column.kind) && !isAny(column)) return extremes;
+  const isExact = column.kind !== "real" && !isAny(column);
   const sumScale = column.kind === "decimal" ? column.scale : 0;
   const averageScale = column.scale === null ? null : averageDigits(column);
   const number = (name: "sum" | "avg", exact: boolean, scale: number | null): ColumnMetric => ({
@@ -93,7 +94,7 @@ function metricsOf(column: ColumnInfo, index: number): readonly ColumnMetric[] {
     exact,
   });
   return [
-    number("sum", column.kind !== "real", sumScale),
+    number("sum", isExact, sumScale),
     number("avg", column.kind === "decimal", averageScale),
     ...extremes,
   ];

@@ -2,11 +2,11 @@ import { and, comparison, type Filter, noRows } from "../filter/filter.ts";
 import { equalOperator, inOperator } from "../filter/operators/value_operators.ts";
 import { Problem } from "../problem/problem.ts";
 import { writeJson } from "../schema/exact_json.ts";
-import { kindOf } from "../schema/kind_of.ts";
-import { kindOfColumn } from "../schema/structured/kind_of_column.ts";
+import { isAny, kindOfColumn } from "../schema/structured/kind_of_column.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import { compareText } from "../schema/kinds/text_kind.ts";
+import { looksLikeNumber } from "../schema/kinds/any_kind.ts";
 import { canonicalValueText } from "../schema/canonical_value.ts";
 
 /** A key, the values of a row's primary key in key order. */
@@ -29,8 +29,9 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
     const text = decodeSegment(parts[i] ?? "");
     // The lengths were compared above.
     const column = columns[i] as ColumnInfo;
+    const quoted = isAny(column) ? /^"(.*)"$/s.exec(text)?.[1] : undefined;
     try {
-      key.push(kindOfColumn(column).fromText(text, column));
+      key.push(quoted ?? kindOfColumn(column).fromText(text, column));
     } catch (error) {
       if (error instanceof InvalidValue) return null;
       throw error;
@@ -41,9 +42,15 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
 
 /**
  * Prints a key as a path segment that {@link parseKey} parses and no route of the resource shadows.
+ * With its columns, a text is between quotes where the path would mean a number.
  */
-export function formatKey(key: Key): string {
-  const segment = key.map((value) => encodeURIComponent(keyText(value))).join(",");
+export function formatKey(key: Key, columns: readonly ColumnInfo[] = []): string {
+  const segment = key.map((value, index) => {
+    const column = columns[index];
+    const isQuoted = column !== undefined && isAny(column) && typeof value === "string" &&
+      (looksLikeNumber(value) || /^"|^$/.test(value));
+    return encodeURIComponent(isQuoted ? `"${value}"` : keyText(value));
+  }).join(",");
   if (!reservedSegments.has(segment)) return segment;
   return `%${segment.charCodeAt(0).toString(16)}${segment.slice(1)}`;
 }
@@ -119,7 +126,7 @@ export function keyId(key: Key, table: KeyColumns): string {
 
 /** Whether two values of a key column lead to the same row. */
 export function isSameKeyValue(left: unknown, right: unknown, column: ColumnInfo): boolean {
-  return kindOf(column.kind).compare?.(left, right) === 0 ||
+  return kindOfColumn(column).compare?.(left, right) === 0 ||
     identityText(left, column) === identityText(right, column);
 }
 
@@ -134,7 +141,7 @@ function identityText(value: unknown, column: ColumnInfo): string {
  */
 export function compareKeys(left: Key, right: Key, table: KeyColumns): number {
   for (const [index, column] of table.primaryKey.entries()) {
-    const compare = kindOf(column.kind).compare ?? ((a, b) => compareText(String(a), String(b)));
+    const compare = kindOfColumn(column).compare ?? ((a, b) => compareText(String(a), String(b)));
     const order = compare(left[index], right[index]);
     if (order !== 0) return order;
   }

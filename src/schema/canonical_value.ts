@@ -9,6 +9,8 @@ import type { ColumnInfo } from "./table_info.ts";
 export function canonicalValueText(value: unknown, column: ColumnInfo): string {
   // A list within a list is another one than its items.
   const text = typeof value === "object" && value !== null ? writeJson(value) : String(value);
+  // The text 1 is another value than the number.
+  if (column.databaseType?.shape.kind === "any" && typeof value === "string") return `"${text}"`;
   // `1.50` equals `1.5` where the column leaves the scale to the value.
   return column.kind === "decimal" ? shortestDecimal(text) : text;
 }

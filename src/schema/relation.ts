@@ -65,12 +65,21 @@ export type Relations = ReadonlyMap<string, Relation>;
 
 /** Whether a relation can use these columns: their kinds must have a common, exact equality. */
 export function canRelate(own: ColumnInfo, other: ColumnInfo): boolean {
+  // As SQLite compares what it keeps with a number or a text.
+  if (isAny(own)) return isAny(other) || anyFamilies.has(families[other.kind]);
+  if (isAny(other)) return anyFamilies.has(families[own.kind]);
   const family = families[own.kind];
   if (family === null || family !== families[other.kind]) return false;
   // Only the database knows how the values of such a type compare, with those of the same type.
   if (own.databaseType?.sqlName !== other.databaseType?.sqlName) return false;
   return family !== "timestamp" || own.timestampFormat === other.timestampFormat;
 }
+
+function isAny({ databaseType }: ColumnInfo): boolean {
+  return databaseType?.shape.kind === "any";
+}
+
+const anyFamilies: ReadonlySet<string | null> = new Set(["text", "number"]);
 
 /** Null for kinds without equality, and for doubles, whose equality depends on rounding. */
 const families: Readonly<Record<ColumnKind, string | null>> = {

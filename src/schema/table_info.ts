@@ -56,10 +56,21 @@ export interface DatabaseType {
   readonly ignoresCase: boolean;
 }
 
+/** In a column's description: the type of a SQLite column that may hold numbers and texts. */
+export const anyType: DatabaseType = Object.freeze({
+  sqlName: "any",
+  shape: { kind: "any" } as const,
+  ordered: true,
+  hasExtremes: true,
+  ignoresCase: false,
+});
+
 /** In a column's description: what the values of a {@link DatabaseType} are in JSON. */
 export type ValueShape =
   /** A text, as the database prints it. */
   | { readonly kind: "text" }
+  /** A number or a text, as SQLite keeps it: the declared type of the column says nothing certain. */
+  | { readonly kind: "any" }
   /** A list of values of the element, and of lists of them where it has several dimensions. */
   | {
     readonly kind: "list";

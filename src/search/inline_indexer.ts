@@ -95,5 +95,5 @@ const nothingLeft: PendingIndexing = Object.freeze({ committed() {}, failed() {}
 
 /** The ids of rows for {@link FailedIndexing}. */
 export function idsOf(keys: readonly Key[]): readonly string[] {
-  return keys.map(formatKey);
+  return keys.map((key) => formatKey(key));
 }

@@ -5,7 +5,7 @@ export type CompareRows = (left: LiveRow, right: LiveRow) => number;
 
 /**
  * The order of a list as the service has it: the fields of `orderBy`, then the primary key; nulls
- * last in both directions, texts by code point. `types` are the kinds of the fields.
+ * last in both directions, numbers before texts, and those by code point. `types` are the kinds of the fields.
  */
 export function compareBy(
   orderBy: readonly string[],
@@ -62,7 +62,9 @@ function placeInOrder(row: LiveRow, rows: readonly LiveRow[], compare: CompareRo
 }
 
 function compareValues(a: unknown, b: unknown, type: string | undefined): number {
-  if (typeof a !== "string" || typeof b !== "string") return Number(a) - Number(b);
+  // A column of numbers and strings has its strings last.
+  if (typeof a !== "string") return typeof b === "string" ? -1 : Number(a) - Number(b);
+  if (typeof b !== "string") return 1;
   if (/int|dec/.test(`${type}`)) {
     // Exact, whatever the number of digits: as whole numbers of their smallest digit.
     const digits = Math.max(a.length, b.length);

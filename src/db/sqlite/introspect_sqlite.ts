@@ -257,7 +257,9 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
           ),
           generated: column.generated,
           defaultSql: isKey && countsUp ? "the next row id" : repeatableDefault(column.defaultSql),
-          enumValues: sampled.kind === "text" ? enums.get(column.name.toLowerCase()) ?? null : null,
+          enumValues: sampled.kind === "text" && sampled.databaseType === undefined
+            ? enums.get(column.name.toLowerCase()) ?? null
+            : null,
         };
       }),
     ),

@@ -58,7 +58,7 @@ function segmentOf(key: unknown, { table }: Resource): string {
       throw new TypeError(`Give the key ${value} as a string or a bigint: a number rounds it`);
     }
   });
-  return formatKey(values);
+  return formatKey(values, table.primaryKey);
 }
 
 function headerOf(

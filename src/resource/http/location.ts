@@ -8,5 +8,5 @@ export function locationOf(
   { table, url, fields }: Resource,
 ): Readonly<Record<string, string>> {
   if (!table.primaryKey.every((column) => fields.readable.includes(column))) return {};
-  return { location: `${url}/${formatKey(keyOf(row, table))}` };
+  return { location: `${url}/${formatKey(keyOf(row, table), table.primaryKey)}` };
 }

@@ -112,6 +112,7 @@ function recordOf(
 
 /** The JSON value that an export writes as this text; a text that is none is refused by its kind. */
 function jsonValue(text: string, { kind, databaseType }: ColumnInfo): unknown {
+  if (databaseType?.shape.kind === "any") return numberOf(text);
   if (databaseType !== undefined) {
     return databaseType.shape.kind === "text" ? text : parseJson(text) ?? text;
   }

@@ -1,4 +1,5 @@
 import { parseJson } from "../exact_json.ts";
+import { anyKind } from "../kinds/any_kind.ts";
 import { InvalidValue, type Kind } from "../kind.ts";
 import { kindOf } from "../kind_of.ts";
 import type { ColumnInfo } from "../table_info.ts";
@@ -31,6 +32,11 @@ export function elementOf({ databaseType }: ColumnInfo): ColumnInfo | null {
   return databaseType?.shape.kind === "list" ? databaseType.shape.element : null;
 }
 
+/** Whether a column may hold numbers and texts. */
+export function isAny({ databaseType }: ColumnInfo): boolean {
+  return databaseType?.shape.kind === "any";
+}
+
 /** Whether a column is one of documents, whose values have the form that each row gives them. */
 export function isDocument({ kind, databaseType }: ColumnInfo): boolean {
   return kind === "json" && databaseType === undefined;
@@ -41,6 +47,7 @@ export function kindOfColumn({ kind, databaseType, enumValues }: ColumnInfo): Ki
   if (databaseType === undefined) return kindOf(kind);
   if (databaseType.shape.kind === "text") return enumValues === null ? textKind : labelKind;
   const { shape } = databaseType;
+  if (shape.kind === "any") return anyKind;
   return {
     ...kindOf("json"),
     fromJson: (value) => fromStructure(value, shape, kindOfColumn),

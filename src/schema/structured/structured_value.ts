@@ -13,6 +13,7 @@ type ShapeOf<Name extends ValueShape["kind"]> = Extract<ValueShape, { readonly k
 export function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfColumn): unknown {
   switch (shape.kind) {
     case "text":
+    case "any":
       throw new Error("A text has no members");
     case "list":
       return isText(value, listText) ? value : fromList(value, shape, kindOf, 1);

@@ -43,7 +43,7 @@ export function createOutboxIndexer(index: string, parts: OutboxIndexerParts): I
 }
 
 function namesOf(index: string, keys: readonly Key[]): readonly DocumentName[] {
-  return [...new Set(keys.map(formatKey))].map((docId) => ({ index, docId }));
+  return [...new Set(keys.map((key) => formatKey(key)))].map((docId) => ({ index, docId }));
 }
 
 /** The documents of one write. */

@@ -2,6 +2,7 @@ import type { Access, AccessPolicy } from "../../auth/scope.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import type { ResolvedCapabilities, Resource } from "../../resource/define/resource.ts";
 import { mayWrite } from "../../resource/write/parse_fields.ts";
+import { isAny } from "../../schema/structured/kind_of_column.ts";
 import type { ColumnKind } from "../../schema/kind.ts";
 import type { Relation } from "../../schema/relation.ts";
 import { type ColumnInfo, refersTo } from "../../schema/table_info.ts";
@@ -43,7 +44,7 @@ export type Right =
 
 interface FieldFacts {
   readonly name: string;
-  readonly type: ColumnKind | "computed";
+  readonly type: ColumnKind | "any" | "computed";
   /** Its values are strings of digits: as integers some would be rounded. */
   readonly wide?: true;
   readonly nullable: boolean;
@@ -160,7 +161,7 @@ function columnFacts(
   const references = referenceOf(column, resource, served);
   return {
     name: column.name,
-    type: column.kind,
+    type: isAny(column) ? "any" : column.kind,
     ...(column.isWide ? { wide: true } : {}),
     nullable: !column.notNull,
     hidden: !fields.readable.includes(column),

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { quoteIdentifier, type SqlValue } from "../fragment.ts";
+import { shapeOfColumn } from "./stored_values.ts";
 import { structureOfImage } from "./structured_values.ts";
 
 /** The parts of the change log's schema on Postgres: what it needs before the first trigger. */
@@ -141,8 +142,8 @@ export function postgresLiteral(text: string): string {
  */
 export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
   if (raw === "null") return null;
-  const shape = column.databaseType?.shape;
-  if (shape !== undefined && shape.kind !== "text") {
+  const shape = shapeOfColumn(column);
+  if (shape.kind !== "text") {
     return structureOfImage(raw, shape, decodePostgresCell);
   }
   if (column.kind === "json") return raw;

@@ -13,7 +13,7 @@ import { decodeStructure, encodeStructure, type MemberCodec } from "./structured
 /** A value in process → what Postgres reads as a value of the column. */
 export function encode(value: unknown, column: ColumnInfo): SqlValue {
   if (value === null) return null;
-  const shape = column.databaseType?.shape ?? plainText;
+  const shape = shapeOfColumn(column);
   if (shape.kind !== "text") return encodeStructure(value, shape, memberCodec);
   switch (column.kind) {
     case "boolean":
@@ -27,7 +27,14 @@ export function encode(value: unknown, column: ColumnInfo): SqlValue {
   }
 }
 
-const plainText: ValueShape = { kind: "text" };
+/** What the values of a column are in JSON. */
+export function shapeOfColumn(
+  { databaseType }: ColumnInfo,
+): Exclude<ValueShape, { readonly kind: "any" }> {
+  const shape = databaseType?.shape;
+  // Only SQLite has columns of any values.
+  return shape === undefined || shape.kind === "any" ? { kind: "text" } : shape;
+}
 
 /** A member that does not fit its kind is shown as it is, and makes no misfit of the structure. */
 const memberCodec: MemberCodec = {
@@ -42,7 +49,7 @@ export function decode(
   misfit: (column: ColumnInfo) => void,
 ): unknown {
   if (value === null) return null;
-  const shape = column.databaseType?.shape ?? plainText;
+  const shape = shapeOfColumn(column);
   const decoded = typeof value !== "string"
     ? undefined
     : shape.kind === "text"

@@ -14,7 +14,7 @@ import {
 } from "./structured_texts.ts";
 
 type ShapeOf<Name extends ValueShape["kind"]> = Extract<ValueShape, { readonly kind: Name }>;
-type Structure = Exclude<ValueShape, { readonly kind: "text" }>;
+type Structure = Exclude<ValueShape, { readonly kind: "text" | "any" }>;
 
 /** How a member is written or read: as a value of a column of its own. */
 export interface MemberCodec {

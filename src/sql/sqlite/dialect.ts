@@ -1,10 +1,12 @@
 import { bytesToBase64 } from "../../protocol/byte_text.ts";
 import { decodeBase64 } from "../../schema/kinds/bytes_kind.ts";
+import { looksLikeNumber } from "../../schema/kinds/any_kind.ts";
 import { plainDecimal, significantDigits, withScale } from "../../schema/kinds/decimal_kind.ts";
 import { parseJson, writeJson } from "../../schema/exact_json.ts";
 import { isCalendarDate, isInstant } from "../../schema/instant.ts";
 import { type ColumnKind, InvalidValue } from "../../schema/kind.ts";
 import { shortestInteger } from "../../schema/kinds/number_kinds.ts";
+import { isAny } from "../../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { isCanonicalUuid } from "../../schema/kinds/uuid_kind.ts";
 import { certifiedOperators } from "../certified_operators.ts";
@@ -20,7 +22,7 @@ import {
   sql,
   type SqlValue,
 } from "../fragment.ts";
-import { affinityOf, sqliteColumnType } from "./column_type.ts";
+import { type Affinity, affinityOf, sqliteColumnType } from "./column_type.ts";
 import { sqliteImages } from "./row_images.ts";
 import { sqliteJsonPaths } from "./json_path.ts";
 import { sqliteLists } from "./lists.ts";
@@ -48,14 +50,15 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
       existingType !== null && (kind === "json" || typeof value !== "object"),
     selected: (column) => identifier(column.dbName),
     operand,
-    textOperand: (column) => operand(column),
-    indexed: (column) => holdsNumbers(column) ? identifier(column.dbName) : null,
-    ordered: (column) => asValue(column),
+    textOperand: (column) =>
+      isAny(column) ? sql`CAST(${identifier(column.dbName)} AS TEXT)` : operand(column),
+    indexed: () => null,
+    ordered: (column) => columnOf(column),
     // Numbers that are equal are read as the same number, whichever class they are stored in.
     distinguished: (columns) =>
       columns.map(({ dbName }) => sql`${identifier(dbName)}${binaryCollation}`),
     bound: (value, column) => sql`${encode(value, column)}`,
-    boundStored,
+    boundStored: (value) => sql`${value}`,
     listed,
     firstOfEach,
     comparesRows: false,
@@ -100,32 +103,9 @@ function check(value: unknown, column: ColumnInfo): void {
 
 /** Equality is exact everywhere; the index of a column that is BINARY by itself still serves. */
 function operand(column: ColumnInfo, row?: Fragment): Fragment {
-  const value = asValue(column, row);
+  const value = columnOf(column, row);
   const isExisting = column.kind === "text" && column.existingType !== null;
   return isExisting ? sql`${value}${binaryCollation}` : value;
-}
-
-function asValue(column: ColumnInfo, row?: Fragment): Fragment {
-  const name = columnOf(column, row);
-  return holdsNumbers(column) ? sql`CAST(${name} AS TEXT)` : name;
-}
-
-/**
- * Whether a column of texts has a numeric affinity, such as one declared STRING: SQLite would
- * convert a bound `"10"` to a number before it compares.
- */
-function holdsNumbers(column: ColumnInfo): boolean {
-  if (column.kind !== "text" || column.existingType === null) return false;
-  const affinity = affinityOf(column);
-  return affinity !== "TEXT" && affinity !== "BLOB";
-}
-
-/** As the column would be cast, where a library reads and binds 1.0 as 1. */
-function boundStored(value: SqlValue, column: ColumnInfo): Fragment {
-  if (!holdsNumbers(column)) return sql`${value}`;
-  const isReal = affinityOf(column) === "REAL" &&
-    (typeof value === "number" || typeof value === "bigint");
-  return isReal ? sql`CAST(CAST(${value} AS REAL) AS TEXT)` : sql`CAST(${value} AS TEXT)`;
 }
 
 /**
@@ -134,6 +114,7 @@ function boundStored(value: SqlValue, column: ColumnInfo): Fragment {
  */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
+  if (isAny(column)) return "never";
   const affinity = affinityOf(column);
   const { kind } = column;
   if (kind === "text") {
@@ -149,6 +130,7 @@ const numberKinds: ReadonlySet<string> = new Set(["real", "decimal", "integer", 
 
 function encode(value: unknown, column: ColumnInfo): SqlValue {
   if (value === null) return null;
+  if (isAny(column)) return encodeAny(value, affinityOf(column));
   // JSON has infinities by name; as texts they would be greater than any number.
   if (numberKinds.has(column.kind) && (value === "Infinity" || value === "-Infinity")) {
     return Number(value);
@@ -174,6 +156,21 @@ function encode(value: unknown, column: ColumnInfo): SqlValue {
 }
 
 /**
+ * Bound in the class in which SQLite would store and compare it: a text that looks like a number is
+ * one in a column for numbers. Some libraries bind each number as a double.
+ */
+function encodeAny(value: unknown, affinity: Affinity): SqlValue {
+  if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);
+  if (typeof value !== "string" || affinity === "BLOB" || affinity === "TEXT") {
+    return bindable(value);
+  }
+  const text = value.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, "");
+  if (!looksLikeNumber(text)) return value;
+  const whole = /^[-+]?\d{1,18}$/.test(text) ? BigInt(text.replace("+", "")) : null;
+  return whole ?? Number(text);
+}
+
+/**
  * Bound as a number, because SQLite does not always convert text to the nearest double. Whole
  * numbers keep all digits of 64 bits.
  */
@@ -190,6 +187,7 @@ function decode(
   misfit: (column: ColumnInfo) => void,
 ): unknown {
   if (value === null) return null;
+  if (isAny(column)) return typeof value === "bigint" ? shortestInteger(value) : asStored(value);
   const decoded = decoders[column.kind](value, column);
   if (decoded !== undefined) return decoded;
   misfit(column);

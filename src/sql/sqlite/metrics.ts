@@ -48,13 +48,14 @@ export const sqliteMetrics: MetricDialect = {
     return sql`${rawSql(name)}(${identifier(column.dbName)}${collation})`;
   },
   sum: (column) =>
+    // Texts are of a column that may hold numbers: one that is none counts as 0, as in SQLite.
     // Without the cast, integers in a column without a type would be added as integers, and overflow.
-    column.kind === "real"
+    column.kind === "real" || column.kind === "text"
       ? sql`sum(CAST(${identifier(column.dbName)} AS REAL))`
       : exactSum(column),
   average(column, digits) {
     const name = identifier(column.dbName);
-    if (column.kind === "real") return sql`avg(CAST(${name} AS REAL))`;
+    if (column.kind === "real" || column.kind === "text") return sql`avg(CAST(${name} AS REAL))`;
     return column.kind === "decimal"
       ? sql`service_average(${exactSum(column)}, count(${name}), ${rawSql(String(digits))})`
       : sql`service_mean(${exactSum(column)}, count(${name}))`;

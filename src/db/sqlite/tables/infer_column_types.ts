@@ -1,4 +1,5 @@
-import type { ColumnInfo, TimestampFormat } from "../../../schema/table_info.ts";
+import { anyType, type ColumnInfo, type TimestampFormat } from "../../../schema/table_info.ts";
+import { affinityOfType } from "../../../sql/sqlite/column_type.ts";
 import type { ColumnKind } from "../../../schema/kind.ts";
 import type { SqlValue } from "../../../sql/fragment.ts";
 import { defaultTimestamps, isTimestampFormat } from "../../../sql/sqlite/timestamps.ts";
@@ -6,24 +7,24 @@ import { defaultTimestamps, isTimestampFormat } from "../../../sql/sqlite/timest
 /** The type of a SQLite column, inferred from its declaration or its rows. */
 export type InferredType = Pick<
   ColumnInfo,
-  "kind" | "precision" | "scale" | "maxLength" | "timestampFormat"
+  "kind" | "precision" | "scale" | "maxLength" | "timestampFormat" | "databaseType"
 >;
 
 /**
  * Infers the types that a SQLite column may have, likeliest first, from its declared type and some
- * of its values. SQLite stores any value whatever was declared, so that the last type is one that
- * fits the rows.
+ * of its values. SQLite stores any value whatever was declared, so that the last type takes all of
+ * them. It is the only one where the declared type is none that says what is stored.
  */
 export function inferColumnTypes(declared: string, sample: readonly SqlValue[]): InferredType[] {
   const format = timestampFormat(sample);
   const moment: InferredType[] = format === null ? [] : [{ ...plain, ...format }];
-  const stored = storedShape(sample);
   const [, name = "", digits] = /^([^(]*)(?:\(([^)]*)\))?/.exec(declared) ?? [];
   const [first = null, second = null] = (digits ?? "").split(",").map(wholeNumber);
   const kind = declaredKind(name.trim().toUpperCase());
+  // SQLite looks for INT before TEXT, and knows no STRING.
+  if (kind === null || kind === "text" && affinityOfType(declared) !== "TEXT") return [any];
+  const stored = affinityOfType(declared) === "BLOB" ? any : storedShape(sample);
   switch (kind) {
-    case null:
-      return [stored];
     case "timestamp":
       return [...moment, { ...plain, kind: "date" }, stored];
     case "date":
@@ -48,11 +49,13 @@ const plain: InferredType = {
   timestampFormat: defaultTimestamps,
 };
 
+const any: InferredType = { ...plain, databaseType: anyType };
+
 function wholeNumber(text: string): number | null {
   return /^\s*\d+\s*$/.test(text) ? Number(text) : null;
 }
 
-/** Null where neither the name nor SQLite's rules of affinity decide. */
+/** Null where the name says nothing certain, as INTEGER_OR_TEXT. */
 function declaredKind(name: string): ColumnKind | null {
   return declaredKinds.find(([pattern]) => pattern.test(name))?.[1] ?? null;
 }
@@ -64,23 +67,19 @@ const declaredKinds: readonly (readonly [RegExp, ColumnKind])[] = [
   [/^JSONB?$/, "json"],
   [/^(UUID|GUID|UNIQUEIDENTIFIER)$/, "uuid"],
   [/^(DEC|DECIMAL|NUMERIC|NUMBER|MONEY)\b/, "decimal"],
-  [/INT/, "integer"],
-  [/CHAR|CLOB|TEXT|STRING/, "text"],
+  [/^(?:(?:UN)?SIGNED )?(?:TINY|SMALL|MEDIUM|BIG|LONG)? ?INT(?:EGER)?\d*\b/, "integer"],
+  [/CHAR|CLOB|TEXT/, "text"],
   [/BLOB|BINARY/, "bytes"],
   [/REAL|FLOA|DOUB/, "real"],
 ];
 
-/** The type that fits the values. */
+/** The type that fits the values of a column whose declared type does not: numbers, bytes, or any. */
 function storedShape(sample: readonly SqlValue[]): InferredType {
-  if (sample.length === 0) return plain;
-  const kind: ColumnKind = sample.every(isInteger)
-    ? "integer"
-    : sample.every((value) => typeof value === "number" || typeof value === "bigint")
-    ? "real"
-    : sample.every((value) => value instanceof Uint8Array)
-    ? "bytes"
-    : "text";
-  return { ...plain, kind };
+  if (sample.every(isInteger)) return { ...plain, kind: "integer" };
+  if (sample.every((value) => typeof value === "number" || typeof value === "bigint")) {
+    return { ...plain, kind: "real" };
+  }
+  return sample.every((value) => value instanceof Uint8Array) ? { ...plain, kind: "bytes" } : any;
 }
 
 function isInteger(value: SqlValue): boolean {

@@ -1,6 +1,7 @@
 import { type ColumnInfo, plainColumn } from "../../../schema/table_info.ts";
 import type { Dialect } from "../../../sql/dialect.ts";
 import { identifier, join, sql, type SqlValue, toStatement } from "../../../sql/fragment.ts";
+import { affinityOfType } from "../../../sql/sqlite/column_type.ts";
 import { defaultTimestamps } from "../../../sql/sqlite/timestamps.ts";
 import type { Connection } from "../../driver.ts";
 import type { ColumnDraft } from "../../introspection.ts";
@@ -40,16 +41,19 @@ export function sampledColumn(
 }
 
 /**
- * The values that a column's kind is inferred from: its numbers, where it was declared for some and
- * they are not fewer than the others. A few texts would else make it a column of texts, in which 10
- * comes before 9; so they are misfits, as those are that come later.
+ * The values that a column's kind is inferred from: those of the class that its affinity prefers,
+ * where they are not fewer than the others. The rest are misfits, as those are that come later.
  */
 function typicalValues(declared: string, values: readonly SqlValue[]): readonly SqlValue[] {
-  // Without a type, or with one of texts, a number that is inserted is compared as what it is.
-  if (/^$|CHAR|CLOB|TEXT|STRING|BLOB|BINARY|JSON|UUID|GUID|UNIQUE/i.test(declared)) return values;
-  const numbers = values.filter((value) => typeof value === "number" || typeof value === "bigint");
+  const affinity = affinityOfType(declared);
+  if (affinity === "BLOB") return values;
   const given = values.filter((value) => value !== null);
-  return numbers.length * 2 >= given.length ? numbers : values;
+  const preferred = given.filter((value) =>
+    affinity === "TEXT"
+      ? typeof value === "string"
+      : typeof value === "number" || typeof value === "bigint"
+  );
+  return preferred.length * 2 >= given.length ? preferred : values;
 }
 
 /** Some values of each column; of long ones the beginning, which is enough to infer a type. */

@@ -1,0 +1,44 @@
+import { isExactNumber } from "../exact_number.ts";
+import { InvalidValue, type Kind } from "../kind.ts";
+import { compareText, requireStorableText } from "./text_kind.ts";
+
+/**
+ * The values of a column whose declared type says nothing certain, as SQLite keeps them: numbers, and
+ * strings, which come after all numbers. A column of this kind takes both in JSON; where there is
+ * only text, what looks like a number is one.
+ */
+export const anyKind: Kind = {
+  fromJson(value) {
+    if (isExactNumber(value)) return numberOf(value.rawJSON);
+    if (typeof value === "number" && Number.isFinite(value)) return value + 0; // −0 becomes 0.
+    if (typeof value === "bigint") return numberOf(String(value));
+    if (typeof value !== "string") throw new InvalidValue("must be a number or a string");
+    requireStorableText(value);
+    return value;
+  },
+  fromText(text) {
+    requireStorableText(text);
+    return looksLikeNumber(text) ? numberOf(text) : text;
+  },
+  compare(left, right) {
+    if (typeof left === "string" && typeof right === "string") return compareText(left, right);
+    if (typeof left === "string") return 1;
+    if (typeof right === "string") return -1;
+    return Number(left) - Number(right);
+  },
+  ordered: true,
+};
+
+/** Whether SQL would read the text as a number, without spaces around it. */
+export function looksLikeNumber(text: string): boolean {
+  return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text);
+}
+
+/** An integer of 64 bits with all its digits, and any other number as the nearest double. */
+export function numberOf(text: string): number | bigint {
+  const number = Number(text);
+  if (!Number.isFinite(number)) throw new InvalidValue("must be a number that a double can hold");
+  if (Number.isSafeInteger(number) || !/^[-+]?\d{1,19}$/.test(text)) return number + 0;
+  const whole = BigInt(text.replace("+", ""));
+  return BigInt.asIntN(64, whole) === whole ? whole : number;
+}
