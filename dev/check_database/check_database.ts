@@ -14,6 +14,11 @@ export interface CheckOptions {
 
 const maxShown = 10;
 
+/** URLs go to the folder above, and to that of the path, whether or not the dots are encoded. */
+function hasDotSegment(path: string): boolean {
+  return path.split("/").some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
+}
+
 /** Compares a service over a database with plain SQL; gives the differences. */
 export async function checkDatabase(
   place: string,
@@ -24,6 +29,10 @@ export async function checkDatabase(
   const all: string[] = [];
   try {
     for (const resource of served.schema.resources) {
+      if (hasDotSegment(resource.path)) {
+        print(`${resource.path.padEnd(44)} has a path that no URL can have`);
+        continue;
+      }
       const before = served.requests;
       const checked = await checkResource(resource, { served, oracle, maxRows });
       const { differences, rows, refused } = checked;

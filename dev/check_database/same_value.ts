@@ -18,6 +18,9 @@ export function isSameValue(value: unknown, cell: Cell, type: string): boolean |
       // A cast of an inet to text adds the mask of a host, which its output leaves out.
       return [stored, stored.replace(/\/(?:32|128)$/, "")].includes(sent) ||
         sent.toLowerCase() === stored.toLowerCase() && type === "uuid";
+    case "any":
+      // SQLite writes whole numbers of doubles as 1.0, and its texts are no numbers.
+      return typeof value === "string" ? sent === stored : Number(sent) === Number(stored);
     case "integer":
     case "bigint":
       return sent === stored;
@@ -29,14 +32,51 @@ export function isSameValue(value: unknown, cell: Cell, type: string): boolean |
     case "bytes":
       return sent === stored || stored === `\\x${Buffer.from(sent, "base64").toString("hex")}`;
     case "json":
-      // An array of Postgres has a notation of its own as text.
-      if (Array.isArray(value) && stored.startsWith("{")) return null;
+      // An array, a composite and an hstore of Postgres have notations of their own as texts.
+      if (Array.isArray(value) && /^(?:\[[\d:[\]-]+=)?\{/.test(stored)) return null;
+      if (isObject(value) && /^\(.*\)$/s.test(stored)) return sameMembers(value, stored);
+      if (isObject(value) && isHstore(stored)) return sameMap(value, stored);
       return typeof cell === "string" ? sameJson(value, cell) : null;
     case "timestamp":
       return momentsOf(stored).includes(Date.parse(sent)) || sent === stored;
     default:
       return null;
   }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The members of a composite, `(1,"a ""b""",)`, where each is a number or a text; else null. */
+function sameMembers(value: Readonly<Record<string, unknown>>, stored: string): boolean | null {
+  const members = Object.values(value);
+  if (members.some((member) => typeof member === "object" && member !== null)) return null;
+  const cells = [...stored.slice(1, -1).matchAll(/("(?:[^"\\]|""|\\.)*"|[^,]*)(?:,|$)/gs)]
+    .map(([, cell = ""]) => cell).slice(0, members.length);
+  return members.every((member, index) => {
+    const cell = cells[index] ?? "";
+    if (member === null) return cell === "";
+    const text = cell.startsWith('"') ? cell.slice(1, -1).replace(/""|\\(.)/g, (all, one) => one ?? all[0]) : cell;
+    return String(member) === text || Number(member) === Number(text) ||
+      typeof member === "boolean" && text === (member ? "t" : "f") ||
+      momentsOf(text).includes(Date.parse(String(member)));
+  });
+}
+
+const hstorePair = /"((?:[^"\\]|\\.)*)"=>(?:NULL|"((?:[^"\\]|\\.)*)")(?:, |$)/gs;
+
+function isHstore(stored: string): boolean {
+  return stored === "" || stored.replace(hstorePair, "") === "";
+}
+
+function sameMap(value: Readonly<Record<string, unknown>>, stored: string): boolean {
+  const plain = (text: string) => text.replace(/\\(.)/gs, "$1");
+  const pairs = [...stored.matchAll(hstorePair)].map(([, name = "", text]) => [
+    plain(name),
+    text === undefined ? null : plain(text),
+  ]);
+  return sorted(value) === sorted(Object.fromEntries(pairs));
 }
 
 function sameJson(value: unknown, text: string): boolean {
