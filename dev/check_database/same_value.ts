@@ -57,7 +57,9 @@ function sameMembers(value: Readonly<Record<string, unknown>>, stored: string): 
   return members.every((member, index) => {
     const cell = cells[index] ?? "";
     if (member === null) return cell === "";
-    const text = cell.startsWith('"') ? cell.slice(1, -1).replace(/""|\\(.)/g, (all, one) => one ?? all[0]) : cell;
+    const text = cell.startsWith('"')
+      ? cell.slice(1, -1).replace(/""|\\(.)/g, (all, one) => one ?? all[0])
+      : cell;
     return String(member) === text || Number(member) === Number(text) ||
       typeof member === "boolean" && text === (member ? "t" : "f") ||
       momentsOf(text).includes(Date.parse(String(member)));
