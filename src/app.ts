@@ -234,7 +234,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const pages = pagesOf({ table, databases, facts, isDraining, searchIndexes, ...context });
   const problems = resolved.dashboard === null ? null : new ProblemLog(runtime.clock);
   const parts = { table, guard, idempotency, hubs, parseUser, problems, resolved, runtime };
-  const routes = createAppRoutes({
+  const { routes, bodies } = createAppRoutes({
     ...{ ...parts, pages, authRoutes, middleware: config.auth?.middleware },
     identify: authenticators.length === 0 ? null : credentials.identify,
   });
@@ -244,7 +244,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
     const shown = { config, resources, outbox, metrics, credentials, hono: routes.hono };
     serveDashboard({ ...parts, ...shown }, resolved.dashboard);
   }
-  await serveMcp({ facts, resolved, runtime, parseUser, ofTools, ...routes });
+  await serveMcp({ facts, resolved, runtime, parseUser, ofTools, bodies, ...routes });
   return {
     ...routes,
     fetch: observability.observed(routes, table),

@@ -15,6 +15,7 @@ import { ReceivingBodies } from "./resource/http/receiving_bodies.ts";
 import type { RouteTable } from "./resource/http/route_table.ts";
 import type { ResourceRoute } from "./resource/http/routes.ts";
 import type { LiveHubs } from "./resource/stream/live_hubs.ts";
+import type { BodyRoutes } from "./service/body_routes.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { serveLive } from "./serve_live.ts";
 import { createAuthentication, identifying } from "./service/authentication.ts";
@@ -45,8 +46,14 @@ export interface RouteParts {
   readonly runtime: Runtime;
 }
 
+/** The routes of an app, and what further routes of its Hono app take bodies with. */
+export interface AppRoutes {
+  readonly routes: Pick<HonoApp, "hono" | "fetch">;
+  readonly bodies: BodyRoutes;
+}
+
 /** Makes the routes of an app: its Hono app, with everything that a request passes. */
-export function createAppRoutes(parts: RouteParts): Pick<HonoApp, "hono" | "fetch"> {
+export function createAppRoutes(parts: RouteParts): AppRoutes {
   const { table, pages, guard, idempotency, identify, authRoutes, resolved, runtime } = parts;
   const { problems } = parts;
   const { observe, clock } = runtime;
@@ -84,5 +91,6 @@ export function createAppRoutes(parts: RouteParts): Pick<HonoApp, "hono" | "fetc
     clock,
   });
   problems?.findRoutesBy(createRouteFinder(table, app.hono));
-  return serveLive(app, { ...parts, limits, responder });
+  const bodies = { limits, queues, trustedProxies, clock };
+  return { routes: serveLive(app, { ...parts, ...bodies, responder }), bodies };
 }

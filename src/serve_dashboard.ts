@@ -79,7 +79,7 @@ function innerApp(
   users: WeakMap<Request, User | null>,
 ): InnerApp {
   const { resolved } = served;
-  const { fetch } = createAppRoutes({
+  const { routes: { fetch } } = createAppRoutes({
     ...served,
     table,
     // A problem that it answers names a page below its own path.

@@ -1,19 +1,18 @@
 import type { User } from "./auth/user.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
-import type { BodyLimits } from "./resource/http/request_body.ts";
 import type { RouteTable } from "./resource/http/route_table.ts";
 import type { LiveHubs } from "./resource/stream/live_hubs.ts";
 import type { Runtime } from "./runtime/runtime.ts";
+import type { BodyRoutes } from "./service/body_routes.ts";
 import type { HonoApp } from "./service/hono_app.ts";
 import { mountLive } from "./service/live/mount_live.ts";
 import type { Responder } from "./service/responder.ts";
 
 /** What multiplexed streams are served with. */
-export interface ServedLive {
+export interface ServedLive extends BodyRoutes {
   readonly table: RouteTable;
   readonly hubs: LiveHubs;
   readonly resolved: ResolvedConfig;
-  readonly limits: BodyLimits;
   readonly responder: Responder;
   readonly parseUser: (value: unknown) => User | null;
   readonly runtime: Runtime;
@@ -30,8 +29,7 @@ export function serveLive(
     ...served,
     fetch,
     prefixOf,
-    takeStream: (user, address) => hubs.takeStream(user, address),
-    trustedProxies: resolved.abuse.trustProxy,
+    takeStream: (user, address, subscriptions) => hubs.takeStream(user, address, subscriptions),
     mountedAt: resolved.mountedAt,
   });
   return { hono, fetch };

@@ -6,6 +6,7 @@ import { describeService } from "./openapi/service_schema.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { mountMcp } from "./service/describe/mount_mcp.ts";
+import type { BodyRoutes } from "./service/body_routes.ts";
 import type { AppEnv } from "./service/middleware.ts";
 
 /** What MCP is served with. */
@@ -16,13 +17,14 @@ export interface ServedMcp {
   readonly parseUser: (value: unknown) => User | null;
   /** The requests that tools have sent. */
   readonly ofTools: WeakSet<Request>;
+  readonly bodies: BodyRoutes;
   readonly hono: Hono<AppEnv>;
   fetch(request: Request, info?: unknown): Promise<Response>;
 }
 
 /** Serves MCP in an app, where it is configured. */
 export async function serveMcp(
-  { facts, resolved, runtime, parseUser, ofTools, hono, fetch }: ServedMcp,
+  { facts, resolved, runtime, parseUser, ofTools, bodies, hono, fetch }: ServedMcp,
 ): Promise<void> {
   const { mcp, mountedAt, bodyLimit, trustedOrigins } = resolved;
   if (mcp === null) return;
@@ -41,6 +43,7 @@ export async function serveMcp(
     hosts: mcp.hosts,
     trustedOrigins,
     parseUser,
+    bodies,
     fetch,
     mark: (request) => void ofTools.add(request),
   });

@@ -12,12 +12,28 @@ import type { Responder } from "./responder.ts";
  */
 export type Fail = (thrown: unknown, request: Request, prefix: string) => Response;
 
+/** Counted for a request whose client has left before its answer; as nginx does. Nobody receives it. */
+const clientLeftStatus = 499;
+
+/**
+ * Whether an error says no more than that the client has left: its turn was not begun, what waited
+ * for it was aborted, or its body broke off. Any other error is one, whether the client waits or not.
+ */
+function hasLeft(error: unknown, request: Request): boolean {
+  if (error instanceof Deno.errors.BadResource) return request.bodyUsed;
+  const mayBe = error instanceof Problem
+    ? error.slug === "overloaded"
+    : error instanceof DOMException && error.name === "AbortError";
+  return mayBe && request.signal.aborted;
+}
+
 /** Makes the function that answers failures and observes those that are faults of the service. */
 export function createFail(responder: Responder, observe: Observer): Fail {
   return function fail(thrown, request, prefix) {
     const { method, url } = request;
     const error = storeProblem(thrown);
     const isException = isHttpException(error);
+    if (hasLeft(error, request)) return new Response(null, { status: clientLeftStatus });
     if (!((isException || error instanceof Problem) && error.status < 500)) {
       observe({ kind: "request_failed", method, path: parseRequestTarget(url).path, error });
     }

@@ -21,6 +21,8 @@ export interface Dialect {
   readonly systemName: string;
   /** The most values one statement may bind. */
   readonly maxValues: number;
+  /** Whether a statement that writes keeps all other requests of the process waiting. */
+  readonly blocksThread: boolean;
   /** `?` or `$7`. */
   placeholder(position: number): string;
 

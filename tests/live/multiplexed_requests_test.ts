@@ -167,7 +167,9 @@ Deno.test("below another app, its user and its path are those of every subscript
       return readMultiplexed(await parent.fetch(request), aborting);
     };
     const stream = await open({ "x-parent": "yes" });
-    await stream.until(() => stream.texts.get("a")?.includes('"title":"a"') === true);
+    await stream.until(() =>
+      stream.texts.get("a")?.includes('"title":"a"') === true && stream.refused.has("b")
+    );
     assertMatch(
       JSON.stringify(stream.refused.get("b")),
       /"type":"\/v1\/__service\/problems\/not-fo/,

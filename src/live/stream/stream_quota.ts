@@ -12,6 +12,8 @@ export interface StreamSlot {
   readonly counts: readonly Count[];
   /** 0 for a part of a multiplexed stream, whose own slot counts. */
   readonly streams: 0 | 1;
+  /** The parts of a multiplexed stream. */
+  readonly parts: number;
   /** The work of its filter, for each character of a changed row. */
   readonly work: number;
 }
@@ -19,6 +21,7 @@ export interface StreamSlot {
 interface Count {
   readonly key: string;
   open: number;
+  parts: number;
   work: number;
 }
 
@@ -42,7 +45,12 @@ export class StreamQuota {
    * is none, and a 422 where the filters of the open streams take too much already.
    */
   take(user: User | null, address: string | null, work: number): StreamSlot {
-    return this.#take(user, address, { streams: 1, work });
+    return this.#take(user, address, { streams: 1, parts: 0, work });
+  }
+
+  /** Takes a slot for a multiplexed stream and its parts. Throws a 429 as {@link take}. */
+  takeWhole(user: User | null, address: string | null, parts: number): StreamSlot {
+    return this.#take(user, address, { streams: 1, parts, work: 0 });
   }
 
   /**
@@ -50,7 +58,7 @@ export class StreamQuota {
    * part's filter counts. Throws as {@link take}, but no 429.
    */
   takePart(user: User | null, address: string | null, work: number): StreamSlot {
-    return this.#take(user, address, { streams: 0, work });
+    return this.#take(user, address, { streams: 0, parts: 0, work });
   }
 
   #take(
@@ -58,7 +66,7 @@ export class StreamQuota {
     address: string | null,
     taken: Omit<StreamSlot, "counts">,
   ): StreamSlot {
-    const { streams, work } = taken;
+    const { streams, parts, work } = taken;
     const { maxPerAddress, maxPerUser } = this.#limits;
     if (work > 0 && this.#work + work > maxWorkOfAll) throw tooMuchWork("all clients");
     // Callers of unknown address share one counter.
@@ -69,6 +77,7 @@ export class StreamQuota {
     for (const count of counts) {
       this.#open.set(count.key, count);
       count.open += streams;
+      count.parts += parts;
       count.work += work;
     }
     this.#work += work;
@@ -76,28 +85,42 @@ export class StreamQuota {
   }
 
   /** Frees a slot that was taken. */
-  free({ counts, streams, work }: StreamSlot): void {
+  free({ counts, streams, parts, work }: StreamSlot): void {
     this.#work -= work;
     for (const count of counts) {
       count.open -= streams;
+      count.parts -= parts;
       count.work -= work;
       // The parts of a stream may end after it.
       if (count.open === 0 && count.work === 0) this.#open.delete(count.key);
     }
   }
 
-  #count(key: string, max: number, { streams, work }: Omit<StreamSlot, "counts">): Count {
-    const count = this.#open.get(key) ?? { key, open: 0, work: 0 };
+  #count(key: string, max: number, taken: Omit<StreamSlot, "counts">): Count {
+    const { streams, parts, work } = taken;
+    const count = this.#open.get(key) ?? { key, open: 0, parts: 0, work: 0 };
     if (work > 0 && count.work + work > Math.max(maxWorkOfOne, max * workOfStream)) {
       throw tooMuchWork("this client");
     }
-    if (count.open + streams <= max) return count;
-    throw new Problem(
-      "rate-limit-exceeded",
-      `Cannot subscribe: ${max} streams are open already: close one of them`,
-      { headers: { "retry-after": retryAfterSeconds, "cache-control": "no-store" } },
-    );
+    if (count.open + streams > max) throw tooMany(`${max} streams are open already`);
+    const maxParts = max * partsOfStream;
+    // One stream has as many as one may have, whatever the limit of streams.
+    if (parts > 0 && count.parts > 0 && count.parts + parts > maxParts) {
+      throw tooMany(`the open streams would have more than ${maxParts} subscriptions`);
+    }
+    return count;
   }
+}
+
+/** On average: opening thousands of subscriptions at once would keep all others waiting. */
+const partsOfStream = 10;
+
+function tooMany(why: string): Problem {
+  return new Problem(
+    "rate-limit-exceeded",
+    `Cannot subscribe: ${why}: close one of them`,
+    { headers: { "retry-after": retryAfterSeconds, "cache-control": "no-store" } },
+  );
 }
 
 /** About as long as an open stream may take to notice that its client has disconnected. */

@@ -51,7 +51,7 @@ const none: Query = new Map();
 /**
  * Parses the raw query of a URL to its known parameters. A `&` too many is fine. A repeated known
  * parameter is a 400. An unknown one is ignored, unless it looks like the rest of a filter whose
- * `&&`, `;` or `=` was not encoded, or, while `strict`, like a misspelt known one: these are a 400,
+ * `&&`, `;` or `=` was not encoded, or, while `strict`, like a misspelt known one, or there are very many: these are a 400,
  * because without its filter or its page a list would return too many rows. `more` are the known
  * parameters of this endpoint alone.
  */
@@ -59,6 +59,7 @@ export function parseQuery(raw: string, strict = true, more = noParameters): Que
   if (raw === "") return none;
   const query = new Map<string, string>();
   let isAfterEmpty = false;
+  let unknown = 0;
   for (const segment of raw.split("&")) {
     if (segment === "") {
       isAfterEmpty = true;
@@ -71,6 +72,7 @@ export function parseQuery(raw: string, strict = true, more = noParameters): Que
       // After `&&` stands the next comparison of a filter.
       if (isAfterEmpty || looksLikeFilter(name, value)) throw unencoded();
       if (strict) refuseNearMiss(name, more);
+      if (strict && ++unknown > maxUnknown) throw tooManyUnknown();
       continue;
     }
     if (query.has(name)) {
@@ -138,7 +140,17 @@ function refuseNearMiss(name: string, more: ReadonlySet<string>): void {
 
 const maxNearMissLength = 16;
 
-/** Made once, because a query may hold tens of thousands of unknown names. */
+/** Each is compared with all known names. */
+const maxUnknown = 100;
+
+function tooManyUnknown(): Problem {
+  return new Problem(
+    "invalid-parameter",
+    `Cannot use this query: it has more than ${maxUnknown} unknown parameters`,
+    { details: { limit: maxUnknown } },
+  );
+}
+
 const knownByPlainName = namesByPlain(knownParameters);
 
 function unencoded(): Problem {

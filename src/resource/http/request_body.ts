@@ -61,6 +61,18 @@ export function readBody(
  * Throws a 400 or 413.
  */
 export function parseBody(bytes: Uint8Array<ArrayBuffer>, maxFields: number): unknown {
+  const value = parseShallowJson(boundedText(bytes, maxFields));
+  if (value === undefined) {
+    throw new Problem("invalid-body", "Cannot read this body: it is not JSON");
+  }
+  return value;
+}
+
+/**
+ * The text of a body whose JSON, as far as it is JSON, is within the limits of all bodies: for
+ * another parser, which may take very long for many fields. Throws a 400 or 413.
+ */
+export function boundedText(bytes: Uint8Array, maxFields: number): string {
   const text = decodeText(bytes);
   const excess = jsonExcess(text, bodyJsonLimits(maxFields));
   if (excess === "levels") {
@@ -73,11 +85,7 @@ export function parseBody(bytes: Uint8Array<ArrayBuffer>, maxFields: number): un
     );
   }
   if (excess === "names") throw tooManyFields(maxFields);
-  const value = parseShallowJson(text);
-  if (value === undefined) {
-    throw new Problem("invalid-body", "Cannot read this body: it is not JSON");
-  }
-  return value;
+  return text;
 }
 
 function tooManyFields(limit: number): Problem {

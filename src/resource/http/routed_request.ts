@@ -9,8 +9,8 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { asksForSafeNumbers, fromSafeBody } from "../../schema/safe_numbers.ts";
 import type { BodyParts, OperationName, RecordReply, ResourceRequest } from "../operation.ts";
-import type { FairTurns, WaitingRequest } from "./fair_turns.ts";
-import type { LargeBodies } from "./large_bodies.ts";
+import { inTurnFor, isLargeBody, type RequestQueues } from "./body_turns.ts";
+import type { WaitingRequest } from "./fair_turns.ts";
 import type { AnswerDelivery } from "./sending_answers.ts";
 import { receiveParts } from "./receive_parts.ts";
 import { parseQuery } from "./query_parameters.ts";
@@ -26,6 +26,11 @@ export interface Caller extends Pick<AnswerDelivery, "delivered" | "part">, Body
   address(): string | null;
 }
 
+/** The user or the address that has its own share of what requests wait for. */
+export function identityOf(user: User | null, address: string | null): string {
+  return user === null ? `a${addressGroup(address)}` : `u${user.id}`;
+}
+
 /** A request as the middleware passed it on. */
 export interface ReceivedRequest {
   readonly request: Request;
@@ -34,20 +39,14 @@ export interface ReceivedRequest {
 }
 
 /** What a routed request is read with. */
-export interface RoutedRequestOptions {
+export interface RoutedRequestOptions extends RequestQueues {
   readonly limits: BodyLimits;
   /** How many proxies stand in front of the service: so many forwarded addresses are trusted. */
   readonly trustedProxies: number;
-  /** For requests that may keep the event loop for milliseconds. */
-  readonly turns: FairTurns;
-  readonly largeBodies: LargeBodies;
   /** The routes that have had large answers, whose requests take turns from then on. */
   readonly dearRoutes: WeakSet<ResourceRoute>;
   readonly clock: Clock;
 }
-
-/** Parsing so many bytes takes as long as answering a small request. */
-const largeBodyBytes = 32 * 1024;
 
 /** The operations that read and write rows by their keys, or what a procedure does. */
 const quickOperations: ReadonlySet<OperationName> = new Set(
@@ -89,7 +88,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
 
   /** The user or the address whose request it is. */
   get identity(): string {
-    return this.user === null ? `a${addressGroup(this.address())}` : `u${this.user.id}`;
+    return identityOf(this.user, this.address());
   }
 
   /** Whether the answer is read by a program whose only numbers are doubles. */
@@ -153,11 +152,8 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     body: Uint8Array | null,
     work: () => MaybePromise<Result>,
   ): MaybePromise<Result> {
-    const { turns, largeBodies } = this.#options;
-    if (body !== null && body.byteLength >= largeBodyBytes) {
-      return largeBodies.run(this.identity, body.byteLength, () => turns.run(this, work));
-    }
-    return this.#mayTakeLong() ? turns.run(this, work) : work();
+    if (body !== null && isLargeBody(body)) return inTurnFor(this, body, this.#options, work);
+    return this.#mayTakeLong() ? this.#options.turns.run(this, work) : work();
   }
 
   #mayTakeLong(): boolean {

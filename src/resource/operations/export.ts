@@ -89,7 +89,9 @@ export function exportRows(
         writer: format.writer(selection.view, resource),
         giveTurn: createYieldTurn(resource.runtime.clock),
         failed(error) {
-          if (error instanceof DatabaseError && error.kind === "too-slow" && hasLeft()) return;
+          const mayBeLeft = error instanceof DatabaseError &&
+            (error.kind === "too-slow" || error.kind === "overloaded");
+          if (mayBeLeft && hasLeft()) return;
           resource.runtime.observe({ kind: "answer_broke_off", path: resource.url, error });
         },
       });

@@ -76,11 +76,11 @@ export class LiveHubs {
   }
 
   /**
-   * Counts a multiplexed stream of a user and an address, whose parts belong to any of the hubs;
-   * gives what frees its place. Throws a 429.
+   * Counts a multiplexed stream of a user and an address with so many parts, which belong to any of
+   * the hubs; gives what frees its place. Throws a 429.
    */
-  takeStream(user: User | null, address: string | null): () => void {
-    const slot = this.#quota.take(user, address, 0);
+  takeStream(user: User | null, address: string | null, subscriptions: number): () => void {
+    const slot = this.#quota.takeWhole(user, address, subscriptions);
     return () => this.#quota.free(slot);
   }
 

@@ -1,14 +1,14 @@
 import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
-import { chunksOf, type Key, keyId, keyOf, keysFilter } from "../../plan/key.ts";
+import { type Key, keyId, keyOf, keysFilter } from "../../plan/key.ts";
 import type { DeletePlan, UpdatePlan } from "../../plan/plan.ts";
 import { instantOf } from "../../schema/instant.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
 import type { WriteCall } from "../operation.ts";
 import type { WriteConnection } from "./in_transaction.ts";
-import { keysPerStatement } from "./read_rows_to_write.ts";
+import { slicesOf } from "./slices.ts";
 import { lockTarget, type RowTarget, targetNotWritten, writableTarget } from "./row_target.ts";
 import { sameVersion } from "./row_version.ts";
 import { afterDelete } from "./run_hooks.ts";
@@ -40,12 +40,12 @@ export async function deleteLockedRows(
   const { resource } = write;
   const deleted = new Map<string, Row>();
   let total = 0;
-  for (const some of chunksOf(keys, keysPerStatement(resource))) {
+  await slicesOf(resource).run(keys, async (some) => {
     const where = keysFilter(some, resource.table);
     const { count, rows } = await runDelete(where, resource, connection);
     total += count;
     for (const row of rows) deleted.set(keyId(keyOf(row, resource.table), resource.table), row);
-  }
+  });
   connection.noteWritten(keys, resource);
   for (const key of keys) {
     const row = deleted.get(keyId(key, resource.table));

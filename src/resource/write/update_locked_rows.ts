@@ -1,12 +1,14 @@
 import type { Connection } from "../../db/driver.ts";
 import { allRows } from "../../filter/filter.ts";
-import { chunksOf, type Key, keyFilter, keyId, keyOf, keysFilter } from "../../plan/key.ts";
+import { type Key, keyFilter, keyId, keyOf, keysFilter } from "../../plan/key.ts";
 import { type Assignments, oneMore } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { mapItemsInTurn, type NamedItem } from "./batch_items.ts";
-import { keysPerStatement, readByKeys, type RowsByKey } from "./read_rows_to_write.ts";
+import { createYieldTurn } from "../../runtime/event_loop.ts";
+import { type Slices, slicesOf } from "./slices.ts";
+import { readByKeys, type RowsByKey } from "./read_rows_to_write.ts";
 import type { WriteCall } from "../operation.ts";
 import type { WriteConnection } from "./in_transaction.ts";
 import { valuesFor } from "./given_values.ts";
@@ -47,8 +49,9 @@ export async function updateLockedRows(
   const returning = hooks.onAfterUpdate === undefined ? [] : table.columns;
   const changed = new Map<string, Row>();
   let count = 0;
+  const slices = slicesOf(resource);
   for (const { set, keys } of sharedUpdates(updates, resource, batch.incrementVersion)) {
-    const shared = { set, keys, returning, bodyPath: patchPath };
+    const shared = { set, keys, returning, bodyPath: patchPath, slices };
     const result = await updateByKeys(shared, resource, connection);
     count += result.count;
     for (const [id, row] of result.rows) changed.set(id, row);
@@ -76,7 +79,9 @@ export async function updateItems(
 ): Promise<readonly Row[]> {
   const { resource } = write;
   const { table } = resource;
+  const yieldTurn = createYieldTurn(resource.runtime.clock);
   const changed = await mapItemsInTurn(items, async ({ key, values, current, precondition }) => {
+    await yieldTurn();
     const next = isCounted || precondition !== null ? withNextVersion : withUpdateTime;
     const set = next(valuesFor(current, values, resource), current, resource);
     const row = await updateReturning(keyFilter(key, table), set, resource, connection);
@@ -139,19 +144,19 @@ export interface KeyedUpdate extends SharedUpdate {
   readonly bodyPath: BodyPath;
 }
 
-/** Updates the rows with these keys, in as many statements as the keys take. */
+/** Updates the rows with these keys, in slices. */
 export async function updateByKeys(
-  { keys, ...update }: KeyedUpdate,
+  { keys, slices, ...update }: KeyedUpdate & { readonly slices: Slices },
   resource: Resource,
   connection: Connection,
 ): Promise<{ readonly count: number; readonly rows: RowsByKey }> {
   const rows = new Map<string, Row>();
   let count = 0;
-  for (const some of chunksOf(keys, keysPerStatement(resource))) {
+  await slices.run(keys, async (some) => {
     const result = await updateSome({ ...update, keys: some }, resource, connection);
     count += result.count;
     for (const [id, row] of result.rows) rows.set(id, row);
-  }
+  });
   return { count, rows };
 }
 

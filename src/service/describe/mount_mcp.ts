@@ -1,8 +1,10 @@
-import type { Context, Hono } from "@hono/hono";
+import type { Hono } from "@hono/hono";
 import type { User } from "../../auth/user.ts";
 import type { AnswerMcp } from "../../mcp/mcp_call.ts";
 import { requireOwnHost } from "../../mcp/require_own_host.ts";
+import { boundedText } from "../../resource/http/request_body.ts";
 import { refuseMethod } from "../../resource/http/route_table.ts";
+import { type BodyRoutes, readBodyRequest } from "../body_routes.ts";
 import type { AppEnv } from "../middleware.ts";
 
 /** Where clients of MCP send their requests. */
@@ -15,6 +17,7 @@ export interface MountedMcp {
   readonly hosts: readonly string[];
   readonly trustedOrigins: ReadonlySet<string>;
   readonly parseUser: (value: unknown) => User | null;
+  readonly bodies: BodyRoutes;
   /** The app itself. */
   fetch(request: Request, info: unknown): Promise<Response>;
   /** Called with each request of a tool, before the app answers it. */
@@ -23,27 +26,30 @@ export interface MountedMcp {
 
 /** Mounts MCP in the Hono app of a service, after the routes that the app has. */
 export function mountMcp(hono: Hono<AppEnv>, mounted: MountedMcp): void {
-  const { answer, hosts, trustedOrigins, parseUser, fetch, mark } = mounted;
+  const { answer, hosts, trustedOrigins, parseUser, bodies, fetch, mark } = mounted;
   hono.all(mcpPath, async (context) => {
     const { raw, method } = context.req;
     // Without sessions there is nothing to read or to end.
     if (method !== "POST") throw refuseMethod(method, ["POST"]);
     requireOwnHost(raw, hosts, trustedOrigins);
-    return await answer({
-      request: await unread(context),
-      user: parseUser(context.get("user"))?.id ?? null,
-      fetch(request) {
-        mark(request);
-        return fetch(request, context.env);
-      },
-    });
+    const { caller, bytes, inTurn } = await readBodyRequest(context, parseUser, bodies);
+    return await inTurn(() =>
+      answer({
+        request: bounded(raw, bytes),
+        user: caller.user()?.id ?? null,
+        fetch(request) {
+          mark(request);
+          return fetch(request, context.env);
+        },
+      })
+    );
   });
 }
 
-/** The request with its body, which a middleware may have read. */
-async function unread({ req }: Context<AppEnv>): Promise<Request> {
-  const { raw } = req;
-  if (!raw.bodyUsed) return raw;
-  const { url, method, headers, signal } = raw;
-  return new Request(url, { method, headers, signal, body: await req.arrayBuffer() });
+/** The request with the body that was read. Throws a 413 for one of too many fields. */
+function bounded({ url, method, headers, signal }: Request, bytes: Uint8Array): Request {
+  return new Request(url, { method, headers, signal, body: boundedText(bytes, maxFields) });
 }
+
+/** Of a row and its documents: the SDK takes half a second for 60,000 members, in one piece. */
+const maxFields = 2_000;

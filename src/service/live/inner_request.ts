@@ -12,11 +12,16 @@ export interface InnerRequest {
 /** Only this file has it: a request from outside is never an inner one. */
 const innerKey = Symbol("inner request");
 
-/** What the app is given beside an inner request: the facts of the connection, and the request's. */
-export function infoOfInner(info: unknown, inner: InnerRequest): object {
+/** The facts of a connection, which a listener gives only as long as the connection is open. */
+export function keptInfo(info: unknown): object {
   const { remoteAddr, completed }: { remoteAddr?: unknown; completed?: unknown } = Object(info);
   // Those of a listener are getters of a class, which a copy of its own properties lacks.
-  return { ...Object(info), remoteAddr, completed, [innerKey]: inner };
+  return { ...Object(info), remoteAddr, completed };
+}
+
+/** What the app is given beside an inner request: the facts of the connection, and the request's. */
+export function infoOfInner(info: object, inner: InnerRequest): object {
+  return { ...info, [innerKey]: inner };
 }
 
 /** The inner request that an app was given these facts with; null for any other request. */

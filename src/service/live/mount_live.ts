@@ -1,5 +1,5 @@
 import type { Context, Hono } from "@hono/hono";
-import { addressGroup, clientAddress } from "../../guard/client_address.ts";
+import { addressGroup } from "../../guard/client_address.ts";
 import type { User } from "../../auth/user.ts";
 import { liveLimits } from "../../live/live_limits.ts";
 import { MultiplexedStream } from "../../live/stream/multiplexed_stream.ts";
@@ -8,27 +8,31 @@ import {
   objectSchema,
   type RouteDescription,
 } from "../../protocol/route_description.ts";
-import { type BodyLimits, parseBody, readBody } from "../../resource/http/request_body.ts";
+import { Problem } from "../../problem/problem.ts";
+import { parseBody } from "../../resource/http/request_body.ts";
 import { refuseMethod, type RouteTable } from "../../resource/http/route_table.ts";
 import {
   maxSubscriptions,
   parseLiveSubscriptions,
 } from "../../resource/stream/live_subscriptions.ts";
 import { streamHeaders } from "../../resource/stream/open_stream.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { HonoCaller } from "../hono_caller.ts";
+import { type BodyRequest, type BodyRoutes, readBodyRequest } from "../body_routes.ts";
 import type { AppEnv } from "../middleware.ts";
 import type { Responder } from "../responder.ts";
-import { prepareSubscription } from "./open_subscription.ts";
+import { keptInfo } from "./inner_request.ts";
+import { type OpenSubscription, prepareSubscription } from "./open_subscription.ts";
 
 /** What the route of multiplexed streams is mounted with. */
-export interface MountedLive {
+export interface MountedLive extends BodyRoutes {
   readonly table: RouteTable;
   readonly parseUser: (value: unknown) => User | null;
-  /** Counts a stream of a user and an address, and gives what frees its place. Throws a 429. */
-  takeStream(user: User | null, address: string | null): () => void;
-  readonly limits: BodyLimits;
-  readonly trustedProxies: number;
+  /**
+   * Counts a stream of a user and an address with so many subscriptions, and gives what frees its
+   * place. Throws a 429.
+   */
+  takeStream(user: User | null, address: string | null, subscriptions: number): () => void;
   readonly responder: Responder;
   /** The path at which a proxy has mounted the app. */
   readonly mountedAt: string;
@@ -52,30 +56,68 @@ export function mountLive(hono: Hono<AppEnv>, mounted: MountedLive): void {
 }
 
 async function answerLive(context: Context<AppEnv>, mounted: MountedLive): Promise<Response> {
-  const { parseUser, takeStream, limits, trustedProxies, responder, runtime } = mounted;
+  const { parseUser } = mounted;
+  const request = await readBodyRequest(context, parseUser, mounted);
+  return await request.inTurn(() => openLive(context, request, mounted));
+}
+
+function openLive(
+  context: Context<AppEnv>,
+  { bytes, caller, address, waiting }: BodyRequest,
+  mounted: MountedLive,
+): Response {
+  const { takeStream, queues: { turns }, responder, runtime } = mounted;
   const { raw } = context.req;
-  const caller = new HonoCaller(context, parseUser);
-  const bytes = await readBody(raw, caller, limits, runtime.clock);
   const subscriptions = parseLiveSubscriptions(parseBody(bytes, maxNames));
-  const address = addressGroup(clientAddress(raw.headers, caller.address(), trustedProxies));
-  const whole = new MultiplexedStream(takeStream(caller.user(), address));
+  const taken = takeStream(caller.user(), addressGroup(address), subscriptions.length);
+  const left = new AbortController();
+  const whole = new MultiplexedStream(() => {
+    taken();
+    left.abort();
+  });
   const opener = {
     ...mounted,
     whole,
     outer: raw,
-    info: context.env,
+    info: keptInfo(context.env),
     user: context.get("user"),
-    // Deno warns of the signal of a request, which costs kilobytes.
-    signal: caller.delivered() === null ? raw.signal : null,
+    signal: left.signal,
     prefix: mounted.prefixOf(context),
     observe: runtime.observe,
   };
+  const waits = { identity: waiting.identity, signal: left.signal };
   // All parts belong to the whole before one of them can end it.
   const opening = subscriptions.map((one) => prepareSubscription(one, opener));
   const body = new ReadableStream(whole, strategy);
-  for (const open of opening) void open();
+  void openInTurns(opening, whole, (begin) => turns.run(waits, begin));
   return responder.respond({ status: 200, headers: streamHeaders, body }, "POST");
 }
+
+/** A few at a time, each in a turn in which the event loop has time for it. */
+async function openInTurns(
+  opening: readonly OpenSubscription[],
+  whole: MultiplexedStream,
+  inTurn: (begin: () => void) => MaybePromise<void>,
+): Promise<void> {
+  const waiting = opening.values();
+  async function openNext(): Promise<void> {
+    for (const { open, refuse } of waiting) {
+      if (whole.isClosed) return;
+      let opened: Promise<void> | null = null;
+      try {
+        await inTurn(() => void (opened = open()));
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error;
+        refuse(error);
+      }
+      await opened;
+    }
+  }
+  await Promise.all(Array.from({ length: maxOpening }, openNext));
+}
+
+/** Of one stream: each may wait for hooks and the store of its limits. */
+const maxOpening = 4;
 
 const strategy = new ByteLengthQueuingStrategy({ highWaterMark: liveLimits.maxUnreadBytes });
 

@@ -22,11 +22,11 @@ export interface SubscriptionOpener {
   /** The request that holds the subscriptions. */
   readonly outer: Request;
   /** The facts of its connection. */
-  readonly info: unknown;
+  readonly info: object;
   /** Its user, as a middleware has set it. */
   readonly user: InnerRequest["user"];
-  /** Aborted when the client has left; null where `info` reports that. */
-  readonly signal: AbortSignal | null;
+  /** Aborted when the client has left. */
+  readonly signal: AbortSignal;
   /** The path at which a proxy has mounted the app, and that at which its client sees it. */
   readonly mountedAt: string;
   readonly prefix: string;
@@ -35,21 +35,29 @@ export interface SubscriptionOpener {
   fetch(request: Request, info: unknown): Promise<Response>;
 }
 
+/** A subscription of a multiplexed stream, whose request is not made yet. */
+export interface OpenSubscription {
+  readonly open: () => Promise<void>;
+  /** Refuses it in place of an answer. */
+  readonly refuse: (problem: Problem) => void;
+}
+
 /**
- * Prepares a subscription of a multiplexed stream, and gives what opens it: a `GET` of its path by
- * the same caller, which passes every middleware and limit, whose stream becomes a part of the whole.
+ * Prepares a subscription of a multiplexed stream: a `GET` of its path by the same caller, which
+ * passes every middleware and limit, whose stream becomes a part of the whole.
  */
 export function prepareSubscription(
   subscription: LiveSubscription,
   opener: SubscriptionOpener,
-): () => Promise<void> {
+): OpenSubscription {
   const { whole, table, prefix } = opener;
   const request = innerRequest(subscription, opener);
   const route = findRoute(request, table);
   const part = whole.add(subscription.key, route instanceof Problem ? noFacts : factsOf(route));
-  return async () => {
-    if (route instanceof Problem) whole.refuse(part, refusalOf(route, prefix));
-    else await open(part, request, opener);
+  const refuse = (problem: Problem) => whole.refuse(part, refusalOf(problem, prefix));
+  return {
+    open: async () => route instanceof Problem ? refuse(route) : await open(part, request, opener),
+    refuse,
   };
 }
 

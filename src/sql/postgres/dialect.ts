@@ -38,6 +38,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     engine: "postgres",
     systemName: "postgresql",
     maxValues: 65_534,
+    blocksThread: false,
     placeholder: (position) => `$${position}`,
     columnType,
     check,

@@ -38,6 +38,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     engine: "sqlite",
     systemName: "sqlite",
     maxValues: 32_766,
+    blocksThread: true,
     placeholder: () => "?",
     columnType: sqliteColumnType,
     check,

@@ -13,6 +13,7 @@ import { requireWithinScope } from "../../row_target.ts";
 import { RowsChanged } from "../../rows_changed.ts";
 import { afterUpdate } from "../../run_hooks.ts";
 import { sharedUpdates, updateByKeys } from "../../update_locked_rows.ts";
+import { slicesOf } from "../../slices.ts";
 import { sharedPlace } from "../common_path.ts";
 import { insertLinks } from "../insert_links.ts";
 import { type NestedPlan, writeTo } from "../nested_plan.ts";
@@ -81,12 +82,14 @@ async function updateChildren(
   const changed = new Map<string, Row>();
   const locked = updates.map(({ row: { current }, values }) => ({ current, values }));
   const paths = updates.map(({ row: { bodyPath } }) => bodyPath);
+  const slices = slicesOf(target);
   for (const shared of sharedUpdates(locked, target, true)) {
     const ids = new Set(shared.keys.map((key) => keyId(key, table)));
     const places = updates.flatMap(({ row: { key, bodyPath } }) =>
       ids.has(keyId(key, table)) ? [bodyPath] : []
     );
-    const update = { ...shared, returning: table.columns, bodyPath: sharedPlace(places) };
+    const bodyPath = sharedPlace(places);
+    const update = { ...shared, returning: table.columns, bodyPath, slices };
     const { rows } = await updateByKeys(update, target, connection);
     for (const [id, row] of rows) changed.set(id, row);
   }

@@ -1,0 +1,64 @@
+import { chunksOf } from "../../plan/key.ts";
+import { createYieldTurn, type YieldTurn } from "../../runtime/event_loop.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import type { Resource } from "../define/resource.ts";
+import { keysPerStatement } from "./read_rows_to_write.ts";
+
+/** So long one slice may take, by what those before it took. */
+const sliceMs = 5;
+const maxGrowth = 4;
+
+/** Divides the rows of a batch into the statements that write them. */
+export interface Slices {
+  /** Runs the work for all items, one slice after the other. */
+  run<Item>(
+    items: readonly Item[],
+    work: (some: readonly Item[]) => Promise<void>,
+  ): Promise<void>;
+}
+
+/**
+ * The slices of one batch. A database in this process keeps every other request waiting during a
+ * statement, and how long a row takes depends on its bytes and on those that triggers record: there
+ * the first slice is one row, and the next have as many as take 5 ms.
+ */
+export function slicesOf(resource: Resource): Slices {
+  const { driver, runtime: { clock } } = resource;
+  const maxSize = keysPerStatement(resource);
+  return driver.dialect.blocksThread ? new TimedSlices(maxSize, clock) : {
+    async run(items, work) {
+      for (const some of chunksOf(items, maxSize)) await work(some);
+    },
+  };
+}
+
+/** Slices by the time that those before took. Between two of them other requests have their turn. */
+export class TimedSlices implements Slices {
+  readonly #maxSize: number;
+  readonly #clock: Pick<Clock, "elapsedMs">;
+  readonly #yieldTurn: YieldTurn;
+  #size = 1;
+
+  /** `maxSize` items are a statement at most. */
+  constructor(maxSize: number, clock: Clock) {
+    this.#maxSize = maxSize;
+    this.#clock = clock;
+    this.#yieldTurn = createYieldTurn(clock);
+  }
+
+  async run<Item>(
+    items: readonly Item[],
+    work: (some: readonly Item[]) => Promise<void>,
+  ): Promise<void> {
+    for (let at = 0; at < items.length;) {
+      await this.#yieldTurn();
+      const some = items.slice(at, at + this.#size);
+      const beganAt = this.#clock.elapsedMs();
+      await work(some);
+      at += some.length;
+      const perItemMs = (this.#clock.elapsedMs() - beganAt) / some.length;
+      const size = Math.min(this.#maxSize, this.#size * maxGrowth, sliceMs / perItemMs);
+      this.#size = Math.max(1, Math.floor(size));
+    }
+  }
+}

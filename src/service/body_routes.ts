@@ -1,0 +1,52 @@
+import type { Context } from "@hono/hono";
+import type { User } from "../auth/user.ts";
+import { clientAddress } from "../guard/client_address.ts";
+import { inTurnFor, type RequestQueues } from "../resource/http/body_turns.ts";
+import type { WaitingRequest } from "../resource/http/fair_turns.ts";
+import { type BodyLimits, readBody } from "../resource/http/request_body.ts";
+import { identityOf } from "../resource/http/routed_request.ts";
+import type { MaybePromise } from "../runtime/maybe_promise.ts";
+import type { Clock } from "../runtime/runtime.ts";
+import { HonoCaller } from "./hono_caller.ts";
+import type { AppEnv } from "./middleware.ts";
+
+/** What a route of the service takes bodies with that belongs to no resource. */
+export interface BodyRoutes {
+  readonly limits: BodyLimits;
+  readonly queues: RequestQueues;
+  readonly trustedProxies: number;
+  readonly clock: Clock;
+}
+
+/** A request to such a route, whose body is read. */
+export interface BodyRequest {
+  readonly caller: HonoCaller;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Null where neither the listener nor a trusted proxy reports it. */
+  readonly address: string | null;
+  readonly waiting: WaitingRequest;
+  /** Begins work of the request in its turn. */
+  inTurn<Result>(work: () => MaybePromise<Result>): MaybePromise<Result>;
+}
+
+/** Reads the body of a request, within the limits of all bodies. Throws a 400, 408, 413 or 415. */
+export async function readBodyRequest(
+  context: Context<AppEnv>,
+  parseUser: (value: unknown) => User | null,
+  { limits, queues, trustedProxies, clock }: BodyRoutes,
+): Promise<BodyRequest> {
+  const { raw } = context.req;
+  const caller = new HonoCaller(context, parseUser);
+  const bytes = await readBody(raw, caller, limits, clock);
+  const address = clientAddress(raw.headers, caller.address(), trustedProxies);
+  const waiting = {
+    identity: identityOf(caller.user(), address),
+    get signal() {
+      return raw.signal;
+    },
+  };
+  return {
+    ...{ caller, bytes, address, waiting },
+    inTurn: (work) => inTurnFor(waiting, bytes, queues, work),
+  };
+}
