@@ -1,10 +1,10 @@
 import type { Context } from "@hono/hono";
 import type { User } from "../auth/user.ts";
 import { clientAddress } from "../guard/client_address.ts";
-import { inTurnFor, type RequestQueues } from "../resource/http/body_turns.ts";
+import { inTurnFor, type RequestQueues } from "../resource/http/large_bodies.ts";
 import type { WaitingRequest } from "../resource/http/fair_turns.ts";
 import { type BodyLimits, readBody } from "../resource/http/request_body.ts";
-import { identityOf } from "../resource/http/routed_request.ts";
+import { callerIdentity } from "../resource/http/routed_request.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { HonoCaller } from "./hono_caller.ts";
@@ -40,7 +40,7 @@ export async function readBodyRequest(
   const bytes = await readBody(raw, caller, limits, clock);
   const address = clientAddress(raw.headers, caller.address(), trustedProxies);
   const waiting = {
-    identity: identityOf(caller.user(), address),
+    identity: callerIdentity(caller.user(), address),
     get signal() {
       return raw.signal;
     },

@@ -12,7 +12,7 @@ import type { Responder } from "./responder.ts";
  */
 export type Fail = (thrown: unknown, request: Request, prefix: string) => Response;
 
-/** Counted for a request whose client has left before its answer; as nginx does. Nobody receives it. */
+/** Counted for a request whose client has left before its answer; as nginx does. No client receives it. */
 const clientLeftStatus = 499;
 
 /**
@@ -20,7 +20,7 @@ const clientLeftStatus = 499;
  * for it was aborted, or its body broke off. Any other error is one, whether the client waits or not.
  */
 function hasLeft(error: unknown, request: Request): boolean {
-  if (error instanceof Deno.errors.BadResource) return request.bodyUsed;
+  if (error instanceof Error && error.name === "BadResource") return request.bodyUsed;
   const mayBe = error instanceof Problem
     ? error.slug === "overloaded"
     : error instanceof DOMException && error.name === "AbortError";

@@ -1,8 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { all } from "../../src/filter/builders.ts";
-import { resource } from "../../src/resource/define/resource_definition.ts";
-import { integer, text } from "../../src/schema/column_builder.ts";
-import { table } from "../../src/schema/table.ts";
+import { all, integer, resource, table, text } from "../../mod.ts";
 import { engines } from "../support/engines.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
 

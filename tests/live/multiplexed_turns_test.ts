@@ -51,7 +51,7 @@ Deno.test("the subscriptions of a client that has left are not opened", async ()
       const stream = await openMultiplexed(service, asked(50));
       const atOnce = opened;
       await stream.close();
-      // These wait their turn behind whatever the stream has left.
+      // These wait for their turn after what the stream has left.
       for (let round = 0; round < 20; round++) {
         assertEquals((await service.get("/api/notes")).status, 200);
         await new Promise((resolve) => setTimeout(resolve, 0));

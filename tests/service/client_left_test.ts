@@ -92,7 +92,7 @@ Deno.test("clients that leave in a body, a list, a stream or a batch are in no l
           })
         ));
       }
-      // These wait behind what the others have left.
+      // These wait for what the others have left.
       for (let round = 0; round < 10; round++) {
         const answer = await fetch(`${server.url}/api/notes?limit=100`);
         assertEquals((await answer.json()).items.length, 100);

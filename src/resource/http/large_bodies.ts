@@ -2,6 +2,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import type { Clock } from "../../runtime/runtime.ts";
+import type { FairTurns, WaitingRequest } from "./fair_turns.ts";
 
 /** The bodies of the requests that run at the same time have no more in all, unless it is one. */
 const maxRunningBytes = 2 * 1024 * 1024;
@@ -85,4 +86,29 @@ function tooManyWait(): Problem {
   return new Problem("overloaded", "Cannot answer: too many large bodies wait for their turn", {
     headers: { "retry-after": "1" },
   });
+}
+
+/** The queues of an app in which requests wait that may keep the event loop for milliseconds. */
+export interface RequestQueues {
+  readonly turns: FairTurns;
+  readonly largeBodies: LargeBodies;
+}
+
+/** Parsing so many bytes takes as long as answering a small request. */
+const largeBodyBytes = 32 * 1024;
+
+/** Whether a request has to take its turn because of its body alone. */
+export function isLargeBody(body: Uint8Array): boolean {
+  return body.byteLength >= largeBodyBytes;
+}
+
+/** Begins the work of a request in its turn, and that of a large body as few others run. */
+export function inTurnFor<Result>(
+  request: WaitingRequest,
+  body: Uint8Array,
+  { turns, largeBodies }: RequestQueues,
+  work: () => MaybePromise<Result>,
+): MaybePromise<Result> {
+  const inTurn = () => turns.run(request, work);
+  return isLargeBody(body) ? largeBodies.run(request.identity, body.byteLength, inTurn) : inTurn();
 }

@@ -9,7 +9,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { asksForSafeNumbers, fromSafeBody } from "../../schema/safe_numbers.ts";
 import type { BodyParts, OperationName, RecordReply, ResourceRequest } from "../operation.ts";
-import { inTurnFor, isLargeBody, type RequestQueues } from "./body_turns.ts";
+import { inTurnFor, isLargeBody, type RequestQueues } from "./large_bodies.ts";
 import type { WaitingRequest } from "./fair_turns.ts";
 import type { AnswerDelivery } from "./sending_answers.ts";
 import { receiveParts } from "./receive_parts.ts";
@@ -27,7 +27,7 @@ export interface Caller extends Pick<AnswerDelivery, "delivered" | "part">, Body
 }
 
 /** The user or the address that has its own share of what requests wait for. */
-export function identityOf(user: User | null, address: string | null): string {
+export function callerIdentity(user: User | null, address: string | null): string {
   return user === null ? `a${addressGroup(address)}` : `u${user.id}`;
 }
 
@@ -88,7 +88,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
 
   /** The user or the address whose request it is. */
   get identity(): string {
-    return identityOf(this.user, this.address());
+    return callerIdentity(this.user, this.address());
   }
 
   /** Whether the answer is read by a program whose only numbers are doubles. */
