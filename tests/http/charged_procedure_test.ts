@@ -10,9 +10,7 @@ import {
   text,
 } from "../../mod.ts";
 import type { SchemaResult, StandardSchema } from "../../exports/options.ts";
-import { charged } from "../../src/billing/ledger/charged.ts";
-import type { CreditsLedger } from "../../src/billing/ledger/credits_ledger.ts";
-import { openCreditsLedger } from "../../src/billing/ledger/open_credits_ledger.ts";
+import { charged, type CreditsLedger, openCreditsLedger } from "../../exports/billing.ts";
 
 const notes = table("notes", { id: text().primaryKey() });
 
