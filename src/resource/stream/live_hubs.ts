@@ -56,11 +56,6 @@ export class LiveHubs {
    * reached yet has streams once it can be.
    */
   async open(resources: readonly Resource[]): Promise<void> {
-    const rights = resources[0]?.roleRights;
-    if (rights?.mayChange === true) {
-      const recheck = () => this.#recheckRoles(rights, resources);
-      this.#stopRecheck = repeatUpkeep(this.#options.runtime, roleRecheckMs, recheck);
-    }
     await Promise.all(
       [...this.#options.recordings.values()].map((recording) => {
         const some = resources.filter(({ driver }) => driver === recording.driver);
@@ -68,6 +63,11 @@ export class LiveHubs {
         return this.#openHub(recording, tablesToFollow(some));
       }),
     );
+    const rights = resources[0]?.roleRights;
+    // Without streams there is nothing to end.
+    if (rights?.mayChange !== true || this.#hubs.size === 0) return;
+    const recheck = () => this.#recheckRoles(rights, resources);
+    this.#stopRecheck = repeatUpkeep(this.#options.runtime, roleRecheckMs, recheck);
   }
 
   /** How the changes of a table are recorded; null where they are not. */

@@ -124,7 +124,9 @@ export class OpenSearchIndex implements IndexBackend {
   ): AsyncGenerator<readonly Key[]> {
     const sort = [{ _score: "desc" }, { [keyField]: "asc" }];
     const words = fieldQuery(query, this.#index.fields);
-    const filter = within === null ? [] : [{ terms: { [keyField]: within.map((key) => formatKey(key)) } }];
+    const filter = within === null
+      ? []
+      : [{ terms: { [keyField]: within.map((key) => formatKey(key)) } }];
     const wanted = { bool: { must: [words], filter } };
     for (let after: Sort | null = null;;) {
       const { hits, next } = await this.#page(wanted, sort, { after, size: pageSize, signal });

@@ -215,7 +215,7 @@ test("a comment at the end of a part hid what follows the part", async (db) => {
 
 test("words grew together with what is interpolated beside them", async (db) => {
   const { rows } = await db.sql`SELECT ${orders.id} FROM ${orders}
-    WHERE ${orders.count}>=${10}AND ${orders.id}<${5}${db.sql`LIMIT`}${1}`;
+    WHERE ${orders.count}>=${10} AND ${orders.id}<${5}${db.sql`LIMIT`}${1}`;
   assertEquals(rows, [{ id: 1 }]);
 });
 
