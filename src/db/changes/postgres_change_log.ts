@@ -76,7 +76,7 @@ class PostgresChangeLog implements ChangeLog {
     this.secret = secret;
     this.#options = options;
     this.#byName = Map.groupBy(tables, ({ name }) => name);
-    this.#reader = new PostgresLogReader(driver, tables, random);
+    this.#reader = new PostgresLogReader(driver, random);
     this.#decodeImage = imageDecoder(createRowReader(driver.dialect, () => {}), changes.exclude);
     this.#isWhole = wholeImages("postgres", changes.exclude);
   }

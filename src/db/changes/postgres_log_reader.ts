@@ -1,12 +1,9 @@
 import type { Random } from "../../runtime/runtime.ts";
-import { quoteIdentifier, type SqlValue, type Statement } from "../../sql/fragment.ts";
-import { postgresLiteral } from "../../sql/postgres/change_log_schema.ts";
-import { DatabaseError, type DatabaseErrorKind } from "../database_error.ts";
+import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import type { Connection, Driver, QueryResult, ReadLimits } from "../driver.ts";
-import { type NamedCells, type NamedColumns, namedColumns } from "../named_columns.ts";
+import { namedColumns } from "../named_columns.ts";
 import { type SnapshotPosition, snapshotPosition, snapshotText } from "./log_position.ts";
 import { epochColumn, queryWithinEpoch } from "./postgres_epoch.ts";
-import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 
 /** A page of changes that the reader of the Postgres log has read, and where they were read. */
 export interface LogPage {
@@ -28,10 +25,8 @@ export interface LogRange {
   readonly rest: { readonly afterSeq: string; readonly target: SnapshotPosition } | null;
 }
 
-type LogColumn = keyof ReturnType<typeof columnsOfLog>;
-
 /** A row as the reader of the Postgres log gets it, its cells as the driver read them. */
-export type PostgresLogRow = NamedCells<LogColumn>;
+export type PostgresLogRow = ReturnType<typeof columns.decode>;
 
 /** With so many bytes of images a page is full: rows may be large, and memory is limited. */
 const maxBytesPerPage = 16 * 1024 * 1024;
@@ -40,17 +35,10 @@ const maxBytesPerPage = 16 * 1024 * 1024;
 export class PostgresLogReader {
   readonly #driver: Driver;
   readonly #random: Random;
-  /** How the images are selected, first choice first. */
-  readonly #selects: readonly [NamedColumns<LogColumn>, ...NamedColumns<LogColumn>[]];
 
-  constructor(driver: Driver, tables: readonly PostgresLogTable[], random: Random) {
+  constructor(driver: Driver, random: Random) {
     this.#driver = driver;
     this.#random = random;
-    const plain = namedColumns(columnsOfLog((image) => `c.${image}`));
-    const composed = tables.filter(({ composed }) => composed.length > 0);
-    this.#selects = composed.length === 0
-      ? [plain]
-      : [namedColumns(columnsOfLog((image) => composedImage(image, composed))), plain];
   }
 
   /** Where the log ends now. */
@@ -86,22 +74,7 @@ export class PostgresLogReader {
    * one, too; so neither a number that was drawn early nor a transaction that began early can be
    * missed or come in the wrong order.
    */
-  async changes(range: LogRange): Promise<LogPage> {
-    const [preferred, plain] = this.#selects;
-    if (plain === undefined) return await this.#page(range, preferred);
-    try {
-      return await this.#page(range, preferred);
-    } catch (error) {
-      // An old image may hold what its type no longer takes: then it is shown as it is.
-      if (!(error instanceof DatabaseError) || !refusals.has(error.kind)) throw error;
-      return await this.#page(range, plain);
-    }
-  }
-
-  async #page(
-    { after, maxRows, rest }: LogRange,
-    columns: NamedColumns<LogColumn>,
-  ): Promise<LogPage> {
+  async changes({ after, maxRows, rest }: LogRange): Promise<LogPage> {
     const values = [
       String(after.xmax),
       `{${after.running.join(",")}}`,
@@ -159,46 +132,18 @@ function positionOf([epoch, snapshot]: readonly SqlValue[]): SnapshotPosition {
 }
 
 /** The state of the log, and a change, whose columns are NULL where there is none. */
-function columnsOfLog(imageSql: (image: "before" | "after") => string) {
-  return {
-    epoch: "p.epoch",
-    snapshot: "p.snapshot",
-    floor: "p.floor",
-    available: "c.available",
-    seq: "c.seq",
-    xid: "c.xid",
-    table: 'c."table"',
-    op: "c.op",
-    before: imageSql("before"),
-    after: imageSql("after"),
-    optimisticId: "c.optimistic_id",
-  };
-}
+const columns = namedColumns({
+  epoch: "p.epoch",
+  snapshot: "p.snapshot",
+  floor: "p.floor",
+  available: "c.available",
+  seq: "c.seq",
+  xid: "c.xid",
+  table: 'c."table"',
+  op: "c.op",
+  before: "c.before",
+  after: "c.after",
+  optimisticId: "c.optimistic_id",
+});
 
 const size = (image: "before" | "after") => `coalesce(octet_length(${image}::text), 0)`;
-
-/** How a server refuses to read an image as the columns that its table has now. */
-const refusals: ReadonlySet<DatabaseErrorKind> = new Set<DatabaseErrorKind>([
-  "invalid-value",
-  "forbidden",
-  "other",
-  "check",
-  "not-null",
-]);
-
-/**
- * An image with its arrays and composites once more, as the texts by which lists show them; of two
- * members with one name the last one is read.
- */
-function composedImage(image: "before" | "after", tables: readonly PostgresLogTable[]): string {
-  const cases = tables.map(({ name, composed }) => {
-    const texts = composed.map(({ name }) =>
-      `${postgresLiteral(name)}, r.${quoteIdentifier(name)}::text`
-    );
-    const types = composed.map(({ name, type }) => `${quoteIdentifier(name)} ${type}`);
-    return `WHEN ${postgresLiteral(name)} THEN left(c.${image}::text, -1) || ',' || substr((
-      SELECT json_build_object(${texts.join(", ")})::text
-      FROM json_to_record(c.${image}) AS r(${types.join(", ")})), 2)`;
-  });
-  return `CASE c."table" ${cases.join(" ")} ELSE c.${image}::text END`;
-}

@@ -3,6 +3,7 @@ import type { Random } from "../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { quoteIdentifier, type SqlValue } from "../../sql/fragment.ts";
 import {
+  isTextInImages,
   logName,
   postgresLogParts,
   postgresTriggerName,
@@ -22,8 +23,8 @@ export interface PostgresLogTable {
   readonly name: string;
   /** Whether triggers record it. */
   readonly isWatched: boolean;
-  /** Columns whose text does not follow from an image, and their types: arrays, composites. */
-  readonly composed: readonly { readonly name: string; readonly type: string }[];
+  /** Columns whose texts are in the images, see {@link isTextInImages}. */
+  readonly texts: ReadonlySet<string>;
 }
 
 /**
@@ -182,25 +183,25 @@ async function describe(table: TableInfo, connection: Connection): Promise<Postg
   if (found.kind !== "r" && found.kind !== "p") {
     throw new Error(`Cannot record the changes of "${table.label}": it is not a table`);
   }
-  const composed = await selectNamed(
+  const texts = await selectNamed(
     connection,
-    { name: "a.attname", type: "format_type(a.atttypid, a.atttypmod)" },
+    { name: "a.attname" },
     `FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
      WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
-       AND t.typcategory IN ('A', 'C')`,
+       AND ${isTextInImages}`,
     found.name,
   );
   return {
     table,
     name: String(found.name),
     isWatched: found.isWatched === "t",
-    composed: composed.map(({ name, type }) => ({ name: String(name), type: String(type) })),
+    texts: new Set(texts.map(({ name }) => String(name))),
   };
 }
 
 /** Gives whether the table was recorded otherwise before, or not at all. */
 async function installTriggers(
-  { name }: PostgresLogTable,
+  { name, texts }: PostgresLogTable,
   hiddenColumns: readonly ColumnInfo[],
   functionName: string,
   connection: Connection,
@@ -217,11 +218,12 @@ async function installTriggers(
     postgresTriggerName,
     postgresTruncateTriggerName,
   );
-  const wanted = bytesToHex(
-    new TextEncoder().encode([name, ...hidden].map((part) => `${part}\0`).join("")),
-  );
+  // A second argument says that the image is made column by column.
+  const isPlain = hidden.length === 0 && texts.size === 0;
+  const parts = isPlain ? [name] : [name, "by column", ...hidden];
+  const wanted = bytesToHex(new TextEncoder().encode(parts.map((part) => `${part}\0`).join("")));
   if (found.length === 2 && found.every(({ args }) => args === wanted)) return false;
-  for (const text of postgresTriggers({ name, hidden }, functionName)) await run(connection, text);
+  for (const text of postgresTriggers(name, parts, functionName)) await run(connection, text);
   return true;
 }
 

@@ -92,12 +92,12 @@ export class WriteRecorder {
   /** The rows come out of the statement itself, so that one is enough. */
   async #insertOrDelete(
     plan: InsertPlan | DeletePlan,
-    { name }: PostgresLogTable,
+    { name, texts }: PostgresLogTable,
     connection: Connection,
   ): Promise<QueryResult> {
     const { returning } = plan;
     const { text, values } = this.#compile({ ...plan, returning: [] });
-    const image = this.#image("w", plan.table);
+    const image = this.#image("w", plan.table, texts);
     const images = plan.kind === "insert" ? `NULL, ${image}` : `${image}, NULL`;
     const { rows } = await connection.query({
       text: `WITH w AS (${text} RETURNING *), recorded AS (
@@ -112,15 +112,15 @@ export class WriteRecorder {
   /** The images from before the update are read first, which locks the rows. */
   async #update(
     plan: UpdatePlan,
-    { name }: PostgresLogTable,
+    { name, texts }: PostgresLogTable,
     connection: Connection,
   ): Promise<QueryResult> {
     const { table, returning } = plan;
     const keyLength = table.primaryKey.length;
-    const before = await this.#lockedImages(plan, connection);
+    const before = await this.#lockedImages(plan, texts, connection);
     const { text, values } = this.#compile({ ...plan, returning: [] });
     const { rows } = await connection.query({
-      text: `WITH w AS (${text} RETURNING *) SELECT ${this.#image("w", table)}, ${
+      text: `WITH w AS (${text} RETURNING *) SELECT ${this.#image("w", table, texts)}, ${
         this.#selectList([...table.primaryKey, ...returning])
       } FROM w`,
       values,
@@ -141,10 +141,11 @@ export class WriteRecorder {
   /** The images of the rows that an update is about to change, by their keys. */
   async #lockedImages(
     { table, where }: UpdatePlan,
+    texts: ReadonlySet<string>,
     connection: Connection,
   ): Promise<ReadonlyMap<string, SqlValue>> {
     const { dialect } = this.#reader;
-    const image = rawSql(this.#image(quoteIdentifier(table.name), table));
+    const image = rawSql(this.#image(quoteIdentifier(table.name), table, texts));
     const columns = [image, ...table.primaryKey.map((column) => dialect.selected(column))];
     const select = sql`SELECT ${join(columns, ", ")} FROM ${tableName(table)} WHERE ${
       compileFilter(where, dialect)
@@ -198,8 +199,8 @@ export class WriteRecorder {
     return this.#tables.find(({ table }) => table.schema === schema && table.name === name);
   }
 
-  #image(row: string, table: TableInfo): string {
-    return postgresImage(row, table.columns.filter((column) => !this.#exclude.has(column)));
+  #image(row: string, table: TableInfo, texts: ReadonlySet<string>): string {
+    return postgresImage(row, table.columns.filter((column) => !this.#exclude.has(column)), texts);
   }
 
   #selectList(columns: readonly ColumnInfo[]): string {

@@ -41,11 +41,10 @@ export const announcesSetting = "resource_api.announces";
  */
 export function postgresLogParts(schema: string): PostgresLogParts {
   const schemaName = quoteIdentifier(schema);
-  const whole = [recordChange("", ""), image(""), without("")].join();
+  const whole = [recordChange("", ""), image("")].join();
   const hash = createHash("sha256").update(whole).digest("hex").slice(0, 16);
   const functionName = `_service_record_change_${hash}`;
   const imageName = `${schemaName}.${quoteIdentifier(`_service_image_${hash}`)}`;
-  const withoutName = `${schemaName}.${quoteIdentifier(`_service_without_${hash}`)}`;
   const recordName = `${schemaName}.${quoteIdentifier(functionName)}`;
   return {
     functionName,
@@ -71,31 +70,26 @@ export function postgresLogParts(schema: string): PostgresLogParts {
 )`,
     functions: [
       image(imageName),
-      without(withoutName),
       `CREATE OR REPLACE FUNCTION ${recordName}() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER AS $body$${
-        recordChange(schemaName, imageName).replaceAll("WITHOUT(", `${withoutName}(`)
-      }$body$`,
+LANGUAGE plpgsql SECURITY DEFINER AS $body$${recordChange(schemaName, imageName)}$body$`,
       // A role without rights on the log must not write to it by a trigger of its own either.
-      ...[`${recordName}()`, `${imageName}(anyelement)`, `${withoutName}(json, text[])`].map((
-        name,
-      ) => `REVOKE ALL ON FUNCTION ${name} FROM PUBLIC`),
+      ...[`${recordName}()`, `${imageName}(anyelement, text[])`].map((name) =>
+        `REVOKE ALL ON FUNCTION ${name} FROM PUBLIC`
+      ),
     ],
   };
 }
 
 /**
  * The statements that create the change log's triggers of one table on Postgres. `name` is its name
- * in the log, `hidden` columns are never recorded.
+ * in the log, `args` are those of the trigger.
  */
 export function postgresTriggers(
-  table: { readonly name: string; readonly hidden: readonly string[] },
+  name: string,
+  args: readonly string[],
   functionName: string,
 ): readonly string[] {
-  const { name, hidden } = table;
-  const call = `EXECUTE FUNCTION ${functionName}(${
-    [name, ...hidden].map(postgresLiteral).join(", ")
-  })`;
+  const call = `EXECUTE FUNCTION ${functionName}(${args.map(postgresLiteral).join(", ")})`;
   const [rows, truncate] = [postgresTriggerName, postgresTruncateTriggerName].map(quoteIdentifier);
   return [
     `DROP TRIGGER IF EXISTS ${rows} ON ${name}`,
@@ -123,9 +117,30 @@ export function logName(name: string): string {
     JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(${name}))`;
 }
 
-/** The image of `row`, a name in FROM, as a trigger of the Postgres change log would make it. */
-export function postgresImage(row: string, columns: readonly ColumnInfo[]): string {
-  const names = columns.map(({ dbName }) => `${row}.${quoteIdentifier(dbName)}`);
+/**
+ * Whether JSON loses a part of the values of a type, by its row `t` in `pg_type`: the bounds of an
+ * array, the NULL beside the JSON null in an array or a composite, and whatever the cast to JSON of
+ * a type of an extension leaves out. Images have the text of such values.
+ */
+export const isTextInImages = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A,C}'::"char"[])
+  OR EXISTS (SELECT FROM pg_catalog.pg_cast c
+    WHERE c.castsource OPERATOR(pg_catalog.>=) 16384::oid
+    AND c.castsource OPERATOR(pg_catalog.=) ANY (ARRAY[t.oid, t.typbasetype])
+    AND c.casttarget OPERATOR(pg_catalog.=) 'pg_catalog.json'::pg_catalog.regtype::oid))`;
+
+/**
+ * The image of `row`, a name in FROM, as a trigger of the Postgres change log would make it; `texts`
+ * are the columns of {@link isTextInImages}.
+ */
+export function postgresImage(
+  row: string,
+  columns: readonly ColumnInfo[],
+  texts: ReadonlySet<string>,
+): string {
+  const names = columns.map(({ dbName }) => {
+    const name = quoteIdentifier(dbName);
+    return texts.has(dbName) ? `${row}.${name}::text AS ${name}` : `${row}.${name}`;
+  });
   // With the star it is the row, also where one of the columns is called `r`.
   return `(SELECT row_to_json(r.*) FROM (SELECT ${names.join(", ")}) AS r)`;
 }
@@ -179,22 +194,21 @@ function recordChange(schemaName: string, imageName: string): string {
 DECLARE
   old_image json;
   new_image json;
+  hidden text[];
   sent text;
 BEGIN
   IF TG_OP OPERATOR(pg_catalog.=) 'TRUNCATE' THEN
     old_image := NULL;
-  ELSIF pg_catalog.concat_ws('/', ${names.join(", ")}) OPERATOR(pg_catalog.=) ${
+  ELSIF TG_NARGS OPERATOR(pg_catalog.=) 1
+    AND pg_catalog.concat_ws('/', ${names.join(", ")}) OPERATOR(pg_catalog.=) ${
     postgresLiteral(Object.values(settings).join("/"))
   } THEN
     old_image := pg_catalog.row_to_json(OLD);
     new_image := pg_catalog.row_to_json(NEW);
   ELSE
-    IF TG_OP OPERATOR(pg_catalog.<>) 'INSERT' THEN old_image := ${imageName}(OLD); END IF;
-    IF TG_OP OPERATOR(pg_catalog.<>) 'DELETE' THEN new_image := ${imageName}(NEW); END IF;
-  END IF;
-  IF TG_NARGS OPERATOR(pg_catalog.>) 1 THEN
-    old_image := WITHOUT(old_image, TG_ARGV[1:]);
-    new_image := WITHOUT(new_image, TG_ARGV[1:]);
+    hidden := coalesce(TG_ARGV[2:], '{}');
+    IF TG_OP OPERATOR(pg_catalog.<>) 'INSERT' THEN old_image := ${imageName}(OLD, hidden); END IF;
+    IF TG_OP OPERATOR(pg_catalog.<>) 'DELETE' THEN new_image := ${imageName}(NEW, hidden); END IF;
   END IF;
   INSERT INTO ${schemaName}."_service_changes" ("table", op, before, after)
   VALUES (TG_ARGV[0], pg_catalog.lower(TG_OP), old_image, new_image);
@@ -215,17 +229,28 @@ const isUnannounced = [
   `pg_catalog.pg_try_advisory_xact_lock(7237120947)`,
 ].join(" AND ");
 
-/** The image of a row that is written by a session with other settings. */
+/**
+ * The image of a row that is written by a session with other settings, has hidden columns, or some
+ * whose text is recorded. The catalogue names the columns: they may be others than at the start.
+ */
 function image(name: string): string {
   const sets = Object.entries(settings).map(([setting, value]) => `SET ${setting} = '${value}'`);
-  return `CREATE OR REPLACE FUNCTION ${name}(written anyelement) RETURNS json
-LANGUAGE plpgsql ${
-    sets.join(" ")
-  } AS $body$ BEGIN RETURN pg_catalog.row_to_json(written); END $body$`;
-}
-
-function without(name: string): string {
-  return `CREATE OR REPLACE FUNCTION ${name}(image json, hidden text[]) RETURNS json
-LANGUAGE sql AS $body$ SELECT pg_catalog.json_object_agg(key, value) FROM pg_catalog.json_each(image)
-  WHERE key OPERATOR(pg_catalog.<>) ALL (hidden) $body$`;
+  return `CREATE OR REPLACE FUNCTION ${name}(written anyelement, hidden text[]) RETURNS json
+LANGUAGE plpgsql ${sets.join(" ")} AS $body$
+DECLARE
+  list text;
+  result json;
+BEGIN
+  SELECT pg_catalog.string_agg(pg_catalog.format(CASE WHEN ${isTextInImages}
+      THEN '($1).%1$I::pg_catalog.text AS %1$I' ELSE '($1).%1$I' END, a.attname), ', ' ORDER BY a.attnum)
+    INTO list FROM pg_catalog.pg_attribute a
+    JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) a.atttypid
+    WHERE a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
+      AND a.attname::text OPERATOR(pg_catalog.<>) ALL (hidden)
+      AND a.attrelid OPERATOR(pg_catalog.=) (SELECT r.typrelid FROM pg_catalog.pg_type r
+        WHERE r.oid OPERATOR(pg_catalog.=) pg_catalog.pg_typeof(written)::oid);
+  EXECUTE 'SELECT pg_catalog.row_to_json(r.*) FROM (SELECT ' OPERATOR(pg_catalog.||) list
+    OPERATOR(pg_catalog.||) ') AS r' INTO result USING written;
+  RETURN result;
+END $body$`;
 }
