@@ -40,8 +40,8 @@ export interface LiveLimits {
 
 const mebibyte = 1024 * 1024;
 
-/** The limits of live streams in the service. */
-export const liveLimits: LiveLimits = Object.freeze({
+/** The limits of live streams in the service. Only the checker of live streams changes them. */
+export const liveLimits: LiveLimits = {
   ringBuffer: { changes: 20_000, bytes: 16 * mebibyte },
   maxRowsPerPage: 500,
   maxConcurrentReads: 8,
@@ -56,4 +56,4 @@ export const liveLimits: LiveLimits = Object.freeze({
   maxUncheckedEvents: 10_000,
   maxChangesAtOnce: 500,
   maxUnreadBytes: 64 * 1024,
-});
+};

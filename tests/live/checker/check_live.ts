@@ -55,12 +55,14 @@ async function checkWorlds(engine: "sqlite" | "postgres", stopping: AbortSignal)
     stopping,
     report: (line) => console.log(line),
   });
-  const { failure, worlds, events, commits, comparisons, crashes, elapsedMs } = outcome;
+  const { failure, worlds, events, commits, comparisons, crashes, restores, elapsedMs } = outcome;
   if (failure !== null) end(failure);
   if (stopping.aborted) end(`stopped after ${events} events`);
   console.log(
     `worlds of ${engine}: ${events} events of ${commits} commits in ${worlds} worlds, ` +
-      `${crashes} crashes, ${comparisons} clients at rest, ${seconds(elapsedMs)}, none wrong`,
+      `${crashes} crashes, ${restores} restores, ${comparisons} clients at rest, ${
+        seconds(elapsedMs)
+      }, none wrong`,
   );
 }
 

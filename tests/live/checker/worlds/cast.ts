@@ -6,6 +6,7 @@ import { handClock } from "../../../db/hand_clock.ts";
 import type { Chance } from "../chance.ts";
 import type { ResourceDefinition } from "../../../../src/resource/define/resource_definition.ts";
 import type { WorldOptions } from "./options.ts";
+import { type LiveLimits, liveLimits } from "../../../../src/live/live_limits.ts";
 import { definitions } from "./rights.ts";
 
 /** What is put in the place of a sound part, to see whether the checker finds out. */
@@ -46,6 +47,8 @@ export async function startServices(
     observe: (observation) => observations.push(observation),
     environment: () => undefined,
   };
+  const usual = { ...liveLimits };
+  Object.assign(liveLimits, limitsOf[options.memory]);
   const open = async () => {
     const db = await openDatabase(url);
     return await createApp({
@@ -73,9 +76,22 @@ export async function startServices(
     elapsedMs: clock.elapsedMs,
     async [Symbol.asyncDispose]() {
       for (const app of apps) await app.close();
+      Object.assign(liveLimits, usual);
     },
   };
 }
+
+const little = {
+  maxUnreadBytes: 400,
+  maxChangesAtOnce: 20,
+  ringBuffer: { changes: 40, bytes: 1_000_000 },
+};
+
+const limitsOf: Readonly<Record<WorldOptions["memory"], Partial<LiveLimits>>> = {
+  all: {},
+  few: { ...little, maxHeldRows: 3 },
+  none: { ...little, maxHeldRows: 0 },
+};
 
 /** The handle of another program, which the services know nothing of. */
 export function openOutside(url: string): Promise<Database> {

@@ -18,6 +18,13 @@ export interface WorldOptions {
   readonly crashes: boolean;
   /** How many services there are over the one database. */
   readonly services: 1 | 2;
+  /**
+   * How many rows are remembered as held by clients, where rights read related rows. With few or
+   * none, streams are also parked early, and their history is read from the log.
+   */
+  readonly memory: "all" | "few" | "none";
+  /** Whether a backup is restored now and then, while the services run. */
+  readonly restores: boolean;
 }
 
 /** The options that are given. */
@@ -39,7 +46,7 @@ export function optionsOf(seed: number, machine: Machine, given: GivenOptions = 
   const writer = given.writer ?? writerOf({ engine, mode }, machine, chance);
   // Only the time distinguishes writes of others from those that a second service records.
   const services = given.services ?? (mode === "service" && writer !== "none" ? 1 : 2);
-  return {
+  const drawn = {
     engine,
     mode,
     scope: given.scope ?? chance.pick(["own", "relation", "relation", "mixed"] as const),
@@ -49,6 +56,11 @@ export function optionsOf(seed: number, machine: Machine, given: GivenOptions = 
     writer,
     crashes,
     services,
+  };
+  return {
+    ...drawn,
+    memory: given.memory ?? chance.pick(["all", "few", "none"] as const),
+    restores: given.restores ?? (mode === "triggers" && chance.once(4)),
   };
 }
 
@@ -92,4 +104,6 @@ const knownValues: Readonly<Record<string, readonly string[]>> = {
   writer: ["none", "sql", "transactions", "old-sqlite"],
   crashes: ["true", "false"],
   services: ["1", "2"],
+  memory: ["all", "few", "none"],
+  restores: ["true", "false"],
 };

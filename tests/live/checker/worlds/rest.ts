@@ -171,7 +171,7 @@ const outages = ["changes_unread", "stream_failed", "live_upkeep_failed", "reque
 function requireNoFault({ cast, findings, plan: { options } }: WorldParts): void {
   for (const observation of cast.observations) {
     if (observation.kind === "notice") continue;
-    if (options.crashes && outages.includes(observation.kind)) continue;
+    if ((options.crashes || options.restores) && outages.includes(observation.kind)) continue;
     // A statement that the tables refuse is an error of the procedure that ran it.
     if (observation.kind === "request_failed" && observation.path.includes("/rpc/")) continue;
     findings.add("observed", Deno.inspect(observation, { depth: 6 }));

@@ -37,6 +37,7 @@ export interface WorldsVerdict {
   readonly commits: number;
   readonly comparisons: number;
   readonly crashes: number;
+  readonly restores: number;
   readonly elapsedMs: number;
 }
 
@@ -46,7 +47,7 @@ export const missingServer: string | null = missingPostgres;
 /** Runs one world after the other, each with another seed. */
 export async function runWorlds(options: WorldsOptions): Promise<WorldsVerdict> {
   const startedAt = performance.now();
-  const total = { worlds: 0, events: 0, commits: 0, comparisons: 0, crashes: 0 };
+  const total = { worlds: 0, events: 0, commits: 0, comparisons: 0, crashes: 0, restores: 0 };
   let failure: string | null = null;
   let rule: Rule | null = null;
   const elapsedMs = () => performance.now() - startedAt;
@@ -56,7 +57,7 @@ export async function runWorlds(options: WorldsOptions): Promise<WorldsVerdict> 
     const world = optionsOf(seed, places.machine, places.given(options.given));
     const outcome = await places.run(seed, world, options);
     total.worlds++;
-    for (const name of ["events", "commits", "comparisons", "crashes"] as const) {
+    for (const name of ["events", "commits", "comparisons", "crashes", "restores"] as const) {
       total[name] += outcome[name];
     }
     const line = `seed ${seed}: ${printOptions(world)}`;

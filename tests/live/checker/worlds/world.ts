@@ -3,6 +3,7 @@ import type { Database } from "../../../../src/db/open_database.ts";
 import type { MortalPostgres } from "../../../support/mortal_postgres.ts";
 import { Chance } from "../chance.ts";
 import { AggregateFollower } from "./aggregate_follower.ts";
+import { type Backups, openBackups } from "./backups.ts";
 import { type Cast, openOutside, type Sabotage, startServices } from "./cast.ts";
 import { crash } from "./crash.ts";
 import { type Finding, Findings, type Rule } from "./findings.ts";
@@ -43,6 +44,7 @@ export interface WorldOutcome {
   /** How often a client was held against its list at rest. */
   readonly comparisons: number;
   readonly crashes: number;
+  readonly restores: number;
   /** The last that was written, line by line. */
   readonly log: readonly string[];
 }
@@ -85,14 +87,18 @@ class World {
   readonly #transactions: OpenTransactions;
   readonly #old: OldSqlite | null;
   readonly #log: string[];
+  /** Null where none is restored. */
+  readonly #backups: Backups | null;
   #comparisons = 0;
   #crashes = 0;
+  #restores = 0;
 
   private constructor(parts: WorldParts, own: {
     readonly writing: Writing;
     readonly outside: Database;
     readonly others: Database;
     readonly old: OldSqlite | null;
+    readonly backups: Backups | null;
     readonly log: string[];
   }) {
     this.#parts = parts;
@@ -100,6 +106,7 @@ class World {
     this.#chance = own.writing.chance;
     this.#outside = own.outside;
     this.#old = own.old;
+    this.#backups = own.backups;
     this.#log = own.log;
     this.#others = own.others;
     this.#transactions = new OpenTransactions(own.others);
@@ -138,6 +145,7 @@ class World {
     const old = options.writer === "old-sqlite" && program !== null
       ? openOldSqlite(program, url.slice("sqlite:".length))
       : null;
+    const backups = options.restores ? await openBackups(outside, url) : null;
     const aggregateCount = options.aggregates ? aggregateFollowers : 0;
     return new World({
       ...{ plan, cast, ...shared },
@@ -150,7 +158,7 @@ class World {
       aggregates: randomQuestions(chance, aggregateCount).map((question) =>
         new AggregateFollower({ ...shared, question })
       ),
-    }, { writing, outside, others: await openOutside(url), old, log });
+    }, { writing, outside, others: await openOutside(url), old, backups, log });
   }
 
   async run(): Promise<WorldOutcome> {
@@ -160,7 +168,9 @@ class World {
       if (stopping?.aborted) break;
       this.#shake();
       if (this.#chance.once(2)) await macroturns(3);
+      if (this.#backups !== null && this.#chance.once(3)) await this.#backUp(this.#backups);
       await this.#write();
+      if (this.#backups?.isTaken && this.#chance.once(3)) await this.#restore(this.#backups);
       if (options.crashes && this.#chance.once(3)) await this.#crash();
       await this.#rest();
     }
@@ -171,6 +181,7 @@ class World {
       commits: history.now,
       comparisons: this.#comparisons,
       crashes: this.#crashes,
+      restores: this.#restores,
       log: this.#log,
     };
   }
@@ -182,6 +193,7 @@ class World {
     await macroturns(3);
     await cast[Symbol.asyncDispose]();
     await this.#old?.close();
+    await this.#backups?.[Symbol.asyncDispose]();
     await this.#outside.close();
     await this.#others.close();
   }
@@ -261,6 +273,25 @@ class World {
     for (let left = commits; left > 0; left--) {
       if (mode === "triggers") await writeBySql(this.#outside, this.#writing);
       else await writeByProcedure(this.#app(), this.#writing);
+    }
+  }
+
+  async #backUp(backups: Backups): Promise<void> {
+    this.#writing.note("backup");
+    await backups.take();
+    if (this.#chance.once(2)) await this.#rest();
+  }
+
+  async #restore(backups: Backups): Promise<void> {
+    const { history } = this.#parts;
+    await this.#transactions.giveUp();
+    this.#writing.note("restore");
+    await backups.restore();
+    history.add([], await history.read(this.#outside.driver));
+    this.#restores++;
+    // Other changes get the numbers of those that were lost, before the services look.
+    for (let left = this.#chance.pick([0, 1, 3, 30]); left > 0; left--) {
+      await writeBySql(this.#outside, this.#writing);
     }
   }
 
