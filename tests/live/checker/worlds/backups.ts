@@ -63,7 +63,7 @@ async function backupsOfPostgres(url: string, copy: string): Promise<Steps> {
   return {
     take: () => execute("pg_dump", "-Fc", "-f", copy),
     async restore() {
-      // Services that read meanwhile may end it by a deadlock: then nothing was restored.
+      // A service that reads concurrently may end it by a deadlock: then nothing was restored.
       for (let tries = 1;; tries++) {
         try {
           return await execute("pg_restore", "-1", "--clean", "--if-exists", copy);
