@@ -1,12 +1,8 @@
 import type { ServiceConfig } from "../config.ts";
 import { openConfig } from "../db/drizzle/open_config.ts";
 import { openDatabase } from "../db/open_database.ts";
-import {
-  type Account,
-  type Accounts,
-  normalEmail,
-  switchAccount,
-} from "../identity/accounts/account.ts";
+import { type Account, type Accounts, switchAccount } from "../identity/accounts/account.ts";
+import { normalEmail } from "../identity/signups/normal_email.ts";
 import { AccountFields, readName } from "../identity/accounts/account_call.ts";
 import {
   type Administration,

@@ -1,6 +1,7 @@
 import { type Described, either, group } from "../options/option.ts";
 import { callback, flag, whole } from "../options/option_kinds.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
+import { anonymousClass } from "./budget/budget_options.ts";
 import { requireCaptchaAction } from "./captcha/captcha_options.ts";
 import { maxDifficulty, type Trust } from "./pow/difficulty.ts";
 import { checkCost, type OperationProtection, powGate } from "./operation_protection.ts";
@@ -8,6 +9,12 @@ import type { PowGateOptions } from "./resource_protection_options.ts";
 
 /** The proof of work that a route of accounts always demands. */
 export type AccountPowOptions = Omit<PowGateOptions, "operations">;
+
+/**
+ * The budget of addresses for routes of accounts, where the app has none for callers without a user:
+ * passwords must not be guessed without a limit because an option is not set.
+ */
+export const accountBudget = { capacity: 20, refillPerMinute: 10 } as const;
 
 /** The gate of proof of work, described: of a route of accounts. */
 export const accountPowOption = either(
@@ -40,6 +47,13 @@ export function resolveAccountProtection(
 ): OperationProtection {
   const subject = "Cannot start";
   checkCost(`${path}.cost`, cost, { subject, url: "" }, abuse);
+  const hasOwn = abuse.budget?.classes[anonymousClass] === undefined;
+  if (hasOwn && cost > accountBudget.capacity) {
+    throw new Error(
+      `${subject}: ${path}.cost is ${cost}, and the budget of these routes holds ` +
+        `${accountBudget.capacity} (set abuseProtection.budget)`,
+    );
+  }
   if (captcha !== null) {
     if (abuse.captcha === null) {
       throw new Error(

@@ -6,7 +6,11 @@ import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import { Admission, type AdmissionOptions } from "./admission.ts";
 import type { AnswerShares } from "../idempotency/answer_shares.ts";
 import { createAnswerShares } from "./budget/answer_shares.ts";
-import { type AccountProtectionOptions, resolveAccountProtection } from "./account_protection.ts";
+import {
+  accountBudget,
+  type AccountProtectionOptions,
+  resolveAccountProtection,
+} from "./account_protection.ts";
 import {
   anonymousClass,
   authenticatedClass,
@@ -71,7 +75,7 @@ export interface GuardOptions {
 export function createGuard({ abuse, store, runtime, ofTools }: GuardOptions): Guard {
   let buckets: BucketStore | null = null;
   let proofOfWork: ProofOfWork | null = null;
-  let accountBudget: RateLimiter | null = null;
+  let ownBudget: RateLimiter | null = null;
   function rateLimiterOf(id: string, limit: BucketPolicy): RateLimiter {
     buckets ??= new BucketStore(store.need("limits"), runtime);
     return new RateLimiter(id, limit, buckets, runtime.clock);
@@ -108,7 +112,7 @@ export function createGuard({ abuse, store, runtime, ofTools }: GuardOptions): G
       resolveProcedureProtection(own, options, target, context),
     protectAccounts: (options) => resolveAccountProtection(options, abuse),
     accountAdmission(protection, guarded) {
-      const own = () => accountBudget ??= rateLimiterOf("accounts", accountPolicy);
+      const own = () => ownBudget ??= rateLimiterOf("accounts", accountPolicy);
       const budgetOf: AdmissionOptions["budgetOf"] = (request, user) =>
         then(parts.budgetOf(request, user), (budget) => budget ?? own());
       return new Admission({ ...parts, budgetOf }, protection, guarded);
@@ -124,11 +128,7 @@ export function createGuard({ abuse, store, runtime, ofTools }: GuardOptions): G
   };
 }
 
-/**
- * The budget of addresses for routes of accounts, where the app has none for callers without a user:
- * passwords must not be guessed without a limit because an option is not set.
- */
-const accountPolicy = tokenBucket("accounts", { capacity: 20, refillPerMinute: 10 });
+const accountPolicy = tokenBucket("accounts", accountBudget);
 
 function budgetFinder(
   { budget }: ResolvedAbuseProtection,

@@ -99,7 +99,7 @@ export const accountDescriptions = {
   verify: {
     id: "verifyEmail",
     summary: "Confirms an e-mail address",
-    body: objectSchema({ token: text(200) }),
+    body: objectSchema({ token: text(200), "password?": password }),
     answers: { 200: next("login") },
   },
   forgot: {

@@ -152,7 +152,7 @@ function underTest(
       const before = mails.length;
       await post("/api/auth/signup", who);
       await untilMailed(mails, before + 1);
-      const { status } = await post("/api/auth/verify", { token: token() });
+      const { status } = await post("/api/auth/verify", { token: token(), password: who.password });
       if (status !== 200) throw new Error(`Not verified: ${status}`);
     },
   };

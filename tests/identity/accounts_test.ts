@@ -25,7 +25,7 @@ testOnEveryEngine("a user signs up, logs in, writes, and logs out", async (engin
     const [mail] = mails;
     assertEquals([mail?.kind, mail?.user], ["verify-email", { email: ada.email, name: "Ada" }]);
     assertEquals((await post("/api/auth/login", ada)).status, 401, "before the link is followed");
-    assertEquals((await post("/api/auth/verify", { token: token() })).status, 200);
+    assertEquals((await post("/api/auth/verify", { token: token(), password })).status, 200);
 
     const cookie = await logIn();
     const me = await send("GET", "/api/auth/me", undefined, { headers: { cookie } });
@@ -411,10 +411,10 @@ Deno.test("no stranger can prepare an account for the address of another", async
     const link = token();
     await post("/api/auth/signup", ada);
     await untilMailed(mails, 2);
-    assertEquals((await post("/api/auth/verify", { token: token() })).status, 200);
+    assertEquals((await post("/api/auth/verify", { token: token(), password })).status, 200);
     // The account has the password of the signup whose link was followed, and the other link is dead.
     assertEquals((await post("/api/auth/login", ada)).status, 200);
-    assertEquals((await post("/api/auth/verify", { token: link })).status, 422);
+    assertEquals((await post("/api/auth/verify", { token: link, password })).status, 422);
     const attacker = { ...ada, password: "the password of an attacker" };
     assertEquals((await post("/api/auth/login", attacker)).status, 401);
   });

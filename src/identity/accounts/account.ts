@@ -4,7 +4,7 @@ import type { User } from "../../auth/user.ts";
 /** An account: a user that logs in with an e-mail address and a password. */
 export interface Account {
   readonly id: string;
-  /** As {@link normalEmail} has it. */
+  /** As `normalEmail` has it. */
   readonly email: string;
   readonly name: string | null;
   readonly roles: readonly string[];
@@ -74,18 +74,6 @@ export function shownUser({ id, email, name, roles }: User): Readonly<Record<str
 export function stampOf({ id, passwordHash }: Pick<Account, "id" | "passwordHash">): string {
   const facts = JSON.stringify(["stamp", id, passwordHash]);
   return createHash("sha256").update(facts).digest("base64url").slice(0, 32);
-}
-
-/**
- * The one spelling of an e-mail address, or null for what is none: the local part may not be quoted,
- * and case does not count, as with every large provider. At most 254 characters (RFC 5321, 4.5.3.1).
- */
-export function normalEmail(given: string): string | null {
-  const email = given.trim().normalize("NFC").toLowerCase();
-  const isEmail = email.length <= 254 && email.isWellFormed() &&
-    /^[^\s@"<>()[\]\\,;:\p{Cc}]{1,64}@(?:[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?)(?:\.[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?)*$/u
-      .test(email);
-  return isEmail ? email : null;
 }
 
 /** Whether a value that was read from a store is an object with members of these types. */

@@ -1,6 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import type { BegunSession } from "../sessions/sessions.ts";
-import { normalEmail } from "./account.ts";
+import { normalEmail } from "../signups/normal_email.ts";
 
 /** A request to a route of accounts, whose body was read. */
 export interface AccountCall {
@@ -20,6 +20,8 @@ export interface AccountReply {
   readonly body: Readonly<Record<string, unknown>> | null;
   /** What becomes of the session cookie; unless set it stays as it is. */
   readonly cookie?: BegunSession | "clear" | undefined;
+  /** Recognizes the browser of a signup. */
+  readonly signupCookie?: string | undefined;
   /** What the request has cost is given back. */
   readonly isFree?: boolean | undefined;
 }

@@ -24,7 +24,8 @@ import type { AccountProtections } from "./account_protections.ts";
 import type { AccountService } from "./account_service.ts";
 import { logIn, readLogin } from "./log_in.ts";
 import { forgetPassword, readReset, resetPassword } from "./reset_password.ts";
-import { readSignup, signUp, verifyEmail } from "./sign_up.ts";
+import { readSignup, readVerify, signUp, verifyEmail } from "./sign_up.ts";
+import { setSignupCookie } from "../signups/signup_cookie.ts";
 import { changePassword, logOut, logOutEverywhere, readChange } from "./use_session.ts";
 
 /** What the routes of accounts are made of. */
@@ -141,7 +142,7 @@ function addSignupRoutes(
   add({
     path: "/verify",
     description: accountDescriptions.verify,
-    read: readToken,
+    read: readVerify,
     protection: () => null,
     run: verifyEmail,
   });
@@ -163,12 +164,6 @@ function addResetRoutes(add: AddRoute, limits: OperationProtection | null): void
     read: readReset,
     run: resetPassword,
   });
-}
-
-function readToken({ fields }: AccountCall): string {
-  const token = fields.text("token", 200);
-  fields.requireValid("verify");
-  return token;
 }
 
 function readEmail({ fields }: AccountCall): string {
@@ -198,9 +193,16 @@ async function answer<Input>(
   if (protection === null) {
     return respond(await route.run(call, input, service), request, service);
   }
-  const admission = guard.accountAdmission(protection, guarded(call, body));
-  const run = () => admitted(admission, () => route.run(call, input, service));
-  const reply = await (route.isRefunded === true ? service.turns.run(call.identity, run) : run());
+  let admission = guard.accountAdmission(protection, guarded(call, body));
+  const run = (hold: () => void) => {
+    admission = guard.accountAdmission(protection, guarded(call, body));
+    return admitted(admission, () => {
+      hold();
+      return route.run(call, input, service);
+    });
+  };
+  const { turns } = service;
+  const reply = await (route.isRefunded === true ? turns.run(call.identity, run) : run(() => {}));
   const { headers } = admission.finishReply({ status: reply.status, headers: {}, body: null });
   return respond(reply, request, service, headers);
 }
@@ -264,9 +266,9 @@ async function admitted(
 }
 
 function respond(
-  { status, body, cookie }: AccountReply,
+  { status, body, cookie, signupCookie }: AccountReply,
   request: Request,
-  { cookie: sessionCookie, runtime: { clock } }: AccountService,
+  { cookie: sessionCookie, trustedOrigins, runtime: { clock } }: AccountService,
   more: Readonly<Record<string, string>> = {},
 ): Response {
   const headers = new Headers({ ...more, "cache-control": "no-store" });
@@ -274,6 +276,10 @@ function respond(
   if (cookie === "clear") sessionCookie.clear(headers, request);
   else if (cookie !== undefined) {
     sessionCookie.set(headers, request, cookie.token, cookie.endsAt - clock.now());
+  }
+  // A program has no use for it, and sends its password.
+  if (signupCookie !== undefined && isFromOwnPage(request, trustedOrigins) === true) {
+    setSignupCookie(headers, signupCookie, sessionCookie.isSecureFor(request));
   }
   return new Response(body === null ? null : JSON.stringify(body), { status, headers });
 }

@@ -62,7 +62,7 @@ function namesOf({ email, address }: LoginSubjects): readonly string[] {
 }
 
 /** The /24 of an IPv4 address, the /48 of an IPv6 one: what an office or a provider's customer has. */
-function networkOf(group: string): string {
+export function networkOf(group: string): string {
   return group.includes(":")
     ? group.split(":").slice(0, 3).join(":")
     : group.split(".").slice(0, 3).join(".");

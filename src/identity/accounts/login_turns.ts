@@ -7,6 +7,8 @@ const maxWaiting = 128;
 
 interface Turns {
   readonly semaphore: Semaphore;
+  /** Those that hold tokens, which come back when they succeed. */
+  readonly running: Set<Promise<void>>;
   /** Those that run and those that wait. */
   count: number;
 }
@@ -18,10 +20,14 @@ interface Turns {
 export class LoginTurns {
   readonly #turns = new Map<string, Turns>();
 
-  /** Runs the login of an address in its turn. Rejects with a 503 where too many wait. */
-  async run<T>(identity: string, login: () => Promise<T>): Promise<T> {
+  /**
+   * Runs the login of an address in its turn; it calls `hold` once it holds its tokens. One that the
+   * budget refuses is tried again when another one has given its tokens back. Rejects with a 503
+   * where too many wait.
+   */
+  async run<T>(identity: string, login: (hold: () => void) => Promise<T>): Promise<T> {
     const turns = this.#turns.get(identity) ??
-      { semaphore: new Semaphore(maxAtOnce, maxWaiting), count: 0 };
+      { semaphore: new Semaphore(maxAtOnce, maxWaiting), running: new Set(), count: 0 };
     if (turns.semaphore.isFull) {
       throw new Problem(
         "overloaded",
@@ -34,10 +40,36 @@ export class LoginTurns {
     this.#turns.set(identity, turns);
     turns.count++;
     try {
-      return await turns.semaphore.run(login);
+      const { semaphore, running } = turns;
+      for (;;) {
+        try {
+          return await semaphore.run(() => tracked(login, running));
+        } catch (error) {
+          if (!isExhausted(error) || running.size === 0) throw error;
+          await Promise.race(running);
+        }
+      }
     } finally {
       turns.count--;
       if (turns.count === 0) this.#turns.delete(identity);
     }
+  }
+}
+
+function isExhausted(error: unknown): boolean {
+  return error instanceof Problem && error.slug === "budget-exhausted";
+}
+
+/** Keeps a login in the set while it holds tokens. */
+async function tracked<T>(
+  login: (hold: () => void) => Promise<T>,
+  running: Set<Promise<void>>,
+): Promise<T> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  try {
+    return await login(() => void running.add(promise));
+  } finally {
+    running.delete(promise);
+    resolve();
   }
 }

@@ -54,7 +54,7 @@ export async function openAccounts(
     }
   }
   const own = given.db ?? db;
-  await requireColumns(own, table);
+  await requireColumns(own, table, users === undefined);
   const isConflicting = (await conflictTables([{ table, driver: own.driver }])).has(table);
   return createTableAccounts({ db: own, table, columns, isConflicting }, runtime);
 }
@@ -109,9 +109,15 @@ function columnAt(table: TableInfo, reference: UserColumn, isNamed: boolean): Co
 }
 
 /** A database that cannot be reached now is no mistake: it may be later. */
-async function requireColumns(db: Database, table: TableInfo): Promise<void> {
+async function requireColumns(db: Database, table: TableInfo, isOwn: boolean): Promise<void> {
   try {
     await db.sql`SELECT count(*) AS count FROM ${table} WHERE 1 = 0`;
+    // A table of another program may have had this name before.
+    if (isOwn) {
+      const { id, email, name, passwordHash, roles, disabled, createdAt } = usersTable;
+      await db.sql`SELECT ${id}, ${email}, ${name}, ${passwordHash}, ${roles}, ${disabled},
+        ${createdAt} FROM ${usersTable} WHERE 1 = 0`;
+    }
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.kind === "unavailable") return;
     throw new Error(`${subject}: "${table.name}" cannot be read: ${reasonOf(error)}`, {

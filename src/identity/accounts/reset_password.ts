@@ -4,7 +4,7 @@ import { type AccountCall, type AccountReply, uselessToken } from "./account_cal
 import type { AccountService } from "./account_service.ts";
 import { linkWith } from "./mails.ts";
 import { newPassword, requireGoodPassword } from "./password_rules.ts";
-import { maxMailsAnHour } from "./sign_up.ts";
+import { mayMail } from "../signups/mail_limits.ts";
 
 /** The right to a new password that a mail has granted, under the hash of its token. */
 interface PasswordReset {
@@ -91,7 +91,7 @@ async function mailReset(
   { accounts, store, options, sendMail, counters, links, runtime }: AccountService,
 ): Promise<void> {
   if (options.passwordReset === false) return;
-  if (await counters.add("reset-mail", email) > maxMailsAnHour) return;
+  if (!await mayMail(counters, "reset-mail", { email, source: identity })) return;
   const account = await accounts.findByEmail(email);
   const user = account?.id ?? null;
   runtime.observe({ kind: "account_event", event: "password-forgotten", user, address });

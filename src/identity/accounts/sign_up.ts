@@ -5,7 +5,9 @@ import { type AccountCall, type AccountReply, readName, uselessToken } from "./a
 import type { AccountService } from "./account_service.ts";
 import { beginSession, type LoginFields } from "./log_in.ts";
 import { linkWith } from "./mails.ts";
-import { newPassword, requireGoodPassword } from "./password_rules.ts";
+import { mayMail } from "../signups/mail_limits.ts";
+import { maxPasswordLength, newPassword, requireGoodPassword } from "./password_rules.ts";
+import { signupCookie } from "../signups/signup_cookie.ts";
 
 /** The members of the body of a signup. */
 export interface SignupFields extends LoginFields {
@@ -32,36 +34,66 @@ export function readSignup({ fields }: AccountCall, service: AccountService): Si
 
 /**
  * Signs a user up. Where addresses are verified the answer says nothing: the account is added when
- * the link in the mail is followed, with the password of this signup, so that no stranger can prepare
- * an account for the address of another; where there is an account, its user gets a mail about that.
+ * the link in the mail is followed by who knows the password of this signup, or in this browser, so that
+ * no stranger can prepare an account for the address of another; where there is an account, its user gets a mail about that.
  */
 export async function signUp(
   call: AccountCall,
   given: SignupFields,
   service: AccountService,
 ): Promise<AccountReply> {
-  const { passwords, options: { signup }, later } = service;
+  const { passwords, options: { signup }, later, runtime: { random } } = service;
   const { email, password } = given;
   await requireGoodPassword(call.fields, { password, email, action: "sign up" }, service.rules);
   const passwordHash = await passwords.hash(password, call.identity);
   if (signup === false || !signup.verify) {
     return await addAtOnce(call, { ...given, passwordHash }, service);
   }
-  later.run(() => mailSignup({ ...given, passwordHash }, call.identity, service));
-  return { status: 202, body: { next: "verify-email" } };
+  const browser = makeToken("signup_", random);
+  later.run(() =>
+    mailSignup({ ...given, passwordHash }, { browser, share: call.identity }, service)
+  );
+  return { status: 202, body: { next: "verify-email" }, signupCookie: browser };
 }
 
-/** `POST /verify`: adds the account of a signup, by the token of its mail. */
+/** The members of the body that confirms an address. */
+export interface VerifyFields {
+  readonly token: string;
+  /** Null in the browser that has signed up. */
+  readonly password: string | null;
+}
+
+/** Reads the body that confirms an address. Throws a 422. */
+export function readVerify({ fields }: AccountCall): VerifyFields {
+  const token = fields.text("token", 200);
+  const password = fields.optionalText("password", maxPasswordLength);
+  fields.requireValid("verify");
+  return { token, password };
+}
+
+/**
+ * `POST /verify`: adds the account of a signup. The token of a mail proves the address alone: whoever
+ * has signed up with it proves that by the password of that signup, or by the cookie of the browser,
+ * for which every link to the address is good.
+ */
 export async function verifyEmail(
   call: AccountCall,
-  token: string,
+  { token, password }: VerifyFields,
   service: AccountService,
 ): Promise<AccountReply> {
-  const { accounts, store, options: { signup }, runtime: { clock, observe } } = service;
+  const { accounts, store, passwords, options: { signup }, runtime: { observe } } = service;
   const key = pendingKey(token);
-  const { value } = await store.get(key);
-  if (!isPending(value) || clock.now() >= value.expiresAt) throw uselessToken("verify");
-  const { email, name, passwordHash } = value;
+  const mailed = await readPending(key, service);
+  if (mailed === null) throw uselessToken("verify");
+  const browser = signupCookie(call.request);
+  const own = browser === null ? null : await readPending(browserKey(browser), service);
+  let proven = own?.email === mailed.email ? own : null;
+  if (password !== null) {
+    const isRight = await passwords.verify(password, mailed.passwordHash, call.identity);
+    proven = isRight ? mailed : null;
+  }
+  if (proven === null) throw unprovenSignup(password === null);
+  const { email, name, passwordHash } = proven;
   const roles = signup === false ? [] : signup.roles;
   const account = await accounts.add({ email, name, passwordHash, roles });
   // Killed before this, the token would be refused the next time: the address has an account then.
@@ -72,28 +104,45 @@ export async function verifyEmail(
   return { status: 200, body: { next: "login" } };
 }
 
+/** The refusal of a link that was followed elsewhere, or without the password of its signup. */
+function unprovenSignup(isMissing: boolean): Problem {
+  const message = isMissing
+    ? "is needed: this is not the browser that has signed up"
+    : "is not that of the signup of this link: there may be a newer link";
+  return new Problem("validation-error", `Cannot verify: "password" ${message}`, {
+    details: { errors: [{ path: "password", message }] },
+  });
+}
+
+async function readPending(
+  key: readonly string[],
+  { store, runtime: { clock } }: AccountService,
+): Promise<PendingSignup | null> {
+  const { value } = await store.get(key);
+  return isPending(value) && clock.now() < value.expiresAt ? value : null;
+}
+
 async function mailSignup(
   { email, name, passwordHash }: Omit<PendingSignup, "expiresAt">,
-  share: string,
+  { browser, share }: { readonly browser: string; readonly share: string },
   { accounts, store, sendMail, counters, links, runtime: { clock, random } }: AccountService,
 ): Promise<void> {
-  if (await counters.add("signup-mail", email) > maxMailsAnHour) return;
   const user = { email, name };
+  const value: PendingSignup = { email, name, passwordHash, expiresAt: clock.now() + dayMs };
+  const setting = (key: readonly string[]) =>
+    ({ kind: "set", key, value, expireInMs: dayMs, share }) as const;
+  // Also where no mail is sent: the links of the last hour are good in this browser.
+  await store.commit({ mutations: [setting(browserKey(browser))] });
+  if (!await mayMail(counters, "signup-mail", { email, source: share })) return;
   const existing = await accounts.findByEmail(email);
   if (existing !== null) {
     const { name } = existing;
     return await sendMail({ kind: "account-exists", user: { email, name }, link: null });
   }
   const token = makeToken("verify_", random);
-  const value: PendingSignup = { email, name, passwordHash, expiresAt: clock.now() + dayMs };
-  await store.commit({
-    mutations: [{ kind: "set", key: pendingKey(token), value, expireInMs: dayMs, share }],
-  });
+  await store.commit({ mutations: [setting(pendingKey(token))] });
   await sendMail({ kind: "verify-email", user, link: linkWith(links.verify, token) });
 }
-
-/** To one address, so that no mailbox can be filled by way of this service. */
-export const maxMailsAnHour = 5;
 
 async function addAtOnce(
   call: AccountCall,
@@ -116,6 +165,10 @@ const dayMs = 86_400_000;
 
 function pendingKey(token: string): readonly string[] {
   return ["signup", hashOfToken(token)];
+}
+
+function browserKey(token: string): readonly string[] {
+  return ["signup-browser", hashOfToken(token)];
 }
 
 function isPending(value: unknown): value is PendingSignup {

@@ -64,6 +64,11 @@ export class SessionCookie {
     this.#write(headers, this.#nameAt(sent, url), "", 0);
   }
 
+  /** Whether cookies for this host are for HTTPS only. */
+  isSecureFor({ headers, url }: Request): boolean {
+    return this.#isSecureAt(headers.get("host"), url);
+  }
+
   #write(headers: Headers, name: string, value: string, maxAge: number): void {
     const secure = name === secureName;
     const sameSite = this.#sameSite;

@@ -1,0 +1,24 @@
+import type { HourlyCounters } from "../accounts/hourly_counters.ts";
+import { networkOf } from "../accounts/login_risk.ts";
+
+/** Of one kind to one address, so that no mailbox can be filled by way of this service. */
+export const maxMailsAnHour = 5;
+
+/** The first mail of each source, so that no stranger uses up the mails of a user. */
+export const maxSourcesAnHour = 20;
+
+/**
+ * Whether a mail of a kind may be sent to an address for this source, which counts it. A source is
+ * the network of the client. Beyond the limit of all, each source still has its first mail.
+ */
+export async function mayMail(
+  counters: HourlyCounters,
+  kind: "signup-mail" | "reset-mail",
+  { email, source }: { readonly email: string; readonly source: string },
+): Promise<boolean> {
+  const ofSource = await counters.add(`${kind} of a source`, `${networkOf(source)} ${email}`);
+  const limit = ofSource === 1 ? maxSourcesAnHour : maxMailsAnHour;
+  const [sent = 0] = await counters.read(kind, [email]);
+  // What is not sent counts for none but its source.
+  return sent < limit && await counters.add(kind, email) <= limit;
+}

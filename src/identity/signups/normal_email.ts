@@ -1,0 +1,45 @@
+import { domainToASCII, domainToUnicode } from "node:url";
+
+/**
+ * The one spelling of an e-mail address, or null for what is none: the local part may not be quoted,
+ * and case does not count, as with every large provider. At most 254 characters (RFC 5321, 4.5.3.1).
+ * What looks like another address is refused: characters that are not shown, other forms of a
+ * character, and Latin letters beside those of a script that resembles it (UTS 39, 5.2). A domain has
+ * its Unicode spelling (IDNA, UTS 46), as its punycode is the same domain.
+ */
+export function normalEmail(given: string): string | null {
+  const text = given.trim().normalize("NFC").toLowerCase();
+  const at = text.lastIndexOf("@");
+  const local = text.slice(0, Math.max(0, at));
+  if (!text.isWellFormed() || !isLocalPart(local)) return null;
+  const domain = normalDomain(text.slice(at + 1));
+  if (domain === null) return null;
+  const email = `${local}@${domain}`;
+  return email.length <= 254 ? email : null;
+}
+
+function isLocalPart(local: string): boolean {
+  if (
+    local.length > 64 || !dotAtom.test(local) || /^\.|\.\.|\.$/.test(local) ||
+    local.normalize("NFKC") !== local
+  ) return false;
+  return !/\p{sc=Latin}/u.test(local) || !foreign.test(local);
+}
+
+/** Words of letters, digits and signs between dots (RFC 5322, 3.2.3; RFC 6532). */
+const dotAtom = /^(?:(?!\p{DI})[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~.-])+$/u;
+
+/** Letters that no name has beside Latin ones but those of Chinese, Japanese and Korean. */
+const foreign =
+  /(?![\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Bopo}\p{sc=Hang}\p{sc=Latin}\p{sc=Zyyy}\p{sc=Zinh}])\p{L}/u;
+
+function normalDomain(given: string): string | null {
+  const isPlain = /^[\x21-\x7e]*$/.test(given) && !/(?:^|\.)xn--/.test(given);
+  // Characters that are not shown would be left out of it, and the address was not meant so.
+  if (/\p{DI}/u.test(given)) return null;
+  const domain = isPlain ? given : domainToUnicode(domainToASCII(given)).normalize("NFC");
+  return labels.test(domain) ? domain : null;
+}
+
+const labels =
+  /^[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?)*$/u;

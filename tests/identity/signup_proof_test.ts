@@ -1,0 +1,125 @@
+import { assert, assertEquals } from "@std/assert";
+import { openDatabase } from "../../mod.ts";
+import { normalEmail } from "../../src/identity/signups/normal_email.ts";
+import { ada, afterLaterWork, password, untilMailed, withAccounts } from "./accounts_support.ts";
+
+/** What a browser sends. */
+const page = { origin: "http://localhost" };
+const strange = { ...ada, password: "the password of a stranger" };
+
+Deno.test("a stranger used up the mails of an address, and the newest link had the stranger's password", async () => {
+  for (const users of [undefined, "kv"] as const) {
+    await withAccounts({ users }, async ({ post, mails }) => {
+      for (let index = 0; index < 8; index++) {
+        await post("/api/auth/signup", strange, { address: `198.51.100.${index}` });
+      }
+      await untilMailed(mails, 5);
+      const own = await post("/api/auth/signup", ada, { headers: page });
+      const cookie = own.headers.get("set-cookie")?.split(";")[0] ?? "";
+      await untilMailed(mails, 6);
+      await afterLaterWork();
+      assertEquals(mails.length, 6);
+      const links = mails.map(({ link }) => link?.replace(/.*#token=/, "") ?? "");
+      // The link proves the mailbox, and no password.
+      for (const token of links) {
+        assertEquals((await post("/api/auth/verify", { token })).status, 422);
+        const wrong = await post("/api/auth/verify", {
+          token,
+          password: "another password of a user",
+        });
+        assertEquals(wrong.status, 422);
+      }
+      for (const token of links.slice(0, 5)) {
+        assertEquals((await post("/api/auth/verify", { token, password })).status, 422);
+      }
+      // In the browser of the signup every link to the address is good.
+      const [first = ""] = links;
+      assertEquals(
+        (await post("/api/auth/verify", { token: first }, { headers: { cookie } })).status,
+        200,
+      );
+      assertEquals((await post("/api/auth/login", ada)).status, 200);
+      assertEquals((await post("/api/auth/login", strange)).status, 401);
+    });
+  }
+});
+
+Deno.test("the cookie of a signup proves no other address, and is the same for a known one", async () => {
+  await withAccounts({}, async ({ post, mails, signUp }) => {
+    await signUp();
+    const known = await post("/api/auth/signup", strange, { headers: page });
+    assertEquals([known.status, known.headers.has("set-cookie")], [202, true]);
+    const cookie = known.headers.get("set-cookie")?.split(";")[0] ?? "";
+    const bob = { email: "bob@example.com", password };
+    await post("/api/auth/signup", bob);
+    await untilMailed(mails, 3);
+    const token = mails.at(-1)?.link?.replace(/.*#token=/, "") ?? "";
+    assertEquals((await post("/api/auth/verify", { token }, { headers: { cookie } })).status, 422);
+    assertEquals((await post("/api/auth/verify", { token, password })).status, 200);
+    assertEquals((await post("/api/auth/verify", { token, password })).status, 422);
+  });
+});
+
+Deno.test("addresses that look alike made second accounts", () => {
+  const refused = [
+    "ad\u200ba@example.com",
+    "ad\u00ada@example.com",
+    "\u202eada@example.com",
+    "ada\ufe0f@example.com",
+    "ada\u{e0061}@example.com",
+    "\uff41da@example.com",
+    "\u0430da@example.com",
+    "..ada@example.com",
+    "ada.@example.com",
+    "a..da@example.com",
+    "ad\u0378a@example.com",
+    "ada@exa\u200bmple.com",
+    "ada@",
+    "@example.com",
+    "ada@xn--zz--.example",
+  ];
+  for (const one of refused) assertEquals(normalEmail(one), null, JSON.stringify(one));
+  assertEquals(normalEmail("ada@xn--mnchen-3ya.example"), "ada@m\u00fcnchen.example");
+  assertEquals(normalEmail("ada@M\u00dcNCHEN.example"), "ada@m\u00fcnchen.example");
+  assertEquals(normalEmail(" Ada+x_y@Example.COM "), "ada+x_y@example.com");
+  assertEquals(normalEmail("\u0430\u0434\u0430@example.com"), "\u0430\u0434\u0430@example.com");
+});
+
+Deno.test("a table `users` of another program started, and each login was a 500", async () => {
+  const db = await openDatabase("sqlite::memory:");
+  await db.query({
+    text: "CREATE TABLE users (id integer primary key, login text, pw text)",
+    values: [],
+  });
+  const error = await withAccounts({}, () => Promise.resolve(), { db }).catch((one) => one);
+  assert(error instanceof Error);
+  assert(/passwordAuth.users: "users" cannot be read.*email/.test(error.message), error.message);
+});
+
+Deno.test("right logins in parallel were refused for what the others held", async () => {
+  for (const [failed, capacity, count] of [[6, 20, 8], [1, 3, 12], [20, 20, 5]] as const) {
+    const config = {
+      abuseProtection: {
+        budget: { classes: { anonymous: { capacity, refillPerMinute: 1 } } },
+      },
+    };
+    await withAccounts(
+      { login: { cost: { failed } }, signup: { cost: 0 } },
+      async ({ signUp, post }) => {
+        await signUp();
+        const logins = Array.from({ length: count }, () => post("/api/auth/login", ada));
+        const statuses = (await Promise.all(logins)).map(({ status }) => status);
+        assertEquals(statuses, Array(count).fill(200));
+      },
+      { config },
+    );
+  }
+});
+
+Deno.test("a cost of a login over the budget of these routes started", async () => {
+  const start = (failed: number) =>
+    withAccounts({ login: { cost: { failed } } }, () => Promise.resolve())
+      .then(() => "started", (error) => error.message);
+  assertEquals(await start(20), "started");
+  assert(/passwordAuth\.login\.cost is 21, and the budget/.test(await start(21)));
+});
