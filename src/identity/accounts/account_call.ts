@@ -20,7 +20,7 @@ export interface AccountReply {
   readonly body: Readonly<Record<string, unknown>> | null;
   /** What becomes of the session cookie; unless set it stays as it is. */
   readonly cookie?: BegunSession | "clear" | undefined;
-  /** Recognizes the browser of a signup. */
+  /** Recognizes the browser of a signup; the empty string removes it. */
   readonly signupCookie?: string | undefined;
   /** What the request has cost is given back. */
   readonly isFree?: boolean | undefined;

@@ -72,8 +72,8 @@ export function readVerify({ fields }: AccountCall): VerifyFields {
 }
 
 /**
- * `POST /verify`: adds the account of a signup. The token of a mail proves the address alone: whoever
- * has signed up with it proves that by the password of that signup, or by the cookie of the browser,
+ * `POST /verify`: adds the account of a signup. The token of a mail proves the address alone. The user
+ * proves the signup by its password, or by the cookie of its browser,
  * for which every link to the address is good.
  */
 export async function verifyEmail(
@@ -101,7 +101,7 @@ export async function verifyEmail(
   if (account === null) throw uselessToken("verify");
   const { address } = call;
   observe({ kind: "account_event", event: "signup", user: account.id, address });
-  return { status: 200, body: { next: "login" } };
+  return { status: 200, body: { next: "login" }, signupCookie: "" };
 }
 
 /** The refusal of a link that was followed elsewhere, or without the password of its signup. */

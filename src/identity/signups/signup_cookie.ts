@@ -7,11 +7,11 @@ export function signupCookie({ headers }: Request): string | null {
 
 /**
  * Sets the cookie that recognizes the browser of a signup when the link of its mail is followed. It
- * grants nothing but that, for a day.
+ * grants nothing but that, for a day. The empty string removes it.
  */
 export function setSignupCookie(headers: Headers, token: string, isSecure: boolean): void {
   const value = token;
-  const maxAge = 86_400;
+  const maxAge = token === "" ? 0 : 86_400;
   setCookie(headers, {
     name,
     value,
