@@ -2,7 +2,7 @@ import type { ServiceConfig } from "../config.ts";
 import { openConfig } from "../db/drizzle/open_config.ts";
 import { openDatabase } from "../db/open_database.ts";
 import { type Account, type Accounts, switchAccount } from "../identity/accounts/account.ts";
-import { normalEmail } from "../identity/signups/normal_email.ts";
+import { knownEmail, normalEmail } from "../identity/signups/normal_email.ts";
 import { AccountFields, readName } from "../identity/accounts/account_call.ts";
 import {
   type Administration,
@@ -226,14 +226,14 @@ function decoded(bytes: ArrayBuffer): string {
 }
 
 async function requireAccount(given: string, accounts: Accounts): Promise<Account> {
-  const email = requireEmail(given);
+  const email = requireEmail(given, knownEmail);
   const account = await accounts.findByEmail(email);
   if (account !== null) return account;
   throw new Error(`There is no account of ${email} (see users list)`);
 }
 
-function requireEmail(given: string): string {
-  const email = normalEmail(given);
+function requireEmail(given: string, spelling = normalEmail): string {
+  const email = spelling(given);
   if (email !== null) return email;
   throw new Error(`"${given}" is no e-mail address`);
 }

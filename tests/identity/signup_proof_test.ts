@@ -85,6 +85,18 @@ Deno.test("addresses that look alike made second accounts", () => {
   assertEquals(normalEmail("\u0430\u0434\u0430@example.com"), "\u0430\u0434\u0430@example.com");
 });
 
+Deno.test("an account whose address no signup takes any more could not log in", async () => {
+  const db = await openDatabase("sqlite::memory:");
+  await withAccounts({ signup: { verify: false } }, async ({ post }) => {
+    assertEquals((await post("/api/auth/signup", ada)).status, 201);
+    for (const email of ["a..da@example.com", "\u0430da@example.com", "ada.@example.com"]) {
+      await db.query({ text: "UPDATE users SET email = ?", values: [email] });
+      assertEquals((await post("/api/auth/login", { email, password })).status, 200, email);
+      assertEquals((await post("/api/auth/signup", { email, password })).status, 422, email);
+    }
+  }, { db });
+});
+
 Deno.test("a table `users` of another program started, and each login was a 500", async () => {
   const db = await openDatabase("sqlite::memory:");
   await db.query({

@@ -1,6 +1,6 @@
 import { Problem } from "../../problem/problem.ts";
 import type { BegunSession } from "../sessions/sessions.ts";
-import { normalEmail } from "../signups/normal_email.ts";
+import { knownEmail, type normalEmail } from "../signups/normal_email.ts";
 
 /** A request to a route of accounts, whose body was read. */
 export interface AccountCall {
@@ -57,10 +57,10 @@ export class AccountFields {
     return value === undefined || value === null ? null : this.text(name, maxLength);
   }
 
-  /** An e-mail address in its one spelling. */
-  email(): string {
+  /** An e-mail address in its one spelling, of a new account or of one that there may be. */
+  email(spelling: typeof normalEmail = knownEmail): string {
     const given = this.text("email", 320);
-    const email = normalEmail(given);
+    const email = spelling(given);
     if (email === null && given !== "") this.refuse("email", "is no e-mail address");
     return email ?? "";
   }

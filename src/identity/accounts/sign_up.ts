@@ -7,6 +7,7 @@ import { beginSession, type LoginFields } from "./log_in.ts";
 import { linkWith } from "./mails.ts";
 import { mayMail } from "../signups/mail_limits.ts";
 import { maxPasswordLength, newPassword, requireGoodPassword } from "./password_rules.ts";
+import { normalEmail } from "../signups/normal_email.ts";
 import { signupCookie } from "../signups/signup_cookie.ts";
 
 /** The members of the body of a signup. */
@@ -24,7 +25,7 @@ interface PendingSignup {
 
 /** Reads the body of a signup. Throws a 422. */
 export function readSignup({ fields }: AccountCall, service: AccountService): SignupFields {
-  const email = fields.email();
+  const email = fields.email(normalEmail);
   const password = newPassword(fields, service.rules);
   const name = readName(fields);
   const transport = fields.oneOf("transport", "cookie", "bearer");

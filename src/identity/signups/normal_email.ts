@@ -18,6 +18,14 @@ export function normalEmail(given: string): string | null {
   return email.length <= 254 ? email : null;
 }
 
+/** The spelling of an address that an account may have: also one from before these rules. */
+export function knownEmail(given: string): string | null {
+  const email = given.trim().normalize("NFC").toLowerCase();
+  const isKnown = email.length <= 254 && email.isWellFormed() &&
+    /^[^\s@"<>()[\]\\,;:\p{Cc}]{1,64}@[\p{L}\p{M}\p{N}.-]+$/u.test(email);
+  return normalEmail(given) ?? (isKnown ? email : null);
+}
+
 function isLocalPart(local: string): boolean {
   if (
     local.length > 64 || !dotAtom.test(local) || /^\.|\.\.|\.$/.test(local) ||
