@@ -1,3 +1,4 @@
+import { DatabaseError } from "../../db/database_error.ts";
 import type { Grant } from "../../auth/authorize.ts";
 import type { Resource } from "../define/resource.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
@@ -117,26 +118,44 @@ async function updateOne(
   plan: UpdatePlan,
   call: OperationCall<UpdatedRows>,
 ): Promise<UpdatedRows> {
-  const { target, grant, optimisticId } = plan;
-  const write = { ...call, grant };
+  const write = { ...call, grant: plan.grant };
   const values = call.resource.hooks.onBeforeUpdate === undefined
     ? plan.values
     : await hookedValues(plan, write);
+  try {
+    return await updateWith(values, plan, call, false);
+  } catch (error) {
+    // SQLite refuses a reference that was broken before, also where it stays as it is.
+    const isRefused = error instanceof DatabaseError && error.kind === "foreign-key" &&
+      call.resource.driver.dialect.engine === "sqlite";
+    if (!isRefused) throw error;
+    return await updateWith(values, plan, call, true);
+  }
+}
+
+/** Updates a row by values; `readsFirst` says that only those that it has not yet are set. */
+async function updateWith(
+  values: ReadonlyMap<ColumnInfo, unknown>,
+  { target, grant, optimisticId }: UpdatePlan,
+  call: OperationCall<UpdatedRows>,
+  readsFirst: boolean,
+): Promise<UpdatedRows> {
+  const write = { ...call, grant };
   const isNamed = optimisticId !== null;
-  const updated = isNamed ? null : await updateAtVersion(target, values, write);
+  const updated = isNamed || readsFirst ? null : await updateAtVersion(target, values, write);
   if (updated !== null) return { row: updated, optimisticId: null, included: noneIncluded };
   const update = async (connection: WriteConnection): Promise<UpdatedRows> => {
     const written = await recordId(
       { key: target.key, optimisticId },
       call.resource,
       connection,
-      () => updateRow(target, values, write, connection),
+      () => updateRow({ target, set: values, readsFirst }, write, connection),
     );
     return { ...written, included: noneIncluded };
   };
   try {
     return await inTransaction(write, update, {
-      isLoneStatement: !isNamed && !holdsGivenValues(values) &&
+      isLoneStatement: !isNamed && !readsFirst && !holdsGivenValues(values) &&
         isLoneStatement(write, "onAfterUpdate"),
     });
   } catch (error) {

@@ -23,6 +23,32 @@ export function valuesFor(
   );
 }
 
+/**
+ * The values that an update of this row changes. SQLite checks the reference of every column that a
+ * statement sets, also of one that keeps its value and whose row is missing. Where nothing changes,
+ * one column is left, so that triggers and the change log see the update.
+ */
+export function changedValues(
+  values: Assignments,
+  current: Row | null,
+  { table }: Pick<Resource, "table">,
+): Assignments {
+  if (current === null) return values;
+  const changed = [...values].filter(([{ name }, value]) => !isStoredAlready(value, current[name]));
+  if (changed.length === values.size) return values;
+  if (changed.length > 0) return new Map(changed);
+  const references = new Set(table.foreignKeys.flatMap(({ columns }) => columns));
+  const [plain] = [...values.keys()].filter(({ dbName }) => !references.has(dbName));
+  return new Map(plain === undefined ? [] : [[plain, storedValue]]);
+}
+
+/** `stored` is undefined where the column was not read. */
+export function isStoredAlready(value: unknown, stored: unknown): boolean {
+  if (value === storedValue || Object.is(value, stored)) return true;
+  if (typeof value !== "object" || typeof stored !== "object") return false;
+  return value !== null && stored !== null && writeJson(value) === writeJson(stored);
+}
+
 /** The values of a new row, of which nothing is stored. Throws a 422 for those that are refused. */
 export function valuesForNewRow(values: Assignments): Assignments {
   return holdsGivenValues(values) ? withoutGiven(values, () => false) : values;

@@ -4,14 +4,14 @@ import { type Key, keyFilter, keyId, keyOf, keysFilter } from "../../plan/key.ts
 import { type Assignments, oneMore } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import type { ColumnInfo, Row } from "../../schema/table_info.ts";
+import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import { mapItemsInTurn, type NamedItem } from "./batch_items.ts";
 import { createYieldTurn } from "../../runtime/event_loop.ts";
 import { type Slices, slicesOf } from "./slices.ts";
 import { readByKeys, type RowsByKey } from "./read_rows_to_write.ts";
 import type { WriteCall } from "../operation.ts";
 import type { WriteConnection } from "./in_transaction.ts";
-import { valuesFor } from "./given_values.ts";
+import { changedValues, isStoredAlready, valuesFor } from "./given_values.ts";
 import { type BodyPath, patchPath } from "./body_path.ts";
 import { type FailedRow, failedWrite } from "./refused/failed_write.ts";
 import type { Resource } from "../define/resource.ts";
@@ -29,10 +29,16 @@ export type ItemUpdate = LockedRowUpdate & NamedItem;
 
 /** The columns to read of locked rows that are then updated together. */
 export function columnsToUpdate({ table, etag }: Resource): readonly ColumnInfo[] {
+  const references = referencesOf(table);
   return table.columns.filter((column) =>
     table.primaryKey.includes(column) || column === etag?.versionField ||
-    column === etag?.updatedAtField
+    column === etag?.updatedAtField || references.has(column.dbName)
   );
+}
+
+/** The names of the columns of foreign keys: those that keep their values are not set. */
+function referencesOf({ foreignKeys }: TableInfo): ReadonlySet<string> {
+  return new Set(foreignKeys.flatMap(({ columns }) => columns));
 }
 
 /**
@@ -84,7 +90,8 @@ export async function updateItems(
     await yieldTurn();
     const next = isCounted || precondition !== null ? withNextVersion : withUpdateTime;
     const set = next(valuesFor(current, values, resource), current, resource);
-    const row = await updateReturning(keyFilter(key, table), set, resource, connection);
+    const changes = changedValues(set, current, resource);
+    const row = await updateReturning(keyFilter(key, table), changes, resource, connection);
     // The row is locked: only a trigger can have kept it as it was.
     if (row === null) {
       throw new Problem("validation-error", "Cannot update: the database did not keep the change");
@@ -118,6 +125,7 @@ export function sharedUpdates(
   const version = incrementVersion ? etag?.versionField ?? null : null;
   const moment = etag?.updatedAtField ?? null;
   const nowMs = runtime.clock.now();
+  const references = referencesOf(table);
   const byValues = new Map<
     LockedRowUpdate["values"],
     Map<string, { set: Assignments; keys: Key[] }>
@@ -126,9 +134,16 @@ export function sharedUpdates(
     const isCounted = version !== null && !values.has(version) &&
       nextVersion(current[version.name]) !== null;
     const counted = isCounted ? new Map([...values, [version, oneMore]]) : values;
-    const set = withUpdateTime(counted, current, resource, nowMs);
+    const kept = [...values].flatMap(([column, value]) =>
+      references.has(column.dbName) && isStoredAlready(value, current[column.name]) ? [column] : []
+    );
+    const set = new Map(withUpdateTime(counted, current, resource, nowMs));
+    for (const column of kept) set.delete(column);
     const shared = byValues.get(values) ?? new Map<string, { set: Assignments; keys: Key[] }>();
-    const likeness = `${isCounted} ${moment === null ? "" : set.get(moment)}`;
+    const likeness = JSON.stringify([
+      ...[isCounted, moment === null ? "" : set.get(moment)],
+      ...kept.map(({ name }) => name),
+    ]);
     const same = shared.get(likeness) ?? { set, keys: [] };
     same.keys.push(keyOf(current, table));
     byValues.set(values, shared.set(likeness, same));

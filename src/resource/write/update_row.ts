@@ -2,7 +2,7 @@ import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import { holdsGivenValues } from "../../plan/given_value.ts";
-import { valuesFor } from "./given_values.ts";
+import { changedValues, valuesFor } from "./given_values.ts";
 import type { Assignments } from "../../plan/plan.ts";
 import type { Row } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
@@ -21,20 +21,27 @@ import {
 import { sameVersion, withNextVersion } from "./row_version.ts";
 import { afterUpdate } from "./run_hooks.ts";
 
+/** The update of the row that a request names. */
+export interface NamedUpdate {
+  readonly target: RowTarget;
+  readonly set: Assignments;
+  /** The row is read before in any case, so that only what changes is set. */
+  readonly readsFirst: boolean;
+}
+
 /**
  * Updates the one row that a request names and gives it back. A row that the user may not see is a
  * 404, one outside the scope, before or after the update, a 403, one in another state than expected
  * a 412.
  */
 export async function updateRow(
-  target: RowTarget,
-  set: Assignments,
+  { target, set, readsFirst }: NamedUpdate,
   write: WriteCall,
   connection: WriteConnection,
 ): Promise<Row> {
   const { resource } = write;
   const where = writableTarget(target, write);
-  const isRead = resource.etag !== null || holdsGivenValues(set);
+  const isRead = readsFirst || resource.etag !== null || holdsGivenValues(set);
   const current = isRead ? await lockTarget(target, write, connection) : null;
   const values = current === null ? set : valuesFor(current, set, resource);
   return await updateSameVersion({ target, current, where, set: values }, write, connection);
@@ -57,7 +64,7 @@ export async function updateSameVersion(
   const { resource } = write;
   const row = await updateReturning(
     and(where, sameVersion(current, resource)),
-    withNextVersion(set, current, resource),
+    changedValues(withNextVersion(set, current, resource), current, resource),
     resource,
     connection,
   );
