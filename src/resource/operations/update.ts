@@ -125,9 +125,9 @@ async function updateOne(
   try {
     return await updateWith(values, plan, call, false);
   } catch (error) {
-    // SQLite refuses a reference that was broken before, also where it stays as it is.
+    // An engine that does not name the constraint checks references that stay as they are, too.
     const isRefused = error instanceof DatabaseError && error.kind === "foreign-key" &&
-      call.resource.driver.dialect.engine === "sqlite";
+      error.constraint === null;
     if (!isRefused) throw error;
     return await updateWith(values, plan, call, true);
   }
