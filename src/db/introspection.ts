@@ -112,16 +112,34 @@ export function isInternal(name: string): boolean {
  * keys to tables that are not among them are left out.
  */
 export function completeDrafts(drafts: readonly TableDraft[]): readonly TableInfo[] {
-  return drafts.map((draft) => completeDraft(draft, drafts));
+  const wide = widened(drafts);
+  return wide.map((draft) => completeDraft(draft, wide));
+}
+
+/** With the columns that reference wide ones, or such columns, wide as well. */
+function widened(drafts: readonly TableDraft[]): readonly TableDraft[] {
+  let isSame = true;
+  const wider = drafts.map((draft): TableDraft => {
+    const names = new Set(
+      foreignKeysOf(draft, drafts).flatMap(({ columns, schema, table, references }) => {
+        const target = drafts.find((other) => other.schema === schema && other.name === table);
+        return columns.filter((_name, index) =>
+          target?.columns.some(({ dbName, isWide }) => isWide && dbName === references[index])
+        );
+      }),
+    );
+    const columns = draft.columns.map((column) => {
+      if (column.isWide || column.kind !== "integer" || !names.has(column.dbName)) return column;
+      isSame = false;
+      return { ...column, isWide: true };
+    });
+    return { ...draft, columns };
+  });
+  return isSame ? drafts : widened(wider);
 }
 
 function completeDraft(draft: TableDraft, served: readonly TableDraft[]): TableInfo {
-  const foreignKeys = draft.foreignKeys.flatMap((key) => {
-    const target = served.find((other) =>
-      other.schema === key.schema && sameName(other.name, key.table)
-    );
-    return target === undefined ? [] : foreignKey(key, draft, target);
-  });
+  const foreignKeys = foreignKeysOf(draft, served);
   const columns = draft.columns.map((column) => completeColumn(column, draft, foreignKeys));
   // The order of the key is that of its constraint, not that of the columns.
   const primaryKey = draft.key.flatMap((name) =>
@@ -130,6 +148,15 @@ function completeDraft(draft: TableDraft, served: readonly TableDraft[]): TableI
   const { name, schema, label, isReadOnly: readOnly, isDistinct: distinct } = draft;
   return createTableInfo({
     ...{ name, schema, label, columns, primaryKey, foreignKeys, own: false, readOnly, distinct },
+  });
+}
+
+function foreignKeysOf(draft: TableDraft, served: readonly TableDraft[]): readonly ForeignKey[] {
+  return draft.foreignKeys.flatMap((key) => {
+    const target = served.find((other) =>
+      other.schema === key.schema && sameName(other.name, key.table)
+    );
+    return target === undefined ? [] : foreignKey(key, draft, target);
   });
 }
 

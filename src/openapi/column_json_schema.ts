@@ -37,6 +37,9 @@ export function sentColumn(column: ColumnInfo, mayBeNull: boolean): JsonSchema {
     case "date":
       return nullable({ ...plainType(column), ...limitsInWords(column) }, mayBeNull);
     case "integer":
+      return column.isWide
+        ? { oneOf: [nullable(plainInteger, mayBeNull), digits] }
+        : nullable({ ...plainInteger, ...limitsOfNumber(column) }, mayBeNull);
     case "real":
       return nullable({ ...plainType(column), ...limitsOfNumber(column) }, mayBeNull);
     default:
@@ -119,6 +122,11 @@ export function keySegment({ primaryKey }: { readonly primaryKey: readonly Colum
   };
 }
 
+const plainInteger: JsonSchema = { type: "integer", format: "int64" };
+
+/** A wide integer in a body, where a program cannot write all of them as numbers. */
+const digits: JsonSchema = { type: "string", pattern: "^-?[0-9]{1,18}$" };
+
 /** What a wide integer is with safe numbers. */
 const safeString: JsonSchema = {
   description:
@@ -129,7 +137,7 @@ const safeString: JsonSchema = {
 function plainType(column: ColumnInfo): JsonSchema {
   switch (column.kind) {
     case "integer":
-      return { type: "integer", format: "int64", ...(column.isWide ? safeString : {}) };
+      return column.isWide ? { ...plainInteger, ...safeString } : plainInteger;
     case "real":
       return { type: "number", format: "double" };
     case "boolean":

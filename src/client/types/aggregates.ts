@@ -74,11 +74,12 @@ export type MetricOfGroup<
 };
 
 /**
- * What the metrics of values are. Numbers with more digits than a double has are texts; an average of such integers is a number.
+ * What the metrics of values are. Numbers with more digits than a double has are strings, so that the
+ * sum of integers may be one; an average of integers is a number.
  */
 export interface MetricResults<Value> {
   /** A sum. */
-  total: Value extends number ? number : string;
+  total: Value extends number ? number | string : string;
   /** An average. */
   average: Value extends number ? number : number | string;
   /** A minimum or maximum. */

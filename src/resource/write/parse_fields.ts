@@ -4,6 +4,7 @@ import { databaseDefault } from "../../plan/plan.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import { InvalidValue } from "../../schema/kind.ts";
+import { requireSafe } from "../../schema/kinds/number_kinds.ts";
 import { kindOfColumn } from "../../schema/structured/kind_of_column.ts";
 import { type ColumnInfo, isRequired } from "../../schema/table_info.ts";
 import type { Resource } from "../define/resource.ts";
@@ -272,6 +273,8 @@ function parseValue(
     return;
   }
   try {
+    // A bare number is exact in other bodies.
+    if (resource.safeNumbers && column.kind === "decimal") requireSafe(value);
     const read = kindOfColumn(column).fromJson(value, column);
     resource.driver.dialect.check(read, column);
     values.set(column, read);

@@ -68,8 +68,11 @@ export function shortestInteger(value: bigint): number | bigint {
   return Number.isSafeInteger(number) ? number : value;
 }
 
-/** An unsafe number may have lost digits already; bodies give such literals as bigints. */
-function requireSafe(value: unknown): void {
+/**
+ * Throws for a number beyond 2^53, which may have lost digits already; bodies give such literals as
+ * bigints.
+ */
+export function requireSafe(value: unknown): void {
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
     throw new InvalidValue("must be a string of digits beyond 2^53: this number may be rounded");
   }

@@ -7,10 +7,11 @@ import {
   rsql,
 } from "../../../exports/client.ts";
 import { createApp, resource } from "../../../mod.ts";
+import { openDatabase } from "../../../src/db/open_database.ts";
 import { systemRuntime } from "../../../src/runtime/system_runtime.ts";
 import { engineOfEachDialect } from "../../support/engines.ts";
 import { testOnDialects } from "../../support/http.ts";
-import { run } from "../../support/scratch.ts";
+import { run, runScript } from "../../support/scratch.ts";
 import { until } from "../support/until.ts";
 import { type Api, marked, wholeNumbers as numbers, withSnow } from "./snow_service.ts";
 
@@ -25,7 +26,7 @@ const documents = [
 testOnDialects(
   "a number that JavaScript has rounded is refused",
   (engine) =>
-    withSnow(engine, async ({ api, text }) => {
+    withSnow(engine, async ({ api, text, send }) => {
       const rounded = Number("9007199254740993");
       await assertRejects(() => api.snow.get(rounded), RangeError, "string");
       await assertRejects(() => api.snow.update(-rounded, { v: "x" }), RangeError, "string");
@@ -37,6 +38,16 @@ testOnDialects(
         Error,
         "string of digits",
       );
+      await assertRejects(
+        () => api.snow.update("7", { price: rounded as unknown as string }),
+        Error,
+        "string of digits",
+      );
+      // The literal of another program has all of its digits, and so has a smaller number.
+      const half = 0.5 as unknown as string;
+      assertEquals((await api.snow.update("7", { price: half })).value.price, "0.5000");
+      const answer = await send("PATCH", "/api/snow/7", '{"price":1e10}');
+      assertEquals((await answer.json()).price, "10000000000.0000");
       // A key that a double has for certain, as any number, may be given as one.
       assertEquals((await api.snow.get(7)).value.id, "7");
       assertEquals(await text("v", "1 = 1"), numbers.map(() => "v"));
@@ -154,3 +165,39 @@ for (const engine of engineOfEachDialect.filter(({ name }) => name.includes("sql
     await app.close();
   });
 }
+
+testOnDialects(
+  "a body of a wide column is described as a number or a string",
+  (engine) =>
+    withSnow(engine, async ({ send }) => {
+      const document = await (await send("GET", "/__service/openapi.json")).json();
+      const { schema } = document.paths["/api/snow"].post.requestBody.content["application/json"];
+      const text = JSON.stringify(schema.properties ?? document.components.schemas);
+      assertEquals(
+        text.includes(
+          '"ref":{"oneOf":[{"type":"integer","format":"int64","nullable":true},' +
+            '{"type":"string","pattern":"^-?[0-9]{1,18}$"}]}',
+        ),
+        true,
+        text.slice(0, 2000),
+      );
+    }),
+);
+
+Deno.test("a column that references a wide one is wide, along any number of foreign keys", async () => {
+  const db = await openDatabase("sqlite::memory:");
+  await runScript(
+    db.driver,
+    `CREATE TABLE leaves (id INTEGER PRIMARY KEY, twig INTEGER REFERENCES Twigs(ID), n INTEGER);
+    CREATE TABLE twigs (id INTEGER PRIMARY KEY REFERENCES snow);
+    CREATE TABLE snow (id BIGINT PRIMARY KEY, a INTEGER, b INTEGER,
+      FOREIGN KEY (a, b) REFERENCES pairs(a, b));
+    CREATE TABLE pairs (a INTEGER, b BIGINT, PRIMARY KEY (a, b));`,
+  );
+  const { tables } = await db.introspect();
+  const wide = tables.flatMap(({ name, columns }) =>
+    columns.filter(({ isWide }) => isWide).map((column) => `${name}.${column.name}`)
+  );
+  assertEquals(wide.sort(), ["leaves.twig", "pairs.b", "snow.b", "snow.id", "twigs.id"]);
+  await db.close();
+});
