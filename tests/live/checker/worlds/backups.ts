@@ -1,4 +1,3 @@
-import Sqlite from "better-sqlite3";
 import type { Database } from "../../../../src/db/open_database.ts";
 import { runOrThrow } from "../../../support/debian_packages.ts";
 import { findBinaries } from "../../../support/postgres_programs.ts";
@@ -45,12 +44,14 @@ function backupsOfSqlite(db: Database, url: string, copy: string): Steps {
       await db.driver.query({ text: `VACUUM INTO '${copy}'`, values: [] });
     },
     async restore() {
-      const source = new Sqlite(copy);
-      try {
-        await source.backup(url.slice("sqlite:".length));
-      } finally {
-        source.close();
-      }
+      const path = url.slice("sqlite:".length);
+      // In a process of its own: a service may have to end a write before.
+      const code = `
+        import { backup, DatabaseSync } from "node:sqlite";
+        const source = new DatabaseSync(${JSON.stringify(copy)});
+        await backup(source, ${JSON.stringify(path)});
+        source.close();`;
+      await runOrThrow(Deno.execPath(), ["eval", "--no-config", code], {});
     },
   };
 }
