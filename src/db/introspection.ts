@@ -111,9 +111,12 @@ export function isInternal(name: string): boolean {
  * Completes the drafts that introspection of either engine has read to table descriptions. Foreign
  * keys to tables that are not among them are left out.
  */
-export function completeDrafts(drafts: readonly TableDraft[]): readonly TableInfo[] {
+export function completeDrafts(
+  drafts: readonly TableDraft[],
+  refreshLabels: TableInfo["refreshLabels"] = null,
+): readonly TableInfo[] {
   const wide = widened(drafts);
-  return wide.map((draft) => completeDraft(draft, wide));
+  return wide.map((draft) => completeDraft(draft, wide, refreshLabels));
 }
 
 /** With the columns that reference wide ones, or such columns, wide as well. */
@@ -138,7 +141,11 @@ function widened(drafts: readonly TableDraft[]): readonly TableDraft[] {
   return isSame ? drafts : widened(wider);
 }
 
-function completeDraft(draft: TableDraft, served: readonly TableDraft[]): TableInfo {
+function completeDraft(
+  draft: TableDraft,
+  served: readonly TableDraft[],
+  refreshLabels: TableInfo["refreshLabels"],
+): TableInfo {
   const foreignKeys = foreignKeysOf(draft, served);
   const columns = draft.columns.map((column) => completeColumn(column, draft, foreignKeys));
   // The order of the key is that of its constraint, not that of the columns.
@@ -148,6 +155,7 @@ function completeDraft(draft: TableDraft, served: readonly TableDraft[]): TableI
   const { name, schema, label, isReadOnly: readOnly, isDistinct: distinct } = draft;
   return createTableInfo({
     ...{ name, schema, label, columns, primaryKey, foreignKeys, own: false, readOnly, distinct },
+    refreshLabels,
   });
 }
 

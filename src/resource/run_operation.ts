@@ -50,8 +50,34 @@ export function runOperation<Intent, Plan, Outcome>(
   );
 }
 
-/** {@link runOperation} for code: the same stages, and the reply as data. */
+/**
+ * {@link runOperation} for code: the same stages, and the reply as data. What is refused for a value
+ * is called once more where enums of the database have other labels now.
+ */
 export function callOperation<Intent, Plan, Outcome>(
+  operation: Operation<Intent, Plan, Outcome>,
+  request: ResourceRequest,
+  user: User | null,
+  served: Resource,
+): MaybePromise<ShapedReply> {
+  const call = () => callOnce(operation, request, user, served);
+  const { refreshLabels } = served.table;
+  // A transaction of code may hold the only connection.
+  if (refreshLabels === null || (request.code?.within ?? null) !== null) return call();
+  return recovered(call, async (error) => {
+    if (mayBeLabel(error) && await refreshLabels()) return await call();
+    throw error;
+  });
+}
+
+/** Whether an operation was refused as for a value that is no label of an enum. */
+function mayBeLabel(error: unknown): boolean {
+  if (error instanceof DatabaseError) return error.kind === "invalid-value";
+  return error instanceof Problem &&
+    ["filter-parse-error", "invalid-parameter", "validation-error"].includes(error.slug);
+}
+
+function callOnce<Intent, Plan, Outcome>(
   operation: Operation<Intent, Plan, Outcome>,
   request: ResourceRequest,
   user: User | null,

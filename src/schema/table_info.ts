@@ -242,6 +242,11 @@ export interface TableInfo {
   readonly declared: boolean;
   /** The engine that its declaration is for; null for one that means the same on each. */
   readonly engine: string | null;
+  /**
+   * Reads the labels of the database's enums again, into the columns; gives whether any is another
+   * one. Null where no column has such a type.
+   */
+  readonly refreshLabels: (() => Promise<boolean>) | null;
 }
 
 /**
@@ -254,7 +259,7 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface TableInfoOptions
   extends
     Pick<TableInfo, "name" | "schema" | "columns" | "foreignKeys" | "own">,
-    Partial<Pick<TableInfo, "indexes" | "uniques" | "checks" | "formerName">> {
+    Partial<Pick<TableInfo, "indexes" | "uniques" | "checks" | "formerName" | "refreshLabels">> {
   /** Its name in paths; the name in the database unless set. */
   readonly label?: string;
   /** The key columns in key order, where that differs from the order of the columns. */
@@ -301,5 +306,6 @@ export function createTableInfo(declared: TableInfoOptions): TableInfo {
     own,
     declared: declared.declared ?? own,
     engine: declared.engine ?? null,
+    refreshLabels: declared.refreshLabels ?? null,
   });
 }

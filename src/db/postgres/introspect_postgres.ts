@@ -20,6 +20,7 @@ import {
   readConstraints,
   readUniques,
 } from "./postgres_catalogue.ts";
+import { EnumLabels } from "./enum_labels.ts";
 import { parseSimpleView } from "../views/simple_view.ts";
 import { declareKeys, inferViewKeys } from "../views/view_keys.ts";
 import { chooseSchemas } from "./postgres_schemas.ts";
@@ -32,10 +33,11 @@ export async function introspectPostgres(
 ): Promise<Introspection> {
   const chosen = await chooseSchemas(driver, options.schemas);
   const schemas = JSON.stringify(chosen.names);
+  const enums = new EnumLabels();
   const [listed, columns, types, uniques, constraints] = await Promise.all([
     listTables(driver, chosen),
     readColumns(driver, schemas),
-    readTypes(driver, schemas),
+    readTypes(driver, schemas, enums),
     readUniques(driver, schemas),
     readConstraints(driver, schemas),
   ]);
@@ -54,7 +56,7 @@ export async function introspectPostgres(
     listed.leftOut.map(({ table }) => table),
   );
   return {
-    tables: completeDrafts(keyed),
+    tables: completeDrafts(keyed, enums.isEmpty ? null : () => enums.refresh(driver)),
     leftOut: listed.leftOut,
     otherSchemas: chosen.leftOut,
   };

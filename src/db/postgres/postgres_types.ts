@@ -8,6 +8,7 @@ import {
 import { quoteIdentifier, type SqlValue } from "../../sql/fragment.ts";
 import type { Connection } from "../driver.ts";
 import { selectNamed } from "../named_columns.ts";
+import type { EnumLabels } from "./enum_labels.ts";
 import { chosenTables } from "./postgres_catalogue.ts";
 
 /** What a column of Postgres has from its type. */
@@ -25,6 +26,7 @@ export interface PostgresType {
 export async function readTypes(
   connection: Connection,
   schemas: string,
+  enums: EnumLabels,
 ): Promise<ReadonlyMap<string, PostgresType>> {
   const rows = await selectNamed(
     connection,
@@ -53,12 +55,16 @@ export async function readTypes(
      WHERE t.oid IN (${usedTypes})`,
     schemas,
   );
-  const catalogue = new Map(rows.map((row) => [String(row.id), row]));
-  return new Map([...catalogue.keys()].map((id) => [id, typeOf(id, catalogue)]));
+  const catalogue = { rows: new Map(rows.map((row) => [String(row.id), row])), enums };
+  return new Map([...catalogue.rows.keys()].map((id) => [id, typeOf(id, catalogue)]));
 }
 
 type CatalogueRow = Awaited<ReturnType<typeof selectNamed>>[number];
-type Catalogue = ReadonlyMap<string, CatalogueRow>;
+
+interface Catalogue {
+  readonly rows: ReadonlyMap<string, CatalogueRow>;
+  readonly enums: EnumLabels;
+}
 
 /** `oidvector` and the like have elements, and are no arrays. */
 const isArray = "EXISTS (SELECT FROM pg_type e WHERE e.oid = t.typelem AND e.typarray = t.oid)";
@@ -94,7 +100,7 @@ const sortedTypes = `
 
 /** The row of a type below all domains. */
 function baseOf(id: string, catalogue: Catalogue): CatalogueRow {
-  const row = catalogue.get(id);
+  const row = catalogue.rows.get(id);
   if (row === undefined) throw new Error(`The catalogue describes no type ${id}`);
   return row.base === null ? row : baseOf(String(row.base), catalogue);
 }
@@ -102,7 +108,8 @@ function baseOf(id: string, catalogue: Catalogue): CatalogueRow {
 function typeOf(id: string, catalogue: Catalogue): PostgresType {
   const row = baseOf(id, catalogue);
   const baseName = String(row.name);
-  const labels: readonly string[] | null = jsonOf(row.labels);
+  const found: readonly string[] | null = jsonOf(row.labels);
+  const labels = found === null ? null : catalogue.enums.of(String(row.id), found);
   const kind = kinds.get(baseName);
   if (kind !== undefined) return { baseName, kind, databaseType: null, labels };
   if (textTypes.has(baseName)) return { baseName, kind: "text", databaseType: null, labels };
