@@ -46,12 +46,13 @@ export function browserEnvironment(): ClientEnvironment {
     isOnline: () => navigator?.onLine ?? true,
     isHidden: () => document?.hidden ?? false,
     onWake(run) {
+      // It has the signal that ends listening.
+      const ending = new AbortController();
       // The last one bubbles from the document.
-      const events = ["online", "pageshow", "visibilitychange"];
-      for (const event of events) world.addEventListener?.(event, run);
-      return () => {
-        for (const event of events) world.removeEventListener?.(event, run);
-      };
+      for (const event of ["online", "pageshow", "visibilitychange"]) {
+        world.addEventListener?.(event, run, ending);
+      }
+      return () => ending.abort();
     },
     locks: navigator?.locks ?? null,
     channel: (name) => world.BroadcastChannel ? new world.BroadcastChannel(name) : null,
@@ -65,8 +66,7 @@ interface BrowserGlobals {
   readonly navigator: { readonly onLine?: boolean; readonly locks?: WebLocks };
   readonly indexedDB: WebDatabases;
   readonly BroadcastChannel: typeof BroadcastChannel;
-  addEventListener(event: string, run: () => void): void;
-  removeEventListener(event: string, run: () => void): void;
+  addEventListener(event: string, run: () => void, options: { signal: AbortSignal }): void;
 }
 
 /** A version 4 UUID. A page that is not served over HTTPS has no `crypto.randomUUID`. */

@@ -93,7 +93,7 @@ const until = (isRight) => new Promise((resolve) => {
   const close = list.subscribe((state) => isRight(state) && resolve([state, setTimeout(() => close())]));
 });
 await until(({ status }) => status === "live");
-const outbox = createOutbox(api, { storage: memoryStorage() });
+const outbox = createOutbox(api, { identity: "ada", storage: memoryStorage() });
 const created = outbox.create(api.posts, { title: "waits" });
 console.log(list.get().items.map(({ title, _pending }) => [title, !!_pending]));
 outbox.update(api.posts, created, { title: "has waited" });
@@ -139,13 +139,13 @@ const page = await api.posts.list({ filter: rsql\`id>\${1}\`, select: ["title"] 
 const list = liveList(api.posts);
 export const titles: string[] = page.items.map(({ title }) => title);
 export const shown: number[] = useLive(list).items.map(({ id }) => id);
-export const id: string = createOutbox(api).update(api.posts, 1, { title: "new" }).id;
+export const id: string = createOutbox(api, { identity: "ada" }).update(api.posts, 1, { title: "new" }).id;
 `;
 const mistakes = `
 page.items[0]?.id;
 api.post;
 list.get().items[0]?.name;
-createOutbox(api).update(api.posts, 1, { titel: "new" });
+createOutbox(api, { identity: "ada" }).update(api.posts, 1, { titel: "new" });
 `;
 
 for (const resolution of ["bundler", "nodenext"] as const) {

@@ -228,8 +228,9 @@ const longLifeMs = 5_000;
 const hiddenMs = 300_000;
 
 function statusAfter(error: ServiceError | null): LiveStatus {
-  const status = error?.status ?? 0;
+  if (error?.status === 429) return "limited";
+  // What the service has not said is no verdict: no comparison holds then.
+  const status = Number(error?.problem?.status);
   if (status === 401) return "needs-auth";
-  if (status === 429) return "limited";
-  return status >= 400 && status < 500 && status !== 408 ? "closed" : "stale";
+  return status < 500 && status !== 408 ? "closed" : "stale";
 }

@@ -1,4 +1,4 @@
-import { unexpectedAnswer } from "../request/service_error.ts";
+import { answerError } from "../request/service_error.ts";
 import type { Transport } from "../request/transport.ts";
 import { readEvents, type StreamListener } from "./event_reader.ts";
 
@@ -51,8 +51,8 @@ async function ask(
   });
   const { body, headers } = response;
   // The page of a proxy, for instance, whatever its status.
-  if (!/^text\/event-stream/.test(headers.get("content-type") ?? "") || body === null) {
-    throw unexpectedAnswer(response);
+  if (!/event/.test(`${headers.get("content-type")}`) || !body) {
+    throw await answerError(response);
   }
   return body;
 }

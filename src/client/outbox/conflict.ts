@@ -52,6 +52,6 @@ export async function afterRefusal(
     const changed = { body: body && asSent(mine), base: theirs, ifMatch: rowTag(theirs) };
     return renewedJob(job, { ...changed, conflicts: conflicts + 1 }, transport.environment);
   } catch (cause) {
-    return refusedJob(job, { ...error, message: String(cause) });
+    return refusedJob(job, { ...error, message: `${cause}` });
   }
 }

@@ -4,7 +4,7 @@ import { handle, type HasHandle } from "../request/handle.ts";
 import { ServiceError } from "../request/service_error.ts";
 import type { WebDatabases } from "../web_platform.ts";
 import { indexedDbStorage } from "./indexed_db_storage.ts";
-import { type Job, type JobRow, type JobStorage, refusedJob, revivedJob } from "./job.ts";
+import { type Job, type JobRow, refusedJob, revivedJob } from "./job.ts";
 import { createJobBook } from "./job_book.ts";
 import { createJobView, type KnownJobs } from "./job_view.ts";
 import { memoryStorage } from "./memory_storage.ts";
@@ -12,14 +12,22 @@ import { newJob, type NewWrite, seenRow } from "./new_job.ts";
 import type { Outbox, OutboxOptions, Write } from "./outbox.ts";
 import { sendJobs } from "./send_jobs.ts";
 
-/** Makes the outbox of a client: one for each client and user. */
-export function createOutbox(api: HasHandle, options: OutboxOptions = {}): Outbox {
+/**
+ * Makes the outbox of a client: one for each client and user. Without an identity nothing is stored:
+ * the next user of the browser would have it.
+ */
+export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
   const { transport, transport: { environment } } = api[handle];
   const { indexedDB, locks } = environment;
-  const { identity = "", maxAgeMs = 82_800_000, onConflict, onDead } = options;
+  const { identity, maxAgeMs = 82_800_000, onConflict, onDead } = options;
   const name = `outbox ${transport.baseUrl}${transport.basePath} ${identity}`;
-  const opening = openStorage(options.storage, indexedDB, name);
-  const channel = options.storage?.isShared ?? indexedDB ? environment.channel(name) : null;
+  const isKept = identity && (options.storage ?? indexedDB);
+  const storage = isKept ? options.storage : memoryStorage();
+  // A browser may refuse its database, as in some private windows.
+  const opening = storage
+    ? Promise.resolve(storage)
+    : indexedDbStorage(indexedDB as WebDatabases, name).catch(memoryStorage); // See `isKept`.
+  const channel = storage?.isShared === false ? null : environment.channel(name);
   const overlays = overlaysOf(transport);
   const jobs = new Map<string, Job>();
   const known: KnownJobs = { jobs, created: new Map(), sent: new Map(), overlays, onDead };
@@ -28,13 +36,11 @@ export function createOutbox(api: HasHandle, options: OutboxOptions = {}): Outbo
   const { signal } = ending;
   const book = createJobBook({ ...known, view, opening, channel, environment, signal });
   let wake = () => {};
-
-  // A storage that does not answer does not delay the end.
   function drain(): Promise<void> {
     void book.sync().then(() => {
       wake = sendJobs({ ...known, transport, signal, book, maxAgeMs, onConflict });
     });
-    return abortOf(signal);
+    return abortOf(signal); // A storage that does not answer does not delay the end.
   }
 
   function write(resource: HasHandle, wanted: NewWrite): Write<JobRow> {
@@ -42,7 +48,6 @@ export function createOutbox(api: HasHandle, options: OutboxOptions = {}): Outbo
     book.add(job);
     return { id: job.id, done: view.wait(job.id) };
   }
-
   const stopWaking = environment.onWake(() => {
     wake();
     void book.sync();
@@ -53,26 +58,26 @@ export function createOutbox(api: HasHandle, options: OutboxOptions = {}): Outbo
     // A page that may not have locks sends its writes by itself.
     return locks.request(name, { signal }, drain).catch(() => signal.aborted ? undefined : drain());
   });
-
   const change = (kind: NewWrite["kind"]): UntypedChange => (resource, target, body, base) =>
     write(resource, { kind, target, body, ...base });
   const outbox: Untyped = {
     get: book.get,
     subscribe: book.subscribe,
-    create: (resource, body) => write(resource, { kind: "create", target: null, body }),
+    create: (resource, body) => change("create")(resource, null, body),
     update: change("update"),
     replace: change("replace"),
     delete: (resource, target, base) => change("delete")(resource, target, null, base),
     async revive(id, body) {
       const job = jobs.get(id);
-      if (job?.state !== "dead") return;
-      const revived = revivedJob(job, seenRow(job, overlays), body ?? job.body, environment);
-      await book.change(job, revived);
+      if (job?.state === "dead") {
+        const seen = seenRow(job, overlays);
+        await book.change(job, revivedJob(job, seen, body ?? job.body, environment));
+      }
     },
     async discard(id) {
       for (const job of [...jobs.values()]) {
         if (job.id !== id && job.of !== id) continue;
-        const discarded = refusedJob(job, new ServiceError("discarded", "Discarded"));
+        const discarded = refusedJob(job, new ServiceError("discarded", "discarded"));
         await book.end({ ...discarded, state: "discarded" });
       }
     },
@@ -87,17 +92,7 @@ export function createOutbox(api: HasHandle, options: OutboxOptions = {}): Outbo
   return outbox as Outbox;
 }
 
-/** A browser may refuse its database, as in some private windows. */
-async function openStorage(
-  given: JobStorage | undefined,
-  indexedDB: WebDatabases | null,
-  name: string,
-): Promise<JobStorage> {
-  if (given !== undefined || indexedDB === null) return given ?? memoryStorage();
-  return await indexedDbStorage(indexedDB, name).catch(memoryStorage);
-}
-
-type Target = NonNullable<NewWrite["target"]>;
+type Target = NewWrite["target"];
 type Base = Pick<NewWrite, "base">;
 type UntypedChange = (
   resource: HasHandle,

@@ -84,37 +84,50 @@ export interface JobStorage {
 
 /** The job after it was refused, or could not be stored. */
 export function refusedJob(job: Job, error: JobProblem): Job {
-  const { slug, message, status, problem, captcha } = error;
-  return { ...job, state: "dead", problem: { slug, message, status, problem, captcha } };
+  // The message of an Error is no member that a spread takes.
+  return { ...job, state: "dead", problem: { ...error, message: error.message } };
 }
 
 /** The job with another request in the place of its own: under a new key, as if it were new. */
 export function renewedJob(
   job: Job,
-  changes: Pick<Job, "body" | "base" | "ifMatch" | "conflicts">,
+  changes: Partial<Job>,
   { uuid, now }: ClientEnvironment,
 ): Job {
   return {
     ...job,
-    ...changes,
     after: null,
     idempotencyKey: uuid(),
     createdAt: now(),
     state: "waiting",
     problem: null,
+    ...changes,
   };
 }
 
-/** A dead job over the row as it is now: as lists show it, or as the service has said. */
+/**
+ * A dead job over the row as it is now: as lists show it, or as the service has said. Where it may have
+ * been carried out in spite of its refusal, it is the same request again, which the service knows by
+ * its key.
+ */
 export function revivedJob(
   job: Job,
   seen: JobRow | null,
   body: JobRow | null,
   environment: ClientEnvironment,
 ): Job {
-  const current = rowTag(seen ?? { _etag: job.problem?.problem?.details?.currentETag });
-  const ifMatch = current ?? job.ifMatch;
-  return renewedJob(job, { body, base: seen ?? job.base, ifMatch, conflicts: 0 }, environment);
+  const { base, ifMatch, idempotencyKey, problem } = job;
+  const { status, details } = problem?.problem ?? {};
+  // These refusals are kept under the key; with another one the key is free again, or used before.
+  const isAnswered = /40[049]|412|422/.test(`${status}`) && !problem?.slug.startsWith("idem");
+  const current = rowTag(seen ?? { _etag: details?.currentETag });
+  return renewedJob(
+    job,
+    isAnswered
+      ? { body, base: seen ?? base, ifMatch: current ?? ifMatch, conflicts: 0 }
+      : { body, idempotencyKey },
+    environment,
+  );
 }
 
 /** The jobs of a lane are sent one after the other: a row's path, or the job that creates the row. */

@@ -169,10 +169,10 @@ export function createJobBook(
         const place = storage.add(added);
         announce(null);
         return place;
-      }).then((order): Job => ({ ...job, order }), (cause): Job => {
-        const error = new ServiceError("storage", String(cause));
-        return { ...refusedJob(job, error), state: "discarded" };
-      });
+      }).then((order): Job => ({ ...job, order }), (cause): Job => ({
+        ...refusedJob(job, new ServiceError("storage", `${cause}`)),
+        state: "discarded",
+      }));
       void queue(async () => {
         const stored = await adding;
         // It may have been read in between.

@@ -101,9 +101,9 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJo
       }
     },
     wait(id) {
-      const done = new Promise<JobRow | null>((resolve, reject) => {
-        waiters.set(id, { resolve, reject });
-      });
+      const done = new Promise<JobRow | null>((resolve, reject) =>
+        waiters.set(id, { resolve, reject })
+      );
       const forget = () => void waiters.delete(id);
       // Also, a write whose promise is not used must not end the process.
       done.then(forget, forget);

@@ -1,3 +1,4 @@
+// deno-lint-ignore-file require-await -- what is asked for here is there at once
 import type { Job, JobStorage } from "./job.ts";
 
 /** Keeps jobs as long as the process lives, for one outbox at a time. */
@@ -6,13 +7,13 @@ export function memoryStorage(): JobStorage {
   return {
     isShared: false,
     // Places that were removed are holes, which `flat` leaves out.
-    all: () => Promise.resolve(jobs.flat()),
-    add: (job) => Promise.resolve(jobs.push({ ...job, order: jobs.length }) - 1),
-    update(order, change) {
+    all: async () => jobs.flat(),
+    add: async (job) => jobs.push({ ...job, order: jobs.length }) - 1,
+    async update(order, change) {
       const changed = jobs[order] && change(jobs[order]);
       if (changed) jobs[order] = changed;
-      return Promise.resolve(changed);
+      return changed;
     },
-    remove: (order) => Promise.resolve(delete jobs[order]),
+    remove: async (order) => delete jobs[order],
   };
 }

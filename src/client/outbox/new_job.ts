@@ -40,11 +40,9 @@ export function newJob(
     other.state === "waiting" && laneOf(other, created) === lane
   );
   if (before === undefined) return job;
-  const after = before.idempotencyKey;
   // The user sees what that job sets, and not what others have set since.
-  return base === undefined
-    ? { ...job, after, base: before.base, ifMatch: before.ifMatch }
-    : { ...job, after };
+  const seen = base === undefined ? before : job;
+  return { ...job, after: before.idempotencyKey, base: seen.base, ifMatch: seen.ifMatch };
 }
 
 /**

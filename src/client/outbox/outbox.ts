@@ -9,8 +9,11 @@ import type { OutboxState } from "./job_book.ts";
 
 /** The options of an outbox. */
 export interface OutboxOptions {
-  /** Of the user: the tabs of different users have different outboxes. Empty unless set. */
-  readonly identity?: string | undefined;
+  /**
+   * Of the user: the next user of the browser has another outbox. With the empty string nothing is
+   * stored, and every page has its own.
+   */
+  readonly identity: string;
   /** Where the jobs are; IndexedDB unless set, and the memory where there is none. */
   readonly storage?: JobStorage | undefined;
   /** Resolves conflicts. Without it a write in conflict is a dead letter. */
@@ -79,8 +82,9 @@ export interface Outbox extends Store<OutboxState> {
     options?: OutboxWriteOptions<R>,
   ): Write<R["row"]>;
   /**
-   * Sends a dead letter once more, as a new request over the row as it is now; with another body
-   * where one is given. Resolves when that is stored.
+   * Sends a dead letter once more, with another body where one is given: as a new request over the
+   * row as it is now, or as the same one where it may have been carried out. Resolves when that is
+   * stored.
    */
   revive(id: string, body?: JobRow): Promise<void>;
   /** Takes a write back, and with the creation of a row the writes to it. */

@@ -18,27 +18,35 @@ export async function sendJob(
     headers: {
       "idempotency-key": job.idempotencyKey,
       "service-optimistic-id": job.id,
-      ...(ifMatch !== null && { "if-match": ifMatch }),
+      "if-match": ifMatch,
     },
   });
   // A proxy may give the paths of the service another beginning.
   const segment = response.headers.get("location")?.match(/\/[^/]*$/)?.[0] ?? "";
-  return [{ ...job, path: path + segment, state: "sent" }, await rowOf(response)];
+  // Only a delete has an empty answer, and not every empty answer is the service's.
+  const isDeleted = job.kind === "delete" && response.status === 204;
+  return [
+    { ...job, path: path + segment, state: "sent" },
+    isDeleted ? null : await rowOf(response),
+  ];
 }
 
-/** Reads the row of an answer, with its tag as `_etag`; null where it has none. */
+/** Reads the row of an answer, with its tag as `_etag`. Throws where it has none. */
 export async function rowOf(response: Response): Promise<JobRow | null> {
-  if (response.status === 204) return null;
   const { _optimisticId, ...row } = await response.json();
   const tag = response.headers.get("etag");
   return tag === null ? row : { ...row, _etag: tag };
 }
 
-/** Whether the service would refuse the same request again, as opposed to a passing failure. */
+/**
+ * Whether the service would refuse the same request again, as opposed to a passing failure, and to
+ * what it has not said: the write may have been carried out before.
+ */
 export function isRefusal(error: unknown): error is ServiceError {
   return error instanceof ServiceError && (error.slug === "expired" ||
-    error.status >= 400 && error.status < 500 && error.slug !== "idempotency-in-flight" &&
-      ![401, 408, 425, 429].includes(error.status));
+    // The last one is in flight.
+    error.problem !== null && error.status < 500 && !error.slug.endsWith("flight") &&
+      ![401, 408, 429].includes(error.status));
 }
 
 const methods = { create: "POST", update: "PATCH", replace: "PUT", delete: "DELETE" } as const;

@@ -56,7 +56,7 @@ export function sendJobs(options: SendJobsOptions): () => void {
     busy.add(lane);
     sending++;
     try {
-      if (now() - job.createdAt > maxAgeMs) throw new ServiceError("expired", "Too old");
+      if (now() - job.createdAt > maxAgeMs) throw new ServiceError("expired", "expired");
       const prepared = await book.prepare(job);
       if (prepared !== undefined) {
         const [sent, row] = await sendJob(job = prepared, transport, signal);
@@ -106,8 +106,8 @@ function pauseAfter(
   { job, lane, pauses }: { job: Job; lane: string; pauses: Map<string, Pause> },
   { now, random }: ClientEnvironment,
 ): void {
-  const facts: Partial<ServiceError> = cause instanceof ServiceError ? cause : {};
-  const { status, slug, retryAfterMs } = facts;
+  // Whatever else was thrown has none of these.
+  const { status, slug, retryAfterMs } = Object(cause) as Partial<ServiceError>;
   const isLimit = status === 429;
   const scope = isLimit ? job.resource : slug === "network" || status === 401 ? "" : lane;
   const pause = pauses.get(scope) ?? { isLimit, failures: 0, until: 0 };

@@ -1,5 +1,5 @@
 import { queryText } from "./query_text.ts";
-import { unexpectedAnswer } from "./service_error.ts";
+import { answerError } from "./service_error.ts";
 import type { Handle } from "./handle.ts";
 
 /** What a request takes: its signal, its headers, and the parameters of its query. */
@@ -47,15 +47,13 @@ export function createCalls({ transport, path }: Handle): MakeCall {
       timeoutMs,
     });
     const { status, headers } = response;
-    const unusable = (cause?: unknown) => {
-      throw unexpectedAnswer(response, { cause });
-    };
-    const value = status === (ifNoneMatch ? 304 : 204)
-      ? null
-      // A missing type is tested as "null".
-      : /json/.test(headers.get("content-type") as string)
-      ? await response.json().catch(unusable)
-      : unusable();
+    // The page of a proxy may be a 200. What the service answers as JSON is never falsy.
+    // A missing type is tested as "null".
+    const value = /json/.test(headers.get("content-type") as string) &&
+      await response.json().catch(() => null);
+    if (!value && status !== (ifNoneMatch ? 304 : method === "DELETE" && 204)) {
+      throw await answerError(response);
+    }
     return { value, etag: headers.get("etag") };
   };
 }

@@ -37,9 +37,9 @@ export async function mergeUpdate(
     try {
       return await patch(key, options, mine);
     } catch (error) {
-      // Whatever else was thrown has no such status. The class itself would be loaded a second time.
-      const { status } = error as Partial<ServiceError>;
-      if (status !== 412 || attempt > maxMerges) throw error;
+      // Whatever else was thrown has no such slug. The class itself would be loaded a second time.
+      const { slug } = error as Partial<ServiceError>;
+      if (slug !== "precondition-failed" || attempt > maxMerges) throw error;
       const { value: theirs, etag } = await get(key, { signal, timeoutMs });
       const next = await onConflict({ base, mine, theirs });
       // Without a tag the patch would be written whatever has changed since.

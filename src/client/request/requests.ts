@@ -26,8 +26,6 @@ export function createRequests(own: Handle) {
   const list = valueOf(call("GET", ""));
   const get = ofRow("GET");
   const patch = ofRow("PATCH");
-  const put = ofRow("PUT");
-  const restore = ofRow("POST", "/restore");
   const createBatch = ofItems("POST", "/batch");
   const upsertBatch = ofItems("POST", "/batch/upsert");
 
@@ -61,10 +59,11 @@ export function createRequests(own: Handle) {
       const { mergeUpdate } = await import("./merge_update.ts");
       return mergeUpdate({ key, get, patch, onConflict }, { base, mine }, options);
     },
-    replace: (key: KeyInput, body: unknown, options?: CallOptions) => put(key, options, body),
+    replace: (key: KeyInput, body: unknown, options?: CallOptions) =>
+      ofRow("PUT")(key, options, body),
     delete: ofRow("DELETE"),
     // The type of its body says that no page of another origin has sent it.
-    restore: (key: KeyInput, options?: CallOptions) => restore(key, options, {}),
+    restore: (key: KeyInput, options?: CallOptions) => ofRow("POST", "/restore")(key, options, {}),
     createBatch,
     upsertBatch,
     replaceBatch: ofItems("PUT", "/batch"),

@@ -82,17 +82,19 @@ export class ConflictError extends ServiceError {
   }
 }
 
-/** The error of an answer without success, as the client throws it. */
+/** The error of an answer that is refused, or that the service would not give. */
 export async function answerError(response: Response): Promise<ServiceError> {
   const { status, headers } = response;
   // The service sends whole seconds; a date, as some proxies do, says nothing here.
   const facts = { status, retryAfterMs: +`${headers.get("retry-after")}` * 1000 || null };
-  try {
-    return problemError(await response.json(), facts);
-  } catch (cause) {
-    // Not a problem of the service: the page of a proxy, or another service altogether.
-    return unexpectedAnswer(response, { ...facts, cause });
+  const problem = await response.json().catch(() => null);
+  // Of a problem with a page of the service, or of an error that a middleware has thrown. Otherwise
+  // it is the page of a proxy, or another service altogether.
+  const slug = "unexpected-answer";
+  if (/__service|lankHTTP/.test(problem?.type + problem?.code)) {
+    return problemError(problem, facts);
   }
+  return new ServiceError(slug, `${slug}: ${status}`, facts);
 }
 
 /** The error of a problem of the service. */
@@ -101,16 +103,4 @@ export function problemError(problem: ProblemBody, facts: ServiceErrorFacts): Se
   // By contract the code is the slug in capitals, also without a page of its own: `HTTP_418`.
   const slug = problem.code.toLowerCase().replace(/_/g, "-") as ServiceErrorSlug;
   return new Kind(slug, problem.detail, { ...facts, problem });
-}
-
-/** The error of an answer that the service would not give. */
-export function unexpectedAnswer(
-  { status, headers }: Response,
-  facts?: ServiceErrorFacts,
-): ServiceError {
-  return new ServiceError(
-    "unexpected-answer",
-    `Unexpected answer: ${status} ${headers.get("content-type")}`,
-    { status, ...facts },
-  );
 }

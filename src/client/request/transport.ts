@@ -65,16 +65,17 @@ export function createTransport(options: CreateClientOptions): Transport {
         ...request.headers,
         ...solution,
       });
-      const { status } = response;
-      if (response.ok || status === 304) return response;
+      if (response.ok || response.status === 304) return response;
       const error = await answerError(response);
+      // Only the service asks for a proof, or for another token.
+      const status = error.problem?.status;
       if (status === 428) {
         const { solveChallenge } = await import("./challenge.ts");
         solution = await solveChallenge({ error, response, request, attempts }, options);
       } else if (status === 401 && !isRefreshed) {
         isRefreshed = true;
         token = await tokens.after(token);
-        if (token.value === null) throw error;
+        if (!token.value) throw error;
       } else throw error;
     }
   }
@@ -96,6 +97,8 @@ export function createTransport(options: CreateClientOptions): Transport {
           // Headers without a value were just left out, and a body may be undefined.
           headers: Object.entries(headers).filter(([, value]) => value) as [string, string][],
           body: body as string,
+          // The service redirects nothing, and a redirect would make a read of a write.
+          redirect: "manual",
           signal: AbortSignal.any([late.signal, signal ?? late.signal]),
         }),
       );

@@ -63,7 +63,7 @@ testOnDialects(
       const shown = await until(list, ({ items }) => items.length === names.length);
       assertEquals(shown.items.map(({ name }) => name), names);
 
-      const outbox = createOutbox(api);
+      const outbox = createOutbox(api, { identity: "ada" });
       const write = outbox.update(api.places, ["a,b/c", 2], { name: "new" });
       assertEquals(list.get().items[2]?.name, "new");
       assertEquals(outbox.get().jobs[0]?.ifMatch, shown.items[2]?._etag);

@@ -20,6 +20,10 @@ interface Answer {
   refuse(status: number, headers?: Record<string, string>): void;
 }
 
+function refusal(status: number) {
+  return { type: "/__service/problems/refused", code: "REFUSED", detail: "No", status };
+}
+
 /** A page with one live list, whose clock, visibility and service are the test's. */
 function openPage() {
   const answers: Answer[] = [];
@@ -56,7 +60,7 @@ function openPage() {
           begin: () => resolve(eventStream(readable)),
           write: (text) => void writer.write(new TextEncoder().encode(text)).catch(() => {}),
           refuse: (status, headers = {}) =>
-            resolve(Response.json({ code: "REFUSED", detail: "No" }, { status, headers })),
+            resolve(Response.json(refusal(status), { status, headers })),
         });
       });
     },

@@ -67,6 +67,7 @@ export function createModelClient(
       ...{ baseUrl: "http://model", environment, headers: { "x-user": name } },
     });
     const outbox = createOutbox(api, {
+      identity: "ada",
       storage,
       // Most conflicts are resolved by writing once more, some by nothing.
       onConflict: ({ mine, theirs }) => theirs === null || chance() < 0.2 ? null : mine,

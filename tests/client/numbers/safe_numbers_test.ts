@@ -58,7 +58,7 @@ testOnDialects(
   "a document keeps the numbers that no double has",
   (engine) =>
     withSnow(engine, async ({ db, app, api, text }) => {
-      const outbox = createOutbox(api);
+      const outbox = createOutbox(api, { identity: "ada" });
       const list = liveList(api.snow, { filter: rsql`id==7` });
       const close = list.subscribe(() => {});
       await until(list, ({ status }) => status === "live");
@@ -102,7 +102,7 @@ testOnDialects(
         groups.groups.map((group) => JSON.stringify(group)).sort(),
         numbers.map((id) => JSON.stringify({ key: { ref: id }, max: { id } })).sort(),
       );
-      const outbox = createOutbox(api);
+      const outbox = createOutbox(api, { identity: "ada" });
       for (const id of numbers) {
         const write = outbox.update(api.snow, id, { v: `o${id}` });
         const shown = whole.get().items.filter(({ v }) => v?.startsWith("o"));

@@ -39,7 +39,7 @@ export const writers: Readonly<Record<string, Writer>> = {
     assertEquals(hooked.at(-1), `${id} ${ref}`);
   },
   "the outbox": async ({ api }, { id, ref }, v) => {
-    const outbox = createOutbox(api);
+    const outbox = createOutbox(api, { identity: "ada" });
     await outbox.update(api.snow, id, { v, ref }).done;
     outbox.close();
   },
@@ -84,7 +84,7 @@ export const creators: Readonly<Record<string, Creator>> = {
   },
   "an upsert": ({ api }, row) => api.snow.create(bodyOf(row), { on: ["id"] }),
   "the outbox": async ({ api }, row) => {
-    const outbox = createOutbox(api);
+    const outbox = createOutbox(api, { identity: "ada" });
     await outbox.create(api.snow, bodyOf(row)).done;
     outbox.close();
   },

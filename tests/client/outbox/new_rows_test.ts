@@ -23,7 +23,7 @@ async function offline(
     const close = list.subscribe(() => {});
     await until(list, ({ status }) => status === "live");
     isOnline = false;
-    const outbox = createOutbox(api);
+    const outbox = createOutbox(api, { identity: "ada" });
     const shown = () => list.get().items.map(({ id, title }) => `${id ?? "new"}: ${title}`);
     await work({
       ...{ api, list, outbox, service, shown },

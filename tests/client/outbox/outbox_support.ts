@@ -252,13 +252,17 @@ export interface Page {
 }
 
 /** Opens a page on a device. */
-export function openPage(service: Service, device: Device, options: OutboxOptions = {}): Page {
+export function openPage(
+  service: Service,
+  device: Device,
+  options: Partial<OutboxOptions> = {},
+): Page {
   const { environment } = device;
   const fetch = (request: Request) => service.fetch(request);
   const api = createClient<Api>({ baseUrl: "http://localhost", environment, fetch });
   const lists = recordingLists();
   api[handle].transport.parts.set(overlaysOf, lists);
-  return { api, lists, outbox: createOutbox(api, options) };
+  return { api, lists, outbox: createOutbox(api, { identity: "ada", ...options }) };
 }
 
 /** Waits until no request is under way, and what follows from the answers is done. */

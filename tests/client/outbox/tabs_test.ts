@@ -20,7 +20,7 @@ const tabsIdentity = crypto.randomUUID();
 /** Two tabs, of which the first one sends. */
 async function withTabs(
   work: (tabs: { service: Service; first: Page; second: Page; device: Device }) => Promise<void>,
-  options: OutboxOptions = {},
+  options: Partial<OutboxOptions> = {},
 ): Promise<void> {
   await withService(async (service) => {
     const device = createDevice(createBrowser());

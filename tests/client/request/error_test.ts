@@ -43,7 +43,13 @@ Deno.test("a 429 is thrown at once, with the time that the service asks to wait"
   const api = clientOf(() => {
     calls++;
     return Response.json(
-      { code: "RATE_LIMIT_EXCEEDED", detail: "Too many", type: "x", title: "y", status: 429 },
+      {
+        code: "RATE_LIMIT_EXCEEDED",
+        detail: "Too many",
+        type: "/__service/problems/rate-limit-exceeded",
+        title: "y",
+        status: 429,
+      },
       { status: 429, headers: { "retry-after": "17" } },
     );
   });
