@@ -59,7 +59,24 @@ const situations: readonly Situation[] = [
       { price: "13", amount: -9000, isProration: true },
     ],
     cash: 0,
-    expected: 100,
+    expected: "settled-by-credit",
+  },
+  {
+    name: "month to year, from the balance but for 0.01",
+    reason: "update",
+    lines: [
+      { price: "13", amount: 12_000 },
+      { price: "11", amount: -900, isProration: true },
+    ],
+    cash: 1,
+    expected: "settled-by-credit",
+  },
+  {
+    name: "month to year, from the balance",
+    reason: "update",
+    lines: [{ price: "13", amount: 12_000 }],
+    cash: 0,
+    expected: "settled-by-credit",
   },
   {
     name: "a change with a coupon of 100 % for the new price",
@@ -331,6 +348,10 @@ const lemonSituations: readonly (readonly [string, readonly Delivery[], number |
   ["a change within the period", [
     ...[state("created", "11", 0), state("updated", "13", 30), invoice("updated", 30)],
   ], "proration"],
+  ["month to year from the balance but for 0.01", [
+    ...[state("created", "11", 0), state("updated", "13", 30, year)],
+    invoice("updated", 30, { total: 1 }),
+  ], "settled-by-credit"],
   ["another variant", [state("created", "99", 0), invoice("initial", 0)], "no-plan"],
 ];
 
@@ -403,6 +424,53 @@ Deno.test("Stripe: credit notes before the payment, and payments outside of Stri
       const { body } = stripePayment(base, false);
       Object.assign(Object(body).data.object, more);
       assertEquals(await world.deliver({ body }), 200);
+      assertEquals(await outcomeOf(world), expected);
+    });
+  }
+});
+
+Deno.test("Stripe: a change that is paid in part from the balance grants nothing", async () => {
+  const lines = [
+    { price: "13", amount: 12_000 },
+    { price: "11", amount: -900, isProration: true },
+  ];
+  const base: Situation = { name: "", reason: "update", lines, expected: 0 };
+  for (
+    const [more, expected] of [
+      [{ amount_paid: 11_099 }, "settled-by-credit"],
+      [{ amount_paid: 0, amount_due: 11_100, paid_out_of_band: true }, 1000],
+      [{ amount_paid: 0, amount_due: 100, paid_out_of_band: true }, "settled-by-credit"],
+    ] as const
+  ) {
+    await inWorld("stripe", {}, async (world) => {
+      const { body } = stripePayment(base, false);
+      Object.assign(Object(body).data.object, more);
+      assertEquals(await world.deliver({ body }), 200);
+      assertEquals(await outcomeOf(world), expected);
+    });
+  }
+});
+
+Deno.test("Stripe: a payment intent of an account that names no price is observed", async () => {
+  for (const name of ["accountId", "userId"]) {
+    await inWorld("stripe", {}, async (world) => {
+      const object = { object: "payment_intent", id: "pi_9", amount_received: 500, customer: "c" };
+      const data = { object: { ...object, metadata: { [name]: "ada" } } };
+      const head = { id: "evt_9", created: 1_790_000_000, livemode: false };
+      const body = { ...head, type: "payment_intent.succeeded", data };
+      assertEquals(await world.deliver({ body }), 200);
+      assertEquals(await outcomeOf(world), "unknown-price");
+    });
+  }
+});
+
+Deno.test("Polar: an order grants its seats", async () => {
+  for (const [seats, expected] of [[3, 300], [null, 100], [0, "quantity"]] as const) {
+    await inWorld("polar", {}, async (world) => {
+      const lines = [{ price: "11", amount: 1000 }];
+      const delivery = polarPayment({ name: "", lines, expected: 0 });
+      Object.assign(Object(delivery.body).data, { seats });
+      assertEquals(await world.deliver(delivery), 200);
       assertEquals(await outcomeOf(world), expected);
     });
   }

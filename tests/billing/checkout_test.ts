@@ -336,3 +336,27 @@ Deno.test("what a provider does not offer is 501, and its failure 502 without a 
     }
   }
 });
+
+Deno.test("a checkout names the wrong field of an item, and the limits of a quantity", async () => {
+  const { send, close } = await testBilling("paddle");
+  const errorsOf = async (items: unknown) => {
+    const answer = await send("/checkout", {
+      ...{ user: "ada", method: "POST", headers: { "content-type": "application/json" } },
+      body: JSON.stringify({ items }),
+    });
+    assertEquals(answer.status, 422);
+    return (await answer.json()).errors;
+  };
+  const message = "must be a whole number from 1 to 1000000";
+  for (const quantity of [0, -1, 1.5, "2", 1e9, null, true, []]) {
+    const errors = await errorsOf([{ priceId: "price_pro" }, { priceId: "price_pro", quantity }]);
+    assertEquals(errors, [{ path: "items.1.quantity", message }], JSON.stringify(quantity));
+  }
+  const paths = async (items: unknown) =>
+    (await errorsOf(items)).map(({ path }: { readonly path: string }) => path);
+  assertEquals(await paths([{ priceId: 3, quantity: 1 }]), ["items.0.priceId"]);
+  assertEquals(await paths([{ priceId: "a", price: 1 }]), ["items.0.price"]);
+  assertEquals(await paths([null]), ["items.0.priceId"]);
+  assertEquals(await paths("price_pro"), ["items"]);
+  await close();
+});

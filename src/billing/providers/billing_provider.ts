@@ -84,6 +84,8 @@ export interface PaidPrice {
 export interface VendorPayment extends BillingPayment {
   /** Empty where the event does not name them: {@link BillingProvider.findPrices} may know them. */
   readonly prices: readonly PaidPrice[];
+  /** Whether the event has not all of the prices: {@link BillingProvider.findPrices} gives all. */
+  readonly hasMorePrices?: boolean;
   /** False where it never pays for a whole period or a purchase, whatever its lines say. */
   readonly isForCredits: boolean;
   /** What was charged after discounts and before any balance of the customer; `amount` unless set. */
@@ -92,6 +94,8 @@ export interface VendorPayment extends BillingPayment {
   readonly boughtAt?: string;
   /** Whether it pays for a change of its subscription, which names no prices. */
   readonly isChange?: boolean;
+  /** Whether it pays for a change of plan, and a balance or credit settles it, in whole or in part. */
+  readonly isSettledByCredit?: boolean;
   /** Whether a payment of a plan with periods is reported by an event of its own, and this is none. */
   readonly isOnlyForOneTime: boolean;
 }
@@ -165,6 +169,6 @@ export interface BillingProvider {
   reportUsage?(report: UsageReport): Promise<void>;
   /** Verifies a delivery and reads its events. Throws a 400 where it is not to be believed. */
   readDelivery(delivery: WebhookDelivery): Promise<VendorDelivery>;
-  /** Finds the prices of a payment whose event does not name them. */
+  /** Finds the prices of a payment whose event does not name all; none where they are too many. */
   findPrices?(event: VendorEvent): Promise<readonly PaidPrice[]>;
 }

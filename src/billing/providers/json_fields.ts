@@ -73,6 +73,14 @@ export class JsonFields {
   }
 }
 
+/**
+ * Whether money paid less than half of what was charged. Of some providers, credit may be the proration
+ * of the plan before, or a balance: what is left of a plan by months is less than half of a year.
+ */
+export function isMostlyCredit(cash: number | undefined, charged: number | undefined): boolean {
+  return cash !== undefined && charged !== undefined && (cash <= 0 || cash * 2 < charged);
+}
+
 /** A time in seconds since 1970 as RFC 3339; undefined for none. */
 export function timeOfSeconds(seconds: number | undefined): string | undefined {
   if (seconds === undefined || Math.abs(seconds) > 8.64e12) return undefined;

@@ -39,6 +39,28 @@ export class VendorApi {
     return answer;
   }
 
+  /**
+   * The elements of all pages of a list. `next` gives the query of the page after one; undefined
+   * after the last. Throws a `billing-failed` Problem for more than {@link maxListed}.
+   */
+  async listAll(
+    call: VendorCall,
+    name: string,
+    next: (answer: JsonFields, page: number) => Readonly<Record<string, string>> | undefined,
+  ): Promise<readonly JsonFields[]> {
+    const all: JsonFields[] = [];
+    let more: Readonly<Record<string, string>> | undefined = {};
+    for (let page = 1; more !== undefined; page++) {
+      const answer = await this.send({ ...call, query: { ...call.query, ...more } });
+      all.push(...answer.list(name));
+      more = next(answer, page);
+      if (all.length > maxListed || page > maxListed) {
+        throw billingFailed(this.#options.provider, new Error(`the list is over ${maxListed}`));
+      }
+    }
+    return all;
+  }
+
   /** The answer's fields; null for a 404. */
   async find({ method, path, query = {}, body }: VendorCall): Promise<JsonFields | null> {
     const { provider, baseUrl, headers, fetch, timeoutMs } = this.#options;
@@ -63,6 +85,9 @@ export class VendorApi {
     }
   }
 }
+
+/** The most elements of a list of a provider that are read. */
+export const maxListed = 1_000;
 
 const maxAnswerBytes = 4 * 1024 * 1024;
 

@@ -33,7 +33,11 @@ export function parseCheckoutBody(bytes: Uint8Array): CheckoutBody {
   }
   const body: CheckoutBody = {
     planKey: read("planKey", shortText, "must be the key of a plan"),
-    items: read("items", itemsOf, 'must be a list of { "priceId", "quantity" }, 20 at most'),
+    items: read(
+      "items",
+      (value) => itemsOf(value, faults),
+      'must be a list of { "priceId", "quantity" }, 1 to 20 of them',
+    ),
     mode: read("mode", modeOf, 'must be "subscription" or "payment"'),
     successUrl: read("successUrl", shortText, "must be a URL"),
     cancelUrl: read("cancelUrl", shortText, "must be a URL"),
@@ -79,23 +83,31 @@ function emailOf(value: unknown): string | null {
   return typeof value === "string" && /^[^\s@]{1,100}@[^\s@]{1,100}$/.test(value) ? value : null;
 }
 
-function itemsOf(value: unknown): readonly CheckoutItem[] | null {
+/** Null where it is no such list; what is wrong within an item is added to the faults. */
+function itemsOf(value: unknown, faults: CheckoutFault[]): readonly CheckoutItem[] | null {
   if (!Array.isArray(value) || value.length === 0 || value.length > 20) return null;
-  const items = value.map(itemOf);
-  const known = items.filter((item) => item !== null);
-  return known.length === items.length ? known : null;
+  const all: readonly unknown[] = value;
+  return all.map((item, index) => itemOf(item, `items.${index}`, faults));
 }
 
-function itemOf(value: unknown): CheckoutItem | null {
-  const fields = new Map(Object.entries(Object(value)));
-  if ([...fields.keys()].some((name) => name !== "priceId" && name !== "quantity")) return null;
-  const priceId = fields.get("priceId");
-  const quantity = fields.get("quantity") ?? 1;
+function itemOf(value: unknown, path: string, faults: CheckoutFault[]): CheckoutItem {
+  const { priceId, quantity = 1, ...others }: Record<string, unknown> = { ...Object(value) };
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) {
+    faults.push({ path: `${path}.${unknown.slice(0, 100)}`, message: "is unknown" });
+  }
   const isId = typeof priceId === "string" && /^[\x21-\x29\x2b-\x7e]{1,200}$/.test(priceId);
+  if (!isId) faults.push({ path: `${path}.priceId`, message: "must be the id of a price" });
   const isQuantity = typeof quantity === "number" && Number.isSafeInteger(quantity) &&
-    quantity >= 1 && quantity <= 1_000_000;
-  return isId && isQuantity ? { priceId, quantity } : null;
+    quantity >= 1 && quantity <= maxQuantity;
+  if (!isQuantity) {
+    const message = `must be a whole number from 1 to ${maxQuantity}`;
+    faults.push({ path: `${path}.quantity`, message });
+  }
+  return { priceId: isId ? priceId : "", quantity: isQuantity ? quantity : 1 };
 }
+
+const maxQuantity = 1_000_000;
 
 function metadataOf(value: unknown): Readonly<Record<string, string>> | null {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return null;

@@ -69,6 +69,7 @@ function creditsOf(
     return amount === undefined || amount > 0 || amount === 0 && grantOnZeroAmount;
   });
   if (bought.length === 0) return "zero-amount";
+  if (payment.isSettledByCredit === true) return "settled-by-credit";
   const isCount = ({ line: { quantity } }: PaidPlan) =>
     Number.isSafeInteger(quantity) && quantity > 0;
   if (!bought.every(isCount)) return "quantity";
@@ -86,6 +87,9 @@ async function linesOf(
   payment: VendorPayment,
   { provider, terms }: PaidCreditsOptions,
 ): Promise<readonly PaidPrice[]> {
+  if (payment.hasMorePrices === true && event.type === "payment.succeeded") {
+    return await provider.findPrices?.(event) ?? [];
+  }
   if (payment.prices.length > 0) return payment.prices;
   const { subscriptionId, type } = event;
   const at = payment.boughtAt ?? event.occurredAt;

@@ -97,11 +97,13 @@ export function lemonSqueezy(options: LemonSqueezyOptions): BillingProvider {
       return { url };
     },
     async listSubscriptions(customerId) {
-      const answer = await api.send({
-        method: "GET",
-        path: `/v1/customers/${encodeURIComponent(customerId)}/subscriptions`,
+      const path = `/v1/customers/${encodeURIComponent(customerId)}/subscriptions`;
+      const call = { method: "GET", path, query: { "page[size]": "100" } } as const;
+      const all = await api.listAll(call, "data", (answer, page) => {
+        const last = answer.at("meta").at("page").number("lastPage") ?? 1;
+        return page < last ? { "page[number]": String(page + 1) } : undefined;
       });
-      return answer.list("data").map(subscriptionOf);
+      return all.map(subscriptionOf);
     },
     async getSubscription(id) {
       const answer = await api.find({ method: "GET", path: path(id) });

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { BillingSubscription, SubscriptionStatus } from "../../billing_event.ts";
 import type { VendorDelivery, VendorEvent, VendorPayment } from "../billing_provider.ts";
-import { type JsonFields, present, timeOf } from "../json_fields.ts";
+import { isMostlyCredit, type JsonFields, present, timeOf } from "../json_fields.ts";
 import { unreadableDelivery } from "../webhook_signature.ts";
 
 /** The name of this provider in keys and events. */
@@ -97,15 +97,18 @@ function orderPayment({ id, attributes }: EventObject): VendorPayment {
 function invoiceFacts(
   { id, attributes }: EventObject,
 ): Pick<VendorEvent, "payment" | "subscriptionId"> {
+  const isChange = attributes.text("billing_reason") === "updated";
+  const amounts = amountOf(attributes);
   return {
     payment: {
       id: `invoice-${id}`,
       prices: [],
       isForCredits: true,
       isOnlyForOneTime: false,
-      isChange: attributes.text("billing_reason") === "updated",
+      isChange,
+      isSettledByCredit: isChange && isMostlyCredit(amounts.amount, amounts.netAmount),
       ...present({ boughtAt: timeOf(attributes.text("created_at")) }),
-      ...amountOf(attributes),
+      ...amounts,
     },
     ...present({ subscriptionId: attributes.id("subscription_id") }),
   };

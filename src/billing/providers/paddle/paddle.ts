@@ -77,8 +77,13 @@ export function paddle(options: PaddleOptions): BillingProvider {
     createCheckout: (checkout) => createCheckout(api, checkout),
     async listSubscriptions(customerId) {
       const query = { customer_id: customerId, per_page: "200" };
-      const answer = await api.send({ method: "GET", path: "/subscriptions", query });
-      return answer.list("data").map(subscriptionOf);
+      const call = { method: "GET", path: "/subscriptions", query } as const;
+      const all = await api.listAll(call, "data", (answer) => {
+        const after = answer.list("data").at(-1)?.text("id");
+        const isMore = answer.at("meta").at("pagination").flag("has_more") === true;
+        return isMore && after !== undefined ? { after } : undefined;
+      });
+      return all.map(subscriptionOf);
     },
     async getSubscription(id) {
       const answer = await api.find({ method: "GET", path: path(id) });

@@ -1,6 +1,6 @@
 import type { BillingSubscription, SubscriptionStatus } from "../../billing_event.ts";
 import type { PaidPrice, VendorDelivery, VendorEvent } from "../billing_provider.ts";
-import { type JsonFields, present, timeOf } from "../json_fields.ts";
+import { isMostlyCredit, type JsonFields, present, timeOf } from "../json_fields.ts";
 import { unreadableDelivery } from "../webhook_signature.ts";
 
 /** The name of this provider in keys and events. */
@@ -82,6 +82,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
       ),
       isForCredits: true,
       isOnlyForOneTime: false,
+      isSettledByCredit: isChange && isMostlyCredit(totals.number("grand_total"), netAmount),
       ...present({
         netAmount,
         amount: totals.number("grand_total"),

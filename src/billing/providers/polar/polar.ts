@@ -87,8 +87,12 @@ export function polar(options: PolarOptions): BillingProvider {
     },
     async listSubscriptions(customerId) {
       const query = { customer_id: customerId, limit: "100" };
-      const answer = await api.send({ method: "GET", path: "/v1/subscriptions/", query });
-      return answer.list("items").map(subscriptionOf);
+      const call = { method: "GET", path: "/v1/subscriptions/", query } as const;
+      const all = await api.listAll(call, "items", (answer, page) => {
+        const last = answer.at("pagination").number("max_page") ?? 1;
+        return page < last ? { page: String(page + 1) } : undefined;
+      });
+      return all.map(subscriptionOf);
     },
     async getSubscription(id) {
       const answer = await api.find({ method: "GET", path: path(id) });

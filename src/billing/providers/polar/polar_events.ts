@@ -67,6 +67,7 @@ function orderFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subscripti
       prices: orderPrices(data),
       isForCredits: true,
       isOnlyForOneTime: false,
+      isSettledByCredit: isSettledByCredit(data),
       ...present({
         amount: data.number("total_amount") ?? data.number("amount"),
         currency: data.text("currency")?.toLowerCase(),
@@ -74,6 +75,14 @@ function orderFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subscripti
     },
     ...present({ subscriptionId: data.id("subscription_id") }),
   };
+}
+
+/** Whether it pays for a change of plan, and the balance of the customer pays for some of it. */
+function isSettledByCredit(data: JsonFields): boolean {
+  const total = data.number("total_amount") ?? data.number("net_amount");
+  if (data.text("billing_reason") !== "subscription_update" || total === undefined) return false;
+  const due = data.number("due_amount") ?? total + (data.number("applied_balance_amount") ?? 0);
+  return total <= 0 || due < total;
 }
 
 /**
@@ -93,7 +102,9 @@ function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const amount = hasCredit && whole.length > 0 && !Number.isNaN(sum) ? sum : total;
   const isChange = data.text("billing_reason") === "subscription_update";
   const isProration = items.length > 0 && whole.length === 0 || isChange && (amount ?? 1) <= 0;
-  return ids.length === 0 ? [] : [{ ids, quantity: 1, isProration, ...present({ amount }) }];
+  return ids.length === 0
+    ? []
+    : [{ ids, quantity: data.quantity("seats"), isProration, ...present({ amount }) }];
 }
 
 function idsOf(data: JsonFields, prices: readonly (string | undefined)[]): readonly string[] {

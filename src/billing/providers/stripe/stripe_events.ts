@@ -99,8 +99,10 @@ function invoiceFacts(invoice: JsonFields): EventFacts {
       payment: id === undefined ? undefined : {
         id,
         prices: invoiceLines(invoice, lines),
+        hasMorePrices: invoice.at("lines").flag("has_more") === true,
         isForCredits: true,
         isOnlyForOneTime: false,
+        isSettledByCredit: isSettledByCredit(invoice),
         ...present({
           netAmount: netAmountOf(invoice),
           amount: invoice.number("amount_paid"),
@@ -116,6 +118,21 @@ const changeReasons: ReadonlySet<string> = new Set([
   "subscription_threshold",
 ]);
 
+/**
+ * Whether it pays for a change of plan, and the balance of the customer pays for some of it. Without
+ * this rule, a change to months and back would grant a year for what is left of it.
+ */
+function isSettledByCredit(invoice: JsonFields): boolean {
+  const netAmount = netAmountOf(invoice);
+  if (invoice.text("billing_reason") !== "subscription_update" || netAmount === undefined) {
+    return false;
+  }
+  const cash = invoice.flag("paid_out_of_band") === true
+    ? invoice.number("amount_due")
+    : invoice.number("amount_paid");
+  return netAmount <= 0 || cash !== undefined && cash < netAmount;
+}
+
 function isProration(line: JsonFields): boolean {
   const parent = line.at("parent");
   return line.flag("proration") === true ||
@@ -124,10 +141,13 @@ function isProration(line: JsonFields): boolean {
 }
 
 /**
- * The lines decide, and not the reason of the invoice: a change of interval bills a whole period of
+ * The prices of lines of an invoice. They decide, and not its reason: a change of interval bills a whole period of
  * the new price beside the proration of the old one.
  */
-function invoiceLines(invoice: JsonFields, lines: readonly JsonFields[]): readonly PaidPrice[] {
+export function invoiceLines(
+  invoice: JsonFields,
+  lines: readonly JsonFields[],
+): readonly PaidPrice[] {
   const netAmount = netAmountOf(invoice);
   const isChange = changeReasons.has(invoice.text("billing_reason") ?? "");
   // Without a credit between the lines, only discounts or a credit note can make it free.
@@ -197,7 +217,7 @@ function sessionPayment(session: JsonFields): EventFacts {
 
 /**
  * The payment intent of an invoice is paid by the event of that. In current versions it does not
- * name the invoice, but only those of one-time checkouts have the metadata that name prices.
+ * name the invoice, but has no metadata either. One that names an account pays for itself.
  */
 function intentFacts(intent: JsonFields): EventFacts {
   const id = intent.text("id");
@@ -210,7 +230,7 @@ function intentFacts(intent: JsonFields): EventFacts {
       id,
       prices,
       isForCredits: true,
-      isOnlyForOneTime: prices.length === 0,
+      isOnlyForOneTime: prices.length === 0 && !("accountId" in metadata || "userId" in metadata),
       ...present({
         amount: intent.number("amount_received"),
         currency: intent.text("currency")?.toLowerCase(),

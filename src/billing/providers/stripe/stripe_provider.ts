@@ -15,9 +15,9 @@ import type {
 } from "../billing_provider.ts";
 import { JsonFields } from "../json_fields.ts";
 import { secretsOf } from "../provider_options.ts";
-import { billingFailed } from "../vendor_api.ts";
+import { billingFailed, maxListed } from "../vendor_api.ts";
 import { keysOf, parseDelivery } from "../webhook_signature.ts";
-import { readStripeEvent, stripeName, stripeSubscription } from "./stripe_events.ts";
+import { invoiceLines, readStripeEvent, stripeName, stripeSubscription } from "./stripe_events.ts";
 import { type StripeOptions, stripeOptions } from "./stripe_options.ts";
 import { verifyStripeSignature } from "./stripe_signature.ts";
 
@@ -55,8 +55,12 @@ export function stripe(options: StripeOptions): BillingProvider {
       }),
     listSubscriptions: (customer) =>
       calling(async () => {
-        const { data } = await client.subscriptions.list({ customer, status: "all", limit: 100 });
-        return data.map(subscriptionOf);
+        const pages = client.subscriptions.list({ customer, status: "all", limit: 100 });
+        const all = await pages.autoPagingToArray({ limit: maxListed + 1 });
+        if (all.length > maxListed) {
+          throw new Error(`There are more than ${maxListed} subscriptions`);
+        }
+        return all.map(subscriptionOf);
       }),
     getSubscription: (id) =>
       calling(async () => {
@@ -165,13 +169,26 @@ async function reportUsage(client: Stripe, report: UsageReport): Promise<void> {
   }, { idempotencyKey: report.idempotencyKey });
 }
 
-/** A session that was not created here, as of a payment link, has no prices in its metadata. */
+/**
+ * An event has the first ten lines of an invoice. A session that was not created here, as of a payment
+ * link, has no prices in its metadata.
+ */
 async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonly PaidPrice[]> {
-  const session = new JsonFields(raw).at("data").at("object");
-  const id = session.text("id");
-  if (id === undefined || session.text("object") !== "checkout.session") return [];
-  const { data } = await client.checkout.sessions.listLineItems(id, { limit: 100 });
-  return data.flatMap(({ price, quantity, amount_total: amount }) =>
+  const object = new JsonFields(raw).at("data").at("object");
+  const [id, kind] = [object.text("id"), object.text("object")];
+  if (id === undefined) return [];
+  const most = { limit: maxListed + 1 };
+  if (kind === "invoice") {
+    const lines = await client.invoices.listLineItems(id, { limit: 100 }).autoPagingToArray(most);
+    return lines.length > maxListed
+      ? []
+      : invoiceLines(object, lines.map((line) => new JsonFields(line)));
+  }
+  if (kind !== "checkout.session") return [];
+  const items = await client.checkout.sessions.listLineItems(id, { limit: 100 })
+    .autoPagingToArray(most);
+  if (items.length > maxListed) return [];
+  return items.flatMap(({ price, quantity, amount_total: amount }) =>
     price === null ? [] : [{ ids: [price.id], quantity: quantity ?? 1, amount }]
   );
 }
