@@ -498,3 +498,33 @@ Deno.test("a checkout in code refuses a quantity that is no whole number from 1 
     }
   });
 });
+
+Deno.test("Lemon Squeezy: an invoice of a time whose terms were dropped is of an unknown price", async () => {
+  const subscription = {
+    data: {
+      ...{ type: "subscriptions", id: "21" },
+      attributes: {
+        ...{ customer_id: 7, variant_id: 11, status: "active" },
+        first_subscription_item: { quantity: 1, updated_at: at(500) },
+      },
+    },
+  };
+  const fetch: typeof globalThis.fetch = () => Promise.resolve(Response.json(subscription));
+  const provider = providerOf("lemon-squeezy", { fetch });
+  await inWorld("lemon-squeezy", { provider }, async ({ deliver, seen }) => {
+    await deliver(state("created", "13", 0));
+    for (let minute = 1; minute <= 60; minute++) {
+      await deliver(state("updated", minute % 2 === 0 ? "13" : "11", 5 * minute));
+    }
+    for (
+      const [minute, expected] of [
+        ...[[2, 1000], [7, "unknown-price"], [40, "unknown-price"], [54, "unknown-price"]] as const,
+        ...[[56, 100], [301, 1000]] as const,
+      ]
+    ) {
+      assertEquals(await deliver(invoice("renewal", minute)), 200);
+      const { creditsToGrant, notGranted } = Object(seen.at(-1));
+      assertEquals([minute, creditsToGrant ?? notGranted], [minute, expected]);
+    }
+  });
+});

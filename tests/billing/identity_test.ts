@@ -178,10 +178,13 @@ for (const vendor of vendorNames) {
       // With the address of another person at the vendor's page.
       if (vendor === "stripe") return;
       await deliver(payment(vendor, "c-mine", strangers));
-      assertEquals([await customerOf("ada"), await customerOf("eve")], ["c-mine", undefined]);
+      assertEquals([await customerOf("ada"), await customerOf("eve")], ["c-mine", "c-mine"]);
       assertEquals(await billing.credits.balance("eve"), 100);
       await deliver(payment(vendor, "c-mine", {}));
-      assertEquals(await billing.credits.balance("ada"), 200);
+      assertEquals(await billing.credits.balance("eve"), 200, "the newest payment with a code");
+      await deliver(payment(vendor, "c-mine", mine));
+      await deliver(payment(vendor, "c-mine", {}));
+      assertEquals(await billing.credits.balance("ada"), 300);
     });
   });
 
@@ -309,3 +312,65 @@ Deno.test("a trial links its customer, who has paid nothing yet", async () => {
     assertEquals(await customerOf("ada"), "cus_1");
   });
 });
+
+/** A subscription on trial, as Paddle, Lemon Squeezy and Polar report it, and its payment of nothing. */
+function trialOf(vendor: VendorName, customer: string, metadata: Metadata): readonly Delivery[] {
+  const at = "2026-11-01T09:00:00Z";
+  const id = `t${++count}`;
+  const facts = { id, customer_id: customer, status: "trialing" };
+  if (vendor === "lemon-squeezy") {
+    const event = (event_name: string, type: string, attributes: object) => ({
+      body: {
+        meta: { event_name, test_mode: true, custom_data: metadata },
+        data: { type, id, attributes: { customer_id: customer, updated_at: at, ...attributes } },
+      },
+    });
+    return [
+      event("order_created", "orders", { status: "paid", total: 0 }),
+      event("subscription_created", "subscriptions", { status: "on_trial", variant_id: 901 }),
+    ];
+  }
+  if (vendor === "polar") {
+    const event = (type: string, data: object) => ({
+      ...{
+        id: `${id}-${type.replace(".", "-")}`,
+        body: { type, timestamp: at, data: { ...facts, metadata, ...data } },
+      },
+    });
+    return [
+      event("subscription.created", { product_id: "price_pro" }),
+      event("checkout.updated", { status: "succeeded" }),
+      event("order.paid", { product_id: "price_pro", total_amount: 0 }),
+    ];
+  }
+  const event = (event_type: string, data: object) => ({
+    body: {
+      ...{ event_id: `${id}${event_type}`, event_type, occurred_at: at },
+      data: { ...facts, custom_data: metadata, ...data },
+    },
+  });
+  return [
+    event("transaction.paid", { origin: "web" }),
+    event("transaction.completed", {
+      origin: "web",
+      items: [{ quantity: 1, price: { id: "price_pro" } }],
+      details: { totals: { total: "0", grand_total: "0" } },
+    }),
+    event("subscription.created", { items: [{ quantity: 1, price: { id: "price_pro" } }] }),
+  ];
+}
+
+for (const vendor of ["lemon-squeezy", "paddle", "polar"] as const) {
+  Deno.test(`${vendor}: a trial with the address of another person links nothing`, async () => {
+    await inWorld(vendor, async ({ deliver, customerOf, checkout, billing }) => {
+      const mine = await checkout("ada");
+      for (const trial of trialOf(vendor, "c-mine", await checkout("eve"))) {
+        assertEquals(await deliver(trial), 200);
+      }
+      assertEquals(await customerOf("eve"), undefined);
+      await deliver(payment(vendor, "c-mine", mine));
+      assertEquals([await customerOf("ada"), await customerOf("eve")], ["c-mine", undefined]);
+      assertEquals(await billing.credits.balance("eve"), 0);
+    });
+  });
+}

@@ -9,6 +9,8 @@ import {
   table,
   text,
 } from "../../mod.ts";
+import type { User } from "../../src/auth/user.ts";
+import type { ProcedureContext } from "../../src/resource/define/procedure.ts";
 import type { SchemaResult, StandardSchema } from "../../exports/options.ts";
 import { charged, type CreditsLedger, openCreditsLedger } from "../../exports/billing.ts";
 
@@ -66,12 +68,29 @@ const outcomes: Readonly<
 };
 
 function proceduresOf(credits: CreditsLedger) {
-  return Object.fromEntries(
-    Object.entries(outcomes).map(([name, { give, output }]) => {
-      const handler = charged(credits, { amount: 3, account: () => "ada" }, give);
-      return [name, procedure({ input: anything, output, public: true, handler })];
-    }),
+  const own = charged(
+    credits,
+    { amount: 3, account: () => "ada" },
+    (context: ProcedureContext<User | null>) => {
+      context.onEnd(() => {
+        throw new Error("a fault of the deployer");
+      });
+      return "tea";
+    },
   );
+  return {
+    ...Object.fromEntries(
+      Object.entries(outcomes).map(([name, { give, output }]) => {
+        const handler = charged(credits, { amount: 3, account: () => "ada" }, give);
+        return [name, procedure({ input: anything, output, public: true, handler })];
+      }),
+    ),
+    endThrows: procedure({ input: anything, output: anything, public: true, handler: own }),
+    endThrowsInvalid: procedure({
+      ...{ input: anything, public: true, handler: own },
+      output: schema(() => ({ issues: [{ message: "is no number" }] })),
+    }),
+  };
 }
 
 async function inApp(
@@ -144,4 +163,14 @@ Deno.test("a repetition of a charged call that failed costs nothing, and of one 
     assertEquals(statuses.filter((status) => status === 200), []);
     assertEquals(await credits.balance("ada"), 6);
   });
+});
+
+Deno.test("work for the end of a call that throws fails the call, which then costs nothing", async () => {
+  for (const name of ["endThrows", "endThrowsInvalid"]) {
+    await inApp(async (call, credits) => {
+      await credits.grant("ada", 9);
+      assertEquals([name, await call(name)], [name, 500]);
+      assertEquals([name, await credits.balance("ada")], [name, 9]);
+    });
+  }
 });

@@ -33,9 +33,10 @@ export class AccountLinks {
 
   /**
    * Remembers that a customer pays for an account; the last one counts. Where a buyer of another
-   * account can enter the address of a customer, the customer stays with the account that was first.
+   * account can enter the address of a customer, the customer stays with its account, until a payment
+   * that is proven to be of another one.
    */
-  async remember(accountId: string, customerId: string): Promise<void> {
+  async remember(accountId: string, customerId: string, isProven: boolean): Promise<void> {
     const keys = [
       billingKeys.accountOf(this.#provider, customerId),
       billingKeys.customerOf(this.#provider, accountId),
@@ -43,7 +44,7 @@ export class AccountLinks {
     const [account, customer] = await this.#store.getMany(keys);
     if (account?.value === accountId && customer?.value === customerId) return;
     const isOfAnother = account?.value !== undefined && account.value !== accountId;
-    if (this.#isShared && isOfAnother) return;
+    if (this.#isShared && isOfAnother && !isProven) return;
     await this.#store.commit({
       mutations: [accountId, customerId].flatMap((value, index) => {
         const key = keys[index];

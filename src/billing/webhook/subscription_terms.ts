@@ -6,6 +6,8 @@ export interface SubscriptionTerms
   extends Pick<BillingSubscription, "priceId" | "quantity" | "currentPeriodEnd"> {
   /** RFC 3339 in UTC; empty for those that it was created with. */
   readonly since: string;
+  /** From when on later terms were dropped: what it was for until the next ones is not known. */
+  readonly unknownFrom?: string;
 }
 
 /** The terms in force at a time, and whether they began a new period then. */
@@ -24,7 +26,7 @@ export function subscriptionTerms(
 
 /**
  * Adds terms at their time: events come in any order, so that also those are kept that change nothing
- * now. The newest 50 are kept, and the first.
+ * now. The newest 50 are kept, and the first, with the time from which it is not known to hold.
  */
 export function addTerms(
   history: readonly SubscriptionTerms[],
@@ -33,15 +35,20 @@ export function addTerms(
   if (history.some((one) => isSame(one, added))) return history;
   const place = history.findLastIndex(({ since }) => since <= added.since) + 1;
   const [first = added, ...others] = history.toSpliced(place, 0, added);
-  return [first, ...others.slice(-50)];
+  const [dropped] = others.slice(0, -50);
+  if (dropped === undefined) return [first, ...others];
+  const unknownFrom = [dropped.since, first.unknownFrom ?? dropped.since].sort()[0];
+  return [{ ...first, ...present({ unknownFrom }) }, ...others.slice(-50)];
 }
 
-/** The terms at a time; undefined where none are known from before it. */
+/** The terms at a time; undefined where none are known, or they were dropped. */
 export function termsAt(
   history: readonly SubscriptionTerms[],
   at: string,
 ): SubscriptionTerms | undefined {
-  return history.findLast(({ since }) => since <= at);
+  const terms = history.findLast(({ since }) => since <= at);
+  const isDropped = terms?.unknownFrom !== undefined && terms.unknownFrom <= at;
+  return isDropped ? undefined : terms;
 }
 
 /** The change of the price that an invoice of a time pays for; undefined where none is known. */
@@ -51,7 +58,8 @@ export function changeAt(
 ): TermsInForce | undefined {
   const changes = history.flatMap((terms, index) => {
     const before = history[index - 1];
-    const isChange = before !== undefined && before.priceId !== terms.priceId;
+    const isChange = before !== undefined && before.unknownFrom === undefined &&
+      before.priceId !== terms.priceId;
     const awayMs = Math.abs(Date.parse(terms.since) - Date.parse(at));
     return isChange && awayMs <= maxAwayMs ? [{ before, terms, awayMs }] : [];
   });

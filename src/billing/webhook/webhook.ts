@@ -171,21 +171,26 @@ export class Webhook {
     };
     const named = await this.#namedAccount(event, given.isMetadataOfServer === true);
     const { customerId } = event;
-    if (named !== undefined && customerId !== undefined && isPurchase(given)) {
-      await links.remember(named, customerId);
+    const isLinking = provider.findsCustomerByEmail === true ? isPaid(given) : isPurchase(given);
+    if (named !== undefined && customerId !== undefined && isLinking) {
+      await links.remember(named.id, customerId, named.isProven);
     }
-    const accountId = named ?? await this.#accountOfCustomer(customerId);
+    const accountId = named?.id ?? await this.#accountOfCustomer(customerId);
     if (accountId !== undefined) return { ...event, accountId };
     return event.creditsToGrant === undefined ? event : { ...event, notGranted: "no-account" };
   }
 
-  /** The account that the deployer or the metadata of the event name, if no browser set them. */
-  async #namedAccount(event: BillingEvent, isOfServer: boolean): Promise<string | undefined> {
+  /**
+   * The account that the deployer or the metadata of the event name, if no browser set them. It is
+   * proven by the deployer, and by the code of a checkout that this account has begun.
+   */
+  async #namedAccount(event: BillingEvent, isOfServer: boolean): Promise<NamedAccount | undefined> {
     const resolved = await this.#options.resolveAccount?.(event);
-    if (resolved !== undefined) return resolved;
+    if (resolved !== undefined) return { id: resolved, isProven: true };
     const { metadata = {} } = event;
-    const isBelieved = isOfServer || await this.#options.codes.covers(metadata);
-    return isBelieved ? metadata.accountId || metadata.userId || undefined : undefined;
+    const isProven = await this.#options.codes.covers(metadata);
+    const id = metadata.accountId || metadata.userId;
+    return (isOfServer || isProven) && id ? { id, isProven } : undefined;
   }
 
   async #accountOfCustomer(customerId: string | undefined): Promise<string | undefined> {
@@ -238,6 +243,17 @@ function requireMode({ isLive }: VendorDelivery, provider: BillingProvider): voi
 function factsOf(event: VendorEvent): Omit<BillingEvent, "provider" | "payment" | "subscription"> {
   const { id, type, occurredAt, raw, customerId, metadata } = event;
   return { id, type, occurredAt, ...present({ customerId, metadata }), raw };
+}
+
+/** The account that an event names. */
+interface NamedAccount {
+  readonly id: string;
+  readonly isProven: boolean;
+}
+
+/** Whether money was paid: a trial costs nothing, so that anyone can begin one with any address. */
+function isPaid({ type, payment }: VendorEvent): boolean {
+  return type === "payment.succeeded" && (payment?.amount ?? payment?.netAmount ?? 1) > 0;
 }
 
 /** Whether its customer has paid, or has begun a trial. */

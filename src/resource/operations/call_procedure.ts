@@ -44,23 +44,37 @@ export async function callProcedure(
   return await runCall(procedure, { name, call }, (reply) => reply);
 }
 
+type End = (isAnswered: boolean) => MaybePromise<void>;
+
 /** Runs a call until it is answered, and then what waits for its outcome. */
 async function runCall<Answer>(
   procedure: Procedure,
   { name, call }: ProcedureCall,
   answer: (reply: DataReply) => Answer,
 ): Promise<Answer> {
-  const ends: ((isAnswered: boolean) => MaybePromise<void>)[] = [];
+  const ends: End[] = [];
   let answered: Answer;
   try {
     const output = await outputOf(procedure, { name, call }, (end) => void ends.push(end));
     answered = answer(output);
   } catch (error) {
-    for (const end of ends) await end(false);
+    await runEnds(ends, false).catch(() => undefined);
     throw databaseProblem(error, `call ${name}`);
   }
-  for (const end of ends) await end(true);
+  await runEnds(ends, true);
   return answered;
+}
+
+/** Runs all of them, in their order. One that throws fails the call, so that the others learn that. */
+async function runEnds(ends: readonly End[], isAnswered: boolean): Promise<void> {
+  for (const [index, end] of ends.entries()) {
+    try {
+      await end(isAnswered);
+    } catch (error) {
+      await runEnds(ends.slice(index + 1), false).catch(() => undefined);
+      throw error;
+    }
+  }
 }
 
 async function outputOf(
