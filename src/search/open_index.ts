@@ -1,3 +1,4 @@
+import type { Key } from "../plan/key.ts";
 import { Problem } from "../problem/problem.ts";
 import { deadline } from "../runtime/deadline.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
@@ -45,6 +46,8 @@ export class OpenIndex implements IndexedTable {
   #wasLost = false;
   /** Why it was not prepared or filled the last time. */
   #failure: { readonly error: unknown } | null = null;
+  /** When the engine last failed a search; null after one that it has answered. */
+  #failedSearchAt: number | null = null;
 
   constructor({ index, backend, isFilledAtStart, runtime }: OpenIndexOptions) {
     this.index = index;
@@ -97,10 +100,14 @@ export class OpenIndex implements IndexedTable {
     this.#setFilled();
   }
 
-  /** Resolves where it is filled, and the engine still has it. */
+  /** Resolves where it is filled, the engine still has it, and no search has failed just now. */
   async check(): Promise<void> {
     if (this.isFilled) await this.backend.check?.();
     if (!this.isFilled) throw new Error(`"${this.index.name}" is still being filled`);
+    const failedAt = this.#failedSearchAt;
+    if (failedAt !== null && this.#runtime.clock.now() - failedAt < failureShownMs) {
+      throw new Error(`A search in "${this.index.name}" has failed just now`);
+    }
   }
 
   /**
@@ -125,7 +132,19 @@ export class OpenIndex implements IndexedTable {
     const { index: { table, driver }, backend } = this;
     await this.#waitUntilFilled();
     if (backend.local !== null) return backend.local.matches(query);
-    return candidateRows(await findCandidates(this, query, reads), table, driver.dialect);
+    return candidateRows(await this.#candidates(query, reads), table, driver.dialect);
+  }
+
+  async #candidates(query: SearchQuery, reads: SearchedReads): Promise<readonly Key[]> {
+    try {
+      const keys = await findCandidates(this, query, reads);
+      this.#failedSearchAt = null;
+      return keys;
+    } catch (error) {
+      const isUnavailable = error instanceof Problem && error.slug === "search-unavailable";
+      if (isUnavailable) this.#failedSearchAt = this.#runtime.clock.now();
+      throw error;
+    }
   }
 
   async #waitUntilFilled(): Promise<void> {
@@ -208,6 +227,8 @@ function waiting(): PromiseWithResolvers<void> {
 const maxWaitMs = 2_000;
 const firstRetryMs = 1_000;
 const maxRetryMs = 60_000;
+/** How long `/readyz` shows a failed search, unless one succeeds before. */
+const failureShownMs = 5_000;
 
 const lostForGood =
   "The engine has lost the index, which only its deployer fills: index its rows again";

@@ -66,7 +66,13 @@ function resolveFields(
   }
   const weights = new Map(texts.map((column) => [column, 1]));
   for (const [name, { weight, searchable }] of Object.entries(given)) {
-    const column = find(name, "search.fields");
+    // The keys of an object are names, which `find` reports as deprecated.
+    const column = table.byName.get(name);
+    if (column === undefined) {
+      throw new Error(
+        `Cannot serve "${table.label}": search.fields names no column "${name}" of it`,
+      );
+    }
     if (searchable) requireSearchable(column, table, readable);
     if (searchable) weights.set(column, weight);
     else weights.delete(column);

@@ -27,8 +27,8 @@ export function openSearch(options: OpenSearchOptions): SearchAdapter {
   return {
     kind: "opensearch",
     columns: null,
-    openIndex: (index, { random }) =>
-      new OpenSearchIndex(index, { prefix: indexPrefix, client, random }),
+    openIndex: (index, { random, observe }) =>
+      new OpenSearchIndex(index, { prefix: indexPrefix, client, random, observe }),
     async check() {
       const { body } = await client.request({ method: "GET", path: "/" });
       if (!isServer(body)) throw new Error("What answers is no OpenSearch");

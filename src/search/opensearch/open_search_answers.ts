@@ -11,8 +11,11 @@ export interface Hit {
 export interface IndexFacts {
   /** The index itself, which may be reached by the name of an alias. */
   readonly name: string;
-  /** Null where no service has made it. */
-  readonly meta: { readonly shape: unknown; readonly isFilled: boolean } | null;
+  /** The server's own mark of it: one that is made again by the same name has another. */
+  readonly uuid: string;
+  readonly aliases: readonly string[];
+  /** Null where no service has made it; `filled` is the uuid that it had when it was filled. */
+  readonly meta: { readonly shape: unknown; readonly filled: unknown } | null;
   /** The names of its fields. */
   readonly fields: readonly string[];
 }
@@ -63,9 +66,20 @@ export function indexFacts(body: unknown): readonly IndexFacts[] {
     const service = member(member(mappings, "_meta"), "service");
     const meta = service === undefined
       ? null
-      : { shape: member(service, "shape"), isFilled: member(service, "isFilled") === true };
-    return { name, meta, fields: Object.keys(Object(member(mappings, "properties"))) };
+      : { shape: member(service, "shape"), filled: member(service, "filled") };
+    return {
+      ...{ name, uuid: uuidOf(facts), meta },
+      aliases: Object.keys(Object(member(facts, "aliases"))),
+      fields: Object.keys(Object(member(mappings, "properties"))),
+    };
   });
+}
+
+/** Reads the uuid among the settings of an index. Throws a plain Error where there is none. */
+export function uuidOf(facts: unknown): string {
+  const uuid = member(member(member(facts, "settings"), "index"), "uuid");
+  if (typeof uuid !== "string") throw strange;
+  return uuid;
 }
 
 /** Throws a plain Error unless the server confirms that it has done what it was asked for. */
@@ -126,7 +140,8 @@ const strange = new Error(
   "What answers is no OpenSearch: it does not confirm what it was asked for",
 );
 
-function member(value: unknown, name: string): unknown {
+/** A member of what may be anything. */
+export function member(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }
 

@@ -1,21 +1,24 @@
 import { formatKey, type Key, parseKey } from "../../plan/key.ts";
 import { bytesToHex } from "../../protocol/byte_text.ts";
+import type { Observer } from "../../runtime/observation.ts";
 import type { Random } from "../../runtime/runtime.ts";
 import type { IndexBackend, IndexChange, WriteOptions } from "../search_adapter.ts";
 import type { IndexDescription } from "../search_index.ts";
 import { type SearchQuery, wordsAsWritten } from "../search_query.ts";
 import { documentWords } from "../words.ts";
+import { type BulkLines, bulkLines } from "./bulk_lines.ts";
 import { fieldName, fieldQuery } from "./field_query.ts";
 import {
   bulkOutcome,
-  type BulkTarget,
   hitsOf,
   type IndexFacts,
   indexFacts,
   isFromAllShards,
   isMissingIndex,
+  member,
   requireAcknowledged,
   type Sort,
+  uuidOf,
 } from "./open_search_answers.ts";
 import type {
   OpenSearchAnswer,
@@ -29,6 +32,7 @@ export interface OpenSearchIndexParts {
   readonly prefix: string;
   readonly client: OpenSearchClient;
   readonly random: Random;
+  readonly observe: Observer;
 }
 
 /** An index of OpenSearch. It stores the words of documents and their keys, not their texts. */
@@ -38,16 +42,19 @@ export class OpenSearchIndex implements IndexBackend {
   readonly #index: IndexDescription;
   readonly #client: OpenSearchClient;
   readonly #random: Random;
+  readonly #observe: Observer;
   readonly #name: string;
   /** The index that the name stands for; null until it is known. */
-  #current: string | null = null;
+  #current: Pick<IndexFacts, "name" | "uuid"> | null = null;
   #reportLost = () => {};
 
   /** Throws a plain Error for a name that no index can have. */
-  constructor(index: IndexDescription, { prefix, client, random }: OpenSearchIndexParts) {
+  constructor(index: IndexDescription, parts: OpenSearchIndexParts) {
+    const { prefix, client, random, observe } = parts;
     this.#index = index;
     this.#client = client;
     this.#random = random;
+    this.#observe = observe;
     // The server takes no upper case.
     this.#name = prefix + index.name.toLowerCase();
     if (!/^[a-z0-9][a-z0-9_.-]{0,200}$/.test(this.#name)) {
@@ -60,7 +67,8 @@ export class OpenSearchIndex implements IndexBackend {
 
   /**
    * The name of the service is an alias: a write through it never makes an index, and a search asks
-   * that index by its own name, which no other index ever has.
+   * that index by its own name. One that is made again by that name, or is restored from a snapshot,
+   * has another uuid than the one that was filled.
    */
   async prepare(): Promise<{ isFilled: boolean }> {
     for (;;) {
@@ -72,8 +80,8 @@ export class OpenSearchIndex implements IndexBackend {
         // have made at once, all keep the same one.
         for (const { name } of others.length > 0 ? others : [known]) await this.#remove(name);
       } else {
-        this.#current = known.name;
-        return { isFilled: known.meta?.isFilled === true };
+        this.#current = known;
+        return { isFilled: known.meta?.filled === known.uuid };
       }
     }
   }
@@ -85,20 +93,24 @@ export class OpenSearchIndex implements IndexBackend {
   async check(): Promise<void> {
     const [known, ...others] = await this.#found();
     if (this.#current === null) return;
-    if (known?.name !== this.#current || others.length > 0) throw this.#lost();
+    if (known?.name !== this.#current.name || others.length > 0) throw this.#lost();
+    // An index that is closed, or has lost its shards, is still there.
+    await this.keys(null, 1);
   }
 
   async markFilled(): Promise<void> {
-    const index = this.#currentIndex();
-    const refreshed = await this.#ask(index, {
+    const { name, uuid } = this.#currentIndex();
+    const refreshed = await this.#ask(name, {
       ...{ method: "POST", path: "/_refresh", timeoutMs: slowMs },
     });
     if (!isFromAllShards(refreshed.body)) throw new Error("OpenSearch did not refresh an index");
-    const body = { _meta: this.#meta(true) };
-    const noted = await this.#ask(index, {
+    await this.#requireSame();
+    const body = { _meta: this.#meta(uuid) };
+    const noted = await this.#ask(name, {
       ...{ method: "PUT", path: "/_mapping", timeoutMs: slowMs, body },
     });
     requireAcknowledged(noted.body);
+    await this.#removeOld();
   }
 
   async write(changes: readonly IndexChange[], { isAwaited }: WriteOptions): Promise<void> {
@@ -150,8 +162,8 @@ export class OpenSearchIndex implements IndexBackend {
     return JSON.stringify([shapeVersion, keys, fields.map(({ column }) => column.dbName)]);
   }
 
-  #meta(isFilled: boolean): Record<string, unknown> {
-    return { service: { shape: this.#shape, isFilled } };
+  #meta(filled: string | null): Record<string, unknown> {
+    return { service: { shape: this.#shape, filled } };
   }
 
   #properties(): Record<string, unknown> {
@@ -168,7 +180,7 @@ export class OpenSearchIndex implements IndexBackend {
   }
 
   async #bulk(some: readonly BulkLines[], isAwaited: boolean): Promise<void> {
-    const index = this.#currentIndex();
+    const { name } = this.#currentIndex();
     const { body, status } = await this.#ask(this.#name, {
       method: "POST",
       path: "/_bulk",
@@ -177,7 +189,7 @@ export class OpenSearchIndex implements IndexBackend {
       ...(isAwaited ? {} : { timeoutMs: slowMs }),
     });
     if (status === 404) throw this.#lost();
-    const { failures, isLost } = bulkOutcome(body, some, index);
+    const { failures, isLost } = bulkOutcome(body, some, name);
     if (isLost) throw this.#lost();
     if (failures.length === 0) return;
     throw new Error(`OpenSearch did not take ${failures.length} documents: ${failures[0]}`);
@@ -188,7 +200,7 @@ export class OpenSearchIndex implements IndexBackend {
     sort: readonly Record<string, string>[],
     { after, size, signal }: PageOptions,
   ): Promise<{ readonly hits: readonly Key[]; readonly next: Sort | null }> {
-    const { status, body } = await this.#ask(this.#currentIndex(), {
+    const { status, body } = await this.#ask(this.#currentIndex().name, {
       method: "POST",
       path: "/_search",
       body: {
@@ -199,6 +211,8 @@ export class OpenSearchIndex implements IndexBackend {
     });
     if (status === 404) throw this.#lost();
     const hits = hitsOf(body);
+    // Only after the hits does it say that they came from the index that was filled.
+    await this.#requireSame(signal);
     const keys = hits.flatMap(({ id }) => {
       const key = parseKey(id, this.#index.table);
       return key === null ? [] : [key];
@@ -206,9 +220,34 @@ export class OpenSearchIndex implements IndexBackend {
     return { hits: keys, next: hits.length < size ? null : hits.at(-1)?.sort ?? null };
   }
 
+  /** Rejects where the index was made again by the same name since it was prepared. */
+  async #requireSame(signal?: AbortSignal): Promise<void> {
+    const { name, uuid } = this.#currentIndex();
+    const { status, body } = await this.#ask(name, {
+      ...{ method: "GET", path: "/_settings/index.uuid" },
+      ...(signal === undefined ? {} : { signal }),
+    });
+    if (status === 404 || uuidOf(member(body, name)) !== uuid) throw this.#lost();
+  }
+
+  /** Removes the indexes from before an alias was lost. Without the right to do so, the index is filled all the same. */
+  async #removeOld(): Promise<void> {
+    try {
+      const { body } = await this.#ask(`${this.#name}~*`, {
+        ...{ method: "GET", path: "", query: { expand_wildcards: "all" } },
+      });
+      for (const { name, aliases, meta } of indexFacts(body)) {
+        if (meta !== null && !aliases.includes(this.#name)) await this.#remove(name);
+      }
+    } catch (error) {
+      const message = `Old indexes of "${this.#name}" were not removed: ${error}`;
+      this.#observe({ kind: "notice", message });
+    }
+  }
+
   /** The indexes that the name stands for. Rejects where one of them was made by something else. */
   async #found(): Promise<readonly IndexFacts[]> {
-    const { status, body } = await this.#ask(this.#name, { method: "GET", path: "/_mapping" });
+    const { status, body } = await this.#ask(this.#name, { method: "GET", path: "" });
     if (status === 404 && isMissingIndex(body)) return [];
     const found = indexFacts(body).toSorted((left, right) => left.name < right.name ? -1 : 1);
     if (found.some((facts) => !this.#isOwn(facts))) {
@@ -223,8 +262,9 @@ export class OpenSearchIndex implements IndexBackend {
         fields.every((field) => field === keyField || /^f[0-9]+$/.test(field));
   }
 
-  #isCurrent({ meta }: IndexFacts): boolean {
-    return meta?.shape === this.#shape;
+  #isCurrent({ meta, uuid }: IndexFacts): boolean {
+    const isCopy = typeof meta?.filled === "string" && meta.filled !== uuid;
+    return meta?.shape === this.#shape && !isCopy;
   }
 
   async #create(): Promise<void> {
@@ -236,7 +276,7 @@ export class OpenSearchIndex implements IndexBackend {
       body: {
         aliases: { [this.#name]: {} },
         settings: { "index.refresh_interval": refreshInterval },
-        mappings: { dynamic: false, _meta: this.#meta(false), properties: this.#properties() },
+        mappings: { dynamic: false, _meta: this.#meta(null), properties: this.#properties() },
       },
     });
     requireAcknowledged(body);
@@ -250,7 +290,7 @@ export class OpenSearchIndex implements IndexBackend {
     if (status !== 404) requireAcknowledged(body);
   }
 
-  #currentIndex(): string {
+  #currentIndex(): Pick<IndexFacts, "name" | "uuid"> {
     if (this.#current === null) throw new Error(`The index "${this.#name}" is not prepared`);
     return this.#current;
   }
@@ -263,22 +303,6 @@ export class OpenSearchIndex implements IndexBackend {
   #ask(index: string, request: OpenSearchRequest): Promise<OpenSearchAnswer> {
     return this.#client.request({ ...request, path: `/${index}${request.path}` });
   }
-}
-
-/** The lines of one document in a bulk request. */
-interface BulkLines extends BulkTarget {
-  readonly lines: readonly Record<string, unknown>[];
-}
-
-function bulkLines(
-  { key, version }: IndexChange,
-  document: Record<string, string> | null,
-): BulkLines {
-  const id = formatKey(key);
-  const target = { _id: id, version, version_type: "external" };
-  return document === null
-    ? { operation: "delete", id, lines: [{ delete: target }] }
-    : { operation: "index", id, lines: [{ index: target }, document] };
 }
 
 interface PageOptions {

@@ -1,0 +1,20 @@
+import { formatKey } from "../../plan/key.ts";
+import type { IndexChange } from "../search_adapter.ts";
+import type { BulkTarget } from "./open_search_answers.ts";
+
+/** The lines of one document in a bulk request. */
+export interface BulkLines extends BulkTarget {
+  readonly lines: readonly Record<string, unknown>[];
+}
+
+/** A change as the lines of a bulk request; a document of null is removed. */
+export function bulkLines(
+  { key, version }: IndexChange,
+  document: Record<string, string> | null,
+): BulkLines {
+  const id = formatKey(key);
+  const target = { _id: id, version, version_type: "external" };
+  return document === null
+    ? { operation: "delete", id, lines: [{ delete: target }] }
+    : { operation: "index", id, lines: [{ index: target }, document] };
+}
