@@ -240,8 +240,7 @@ export class OpenSearchIndex implements IndexBackend {
         if (meta !== null && !aliases.includes(this.#name)) await this.#remove(name);
       }
     } catch (error) {
-      const message = `Old indexes of "${this.#name}" were not removed: ${error}`;
-      this.#observe({ kind: "notice", message });
+      this.#observe({ kind: "notice", message: `Cannot remove old indexes: ${error}` });
     }
   }
 
