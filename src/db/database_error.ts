@@ -21,7 +21,7 @@ export type DatabaseErrorKind =
   /** The connection was lost during commit: the write may or may not have happened. */
   | "unknown-outcome"
   | "read-only"
-  /** The table takes no such write: a foreign key or a trigger of it names a table that is missing. */
+  /** The table takes no such write: a part of it names a table, function or collation that is missing. */
   | "broken-table"
   /** The service's own role has no right to it, or a policy of the database hides the row. */
   | "forbidden"

@@ -69,8 +69,9 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
       });
     case "broken-table":
       return new Problem(
-        "conflict",
-        `Cannot ${access}: a foreign key or a trigger of the table names a table that is missing`,
+        // A read sorts or filters by a column of such a collation.
+        access === "read" ? "invalid-parameter" : "conflict",
+        `Cannot ${access}: a part of the table, such as a trigger, names a table, a function or a collation that is missing`,
         { cause },
       );
     case "raised":

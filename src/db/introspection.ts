@@ -40,6 +40,8 @@ export interface Introspection {
   readonly tables: readonly TableInfo[];
   /** Tables and views that cannot, and why. */
   readonly leftOut: readonly LeftOut[];
+  /** Tables that can be read, and some writes of which the database refuses, and why. */
+  readonly refusedWrites?: readonly LeftOut[];
   /** Schemas of Postgres with tables that were not asked for. */
   readonly otherSchemas: readonly LeftOutSchema[];
 }

@@ -15,8 +15,11 @@ export async function findTables(
   { observe }: Runtime,
 ): Promise<readonly TableInfo[]> {
   try {
-    const { tables, leftOut, otherSchemas } = await db.introspect(options);
+    const { tables, leftOut, refusedWrites = [], otherSchemas } = await db.introspect(options);
     for (const { table, reason } of leftOut) observe({ kind: "table_left_out", table, reason });
+    for (const { table, reason } of refusedWrites) {
+      observe({ kind: "notice", message: `some writes of ${table} are refused: ${reason}` });
+    }
     if (tables.length === 0) {
       const place = options.schemas === undefined
         ? "the first schema of its search path"

@@ -16,6 +16,7 @@ import { denoKvParts } from "../../runtime/files/deno_kv_tables.ts";
 import { repeatableDefault } from "./default_clause.ts";
 import { rowIdColumn } from "./tables/row_id_column.ts";
 import { readSample, sampledColumn } from "./tables/sample_columns.ts";
+import { refusedWrites } from "./tables/refused_writes.ts";
 import { shadowTables } from "./tables/shadow_tables.ts";
 import { parseSimpleView } from "../views/simple_view.ts";
 import { connectionForViews, readInTime, readOrReason } from "../views/sqlite_view.ts";
@@ -37,17 +38,24 @@ export async function introspectSqlite(
   ]);
   const drafts: TableDraft[] = [];
   const leftOut = [...listed.leftOut];
+  const refused: LeftOut[] = [];
   for (const table of listed.tables) {
     const of = <R extends { readonly owner: string }>(rows: readonly R[]) =>
       rows.filter(({ owner }) => owner === table.name);
-    drafts.push(
-      await draftTable(driver, {
-        table,
-        columns: of(columns),
-        foreignKeys: of(foreignKeys),
-        uniques: of(uniques),
-      }),
-    );
+    const facts = {
+      table,
+      columns: of(columns),
+      foreignKeys: of(foreignKeys),
+      uniques: of(uniques),
+    };
+    const read = await readOrReason(() => draftTable(driver, facts));
+    if ("reason" in read) {
+      leftOut.push({ table: table.name, reason: read.reason });
+      continue;
+    }
+    drafts.push(read.value);
+    const reason = await refusedWrites(driver, table.name, facts.columns);
+    if (reason !== null) refused.push({ table: table.name, reason });
   }
   for (const view of listed.views) {
     const read = await readOrReason(() => draftView(driver, view));
@@ -59,7 +67,7 @@ export async function introspectSqlite(
     keys,
     leftOut.map(({ table }) => table),
   );
-  return { tables: completeDrafts(keyed), leftOut, otherSchemas: [] };
+  return { tables: completeDrafts(keyed), leftOut, refusedWrites: refused, otherSchemas: [] };
 }
 
 function isSameName(left: string, right: string): boolean {

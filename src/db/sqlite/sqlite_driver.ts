@@ -9,7 +9,7 @@ import type { Dialect } from "../../sql/dialect.ts";
 import { sql, type Statement } from "../../sql/fragment.ts";
 import { sqliteDialect } from "../../sql/sqlite/dialect.ts";
 import { sqliteText } from "../../sql/sqlite/text_operators.ts";
-import { DatabaseError } from "../database_error.ts";
+import { DatabaseError, reasonOf } from "../database_error.ts";
 import type { Connection, Driver, DriverThreads, QueryResult, ReadLimits } from "../driver.ts";
 import { driverOptions, openingPlace } from "../driver_options.ts";
 import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
@@ -19,7 +19,7 @@ import { openConnection, removeIdleJournal } from "./open_connection.ts";
 import { ReaderThreads } from "./reads/reader_threads.ts";
 import { refuseBoundary } from "../refuse_boundary.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
-import { isBusy, toSqliteError } from "./sqlite_errors.ts";
+import { isBusy, missingPart, toSqliteError } from "./sqlite_errors.ts";
 import { claimSqliteFile, requireSqliteFile, type SqliteFile } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 import { WriteTurn } from "./write_turn.ts";
@@ -301,7 +301,18 @@ class SqliteDriver implements Driver {
 
   #translated(error: unknown): unknown {
     const { library, raisedMessages } = this.#options;
-    return toSqliteError(error, library.errorName(error), raisedMessages);
+    const translated = toSqliteError(error, library.errorName(error), raisedMessages);
+    if (!(translated instanceof DatabaseError) || translated.kind !== "other") return translated;
+    const part = missingPart(reasonOf(translated));
+    return part !== null && this.#isInSchema(part.name)
+      ? new DatabaseError("broken-table", error)
+      : translated;
+  }
+
+  /** Whether the schema names a function: else the statement itself does, which is a mistake of it. */
+  #isInSchema(name: string): boolean {
+    const text = "SELECT 1 FROM sqlite_schema WHERE instr(lower(sql), lower(?)) > 0 LIMIT 1";
+    return this.#options.reader.run({ text, values: [name] }).rows.length > 0;
   }
 }
 

@@ -30,9 +30,19 @@ function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
  */
 function otherKind(error: unknown): DatabaseErrorKind {
   const message = error instanceof Error ? error.message : "";
-  return /^(?:no such table: main\.|foreign key mismatch - )/.test(message)
+  return /^(?:no such table: main\.|foreign key mismatch - |no such collation sequence: )/.test(
+      message,
+    )
     ? "broken-table"
     : "other";
+}
+
+/** The function or collation that a message of SQLite says is missing; null for other messages. */
+export function missingPart(
+  message: string,
+): { readonly name: string; readonly reason: string } | null {
+  const [reason, name] = /^no such (?:function|collation sequence): ([^]+)$/.exec(message) ?? [];
+  return reason === undefined || name === undefined ? null : { name, reason };
 }
 
 /**

@@ -1,0 +1,66 @@
+import { assertEquals } from "@std/assert";
+import { DatabaseSync } from "node:sqlite";
+import { all, createApp, openDatabase, resource } from "../../mod.ts";
+
+for (const scheme of ["sqlite", "node-sqlite"]) {
+  Deno.test(`a function that only another program has made each write a 500 (${scheme})`, async () => {
+    const path = await Deno.makeTempFile({ suffix: ".db" });
+    const other = new DatabaseSync(path);
+    other.function("title_sort", (title) => title);
+    other.exec(
+      `CREATE TABLE books (id INTEGER PRIMARY KEY, title TEXT, sort TEXT);
+       CREATE TABLE plain (id INTEGER PRIMARY KEY, title TEXT);
+       CREATE TRIGGER sorted AFTER INSERT ON books BEGIN
+         UPDATE books SET sort = title_sort(new.title) WHERE id = new.id; END;
+       INSERT INTO plain VALUES (1, 'a');
+       INSERT INTO books VALUES (1, 'a', 'a');
+       CREATE TABLE tags (tag TEXT PRIMARY KEY COLLATE RTRIM) WITHOUT ROWID;
+       INSERT INTO tags VALUES ('a')`,
+    );
+    other.close();
+    // A collation cannot be made here: the file names one of the same length that nothing has.
+    const bytes = await Deno.readFile(path);
+    const text = new TextDecoder("latin1").decode(bytes);
+    bytes.set(new TextEncoder().encode("UCASE"), text.indexOf("RTRIM"));
+    await Deno.writeFile(path, bytes);
+    const db = await openDatabase(`${scheme}:${path}`);
+    const { tables, leftOut, refusedWrites } = await db.introspect();
+    assertEquals(tables.map(({ name }) => name), ["books", "plain"]);
+    assertEquals(leftOut.map(({ table }) => table), ["tags"]);
+    assertEquals(refusedWrites, [
+      { table: "books", reason: "no such function: title_sort (in sorted)" },
+    ]);
+    const rights = { public: { read: true }, create: () => all(), update: () => all() };
+    const app = await createApp({
+      db,
+      secret: "a secret for the tests only",
+      auth: {
+        middleware: async (context, next) => {
+          context.set("user", { id: "ada" });
+          await next();
+        },
+      },
+      resources: tables.map((table) => resource(table, { id: "id", auth: rights })),
+    });
+    const send = async (method: string, place: string, body: unknown) => {
+      const headers = { "content-type": "application/json" };
+      const request = { method, headers, body: JSON.stringify(body) };
+      const answer = await app.fetch(new Request(`http://test/api/${place}`, request));
+      return [answer.status, (await answer.json()).detail];
+    };
+    const detail = "Cannot create: a part of the table, such as a trigger, names a table, " +
+      "a function or a collation that is missing";
+    assertEquals(await send("POST", "books", { title: "b" }), [409, detail]);
+    assertEquals((await send("PATCH", "books/1", { title: "b" }))[0], 200);
+    assertEquals((await send("POST", "plain", { title: "b" }))[0], 201);
+    const list = async (query: string) => {
+      const answer = await app.fetch(new Request(`http://test/api/books?${query}`));
+      await answer.body?.cancel();
+      return answer.status;
+    };
+    assertEquals(await list("sort=title"), 200);
+    await app.close();
+    await db.close();
+    await Deno.remove(path);
+  });
+}
