@@ -15,17 +15,21 @@ for (const scheme of ["sqlite", "node-sqlite"]) {
        INSERT INTO plain VALUES (1, 'a');
        INSERT INTO books VALUES (1, 'a', 'a');
        CREATE TABLE tags (tag TEXT PRIMARY KEY COLLATE RTRIM) WITHOUT ROWID;
-       INSERT INTO tags VALUES ('a')`,
+       INSERT INTO tags VALUES ('a');
+       CREATE TABLE decks (id INTEGER PRIMARY KEY, name TEXT COLLATE RTRIM);
+       INSERT INTO decks VALUES (1, 'a')`,
     );
     other.close();
     // A collation cannot be made here: the file names one of the same length that nothing has.
     const bytes = await Deno.readFile(path);
     const text = new TextDecoder("latin1").decode(bytes);
-    bytes.set(new TextEncoder().encode("UCASE"), text.indexOf("RTRIM"));
+    for (const { index } of text.matchAll(/RTRIM/g)) {
+      bytes.set(new TextEncoder().encode("UCASE"), index);
+    }
     await Deno.writeFile(path, bytes);
     const db = await openDatabase(`${scheme}:${path}`);
     const { tables, leftOut, refusedWrites } = await db.introspect();
-    assertEquals(tables.map(({ name }) => name), ["books", "plain"]);
+    assertEquals(tables.map(({ name }) => name), ["books", "decks", "plain"]);
     assertEquals(leftOut.map(({ table }) => table), ["tags"]);
     assertEquals(refusedWrites, [
       { table: "books", reason: "no such function: title_sort (in sorted)" },
@@ -54,11 +58,13 @@ for (const scheme of ["sqlite", "node-sqlite"]) {
     assertEquals((await send("PATCH", "books/1", { title: "b" }))[0], 200);
     assertEquals((await send("POST", "plain", { title: "b" }))[0], 201);
     const list = async (query: string) => {
-      const answer = await app.fetch(new Request(`http://test/api/books?${query}`));
+      const answer = await app.fetch(new Request(`http://test/api/decks?${query}`));
       await answer.body?.cancel();
       return answer.status;
     };
-    assertEquals(await list("sort=title"), 200);
+    assertEquals(await list("filter=name==a"), 200);
+    assertEquals(await list("orderBy=id"), 200);
+    assertEquals(await list("orderBy=name"), 400);
     await app.close();
     await db.close();
     await Deno.remove(path);
