@@ -72,7 +72,7 @@ const shapes: Readonly<Record<Exclude<VendorName, "stripe">, Shapes>> = {
     },
     calls: [
       ["get", [["GET", "/v1/subscriptions/sub%2F1"]]],
-      ["list", [["GET", "/v1/customers/c%201/subscriptions"]]],
+      ["list", [["GET", "/v1/customers/c%201/subscriptions?page%5Bsize%5D=100"]]],
       ["cancel", [["DELETE", "/v1/subscriptions/s"]]],
       ["cancelNow", "billing-unsupported"],
       ["update", [["PATCH", "/v1/subscriptions/s", {
