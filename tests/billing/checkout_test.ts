@@ -345,7 +345,7 @@ Deno.test("a checkout names the wrong field of an item, and the limits of a quan
       body: JSON.stringify({ items }),
     });
     assertEquals(answer.status, 422);
-    return (await answer.json()).errors;
+    return (await answer.json()).details.errors;
   };
   const message = "must be a whole number from 1 to 1000000";
   for (const quantity of [0, -1, 1.5, "2", 1e9, null, true, []]) {
