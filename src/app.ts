@@ -212,7 +212,10 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   });
   const searchIndexes = new SearchIndexes(resolved.search, openAppOutbox(context), runtime);
   const known = { indexed: new Set<ColumnInfo>(), conflicting: new Set<TableInfo>() };
-  const roleRights = new RoleRights(config.resources.map((one) => tableOfDriver(one, config)));
+  const roleRights = new RoleRights(
+    config.resources.map((one) => tableOfDriver(one, config)),
+    runtime.clock,
+  );
   const shared = { resolved, guard, hubs, searchIndexes, recordings, roleRights, runtime };
   const { resources, apiOf, imports } = resolveResources(config, { ...shared, ...known });
   await readTables(resources, { ...known, roleRights }, runtime.observe);

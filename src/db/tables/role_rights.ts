@@ -1,3 +1,4 @@
+import type { Clock } from "../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { sqlName } from "../../sql/postgres/change_log_schema.ts";
 import { DatabaseError } from "../database_error.ts";
@@ -53,17 +54,25 @@ export async function readRoleLimits(
   return limits;
 }
 
+/** How old the limits may be that decide a request. */
+const roleRecheckMs = 60_000;
+
 /**
  * The limits of the roles that an app has in its databases, as they were read last. What statements
- * of the role return obeys them by itself; the images of a change log and a search index do not.
+ * of the role return obeys them by itself; the images of a change log, a search index and the
+ * statistics of a table do not.
  */
 export class RoleRights {
   readonly #tables: ReadonlyMap<Driver, ReadonlySet<TableInfo>>;
   /** Null where nothing is kept from the role. */
   readonly #known = new Map<TableInfo, RoleLimits | null>();
+  readonly #clock: Clock;
+  #readAtMs = 0;
+  #reading: Promise<void> | null = null;
 
   /** Nothing is known yet. */
-  constructor(served: readonly TableOfDriver[]) {
+  constructor(served: readonly TableOfDriver[], clock: Clock) {
+    this.#clock = clock;
     const byDriver = Map.groupBy(served, ({ driver }) => driver);
     this.#tables = new Map(
       [...byDriver].map(([driver, some]) => [driver, new Set(some.map(({ table }) => table))]),
@@ -76,8 +85,9 @@ export class RoleRights {
   }
 
   /** Reads all of them. Rejects where a database does not answer, and then keeps what was known. */
-  async read(): Promise<void> {
-    await Promise.all([...this.#tables].map(([driver, tables]) => this.#read(driver, tables)));
+  read(): Promise<void> {
+    this.#reading ??= this.#readAll().finally(() => this.#reading = null);
+    return this.#reading;
   }
 
   /** The same at the start, when a database may not be there yet. */
@@ -95,10 +105,17 @@ export class RoleRights {
     return this.#known.get(table);
   }
 
-  /** The same, and reads what is not known. */
+  /** The same, and reads what is not known, or was read more than a minute ago. */
   async of(table: TableInfo): Promise<RoleLimits | null> {
-    if (!this.#known.has(table)) await this.read();
+    const isOld = this.#clock.elapsedMs() - this.#readAtMs > roleRecheckMs;
+    if (isOld || !this.#known.has(table)) await this.read();
     return this.#known.get(table) ?? null;
+  }
+
+  async #readAll(): Promise<void> {
+    const atMs = this.#clock.elapsedMs();
+    await Promise.all([...this.#tables].map(([driver, tables]) => this.#read(driver, tables)));
+    this.#readAtMs = atMs;
   }
 
   async #read(driver: Driver, tables: ReadonlySet<TableInfo>): Promise<void> {

@@ -120,7 +120,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
   },
 
   execute({ read: planned, from, counted, total, view, related }, call) {
-    const { reader, readCosts: { maxAnswerBytes: limit } } = call.resource;
+    const { reader, roleRights, readCosts: { maxAnswerBytes: limit } } = call.resource;
     const bytes: AnswerBytes = { limit, left: limit };
     const connection = readsToAnswer(call);
     const readPage = (read: ReadPlan): MaybePromise<ListOutcome> =>
@@ -133,7 +133,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
           : withRelated(
             alone,
             { read: withoutCompared(read, counted), total, view, related },
-            { connection, reader },
+            { connection, reader, roleRights },
           );
       });
     return from === null
@@ -213,17 +213,17 @@ function withoutCompared(read: ReadPlan, counted: CountedPosition | null): ReadP
 async function withRelated(
   page: Omit<ListOutcome, "total" | "included">,
   { read, total, view, related }: Omit<ListPlan, "from" | "counted">,
-  { connection, reader }: { readonly connection: Connection; readonly reader: RowReader },
+  counting: Parameters<typeof fetchTotalCount>[2],
 ): Promise<ListOutcome> {
   const { rows, bytes } = page;
   const counted = total === null
     ? null
-    : await fetchTotalCount(total, { read, found: rows.length }, { connection, reader });
+    : await fetchTotalCount(total, { read, found: rows.length }, counting);
   const included = view.include.length === 0 ? noneIncluded : await loadIncluded(
     rows.slice(0, (read.limit ?? 0) - 1),
     view.include,
     related,
-    { connection, bytes },
+    { connection: counting.connection, bytes },
   );
   return { ...page, total: counted, included };
 }

@@ -1,6 +1,7 @@
 import type { Grant } from "../../auth/authorize.ts";
 import type { Connection } from "../../db/driver.ts";
 import { fetchCount, fetchEstimate, type RowReader } from "../../db/rows.ts";
+import type { RoleRights } from "../../db/tables/role_rights.ts";
 import type { Filter } from "../../filter/filter.ts";
 import type { CountPlan, EstimatePlan, ReadPlan } from "../../plan/plan.ts";
 import type { TotalCountMode } from "./list_query.ts";
@@ -34,9 +35,7 @@ export function planTotalCount(
   const mayEstimate = mode === "estimated" && reader.dialect.estimate !== null &&
     // The planner's statistics are of the whole table: to a user who may read only some of its
     // rows, or of a related table's, an estimate would reveal the others.
-    grant.rows.kind === "all" && staysInTable(where) &&
-    // The same holds of rows that policies hide.
-    resource.roleRights.known(table)?.hidesRows === false;
+    grant.rows.kind === "all" && staysInTable(where);
   return {
     count: { kind: "count", table, where },
     estimate: mayEstimate ? { kind: "estimate", table, where } : null,
@@ -56,13 +55,20 @@ const minEstimated = 2_500;
 export async function fetchTotalCount(
   plan: TotalCountPlan,
   { read, found }: { readonly read: ReadPlan; readonly found: number },
-  { connection, reader }: { readonly connection: Connection; readonly reader: RowReader },
+  { connection, reader, roleRights }: {
+    readonly connection: Connection;
+    readonly reader: RowReader;
+    readonly roleRights: RoleRights;
+  },
 ): Promise<TotalCount> {
   // The first page is the last one, too, so that it holds all rows.
   if (isFirst(read) && read.limit !== null && found < read.limit) {
     return { totalCount: found };
   }
-  const estimate = plan.estimate === null
+  // The statistics count rows that policies hide from the service, too.
+  const mayEstimate = plan.estimate !== null &&
+    (await roleRights.of(plan.estimate.table))?.hidesRows === false;
+  const estimate = plan.estimate === null || !mayEstimate
     ? null
     : await fetchEstimate(connection, plan.estimate, reader);
   return estimate === null || estimate < minEstimated
