@@ -35,13 +35,15 @@ export async function checkDatabase(
       }
       const before = served.requests;
       const checked = await checkResource(resource, { served, oracle, maxRows });
-      const { differences, rows, refused } = checked;
+      const { differences, rows, refused, isWalked, varying } = checked;
       all.push(...differences);
       print(
         `${resource.path.padEnd(44)} ${String(rows).padStart(7)} rows ` +
           `${String(served.requests - before).padStart(6)} requests ` +
           `${String(refused).padStart(4)} refused ${String(differences.length).padStart(4)} differ`,
       );
+      if (!isWalked) print("  not walkable: a page after the first is 400, name a key by --key");
+      if (varying.length > 0) print(`  not comparable, SQL gives other values: ${varying}`);
       for (const difference of differences.slice(0, maxShown)) print(`  ${difference}`);
     }
   } finally {

@@ -1,10 +1,12 @@
-import postgres from "postgres";
-import { csvRows } from "./csv_rows.ts";
 import type { FieldSchema } from "../../src/openapi/fields.ts";
 import type { ResourceSchema } from "../../src/openapi/service_schema.ts";
 import { quoteName } from "../../src/filter/syntax/quoted_name.ts";
+import { isIncomparable } from "./oracle.ts";
 import type { Cell, Condition, Oracle, OracleTable } from "./oracle.ts";
 import { parse, print } from "./json.ts";
+import { exportedRows } from "./exported_rows.ts";
+import { comparisons, isPlain, literal, pathOfKey } from "./filter_literals.ts";
+import { findVarying, pairRows } from "./keyless_rows.ts";
 import { isSameValue } from "./same_value.ts";
 import type { Served } from "./served.ts";
 
@@ -23,6 +25,15 @@ export interface Checked {
   readonly differences: readonly string[];
   /** Filters and orders that the service refuses for the type of their field. */
   readonly refused: number;
+  /** Whether a walk reaches all rows; else their export was compared. */
+  readonly isWalked: boolean;
+  /** Columns of a view that have other values in each statement, which nothing can be compared with. */
+  readonly varying: readonly string[];
+}
+
+interface Page {
+  readonly items: readonly Row[];
+  readonly nextCursor: string | null;
 }
 
 type Row = Readonly<Record<string, unknown>>;
@@ -44,8 +55,8 @@ class ResourceCheck {
   readonly #differences: string[] = [];
   #refused = 0;
   #hasKeys: boolean;
-  /** Whether the service has refused a further page. */
-  #isUnfinished = false;
+  /** Columns of a view whose values SQL itself does not give twice. */
+  #varying: ReadonlySet<string> = new Set();
 
   constructor(resource: ResourceSchema, table: OracleTable, context: CheckContext) {
     this.#resource = resource;
@@ -55,24 +66,35 @@ class ResourceCheck {
   }
 
   async run(): Promise<Checked> {
-    const { fields, primaryKey } = this.#resource;
+    const { fields, path, primaryKey } = this.#resource;
     const cells = await this.#select([], this.#context.maxRows);
     // Rows with NULL in their key are ordered by nothing else.
     this.#hasKeys &&= cells.every((row) =>
       fields.every(({ name }, at) => !primaryKey.includes(name) || row[at] !== null)
     );
-    const rows = await this.#walk(cells);
+    const key = this.#hasKeys ? primaryKey : null;
+    await this.#whereSqlCompares(async () => {
+      this.#varying = await findVarying(this.#resource, this.#table, key, this.#context);
+    });
+    const walked = await this.#walk(cells);
+    const { exported, wrong } = await exportedRows(path, this.#context, cells.length);
+    for (const difference of wrong) this.#differ(path, difference);
+    if (walked !== null) this.#sameLines(walked, exported);
+    const rows = walked ?? exported;
+    const stored = this.#hasKeys ? cells : this.#pair(rows, cells);
     await this.#count();
-    if (!this.#isUnfinished) await this.#export(rows);
     for (const [index, field] of fields.entries()) {
       await this.#whereSqlCompares(() => this.#order(field));
       await this.#whereSqlCompares(() =>
-        this.#filter(field, cells.map((row) => row[index] ?? null))
+        this.#filter(field, stored.map((row) => row?.[index] ?? null), rows)
       );
     }
     await this.#rowsByKey(rows);
     for (const relation of this.#resource.relations) await this.#include(relation.name, rows);
-    return { rows: rows.length, differences: this.#differences, refused: this.#refused };
+    return {
+      ...{ rows: rows.length, differences: this.#differences, refused: this.#refused },
+      ...{ isWalked: walked !== null, varying: [...this.#varying] },
+    };
   }
 
   /** Some types of Postgres have no order, or no equality: there SQL says nothing to compare with. */
@@ -80,23 +102,26 @@ class ResourceCheck {
     try {
       await work();
     } catch (error) {
-      const isType = error instanceof postgres.PostgresError && error.code === undefinedFunction;
-      // A collation of the application, which only its own library has.
-      const isCollation = error instanceof Error && /no such collation/.test(error.message);
-      if (!isType && !isCollation) throw error;
+      if (!isIncomparable(error)) throw error;
       this.#refused++;
     }
   }
 
-  /** All rows, row for row and value for value. */
-  async #walk(cells: readonly (readonly Cell[])[]): Promise<readonly Row[]> {
+  /** All rows, row for row and value for value; null where the service refuses to go on. */
+  async #walk(cells: readonly (readonly Cell[])[]): Promise<readonly Row[] | null> {
     const rows: Row[] = [];
     let cursor = "";
     do {
       const path = this.#path({ limit: "100", ...(cursor === "" ? {} : { cursor }) });
-      const page = await this.#read(path);
-      // An order of values that vary may end a walk, and says so.
-      if (page === null) return rows.length < cells.length ? this.#unfinished(rows) : rows;
+      const { status, text } = await this.#context.served.get(path);
+      // A list in an order of values that vary cannot go on, and says so.
+      if (status === 400 && cursor !== "" && text.includes("--key")) return null;
+      if (status !== 200) {
+        this.#differ(path, `is ${status} ${text.slice(0, 200)}`);
+        return rows;
+      }
+      // The shape of a page, which the comparison shows to be so.
+      const page = parse(text) as Page;
       rows.push(...page.items);
       cursor = page.nextCursor ?? "";
     } while (cursor !== "" && rows.length < this.#context.maxRows);
@@ -104,23 +129,29 @@ class ResourceCheck {
     if (walked.length !== cells.length) {
       this.#differ(this.#path({}), `a walk gives ${walked.length} rows, SQL ${cells.length}`);
     }
-    // Without a key no order of SQL is that of the walk.
     if (this.#hasKeys) {
       for (const [index, row] of walked.entries()) this.#compare(row, cells[index] ?? []);
     }
     return walked;
   }
 
-  #unfinished(rows: readonly Row[]): readonly Row[] {
-    this.#isUnfinished = true;
-    return rows;
+  /** Without a key no order of SQL is that of a walk: the same rows, if it has all of them. */
+  #pair(rows: readonly Row[], cells: readonly (readonly Cell[])[]) {
+    if (cells.length === this.#context.maxRows) return cells.map(() => null);
+    const pairs = pairRows(rows, cells, { ...this.#resource, varying: this.#varying });
+    for (const [index, pair] of pairs.entries()) {
+      if (pair !== null) continue;
+      this.#differ(this.#path({}), `SQL has no row ${print(rows[index]).slice(0, 200)}`);
+    }
+    return pairs;
   }
 
   #compare(row: Row, cells: readonly Cell[]): void {
     for (const [index, { name, type }] of this.#resource.fields.entries()) {
-      if (isSameValue(row[name] ?? null, cells[index] ?? null, type) !== false) continue;
+      const isSame = isSameValue(row[name] ?? null, cells[index] ?? null, type) !== false;
+      if (isSame || this.#varying.has(name)) continue;
       const [sent, stored] = [print(row[name]), String(cells[index])];
-      this.#differ(this.#keyPath(row), `${name} is ${sent}, SQL has ${stored}`);
+      this.#differ(pathOfKey(this.#resource, row), `${name} is ${sent}, SQL has ${stored}`);
     }
   }
 
@@ -131,23 +162,25 @@ class ResourceCheck {
     if (JSON.parse(text).count !== stored) this.#differ(path, `counts ${text}, SQL ${stored}`);
   }
 
-  async #export(rows: readonly Row[]): Promise<void> {
-    const { path } = this.#resource;
-    const { served, maxRows } = this.#context;
-    const ndjson = await served.get(path, "application/x-ndjson");
-    const lines = ndjson.text.split("\n").filter((line) => line !== "").slice(0, maxRows);
-    const written = rows.map((row) => print(row));
-    const wrong = written.findIndex((line, index) => print(parse(lines[index] ?? "null")) !== line);
-    if (ndjson.status !== 200 || wrong >= 0) this.#differ(path, `NDJSON differs at line ${wrong}`);
-    const csv = await served.get(path, "text/csv");
-    const count = Math.min(csvRows(csv.text) - 1, maxRows);
-    if (csv.status !== 200 || count !== rows.length) this.#differ(path, `CSV has ${count} rows`);
+  #sameLines(walked: readonly Row[], exported: readonly Row[]): void {
+    const rows = walked.map((row) => this.#written(row));
+    const lines = exported.map((row) => this.#written(row));
+    // Values that vary change the order.
+    if (this.#varying.size > 0) rows.sort(), lines.sort();
+    const wrong = rows.findIndex((row, index) => row !== lines[index]);
+    if (wrong >= 0) this.#differ(this.#resource.path, `NDJSON differs at line ${wrong}`);
+  }
+
+  #written(row: Row): string {
+    return print(Object.fromEntries(
+      Object.entries(row).filter(([name]) => !this.#varying.has(name)),
+    ));
   }
 
   /** Both directions: the first page, by its keys. */
   async #order({ name }: FieldSchema): Promise<void> {
     const { primaryKey } = this.#resource;
-    if (!this.#hasKeys) return;
+    if (!this.#hasKeys || this.#varying.has(name)) return;
     for (const descending of [false, true]) {
       const orderBy = `${descending ? "-" : ""}${quoteName(name)}`;
       const path = this.#path({ orderBy, limit: "60" });
@@ -165,9 +198,15 @@ class ResourceCheck {
   }
 
   /** By values that the table has. */
-  async #filter({ name }: FieldSchema, cells: readonly Cell[]): Promise<void> {
-    const rows = await this.#read(this.#path({ limit: "100", select: quoteName(name) }));
-    const known = cells.map((cell, index) => ({ cell, value: rows?.items[index]?.[name] }))
+  async #filter(
+    { name }: FieldSchema,
+    cells: readonly Cell[],
+    rows: readonly Row[],
+  ): Promise<void> {
+    if (this.#varying.has(name)) return;
+    const page = await this.#read(this.#path({ limit: "100", select: quoteName(name) }));
+    const items = this.#hasKeys ? page?.items ?? [] : rows;
+    const known = cells.map((cell, index) => ({ cell, value: items[index]?.[name] }))
       .filter(({ cell, value }) => cell !== null && isPlain(value));
     const samples = [known[0], known[known.length >> 1], known.at(-1)].filter((one) =>
       one !== undefined
@@ -175,7 +214,7 @@ class ResourceCheck {
     await this.#filterBy(`${quoteName(name)}=isnull=true`, [
       { column: name, operator: "IS NULL", values: [] },
     ]);
-    if (!this.#hasKeys || samples.length === 0) return;
+    if (samples.length === 0) return;
     for (const { cell, value } of samples) {
       for (const [symbol, operator] of comparisons) {
         const filter = `${quoteName(name)}${symbol}${literal(value)}`;
@@ -207,9 +246,10 @@ class ResourceCheck {
     const step = Math.max(1, Math.floor(rows.length / 20));
     for (let index = 0; index < rows.length; index += step) {
       const row = rows[index] ?? {};
-      const path = this.#keyPath(row);
+      const path = pathOfKey(this.#resource, row);
       const { status, text } = await this.#context.served.get(path);
-      if (status !== 200 || print(parse(text)) !== print(row)) {
+      // The shape of a row, which the comparison shows to be so.
+      if (status !== 200 || this.#written(parse(text) as Row) !== this.#written(row)) {
         this.#differ(path, `is ${status} ${text.slice(0, 200)}`);
       }
     }
@@ -266,10 +306,10 @@ class ResourceCheck {
   }
 
   /** Null where the service refuses the request: for some types that is right. */
-  async #read(path: string): Promise<{ items: Row[]; nextCursor: string | null } | null> {
+  async #read(path: string): Promise<Page | null> {
     const { status, text } = await this.#context.served.get(path);
     // The shape of a page, which the comparison shows to be so.
-    if (status === 200) return parse(text) as { items: Row[]; nextCursor: string | null };
+    if (status === 200) return parse(text) as Page;
     if (status === 400) this.#refused++;
     else this.#differ(path, `is ${status} ${text.slice(0, 200)}`);
     return null;
@@ -279,15 +319,6 @@ class ResourceCheck {
     return `${this.#resource.path}?${new URLSearchParams(query)}`;
   }
 
-  #keyPath(row: Row): string {
-    const parts = this.#resource.primaryKey.map((name) => {
-      const isAny = this.#resource.fields.find((field) => field.name === name)?.type === "any";
-      const text = isAny && typeof row[name] === "string" ? `"${row[name]}"` : String(row[name]);
-      return encodeURIComponent(text).replaceAll(",", "%2C");
-    });
-    return `${this.#resource.path}/${parts.join(",")}`;
-  }
-
   #differ(path: string, difference: string): void {
     this.#differences.push(`${path}\n    ${difference}`);
   }
@@ -295,17 +326,3 @@ class ResourceCheck {
 
 /** The most related rows of each row that an include gives. */
 const mostRelated = 100;
-
-const undefinedFunction = "42883";
-
-const comparisons = [["==", "="], ["!=", "<>"], ["<", "<"], [">=", ">="]] as const;
-
-function isPlain(value: unknown): boolean {
-  return ["string", "number", "bigint", "boolean"].includes(typeof value) &&
-    String(value).length < 200;
-}
-
-/** A value as a filter writes it: a text in quotes. */
-function literal(value: unknown): string {
-  return typeof value === "string" ? `"${value.replace(/["\\]/g, "\\$&")}"` : String(value);
-}

@@ -14,7 +14,7 @@ export type Cell = null | number | bigint | string | Uint8Array;
 /** A condition on one column. */
 export interface Condition {
   readonly column: string;
-  readonly operator: "=" | "<>" | "<" | ">=" | "IN" | "IS NULL" | "IS NOT NULL";
+  readonly operator: "=" | "<>" | "<" | ">=" | "IN" | "IS NULL";
   readonly values: readonly Cell[];
 }
 
@@ -43,6 +43,14 @@ export async function openOracle(place: string): Promise<Oracle> {
   }
   return openSqlite(place.replace(/^(node-)?sqlite:(\/\/)?/, ""));
 }
+
+/** Whether SQL does not compare values: those of a type without an order, or by an application's collation. */
+export function isIncomparable(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code === undefinedFunction ||
+    error instanceof Error && /no such collation/.test(error.message);
+}
+
+const undefinedFunction = "42883";
 
 function openSqlite(path: string): Oracle {
   const db = new DatabaseSync(path, { readOnly: true });
@@ -133,7 +141,8 @@ async function openPostgres(url: string): Promise<Oracle> {
 }
 
 function written(operand: string, operator: Condition["operator"], places: readonly string[]) {
-  if (operator === "IS NULL" || operator === "IS NOT NULL") return `${operand} ${operator}`;
+  // IS NULL is also true of a composite that is there and has only NULLs.
+  if (operator === "IS NULL") return `${operand} IS NOT DISTINCT FROM NULL`;
   return operator === "IN"
     ? `${operand} IN (${places.join(", ")})`
     : `${operand} ${operator} ${places[0]}`;

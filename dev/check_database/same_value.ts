@@ -25,8 +25,11 @@ export function isSameValue(value: unknown, cell: Cell, type: string): boolean |
     case "bigint":
       return sent === stored;
     case "real":
-    case "decimal":
       return sent === stored || Number(sent) === Number(stored);
+    case "decimal":
+      // A double has no more digits than it shows; those of a text all count.
+      return withoutZeros(sent) === withoutZeros(stored) ||
+        typeof cell === "number" && Number(sent) === cell;
     case "boolean":
       return value === ["1", "t", "true"].includes(stored.toLowerCase());
     case "bytes":
@@ -38,7 +41,7 @@ export function isSameValue(value: unknown, cell: Cell, type: string): boolean |
       if (isObject(value) && isHstore(stored)) return sameMap(value, stored);
       return typeof cell === "string" ? sameJson(value, cell) : null;
     case "timestamp":
-      return momentsOf(stored).includes(Date.parse(sent)) || sent === stored;
+      return isMoment(sent, stored) || sent === stored;
     default:
       return null;
   }
@@ -56,13 +59,13 @@ function sameMembers(value: Readonly<Record<string, unknown>>, stored: string): 
     .map(([, cell = ""]) => cell).slice(0, members.length);
   return members.every((member, index) => {
     const cell = cells[index] ?? "";
-    if (member === null) return cell === "";
+    if (member === null || cell === "") return member === null && cell === "";
     const text = cell.startsWith('"')
       ? cell.slice(1, -1).replace(/""|\\(.)/g, (all, one) => one ?? all[0])
       : cell;
-    return String(member) === text || Number(member) === Number(text) ||
+    return String(member) === text || typeof member === "number" && member === Number(text) ||
       typeof member === "boolean" && text === (member ? "t" : "f") ||
-      momentsOf(text).includes(Date.parse(String(member)));
+      typeof member === "string" && isMoment(member, text);
   });
 }
 
@@ -99,6 +102,16 @@ function sorted(value: unknown): string {
         ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => one < other ? -1 : 1))
         : part,
   );
+}
+
+/** `12.50` → `12.5`. */
+function withoutZeros(digits: string): string {
+  return digits.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+}
+
+function isMoment(sent: string, stored: string): boolean {
+  const moment = Date.parse(sent);
+  return !Number.isNaN(moment) && momentsOf(stored).includes(moment);
 }
 
 /** The moments that a stored timestamp may mean: a text in UTC, or seconds or milliseconds. */

@@ -2,6 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { assertEquals } from "@std/assert";
 import postgres from "postgres";
 import { checkDatabase } from "../../dev/check_database/check_database.ts";
+import { isSameValue } from "../../dev/check_database/same_value.ts";
 import { createScratchDatabase } from "../support/engines.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { testPostgres, testUnless } from "../support/skip.ts";
@@ -22,6 +23,67 @@ Deno.test("a SQLite file of odd tables answers as plain SQL does", async () => {
   db.exec(oddSqlite);
   db.close();
   await check(path);
+});
+
+Deno.test("what cannot be compared is listed, and the rest of it compared", async () => {
+  await using folder = await scratchFolder();
+  const path = `${folder.path}/views.db`;
+  const db = new DatabaseSync(path);
+  db.exec(`CREATE TABLE ".." (id INTEGER PRIMARY KEY);
+    CREATE TABLE n (id INTEGER PRIMARY KEY);
+    WITH RECURSIVE s(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM s WHERE i < 150)
+    INSERT INTO n SELECT i FROM s;
+    CREATE VIEW chance AS SELECT id + 0 AS id, random() AS luck FROM n;
+    CREATE VIEW lucky AS SELECT random() AS luck, id + 0 AS id FROM n;`);
+  db.close();
+  const lines: string[] = [];
+  const options = { maxRows: 1_000, schemas: null, print: (line: string) => lines.push(line) };
+  assertEquals(await checkDatabase(path, options), []);
+  const listed = lines.filter((line) => !/ requests/.test(line)).map((line) => line.trim());
+  assertEquals(listed, [
+    `${"/api/..".padEnd(44)} has a path that no URL can have`,
+    ...["not walkable: a page after the first is 400, name a key by --key"],
+    ...["not comparable, SQL gives other values: luck"],
+    ...["not walkable: a page after the first is 400, name a key by --key"],
+    // The page that is compared has other rows each time.
+    ...["not comparable, SQL gives other values: luck,id"],
+    "0 differences",
+  ]);
+});
+
+Deno.test("a value of Postgres is compared with the notation of its type", () => {
+  const composite = '(1,"a ""b"", \\\\ (c)",,t)';
+  const sent = { x: 1, y: 'a "b", \\ (c)', z: null, ok: true };
+  const cases: readonly (readonly [unknown, string, boolean])[] = [
+    [sent, composite, true],
+    [{ ...sent, x: 2 }, composite, false],
+    [{ ...sent, y: "a" }, composite, false],
+    [{ ...sent, z: "" }, composite, false],
+    [{ ...sent, ok: false }, composite, false],
+    [{ x: null, y: null }, "(,)", true],
+    [{ x: null, y: "" }, "(,)", false],
+    [{ x: null, y: "" }, '(,"")', true],
+    [null, "(,)", false],
+    [{ a: "1", b: null }, '"a"=>"1", "b"=>NULL', true],
+    [{ a: "1", b: "NULL" }, '"a"=>"1", "b"=>NULL', false],
+    [{ a: "1" }, '"a"=>"1", "b"=>NULL', false],
+    [{ 'a"=>': "\\" }, '"a\\"=>"=>"\\\\"', true],
+    [{}, "", true],
+    [{ a: "1" }, "", false],
+  ];
+  const plain: readonly (readonly [string, string, string, boolean])[] = [
+    ["timestamp", "not a date", "another", false],
+    ["timestamp", "2026-01-02T03:04:05.000Z", "2026-01-02 03:04:05+00", true],
+    ["decimal", "9007199254740993.10", "9007199254740993.1", true],
+    ["decimal", "9007199254740993", "9007199254740992", false],
+    ["decimal", "", "0", false],
+  ];
+  for (const [type, sent, stored, isSame] of plain) {
+    assertEquals(isSameValue(sent, stored, type), isSame, `${type} ${sent} ${stored}`);
+  }
+  for (const [value, stored, isSame] of cases) {
+    assertEquals(isSameValue(value, stored, "json"), isSame, `${JSON.stringify(value)} ${stored}`);
+  }
 });
 
 testUnless(
@@ -87,6 +149,11 @@ const oddSqlite = `
     FOREIGN KEY ("order", "line 2") REFERENCES "order line");
   CREATE TABLE log (level INT, message TEXT);
   CREATE VIEW loud AS SELECT name, score FROM authors WHERE score > 0;
+  CREATE TABLE ".." (id INTEGER PRIMARY KEY, v); CREATE TABLE "." (id INTEGER PRIMARY KEY);
+  INSERT INTO ".." VALUES (1, 1), (2, 'a');
+  CREATE TABLE nullable (a TEXT, b TEXT, PRIMARY KEY (a, b));
+  INSERT INTO nullable VALUES (NULL, 'x'), ('y', NULL), (NULL, NULL), ('a', 'b');
+  CREATE VIEW chance AS SELECT id, random() AS luck, name FROM authors;
   CREATE TABLE kinds (id INTEGER PRIMARY KEY, at TIMESTAMP, day DATE, price DECIMAL(12, 3), flag BOOLEAN,
     doc JSON, raw BLOB, big BIGINT, "any");
   INSERT INTO kinds VALUES
@@ -103,6 +170,19 @@ const oddPostgres = `
     FOREIGN KEY ("order", "line 2") REFERENCES "order line");
   CREATE TABLE log (level int, message text);
   CREATE VIEW loud AS SELECT name, score FROM authors WHERE score > 0;
+  CREATE TABLE ".." (id int PRIMARY KEY, v text);
+  INSERT INTO ".." VALUES (1, 'a');
+  CREATE TYPE point_of AS (x int, "the y" text, at timestamptz, ok bool);
+  CREATE TYPE line_of AS (start point_of, label text);
+  CREATE TABLE shapes (id int PRIMARY KEY, p point_of, l line_of, ps point_of[]);
+  INSERT INTO shapes VALUES
+    (1, (1, 'a "b", c\d(e)', '2026-01-02 03:04:05.5Z', true), ((2, NULL, NULL, false), 'l'), '{"(1,a,,)"}'),
+    (2, (NULL, NULL, NULL, NULL), (NULL, NULL), '{NULL,"(,,,)"}'), (3, NULL, NULL, '{}'),
+    (4, (0, '', NULL, NULL), ((NULL, NULL, NULL, NULL), ''), NULL);
+  CREATE EXTENSION hstore;
+  CREATE TABLE maps (id int PRIMARY KEY, m hstore);
+  INSERT INTO maps VALUES (1, ''), (2, NULL), (3, 'a=>1, b=>NULL, "c d"=>"x \\"q\\" => y, z", ""=>""');
+  CREATE VIEW chance AS SELECT id, random() AS luck, name FROM authors;
   CREATE TYPE mood AS ENUM ('well', 'fine', 'bad');
   CREATE TABLE kinds (id int8 PRIMARY KEY, at timestamptz, day date, price numeric(12, 3), flag bool,
     doc jsonb, raw bytea, big int8, feels mood, net inet, code uuid);

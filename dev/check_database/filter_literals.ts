@@ -1,0 +1,28 @@
+import type { ResourceSchema } from "../../src/openapi/service_schema.ts";
+
+/** The operators of filters that SQL has, too. */
+export const comparisons = [["==", "="], ["!=", "<>"], ["<", "<"], [">=", ">="]] as const;
+
+/** Whether a value can be written in a filter. */
+export function isPlain(value: unknown): boolean {
+  return ["string", "number", "bigint", "boolean"].includes(typeof value) &&
+    String(value).length < 200;
+}
+
+/** A value as a filter writes it: a text in quotes. */
+export function literal(value: unknown): string {
+  return typeof value === "string" ? `"${value.replace(/["\\]/g, "\\$&")}"` : String(value);
+}
+
+/** The path of the row with the key of this one. */
+export function pathOfKey(
+  { path, primaryKey, fields }: ResourceSchema,
+  row: Readonly<Record<string, unknown>>,
+): string {
+  const parts = primaryKey.map((name) => {
+    const isAny = fields.find((field) => field.name === name)?.type === "any";
+    const text = isAny && typeof row[name] === "string" ? `"${row[name]}"` : String(row[name]);
+    return encodeURIComponent(text).replaceAll(",", "%2C");
+  });
+  return `${path}/${parts.join(",")}`;
+}
