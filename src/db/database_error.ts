@@ -6,6 +6,8 @@ export type DatabaseErrorKind =
   | "check"
   /** A value the engine refused: out of range, bad encoding. */
   | "invalid-value"
+  /** A computation of a view, a trigger or a policy failed, such as a division by zero. */
+  | "failed-computation"
   /** Serialisation failure or deadlock: the same work may succeed when run again. */
   | "retryable"
   /** The statement was ended by a time limit. */

@@ -34,12 +34,11 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
     case "not-null":
     case "check":
       return refusedRow(access, cause);
+    case "failed-computation":
+      // A read computes nothing of what the client has sent.
+      return access === "read" && error.raised === null ? error : refusedValue(access, cause);
     case "invalid-value":
-      return new Problem(
-        access === "read" ? "invalid-parameter" : "validation-error",
-        `Cannot ${access}: the database does not take one of the values`,
-        { cause },
-      );
+      return refusedValue(access, cause);
     case "timeout":
     case "too-slow":
       return new Problem(
@@ -90,6 +89,14 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
     default:
       return unreachable(error.kind);
   }
+}
+
+function refusedValue(access: string, cause: unknown): Problem {
+  return new Problem(
+    access === "read" ? "invalid-parameter" : "validation-error",
+    `Cannot ${access}: the database does not take one of the values`,
+    { cause },
+  );
 }
 
 /** A status that a code of the database names, with the header that every answer of it has. */

@@ -93,6 +93,7 @@ function callOnce<Intent, Plan, Outcome>(
     const plan = operation.plan(intent, grant, resource, related);
     const call = { resource, request, user, record: recorder(request, resource, shaped) };
     return recovered(() => operation.execute(plan, call), async (error) => {
+      if (operation.access === "read" && isOfData(error, request)) throw error;
       throw await refusedValue(error, call) ?? await changedSchema(error, resource) ??
         await refusedWrite(error, operation.access, resource);
     });
@@ -102,6 +103,19 @@ function callOnce<Intent, Plan, Outcome>(
     (grants) => then(charge(operation, intent, request), () => then(execute(grants), shaped)),
   );
 }
+
+/** Whether a database refused a value that is not of the request, as a view may cast what it reads. */
+function isOfData(error: unknown, { query, segment }: ResourceRequest): boolean {
+  return error instanceof DatabaseError && error.kind === "invalid-value" &&
+    error.raised === null && segment === "" &&
+    [...query.keys()].every((name) => withoutValues.has(name));
+}
+
+/** Parameters that name columns, or have numbers that are checked. A sum may be too large. */
+const withoutValues: ReadonlySet<string> = new Set([
+  ...["select", "orderBy", "limit", "offset", "include", "totalCount", "preview"],
+  ...["groupBy", "count", "min", "max"],
+]);
 
 /** The problem of a value in the filter that the database refused; null for every other error. */
 async function refusedValue(error: unknown, call: ResourceCall): Promise<Problem | null> {

@@ -158,6 +158,11 @@ const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["57014", "timeout"],
   ["25006", "read-only"],
   ["42501", "forbidden"],
+  // Division by zero, logarithms, powers, subscripts, substrings, and NULL where none may be: reading
+  // a bound value computes nothing.
+  ...["22012", "2201E", "2201F", "2201G", "2202E", "22011", "22004"].map((code) =>
+    [code, "failed-computation"] as const
+  ),
   ["55P03", "unavailable"],
 ]);
 

@@ -30,7 +30,9 @@ export async function readOrReason<T>(
 }
 
 /** What is wrong with the view itself, like a table or a function that is missing. */
-const ofView: ReadonlySet<string> = new Set(["other", "broken-table", "invalid-value"]);
+const ofView: ReadonlySet<string> = new Set([
+  ...["other", "broken-table", "invalid-value", "failed-computation"],
+]);
 
 /** Gives what `read` resolves to, and `otherwise` where that takes too long. */
 export async function readInTime<T>(read: () => Promise<T>, otherwise: T): Promise<T> {

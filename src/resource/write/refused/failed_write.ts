@@ -45,5 +45,6 @@ export const refusals: ReadonlySet<DatabaseErrorKind> = new Set([
   "not-null",
   "check",
   "invalid-value",
+  "failed-computation",
   "raised",
 ]);

@@ -87,4 +87,5 @@ const faults: Partial<Record<DatabaseError["kind"], string>> = {
   "not-null": "must not be null",
   "check": "does not pass a check of the database",
   "invalid-value": "has a value that the database does not take",
+  "failed-computation": "has a value that the database cannot compute with",
 };
