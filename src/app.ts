@@ -212,10 +212,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   });
   const searchIndexes = new SearchIndexes(resolved.search, openAppOutbox(context), runtime);
   const known = { indexed: new Set<ColumnInfo>(), conflicting: new Set<TableInfo>() };
-  const roleRights = new RoleRights(
-    config.resources.map((one) => tableOfDriver(one, config)),
-    runtime.clock,
-  );
+  const roleRights = new RoleRights(tablesOf(config), runtime);
   const shared = { resolved, guard, hubs, searchIndexes, recordings, roleRights, runtime };
   const { resources, apiOf, imports } = resolveResources(config, { ...shared, ...known });
   await readTables(resources, { ...known, roleRights }, runtime.observe);
@@ -309,11 +306,10 @@ function tablesInReach({ table, driver, relations }: Resource): readonly TableOf
   return [{ table, driver }, ...steps.map((step) => ({ table: step.table, driver }))];
 }
 
-function tableOfDriver(
-  { table, options }: ResourceDefinition,
-  { db }: Pick<OpenConfig, "db">,
-): TableOfDriver {
-  return { table: requireTableInfo(table), driver: (options.db ?? db).driver };
+function tablesOf({ db, resources }: OpenConfig): readonly TableOfDriver[] {
+  return resources.map(({ table, options }) => (
+    { table: requireTableInfo(table), driver: (options.db ?? db).driver }
+  ));
 }
 
 /** The databases of an app: its own, and those of its resources. */

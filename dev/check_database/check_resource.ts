@@ -107,14 +107,14 @@ class ResourceCheck {
     }
   }
 
-  /** All rows, row for row and value for value; null where the service refuses to go on. */
+  /** All rows, row for row and value for value; null where the service refuses a further page. */
   async #walk(cells: readonly (readonly Cell[])[]): Promise<readonly Row[] | null> {
     const rows: Row[] = [];
     let cursor = "";
     do {
       const path = this.#path({ limit: "100", ...(cursor === "" ? {} : { cursor }) });
       const { status, text } = await this.#context.served.get(path);
-      // A list in an order of values that vary cannot go on, and says so.
+      // A list in an order of values that vary cannot continue, and says so.
       if (status === 400 && cursor !== "" && text.includes("--key")) return null;
       if (status !== 200) {
         this.#differ(path, `is ${status} ${text.slice(0, 200)}`);

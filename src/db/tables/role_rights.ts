@@ -1,4 +1,4 @@
-import type { Clock } from "../../runtime/runtime.ts";
+import type { Clock, Runtime } from "../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { sqlName } from "../../sql/postgres/change_log_schema.ts";
 import { DatabaseError } from "../database_error.ts";
@@ -71,7 +71,7 @@ export class RoleRights {
   #reading: Promise<void> | null = null;
 
   /** Nothing is known yet. */
-  constructor(served: readonly TableOfDriver[], clock: Clock) {
+  constructor(served: readonly TableOfDriver[], { clock }: Pick<Runtime, "clock">) {
     this.#clock = clock;
     const byDriver = Map.groupBy(served, ({ driver }) => driver);
     this.#tables = new Map(

@@ -143,7 +143,7 @@ async function answering(
     varying: new Set(),
     isIndexed: () => false,
     conflicting: new Set(),
-    roleRights: new RoleRights([], runtime.clock),
+    roleRights: new RoleRights([], runtime),
     resourceOf: (table) => resources.find((resource) => resource.table === table),
     apiOf: () => {
       throw new Error("Nothing calls operations from code here");
