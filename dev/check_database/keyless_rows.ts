@@ -53,7 +53,9 @@ export async function findVarying(
   const answers = [[all, sorted], [sorted.slice(0, 101), page]] as const;
   const valuesOf = (rows: readonly Cells[], index: number) =>
     rows.map((cells) => String(cells[index])).sort().join("\0");
-  return new Set(columns.filter((_, index) =>
-    answers.some(([one, other]) => valuesOf(one, index) !== valuesOf(other, index))
-  ));
+  return new Set(
+    columns.filter((_, index) =>
+      answers.some(([one, other]) => valuesOf(one, index) !== valuesOf(other, index))
+    ),
+  );
 }
