@@ -47,9 +47,9 @@ export interface BillingSubscription {
  * Why a payment grants nothing: `zero-amount` bought nothing, as a trial, a coupon of 100 % or a
  * credit note; `proration` pays for a part of a period; `no-plan` has prices without a plan;
  * `no-credits` is of plans without credits; of a `quantity` that is no whole number from 1 on, or too
- * large, nothing can be counted; a change of plan that is `settled-by-credit` was not paid with money; of an `unknown-price` the provider does not say what was bought at
- * that time; `other-event` is granted by another event, as that of its invoice; `no-account` names no
- * account.
+ * large, nothing can be counted; a change of plan that is `paid-by-credit` was not paid with money;
+ * of an `unknown-price` the provider does not say what was bought at that time; `other-event` is
+ * granted by another event, as that of its invoice; `no-account` names no account.
  */
 export type NotGranted =
   | "zero-amount"
@@ -58,7 +58,7 @@ export type NotGranted =
   | "no-credits"
   | "quantity"
   | "unknown-price"
-  | "settled-by-credit"
+  | "paid-by-credit"
   | "other-event"
   | "no-account";
 

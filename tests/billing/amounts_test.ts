@@ -59,7 +59,7 @@ const situations: readonly Situation[] = [
       { price: "13", amount: -9000, isProration: true },
     ],
     cash: 0,
-    expected: "settled-by-credit",
+    expected: "paid-by-credit",
   },
   {
     name: "month to year, from the balance but for 0.01",
@@ -69,14 +69,14 @@ const situations: readonly Situation[] = [
       { price: "11", amount: -900, isProration: true },
     ],
     cash: 1,
-    expected: "settled-by-credit",
+    expected: "paid-by-credit",
   },
   {
     name: "month to year, from the balance",
     reason: "update",
     lines: [{ price: "13", amount: 12_000 }],
     cash: 0,
-    expected: "settled-by-credit",
+    expected: "paid-by-credit",
   },
   {
     name: "a change with a coupon of 100 % for the new price",
@@ -351,7 +351,7 @@ const lemonSituations: readonly (readonly [string, readonly Delivery[], number |
   ["month to year from the balance but for 0.01", [
     ...[state("created", "11", 0), state("updated", "13", 30, year)],
     invoice("updated", 30, { total: 1 }),
-  ], "settled-by-credit"],
+  ], "paid-by-credit"],
   ["another variant", [state("created", "99", 0), invoice("initial", 0)], "no-plan"],
 ];
 
@@ -437,9 +437,9 @@ Deno.test("Stripe: a change that is paid in part from the balance grants nothing
   const base: Situation = { name: "", reason: "update", lines, expected: 0 };
   for (
     const [more, expected] of [
-      [{ amount_paid: 11_099 }, "settled-by-credit"],
+      [{ amount_paid: 11_099 }, "paid-by-credit"],
       [{ amount_paid: 0, amount_due: 11_100, paid_out_of_band: true }, 1000],
-      [{ amount_paid: 0, amount_due: 100, paid_out_of_band: true }, "settled-by-credit"],
+      [{ amount_paid: 0, amount_due: 100, paid_out_of_band: true }, "paid-by-credit"],
     ] as const
   ) {
     await inWorld("stripe", {}, async (world) => {

@@ -57,7 +57,7 @@ Deno.test("calls have the types of the tables that are served", async () => {
     const author: string | undefined = items[0]?.author?.name;
     assertEquals([title, pages, shown, author], ["Tea", null, "Tea", undefined]);
     const { groups } = await api.notes.aggregate({ groupBy: ["title"], sum: ["pages"] });
-    const sum: number | null | undefined = groups[0]?.sum.pages;
+    const sum: number | string | null | undefined = groups[0]?.sum.pages;
     assertEquals([groups[0]?.key.title, sum], ["Tea", null]);
     const ofTable = await api.of(notes).get(made.value.id);
     assertEquals(ofTable.value.title satisfies string, "Tea");

@@ -5,12 +5,12 @@ import {
   openDatabase,
   Problem,
   procedure,
+  type ProcedureContext,
   resource,
   table,
   text,
+  type User,
 } from "../../mod.ts";
-import type { User } from "../../src/auth/user.ts";
-import type { ProcedureContext } from "../../src/resource/define/procedure.ts";
 import type { SchemaResult, StandardSchema } from "../../exports/options.ts";
 import { charged, type CreditsLedger, openCreditsLedger } from "../../exports/billing.ts";
 

@@ -51,7 +51,7 @@ Deno.test("a stream is sent no `added` of a row that it may hold", () => {
   assertEquals(joinBeforeChange(false)(true), { first: ["added"], late: "begins again" });
 });
 
-Deno.test("a stream whose rows are forgotten when it leaves is told so", () => {
+Deno.test("a stream whose rows are forgotten when it leaves is reported", () => {
   const group = new GroupHeldRows(log);
   const [first, late] = [subscriber(), subscriber()];
   group.join(first, HeldRows.unknown(log), new Set());

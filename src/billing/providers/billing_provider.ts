@@ -94,8 +94,8 @@ export interface VendorPayment extends BillingPayment {
   readonly boughtAt?: string;
   /** Whether it pays for a change of its subscription, which names no prices. */
   readonly isChange?: boolean;
-  /** Whether it pays for a change of plan, and a balance or credit settles it, in whole or in part. */
-  readonly isSettledByCredit?: boolean;
+  /** Whether it pays for a change of plan, and a balance or credit pays for it, in whole or in part. */
+  readonly isPaidByCredit?: boolean;
   /** Whether a payment of a plan with periods is reported by an event of its own, and this is none. */
   readonly isOnlyForOneTime: boolean;
 }

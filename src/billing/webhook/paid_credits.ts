@@ -69,7 +69,7 @@ function creditsOf(
     return amount === undefined || amount > 0 || amount === 0 && grantOnZeroAmount;
   });
   if (bought.length === 0) return "zero-amount";
-  if (payment.isSettledByCredit === true) return "settled-by-credit";
+  if (payment.isPaidByCredit === true) return "paid-by-credit";
   const isCount = ({ line: { quantity } }: PaidPlan) =>
     Number.isSafeInteger(quantity) && quantity > 0;
   if (!bought.every(isCount)) return "quantity";

@@ -80,7 +80,7 @@ export function createTransport(options: CreateClientOptions): Transport {
     }
   }
 
-  /** Sends it once. The whole body has arrived when this resolves, unless it is a stream. */
+  /** Sends it once and follows no redirect. The body has arrived, unless it is a stream. */
   async function exchange(
     { method, path, signal, timeoutMs }: ClientRequest,
     body: string | undefined,
@@ -97,7 +97,6 @@ export function createTransport(options: CreateClientOptions): Transport {
           // Headers without a value were just left out, and a body may be undefined.
           headers: Object.entries(headers).filter(([, value]) => value) as [string, string][],
           body: body as string,
-          // The service redirects nothing, and a redirect would make a read of a write.
           redirect: "manual",
           signal: AbortSignal.any([late.signal, signal ?? late.signal]),
         }),

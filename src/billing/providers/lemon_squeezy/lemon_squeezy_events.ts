@@ -106,7 +106,7 @@ function invoiceFacts(
       isForCredits: true,
       isOnlyForOneTime: false,
       isChange,
-      isSettledByCredit: isChange && isMostlyCredit(amounts.amount, amounts.netAmount),
+      isPaidByCredit: isChange && isMostlyCredit(amounts.amount, amounts.netAmount),
       ...present({ boughtAt: timeOf(attributes.text("created_at")) }),
       ...amounts,
     },

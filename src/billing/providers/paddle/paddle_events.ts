@@ -82,7 +82,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
       ),
       isForCredits: true,
       isOnlyForOneTime: false,
-      isSettledByCredit: isChange && isMostlyCredit(totals.number("grand_total"), netAmount),
+      isPaidByCredit: isChange && isMostlyCredit(totals.number("grand_total"), netAmount),
       ...present({
         netAmount,
         amount: totals.number("grand_total"),

@@ -67,7 +67,7 @@ function orderFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subscripti
       prices: orderPrices(data),
       isForCredits: true,
       isOnlyForOneTime: false,
-      isSettledByCredit: isSettledByCredit(data),
+      isPaidByCredit: isPaidByCredit(data),
       ...present({
         amount: data.number("total_amount") ?? data.number("amount"),
         currency: data.text("currency")?.toLowerCase(),
@@ -78,7 +78,7 @@ function orderFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subscripti
 }
 
 /** Whether it pays for a change of plan, and the balance of the customer pays for some of it. */
-function isSettledByCredit(data: JsonFields): boolean {
+function isPaidByCredit(data: JsonFields): boolean {
   const total = data.number("total_amount") ?? data.number("net_amount");
   if (data.text("billing_reason") !== "subscription_update" || total === undefined) return false;
   const due = data.number("due_amount") ?? total + (data.number("applied_balance_amount") ?? 0);

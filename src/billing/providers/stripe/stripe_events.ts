@@ -102,7 +102,7 @@ function invoiceFacts(invoice: JsonFields): EventFacts {
         hasMorePrices: invoice.at("lines").flag("has_more") === true,
         isForCredits: true,
         isOnlyForOneTime: false,
-        isSettledByCredit: isSettledByCredit(invoice),
+        isPaidByCredit: isPaidByCredit(invoice),
         ...present({
           netAmount: netAmountOf(invoice),
           amount: invoice.number("amount_paid"),
@@ -122,7 +122,7 @@ const changeReasons: ReadonlySet<string> = new Set([
  * Whether it pays for a change of plan, and the balance of the customer pays for some of it. Without
  * this rule, a change to months and back would grant a year for what is left of it.
  */
-function isSettledByCredit(invoice: JsonFields): boolean {
+function isPaidByCredit(invoice: JsonFields): boolean {
   const netAmount = netAmountOf(invoice);
   if (invoice.text("billing_reason") !== "subscription_update" || netAmount === undefined) {
     return false;
