@@ -194,7 +194,7 @@ testOnPostgres("--write serves without what the role may not do, and says it", a
     await full.app.close();
     const lines: string[] = [];
     await uninstall(url, (line) => lines.push(line));
-    assertEquals(lines.at(-1), "Removed 2 triggers, 6 functions, 6 tables");
+    assertEquals(lines.at(-1), "Removed 2 triggers, 4 functions, 6 tables");
     assertEquals(await ownParts(owner), []);
     await uninstall(url, (line) => lines.push(line));
     assertStringIncludes(lines.at(-1) ?? "", "Nothing of the service is in");

@@ -145,6 +145,8 @@ function described(table: TableInfo | undefined) {
     ...column,
     // How a type or an expression is spelled depends on where it was read.
     ...{ existingType: null, generatedSql: null, default: column.default?.kind },
+    // Drizzle's mode "number" promises what int8 does not.
+    isWide: false,
     name: dbName,
     databaseType: databaseType && {
       ...databaseType,
