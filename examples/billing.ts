@@ -38,6 +38,9 @@ const billing = await openBilling({
   kv: ":memory:", // a real service keeps balances in a Deno KV: a path, or a URL
   provider: paddle({ apiKey: "pdl_key", webhookSecret }),
   plans: [{ key: "starter", priceId: "pri_starter", type: "one_time", credits: 5 }],
+  // The event below belongs to no checkout of this service, whose code would name the account. A page
+  // can set these data of Paddle, so a real service does not believe them.
+  resolveAccount: ({ metadata }) => metadata?.accountId,
 });
 
 const text = z.object({ text: z.string().max(100) });
