@@ -85,6 +85,15 @@ export class ChangeFeed {
     return this.#options.log.includes(this.position, position);
   }
 
+  /**
+   * Reads on, because a log that ends at `end` shows that it was restored if more was published:
+   * without this a reader would repeat the same read until the feed looks by itself.
+   */
+  async expect(published: Position, end: Position): Promise<void> {
+    if (this.#isClosed || this.#options.log.includes(end, published)) return;
+    await this.#exclusively(() => this.#publishNext());
+  }
+
   /** Runs `work` while nothing is published, so that the position stays the same. */
   whilePaused<T>(work: () => MaybePromise<T>): Promise<T> {
     return this.#exclusively(work);

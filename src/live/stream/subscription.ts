@@ -180,6 +180,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     const minPosition = await this.#minPosition(state);
     const request = { start: state.start, minPosition, identity: this.#identity };
     const page = await snapshots.read(this.#group, request);
+    if (minPosition !== null) await feed.expect(minPosition, page.position);
     const isReached = await feed.readUpTo(page.position);
     if (!this.#isCurrent(state)) return null;
     if (isReached) return page;
@@ -214,9 +215,11 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   async #catchUp(state: CatchUp): Promise<void> {
     const { feed } = this.context;
     const { sent } = state;
+    const published = feed.position;
     const window = await this.#readChanges(state, sent, state.lossReason);
     if (window === null) return;
     const { changes, cursor: { position, within } } = window;
+    if (window.isEnd && changes.length === 0) await feed.expect(published, position);
     const isSent = await this.#sendChanges(changes, { to: position, sent }, state);
     if (!isSent || !this.#isCurrent(state)) return;
     sent.cursor = window.cursor;

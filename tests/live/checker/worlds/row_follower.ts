@@ -84,6 +84,12 @@ export class RowFollower extends Follower {
     this.#hasRested = true;
   }
 
+  /** Events may be of the lost history and of the restored rows, until it is invalidated. */
+  expectRestore(): void {
+    this.#mayRepeat = true;
+    this.#hasRested = false;
+  }
+
   /** Forgets everything, its position too. */
   forget(): void {
     this.disconnect();

@@ -289,6 +289,7 @@ class World {
     await backups.restore();
     history.add([], await history.read(this.#outside.driver));
     this.#restores++;
+    for (const follower of this.#parts.rows) follower.expectRestore();
     // Other changes get the numbers of those that were lost, before the services look.
     for (let left = this.#chance.pick([0, 1, 3, 30]); left > 0; left--) {
       await writeBySql(this.#outside, this.#writing);
