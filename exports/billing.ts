@@ -12,6 +12,7 @@ export type {
   BillingEventType,
   BillingPayment,
   BillingSubscription,
+  NotGranted,
   SubscriptionStatus,
 } from "../src/billing/billing_event.ts";
 export type { BillingResolvers, UserResolver } from "../src/billing/routes/billing_routes.ts";
