@@ -21,15 +21,15 @@ export interface ClientEnvironment {
   isHidden(): boolean;
   /** Calls `run` when the network or the page comes back; returns a function that stops it. */
   onWake(run: () => void): () => void;
-  /** Web Locks; null where they are missing. */
-  readonly locks: WebLocks | null;
-  /** Opens a channel between the tabs of an origin; null where there are none. */
-  channel(name: string): BroadcastChannel | null;
-  /** IndexedDB; null where it is missing, or refused as in some private windows. */
-  readonly indexedDB: WebDatabases | null;
+  /** Web Locks; nothing where they are missing. */
+  readonly locks: WebLocks | null | undefined;
+  /** Opens a channel between the tabs of an origin; nothing where there are none. */
+  channel(name: string): BroadcastChannel | null | undefined;
+  /** IndexedDB; nothing where it is missing, or refused as in some private windows. */
+  readonly indexedDB: WebDatabases | null | undefined;
 }
 
-/** The environment of a browser, Deno, Node or Bun. Parts that are missing are null. */
+/** The environment of a browser, Deno, Node or Bun. Parts that are missing are undefined. */
 export function browserEnvironment(): ClientEnvironment {
   // Each global may be missing, whatever the types of one runtime say.
   const world = globalThis as unknown as Partial<BrowserGlobals>;
@@ -54,9 +54,9 @@ export function browserEnvironment(): ClientEnvironment {
       }
       return () => ending.abort();
     },
-    locks: navigator?.locks ?? null,
-    channel: (name) => world.BroadcastChannel ? new world.BroadcastChannel(name) : null,
-    indexedDB: world.indexedDB ?? null,
+    locks: navigator?.locks,
+    channel: (name) => world.BroadcastChannel && new world.BroadcastChannel(name),
+    indexedDB: world.indexedDB,
   };
 }
 
@@ -64,7 +64,7 @@ export function browserEnvironment(): ClientEnvironment {
 interface BrowserGlobals {
   readonly document: { readonly hidden: boolean };
   readonly navigator: { readonly onLine?: boolean; readonly locks?: WebLocks };
-  readonly indexedDB: WebDatabases;
+  readonly indexedDB?: WebDatabases;
   readonly BroadcastChannel: typeof BroadcastChannel;
   addEventListener(event: string, run: () => void, options: { signal: AbortSignal }): void;
 }

@@ -53,7 +53,7 @@ export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
     void book.sync();
   });
   void opening.then(({ isShared }) => {
-    if (!isShared || locks === null) return drain();
+    if (!isShared || !locks) return drain();
     void book.sync();
     // A page that may not have locks sends its writes by itself.
     return locks.request(name, { signal }, drain).catch(() => signal.aborted ? undefined : drain());

@@ -37,7 +37,7 @@ export interface JobBookOptions extends KnownJobs {
   /** Never rejects. */
   readonly opening: Promise<JobStorage>;
   /** To the other tabs: the end of a job, or null when they have to read; null where there are none. */
-  readonly channel: BroadcastChannel | null;
+  readonly channel: BroadcastChannel | null | undefined;
   readonly environment: ClientEnvironment;
   readonly signal: AbortSignal;
 }
@@ -149,7 +149,7 @@ export function createJobBook(
     });
   }
 
-  if (channel !== null) {
+  if (channel) {
     channel.onmessage = ({ data }) => {
       if (data === null) void sync();
       // What is being read may be older than the message.

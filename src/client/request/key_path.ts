@@ -7,8 +7,8 @@ export type KeyPart = string | number | boolean;
 /**
  * The path segment of a row: the values of its key are encoded one by one and joined by commas. The
  * name of a route, such as `count`, is spelt so that the service takes it for a key. Throws a
- * RangeError for a key that no URL can hold, the empty text, `.` and `..`, and for a number beyond
- * 2^53, which JavaScript may have rounded.
+ * RangeError for a key that no URL can hold: the empty string, `.` and `..`. Throws a TypeError for
+ * undefined, for objects, and for a number beyond 2^53, which JavaScript may have rounded.
  */
 export function keyPath(key: KeyInput): string {
   const segment = `${[key].flat().map((part) => encodeURIComponent(exact(part)))}`;
@@ -17,10 +17,16 @@ export function keyPath(key: KeyInput): string {
   return segment.replace(routeName, (first) => `%${first.charCodeAt(0).toString(16)}`);
 }
 
-/** The value; throws a RangeError for a number beyond 2^53, which may have been another one. */
+/**
+ * The value. Throws a TypeError for undefined and objects, and for a number beyond 2^53, which
+ * JavaScript may have rounded.
+ */
 export function exact<T>(value: T): T {
-  if (typeof value === "number" && value * value >= 2 ** 106) {
-    throw new RangeError(`${value} must be a string`);
+  if (
+    value === undefined || Object(value) === value ||
+    typeof value === "number" && value * value >= 2 ** 106
+  ) {
+    throw new TypeError(`${value} must be a string`);
   }
   return value;
 }

@@ -21,9 +21,9 @@ export type FilterOperand =
 
 /**
  * Writes a filter. The values in the template are data: their content is never read as a part of
- * the language. A filter within a filter stands in parentheses. Throws a TypeError for a value that
- * no filter has, and for one between quotes, and a RangeError for a number beyond 2^53: a string or
- * a bigint keeps its digits.
+ * the language. A filter within a filter stands in parentheses. Throws a TypeError for
+ * undefined and objects, for a number beyond 2^53, of which a string or a bigint keeps the digits, and
+ * for a value between quotes or next to a part of a word: the message shows its place.
  *
  * @example
  * ```ts
@@ -40,14 +40,18 @@ export function filterTemplate(
   parts: TemplateStringsArray,
   ...values: readonly FilterOperand[]
 ): FilterExpression {
-  if (parts.some((part) => /["']/.test(part.replace(quoted, "")))) {
-    throw new TypeError("A value needs no quotes");
-  }
+  // No filter has the character that stands for a value here.
+  const place = parts.join("\0").replace(quoted, "x").match(misplaced);
+  if (place) throw new TypeError(`No filter has ${place[0]}`);
   const filter = String.raw({ raw: parts }, ...values.map(operand));
   return { filter, toString: () => filter };
 }
 
-const quoted = /(["'])(\\.|[^\\])*?\1/gs;
+/** A quoted string without a value in it. */
+const quoted = /(["'])(\\?[^\0])*?\1/g;
+
+/** A value within quotes, and one that would be a part of a word. */
+const misplaced = /(["']|[^\s=<>(),;&|]\0|\0[^\s=<>(),;&|]).*/;
 
 function operand(value: unknown): string {
   if (Array.isArray(value)) return `(${value.map(operand)})`;
@@ -57,6 +61,5 @@ function operand(value: unknown): string {
   const text = value instanceof Date ? value.toISOString() : value;
   // Null, and the numbers and booleans that some operators take, have no quotes.
   if (typeof text === "string") return `"${text.replace(/["\\]/g, "\\$&")}"`;
-  if (text === undefined || Object(text) === text) throw new TypeError(`No filter has ${text}`);
   return `${exact(text)}`;
 }

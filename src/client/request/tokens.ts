@@ -2,8 +2,8 @@ import type { CreateClientOptions } from "./client_options.ts";
 
 /** A bearer token as it was given. */
 export interface Token {
-  /** Null sends a request without a token. */
-  readonly value: string | null;
+  /** Without one a request is sent without a token. */
+  readonly value: string | null | undefined | false;
   /** How many refreshes came before it. */
   readonly age: number;
 }
@@ -24,12 +24,8 @@ export function createTokens(source: CreateClientOptions["token"]): Tokens {
   async function ask(refresh: boolean): Promise<Token> {
     // The source may take its time, in which another request has the token refreshed.
     const age = refreshes;
-    const value = typeof source === "function"
-      ? await source({ refresh })
-      : refresh
-      ? null
-      : source;
-    return { value: value ?? null, age: refresh ? ++refreshes : age };
+    const value = typeof source === "function" ? await source({ refresh }) : !refresh && source;
+    return { value, age: refresh ? ++refreshes : age };
   }
 
   return {

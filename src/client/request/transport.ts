@@ -37,7 +37,7 @@ export interface ClientRequest {
 }
 
 /** The headers of a request; those without a value are not sent. */
-export type RequestHeaders = Readonly<Record<string, string | null | undefined>>;
+export type RequestHeaders = Readonly<Record<string, string | null | undefined | false>>;
 
 /** Makes the transport of a client. */
 export function createTransport(options: CreateClientOptions): Transport {

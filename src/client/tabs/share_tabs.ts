@@ -19,7 +19,7 @@ export function shareTabs(api: HasHandle, { identity }: ShareTabsOptions): () =>
   const name = `live ${baseUrl} ${identity}`;
   // An open channel keeps a process alive.
   const channel = locks && open(name);
-  if (locks === null || channel === null) return () => {};
+  if (!locks || !channel) return () => {};
   const connection = new TabConnection(transport, { name, locks, channel });
   parts.set(connectionOf, connection);
   return () => {

@@ -93,17 +93,45 @@ testOnDialects(
     }),
 );
 
-Deno.test("what is no value, and a value between quotes, is refused", () => {
+Deno.test("what is no value is refused", () => {
   for (const wrong of [undefined, {}, [undefined], [{}], () => 1]) {
     // @ts-expect-error -- the types refuse it, too
-    assertThrows(() => rsql`a==${wrong}`, TypeError, "No filter has");
+    assertThrows(() => rsql`a==${wrong}`, TypeError, "must be a string");
   }
   assertThrows(() => rsql`a==${new Date(NaN)}`, RangeError);
-  // Without this, a text could end the quotes and continue with a filter of its own.
-  assertThrows(() => rsql`a=="${"x"}"`, TypeError, "A value needs no quotes");
-  assertThrows(() => rsql`a=='x ${"y"}'`, TypeError);
-  assertThrows(() => rsql`a=="\\"${"y"}"`, TypeError);
-  assertThrows(() => rsql`a=="${"y"}`, TypeError);
+});
+
+Deno.test("a value that is a part of a word or of a quoted string is refused, with its place", () => {
+  const refused: readonly (readonly [make: () => unknown, place: string])[] = [
+    // Without this, a string could end the quotes and continue with a filter of its own.
+    [() => rsql`a=="${"x"}"`, '"\0"'],
+    [() => rsql`a=='x ${"y"}'`, "'x \0'"],
+    [() => rsql`a=="\\"${"y"}"`, 'x\0"'],
+    [() => rsql`a=="\\${"y"}"`, '"\\\0"'],
+    [() => rsql`a=="${"y"}`, '"\0'],
+    // Without this, the filter would be another one: `n==51,id==6`.
+    [() => rsql`n==${5}1,id==${6}`, "\u00001,id==\0"],
+    [() => rsql`n==1${5}`, "1\0"],
+    [() => rsql`n==-${5}`, "-\0"],
+    [() => rsql`n==${5}${6}`, "\0\0"],
+    [() => rsql`n${"b"}==1`, "n\0==1"],
+    [() => rsql`n==${true}x;a==1`, "\0x;a==1"],
+    [() => rsql`n=in=(1,${5}0,2)`, "\u00000,2)"],
+    [() => rsql`n=in=(1.${5},2)`, ".\0,2)"],
+    [() => rsql`a==1;b${rsql`c==1`}`, "b\0"],
+    [() => rsql`a==b"c"${5}`, "x\0"],
+  ];
+  for (const [make, place] of refused) {
+    assertEquals(assertThrows(make, TypeError).message, `No filter has ${place}`);
+  }
+  const read: readonly (readonly [filter: FilterExpression, text: string])[] = [
+    [rsql`a==${1}`, "a==1"],
+    [rsql` a == ${1} ; b != ${2} `, " a == 1 ; b != 2 "],
+    [rsql`(${rsql`a==${1}`},b>=${2});c<${3}`, "((a==1),b>=2);c<3"],
+    [rsql`a=in=(${1},${2})&&b==${"x"}||c==${null}`, 'a=in=(1,2)&&b=="x"||c==null'],
+    [rsql`a=="it's ;)";b=='"';c==${1}`, `a=="it's ;)";b=='"';c==1`],
+  ];
+  for (const [filter, text] of read) assertEquals(filter.filter, text);
 });
 
 testOnDialects(
