@@ -73,8 +73,8 @@ for (
   }
 }
 
-/** MOMENTS=20 tries all of them, for some minutes. */
-const maxMoments = Number(Deno.env.get("MOMENTS") ?? 8);
+/** `MOMENTS=20` tries all of them, for some minutes. */
+const maxMoments = Number(Deno.env.get("MOMENTS") ?? 3);
 
 /** A history whose later writes come at two moments: looks at the log, before and after. */
 class Schedule {
