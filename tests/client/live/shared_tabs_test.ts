@@ -37,12 +37,14 @@ Deno.test("a lock that comes after a tab has ended does not keep the streams fro
   }));
 
 /** Locks that say late that they were granted, whatever the signal does in between. */
-function lateLocks(locks: WebLocks | null): { locks: WebLocks; grant(): Promise<void> } {
+function lateLocks(
+  locks: WebLocks | null | undefined,
+): { locks: WebLocks; grant(): Promise<void> } {
   const granted: (() => void)[] = [];
   return {
     locks: {
       async request(name, { signal: _signal, ...options }, work) {
-        if (locks === null) throw new TypeError("no locks");
+        if (!locks) throw new TypeError("no locks");
         return await locks.request(name, options, async (lock) => {
           await new Promise<void>((resolve) => granted.push(resolve));
           return await work(lock);

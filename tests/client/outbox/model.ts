@@ -133,7 +133,7 @@ export class OutboxModel {
   #createUser(name: string): User {
     const device = this.#options.device?.() ?? createDevice();
     const { indexedDB } = device.environment;
-    const storage = indexedDB === null
+    const storage = !indexedDB
       ? Promise.resolve(memoryStorage())
       : indexedDbStorage(indexedDB, "jobs");
     const onConflict = ({ mine, theirs }: JobConflict) => {
@@ -144,7 +144,7 @@ export class OutboxModel {
     const identity = `${name} ${crypto.randomUUID()}`;
     const onDead = () => void this.report.dead++;
     const open = () => {
-      const own = mortalStorage(storage, indexedDB !== null);
+      const own = mortalStorage(storage, Boolean(indexedDB));
       const options = { storage: own, identity, onConflict, onDead };
       const page = openPage(this.#service, device, options);
       page.lists.echoesAtOnce = false;
