@@ -20,6 +20,8 @@ export type DatabaseErrorKind =
   | "overloaded"
   /** Busy past its time, full, or not reachable; nothing was written. */
   | "unavailable"
+  /** The path names another file than the one that is open; nothing was read or written. */
+  | "replaced"
   /** The connection was lost during commit: the write may or may not have happened. */
   | "unknown-outcome"
   | "read-only"

@@ -58,6 +58,7 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
         headers: { "retry-after": "1" },
       });
     case "unavailable":
+    case "replaced":
     case "read-only":
       return unavailable(`Cannot ${access}: the database is not available`, cause);
     // Rules of the table make it another statement.

@@ -169,6 +169,7 @@ export class LiveHub {
       : quota.takePart(user, address, work);
     try {
       const context = await this.#opened.context();
+      context.feed.requirePresent();
       if (isFull(context)) throw overloaded("too many clients begin at once");
       const make = await prepare(context);
       if (this.#isClosing) throw overloaded("the service is stopping");

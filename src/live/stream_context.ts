@@ -65,6 +65,7 @@ export async function openStreamContext(
     ringLimits: limits.ringBuffer,
     publish: (batch) => dispatcher.publish(batch),
     onHistoryLost: () => dispatcher.invalidateAll("history_lost"),
+    onReplaced: () => dispatcher.invalidateAll("database_replaced"),
   });
   const semaphore = new Semaphore(limits.maxConcurrentReads, limits.maxWaitingReads);
   return {

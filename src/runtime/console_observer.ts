@@ -96,6 +96,7 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   captcha_verifier_failed: "error",
   idempotency_table_missing: "error",
   reader_thread_failed: "error",
+  database_replaced: "error",
   idempotency_store_failed: "error",
   trust_failed: "warning",
   classify_failed: "warning",
@@ -187,6 +188,7 @@ const sentences: Sentences = {
     `${one.database} has no room for idempotency keys: requests with one are refused`,
   reader_thread_failed: (one) =>
     `a thread for slow reads of ${one.database} ended, or did not start`,
+  database_replaced: (one) => `${one.database} is unavailable: its file is not at its path`,
   idempotency_store_failed: () =>
     "the state of an Idempotency-Key could not be stored: its request may be executed again",
   trust_failed: () => "the trust hook failed: the caller gets the usual difficulty",

@@ -71,6 +71,7 @@ export type Observation =
     readonly error: unknown;
   }
   | { readonly kind: "reader_thread_failed"; readonly database: string; readonly error: unknown }
+  | { readonly kind: "database_replaced"; readonly database: string; readonly error: unknown }
   | { readonly kind: "idempotency_store_failed"; readonly error: unknown }
   | { readonly kind: "trust_failed"; readonly error: unknown }
   | { readonly kind: "classify_failed"; readonly error: unknown }

@@ -236,6 +236,7 @@ function scene(errors: { lost?: string; broken?: string } = {}): Scene {
     translated: (error) => isBusy(error) ? new DatabaseError("unavailable", error) : error,
     committed: () => {},
     turn: null,
+    requireFile: () => {},
   });
   return {
     groups,

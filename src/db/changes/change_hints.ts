@@ -134,7 +134,8 @@ function sqlitePolling(
   driver: Driver,
   { notify, findUntracked }: PollingListener,
 ): PollingMethod {
-  let known: unknown = null;
+  /** Null after a poll that has failed, which is news as well: the first one may. */
+  let known: unknown;
 
   async function poll(): Promise<boolean> {
     const version = await recovered<unknown>(

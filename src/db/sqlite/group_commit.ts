@@ -24,6 +24,8 @@ export interface GroupCommitOptions {
   readonly busyRetry: BusyRetry;
   /** Gives the library's errors their common form. */
   readonly translated: (error: unknown) => unknown;
+  /** Throws where the file is not at its path any more, so that nothing is to be written. */
+  readonly requireFile: () => void;
   /** Called after every commit. */
   readonly committed: () => void;
   /** The turns of all processes that write to the file; null where there can be one only. */
@@ -208,8 +210,9 @@ export class GroupCommit {
   async #restructure(): Promise<void> {
     const job = this.#queue.dequeue();
     if (job?.kind !== "restructuring") return;
-    const { writer, translated, committed } = this.#options;
+    const { writer, translated, committed, requireFile } = this.#options;
     try {
+      requireFile();
       this.#rollBack();
       writer.run(keysOff);
       // Another process may be making the same changes, which takes as long as its tables are large.
@@ -230,6 +233,7 @@ export class GroupCommit {
     const job = this.#queue.dequeue();
     if (job?.kind !== "alone") return;
     try {
+      this.#options.requireFile();
       (await retryWhileBusy(this.#busyRetry, job.run))();
       this.#options.committed();
     } catch (error) {
@@ -239,11 +243,12 @@ export class GroupCommit {
 
   /** False when no job is left, or the first one failed. */
   async #begin(): Promise<boolean> {
-    const { writer, translated } = this.#options;
+    const { writer, translated, requireFile } = this.#options;
     try {
       // Jobs leave the queue by their own time limit.
       return await retryWhileBusy({ ...this.#busyRetry, waitLimitMs: Infinity }, () => {
         if (this.#queue.length === 0) return false;
+        requireFile();
         this.#rollBack();
         writer.run(begin);
         return true;

@@ -7,6 +7,8 @@ import { rowBytesName, timeCheckName } from "../../sql/sqlite/time_check.ts";
 import { RowBytes } from "./row_cells.ts";
 import { matchesWildcards } from "../../sql/wildcard_pattern.ts";
 import { type SqliteConnection, sqliteConnection } from "./sqlite_connection.ts";
+import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
+import type { SqliteFile } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 import { StatementDeadline } from "./reads/statement_deadline.ts";
 
@@ -59,4 +61,24 @@ export function openConnection(
   for (const [name, work] of metricFunctions) handle.defineFunction(name, work);
   handle.defineAggregate(restAggregate.name, restAggregate);
   return sqliteConnection(handle, { deadline, rowBytes });
+}
+
+/** Opens the connection to a SQLite file that writes. */
+export async function openWriter(
+  library: SqliteLibrary,
+  file: SqliteFile,
+  busyRetry: BusyRetry,
+): Promise<SqliteConnection> {
+  const { clock } = busyRetry;
+  const writer = openConnection(library, file.path, { readOnly: false, clock });
+  const run = (text: string) => writer.run({ text, values: [] });
+  try {
+    await retryWhileBusy(busyRetry, () => run("PRAGMA journal_mode = WAL"));
+    run(`PRAGMA synchronous = ${file.temporary ? "OFF" : "FULL"}`);
+    run("PRAGMA foreign_keys = ON");
+    return writer;
+  } catch (error) {
+    writer.close();
+    throw error;
+  }
 }

@@ -13,9 +13,10 @@ import { DatabaseError, reasonOf } from "../database_error.ts";
 import type { Connection, Driver, DriverThreads, QueryResult, ReadLimits } from "../driver.ts";
 import { driverOptions, openingPlace } from "../driver_options.ts";
 import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
+import { FilePresence } from "./file_presence.ts";
 import { GroupCommit } from "./group_commit.ts";
 import { type LimitedReadOf, LimitedReads } from "./reads/limited_read.ts";
-import { openConnection, removeIdleJournal } from "./open_connection.ts";
+import { openConnection, openWriter, removeIdleJournal } from "./open_connection.ts";
 import { ReaderThreads } from "./reads/reader_threads.ts";
 import { refuseBoundary } from "../refuse_boundary.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
@@ -95,24 +96,6 @@ export async function sqliteDriver(
   }
 }
 
-async function openWriter(
-  library: SqliteLibrary,
-  file: SqliteFile,
-  busyRetry: BusyRetry,
-): Promise<SqliteConnection> {
-  const { clock } = busyRetry;
-  const writer = openConnection(library, file.path, { readOnly: false, clock });
-  try {
-    await retryWhileBusy(busyRetry, () => query(writer, "PRAGMA journal_mode = WAL"));
-    query(writer, `PRAGMA synchronous = ${file.temporary ? "OFF" : "FULL"}`);
-    query(writer, "PRAGMA foreign_keys = ON");
-    return writer;
-  } catch (error) {
-    writer.close();
-    throw error;
-  }
-}
-
 /**
  * SQLite prepares a statement again for every new value that its planner has used, which takes
  * longer than reading a short page. It does not use a value after a unary plus. Where a plan could
@@ -170,6 +153,8 @@ class SqliteDriver implements Driver {
   /** Null where no other process can write to the file, or this one does not. */
   readonly #turn: WriteTurn | null;
   readonly #guard: TransactionGuard = transactionGuard();
+  /** Null where no other program knows the file. */
+  readonly #presence: FilePresence | null;
   readonly #limited: LimitedReads;
   readonly #readFreely: LimitedReadOf;
   #closing: Promise<void> | null = null;
@@ -195,9 +180,11 @@ class SqliteDriver implements Driver {
       this.#commits.notify();
     };
     const turn = this.#turn = turnOf(options);
-    this.#writes = writer === null
-      ? null
-      : new GroupCommit({ writer, busyRetry, guard: this.#guard, translated, committed, turn });
+    const presence = this.#presence = presenceOf(options);
+    const requireFile = () => presence?.require();
+    this.#writes = writer === null ? null : new GroupCommit({
+      ...{ writer, busyRetry, guard: this.#guard, translated, requireFile, committed, turn },
+    });
     this.isShared = !options.file.temporary;
     this.label = options.label;
     this.threads = threadsOf(options);
@@ -255,6 +242,7 @@ class SqliteDriver implements Driver {
   observeBy(observe: Observer): void {
     this.#options.threads.observeBy(observe);
     this.#turn?.observeBy(observe);
+    this.#presence?.observeBy(observe);
   }
 
   close(): Promise<void> {
@@ -263,6 +251,7 @@ class SqliteDriver implements Driver {
 
   #read(statement: Statement, read: LimitedReadOf): MaybePromise<QueryResult> {
     const { reader } = this.#options;
+    this.#presence?.require();
     const result = read(statement);
     if ("rows" in result && result.rows.length === 0 && reader.inTransaction) {
       // A savepoint: it would keep a transaction open on a connection that all requests share.
@@ -326,4 +315,9 @@ function threadsOf({ threads, file }: SqliteDriverOptions): DriverThreads {
 function turnOf({ writer, file, label, busyRetry }: SqliteDriverOptions): WriteTurn | null {
   if (writer === null || file.temporary) return null;
   return new WriteTurn({ path: file.path, label, clock: busyRetry.clock });
+}
+
+function presenceOf({ file, label, busyRetry }: SqliteDriverOptions): FilePresence | null {
+  if (file.temporary) return null;
+  return new FilePresence({ path: file.givenPath, label, clock: busyRetry.clock });
 }

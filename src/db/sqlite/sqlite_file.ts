@@ -2,12 +2,14 @@ import { beforeExit } from "../../runtime/host.ts";
 import { claimFile } from "../../runtime/files/claimed_files.ts";
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 
 /** The file of a SQLite database, claimed by the driver that has opened it. */
 export interface SqliteFile {
   /** Absolute. */
   readonly path: string;
+  /** Absolute, with the links that were given. */
+  readonly givenPath: string;
   readonly temporary: boolean;
   /** Whether there is an empty journal beside it, which was not there when it was claimed. */
   hasIdleJournal(): boolean;
@@ -27,6 +29,7 @@ export function claimSqliteFile(path: string, library: string): SqliteFile {
   const hadJournal = existsSync(journal);
   return {
     path: claimed.path,
+    givenPath: resolve(path),
     temporary: false,
     hasIdleJournal: () => !hadJournal && existsSync(journal) && statSync(journal).size === 0,
     release: claimed.release,
@@ -67,7 +70,8 @@ function temporaryFile(): SqliteFile {
   const folder = mkdtempSync(join(tmpdir(), "resource-api-memory-"));
   // A process that exits without closing the database leaves no file.
   const cancel = beforeExit(release);
-  return { path: join(folder, "memory.db"), temporary: true, hasIdleJournal: () => false, release };
+  const file = join(folder, "memory.db");
+  return { path: file, givenPath: file, temporary: true, hasIdleJournal: () => false, release };
 
   function release(): void {
     cancel();

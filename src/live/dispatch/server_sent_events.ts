@@ -25,6 +25,7 @@ export type InvalidationReason =
   | "truncated"
   | "relation_overflow"
   | "untracked_write"
+  | "database_replaced"
   | "server_reset"
   | "query_too_expensive";
 

@@ -1,3 +1,4 @@
+import { DatabaseError } from "../../db/database_error.ts";
 import type { Change, ChangeLog, Step } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
@@ -24,6 +25,8 @@ export interface ChangeFeedOptions {
   publish(batch: ChangeBatch): MaybePromise<void>;
   /** The next changes have been purged before they were read. */
   onHistoryLost(): void;
+  /** The database is gone for this process. */
+  onReplaced(): void;
 }
 
 /**
@@ -43,6 +46,8 @@ export class ChangeFeed {
   #isWanted = false;
   #isClosed = false;
   #failures = 0;
+  /** Why nothing can be read until the process is started again, or the file is back. */
+  #replaced: DatabaseError | null = null;
   #cancelRetry: (() => void) | null = null;
 
   private constructor(options: ChangeFeedOptions, start: Position) {
@@ -62,6 +67,11 @@ export class ChangeFeed {
   /** All changes that it covers were published. */
   get position(): Position {
     return this.ringBuffer.end;
+  }
+
+  /** Throws where the database is not the one that was opened. */
+  requirePresent(): void {
+    if (this.#replaced !== null) throw this.#replaced;
   }
 
   /** Whether there is nothing left to read, as far as is known. */
@@ -117,6 +127,7 @@ export class ChangeFeed {
         ) { /* until there are no new changes */ }
       }
       this.#failures = 0;
+      this.#replaced = null;
     } catch (error) {
       this.#retryLater(error);
     } finally {
@@ -159,7 +170,11 @@ export class ChangeFeed {
 
   #retryLater(error: unknown): void {
     if (this.#isClosed) return;
-    const { observe, clock } = this.#options.runtime;
+    const { runtime: { observe, clock }, onReplaced } = this.#options;
+    if (error instanceof DatabaseError && error.kind === "replaced") {
+      this.#replaced = error;
+      onReplaced();
+    }
     const retryInMs = Math.min(firstRetryMs * 2 ** this.#failures++, maxRetryMs);
     observe({ kind: "changes_unread", error, retryInMs });
     this.#cancelRetry = clock.after(retryInMs, () => {
