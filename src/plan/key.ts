@@ -48,7 +48,7 @@ export function formatKey(key: Key, columns: readonly ColumnInfo[] = []): string
   const segment = key.map((value, index) => {
     const column = columns[index];
     const isQuoted = column !== undefined && isAny(column) && typeof value === "string" &&
-      (looksLikeNumber(value) || /^"|^$/.test(value));
+      (looksLikeNumber(value) || /^"|^$|^-?Infinity$/.test(value));
     return encodeURIComponent(isQuoted ? `"${value}"` : keyText(value));
   }).join(",");
   if (!reservedSegments.has(segment)) return segment;

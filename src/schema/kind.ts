@@ -48,6 +48,8 @@ export interface ValueRules {
   readonly pattern: TextPattern | null;
   /** Of a text: what every value is. */
   readonly format: "email" | null;
+  /** Of a UUID: whether the database compares it as a text, so that its case matters. */
+  readonly exactCase: boolean;
 }
 
 /** The rules of a column that takes every value of its kind. */
@@ -61,6 +63,7 @@ export const anyValue: ValueRules = Object.freeze({
   max: null,
   pattern: null,
   format: null,
+  exactCase: false,
 });
 
 /**

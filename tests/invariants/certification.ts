@@ -7,7 +7,7 @@ import { rowMatches } from "../../src/filter/match/row_matches.ts";
 import type { Operator } from "../../src/filter/operators/operator.ts";
 import { listOperators } from "../../src/filter/operators/list_operators.ts";
 import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
-import { rowImageOf } from "../../src/filter/match/row_image.ts";
+import { keepStoredForms, storedForm } from "../../src/filter/match/row_image.ts";
 import {
   bigint,
   boolean,
@@ -57,20 +57,19 @@ export async function certify(engine: Engine): Promise<Certification> {
     const order = [{ column: columns[0]!, descending: false }];
     const plan = { kind: "read", table: info, columns, where: allRows, order } as const;
     const stored = await fetchRows(db.driver, { ...plan, after: null, limit: 10_000 }, reader);
-    const images = stored.rows.map((row, at) =>
-      rowImageOf(row, stored.stored[at]!, columns, db.dialect)
-    );
+    stored.rows.forEach((row, at) => keepStoredForms(row, stored.stored[at]!, columns, db.dialect));
     const counts = new Counts();
     for (const part of chunksOf(columns.slice(1).flatMap(comparisonsOf), 250)) {
       const truths = part.map((filter) => sql`(${compileFilter(filter, db.dialect)}) IS TRUE`);
       const query = sql`SELECT ${join(truths, ", ")} FROM "cells" ORDER BY "id"`;
       const answers = await db.driver.query(toStatement(query, db.dialect.placeholder));
       answers.rows.forEach((answer, at) => {
-        const { row, inexact } = images[at]!;
+        const row = stored.rows[at]!;
         part.forEach((filter, index) => {
           const value = row[filter.column.name];
           // For the other rows the database evaluates every filter.
-          if (!fitsKind(value, filter.column) || inexact?.has(filter.column)) return;
+          if (!fitsKind(value, filter.column)) return;
+          if (storedForm(row, filter.column) !== undefined) return;
           counts.add(filter, value, rowMatches(filter, row), [1, "t"].includes(answer[index] as 1));
         });
       });

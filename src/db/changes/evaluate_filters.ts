@@ -1,7 +1,7 @@
 import { compileFiltersOnImages } from "../../compile/filters_on_images.ts";
 import type { Filter } from "../../filter/filter.ts";
 import { columnValue } from "../../filter/match/row_matches.ts";
-import type { RowImage } from "../../filter/match/row_image.ts";
+import { type RowImage, storedForm } from "../../filter/match/row_image.ts";
 import { ownColumns } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
@@ -86,13 +86,12 @@ function collect(filter: Filter, used: Set<ColumnInfo>): boolean {
 }
 
 function storedRow(
-  { row, inexact }: RowImage,
+  { row }: RowImage,
   columns: readonly ColumnInfo[],
   dialect: Dialect,
 ): readonly SqlValue[] {
   return columns.map((column) => {
-    const stored = inexact?.get(column);
-    return stored === undefined ? dialect.encode(columnValue(row, column), column) : stored;
+    return storedForm(row, column) ?? dialect.encode(columnValue(row, column), column);
   });
 }
 

@@ -6,6 +6,7 @@ import { decodeSqliteCell, parseSqliteImage } from "../../sql/sqlite/image_json.
 import type { Dialect } from "../../sql/dialect.ts";
 import type { DecodeImage } from "./logged_change.ts";
 import type { RowReader } from "../rows.ts";
+import { keepStoredForms } from "../../filter/match/row_image.ts";
 
 /** How an engine writes images. */
 interface ImageFormat {
@@ -35,6 +36,7 @@ export function imageDecoder(
       return raw === undefined ? null : format.decodeCell(raw, column);
     });
     const [row = {}] = reader.toRows([cells], columns);
+    keepStoredForms(row, cells, columns, reader.dialect);
     return row;
   };
 }

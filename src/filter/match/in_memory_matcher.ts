@@ -4,7 +4,7 @@ import type { CertifiedComparisons } from "./certified_comparisons.ts";
 import type { Comparison, Filter } from "../filter.ts";
 import { anyWork, comparisonWork, type WorkAllowance } from "../filter_work.ts";
 import { columnValue } from "./row_matches.ts";
-import type { RowImage } from "./row_image.ts";
+import { type RowImage, storedForm } from "./row_image.ts";
 
 /**
  * Decides in memory whether a row image passes a filter; null where only the database can decide.
@@ -84,9 +84,11 @@ function decideComparison(comparison: Comparison, allowance: WorkAllowance): InM
   const fits = kindTest(column);
   // Few names are those of inherited members: only these need the slower check for own members.
   const isInherited = name in Object.prototype;
-  return ({ row, inexact }) => {
+  return ({ row }) => {
     const value = isInherited ? columnValue(row, column) : row[name] ?? null;
-    if (value !== null && !fits(value, column) || inexact?.has(column)) return null;
+    if (value !== null && !fits(value, column) || storedForm(row, column) !== undefined) {
+      return null;
+    }
     if (work > 0 && typeof value === "string" && !allowance.take(work * value.length)) return null;
     return (value !== null || operator.testsNull) && operator.matches(value, values, column);
   };

@@ -5,28 +5,42 @@ import { columnValue } from "./row_matches.ts";
 
 /** A row image for filters: a row as it was before or after a change. */
 export interface RowImage {
-  /** The values in process, hidden columns included. */
-  readonly row: Row;
   /**
-   * The stored values that the row in process does not represent exactly: a JSON document that is
-   * `null`, a moment in another format than the column's, bytes in a text column.
+   * The values in process, hidden columns included. A row of {@link keepStoredForms} knows the stored
+   * values that it does not represent exactly.
    */
-  readonly inexact?: ReadonlyMap<ColumnInfo, SqlValue> | undefined;
+  readonly row: Row;
 }
 
-/** Makes the row image for filters of a row that was decoded from these stored values. */
-export function rowImageOf(
+type StoredForms = ReadonlyMap<ColumnInfo, SqlValue>;
+
+/** Not enumerable: no copy of a row, which may have other values, has it. */
+const storedForms = Symbol("stored forms");
+
+/**
+ * Lets a row, which was decoded from these stored values, know those that it does not represent
+ * exactly: a JSON document that is `null`, a moment in another format than the column's, bytes in a
+ * text column. A filter must be evaluated with these.
+ */
+export function keepStoredForms(
   row: Row,
   stored: readonly SqlValue[],
   columns: readonly ColumnInfo[],
   dialect: Dialect,
-): RowImage {
-  let inexact: Map<ColumnInfo, SqlValue> | undefined;
-  for (const [index, column] of columns.entries()) {
-    const value = stored[index] ?? null;
-    if (dialect.roundTrips(value, columnValue(row, column), column)) continue;
-    inexact ??= new Map();
-    inexact.set(column, value);
+): void {
+  let forms: Map<ColumnInfo, SqlValue> | undefined;
+  let index = 0;
+  for (const column of columns) {
+    const value = stored[index++] ?? null;
+    if (value === null || dialect.roundTrips(value, columnValue(row, column), column)) continue;
+    forms ??= new Map();
+    forms.set(column, value);
   }
-  return { row, inexact };
+  if (forms !== undefined) Object.defineProperty(row, storedForms, { value: forms });
+}
+
+/** The stored value of a column that a row does not represent exactly; undefined for all others. */
+export function storedForm(row: Row, column: ColumnInfo): SqlValue | undefined {
+  const holder: { readonly [storedForms]?: StoredForms } = row;
+  return holder[storedForms]?.get(column);
 }

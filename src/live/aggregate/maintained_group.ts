@@ -1,4 +1,5 @@
 import { type AggregateGroup, exactValue, groupValue } from "../../db/aggregate_groups.ts";
+import { storedForm } from "../../filter/match/row_image.ts";
 import { columnValue } from "../../filter/match/row_matches.ts";
 import { averageDigits } from "../../plan/aggregate_schema.ts";
 import type { ColumnMetric, Metric } from "../../plan/plan.ts";
@@ -157,7 +158,8 @@ function sumOf(metric: ColumnMetric, total: Total | undefined): MetricResult | n
 export function knownValue(row: Row, column: ColumnInfo): unknown {
   if (!Object.hasOwn(row, column.name)) return undefined;
   const value = columnValue(row, column);
-  return fitsKind(value, column) ? groupValue(value, column) : undefined;
+  const isExact = fitsKind(value, column) && storedForm(row, column) === undefined;
+  return isExact ? groupValue(value, column) : undefined;
 }
 
 /** Null where the sum is no plain number, such as NaN. */

@@ -1,7 +1,8 @@
+import { storedForm } from "../../filter/match/row_image.ts";
 import { columnValue } from "../../filter/match/row_matches.ts";
 import type { Filter } from "../../filter/filter.ts";
 import { unreachable } from "../../problem/unreachable.ts";
-import type { Row, TableInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 
 /**
  * A bit mask of columns of a table, a bit for each. In wide tables columns share bits: then two
@@ -35,10 +36,16 @@ export function differingColumns(before: Row, after: Row, { columns }: TableInfo
   let bits = 0;
   let index = 0;
   for (const column of columns) {
-    if (!Object.is(columnValue(before, column), columnValue(after, column))) bits |= bitAt(index);
+    if (!isSameStored(before, after, column)) bits |= bitAt(index);
     index++;
   }
   return bits;
+}
+
+/** Whether two rows are known to have the same stored value of a column. */
+export function isSameStored(before: Row, after: Row, column: ColumnInfo): boolean {
+  return Object.is(columnValue(before, column), columnValue(after, column)) &&
+    storedForm(before, column) === undefined && storedForm(after, column) === undefined;
 }
 
 /** For a column of another table, which no filter should have, every column counts. */

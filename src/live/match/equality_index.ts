@@ -1,6 +1,6 @@
 import { type EqualityTerm, equalityTerms } from "../../filter/match/equality_terms.ts";
 import type { Comparison, Filter } from "../../filter/filter.ts";
-import type { RowImage } from "../../filter/match/row_image.ts";
+import { type RowImage, storedForm } from "../../filter/match/row_image.ts";
 import { fitsKind } from "../../schema/kinds/fits_kind.ts";
 import { shortestInteger } from "../../schema/kinds/number_kinds.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
@@ -87,8 +87,8 @@ function groupsOf<G>(
   byValue: ReadonlyMap<IndexKey, ReadonlySet<G>>,
 ): ReadonlySet<G> | "any" | undefined {
   const value = image?.row[column.name] ?? null;
-  if (value === null) return undefined;
-  if (!fitsKind(value, column) || image?.inexact?.has(column)) return "any";
+  if (image === null || value === null) return undefined;
+  if (!fitsKind(value, column) || storedForm(image.row, column) !== undefined) return "any";
   return byValue.get(indexKey(value, column));
 }
 

@@ -3,6 +3,7 @@ import type { Filter, Related } from "../../filter/filter.ts";
 import { relatedTerms } from "../../filter/related_terms.ts";
 import { otherColumns, ownColumns } from "../../schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
+import { isSameStored } from "./column_mask.ts";
 import type { Matcher } from "./matcher.ts";
 
 /**
@@ -56,5 +57,5 @@ function allRelatedTerms(filter: Filter): readonly Related[] {
 }
 
 function areEqual(before: Row, after: Row, columns: readonly ColumnInfo[]): boolean {
-  return columns.every(({ name }) => Object.is(before[name], after[name]));
+  return columns.every((column) => isSameStored(before, after, column));
 }

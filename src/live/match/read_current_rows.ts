@@ -4,6 +4,7 @@ import type { ChangeLog } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
 import type { RowReader } from "../../db/rows.ts";
 import type { Filter } from "../../filter/filter.ts";
+import { keepStoredForms } from "../../filter/match/row_image.ts";
 import { chunksOf, type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import { evaluationLimits } from "./evaluation_limits.ts";
@@ -54,7 +55,9 @@ export async function readCurrentRows(
       // Without any row the position may be older than the read, and must not be.
       const at = cells.length === 0 ? await log.end() : position;
       const rows = reader.toRows(cells, columns).map((row, index) => {
-        const truths = cells[index]?.slice(columns.length) ?? [];
+        const read = cells[index] ?? [];
+        keepStoredForms(row, read, columns, dialect);
+        const truths = read.slice(columns.length);
         return [keyId(keyOf(row, table), table), { row, passes: truths.map(isTrue) }] as const;
       });
       const ids = some.map((key) => keyId(key, table));

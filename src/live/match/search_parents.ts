@@ -3,6 +3,7 @@ import type { Position } from "../../db/changes/log_position.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import type { Connection, ReadLimits } from "../../db/driver.ts";
 import { fetchRelated, type RowReader } from "../../db/rows.ts";
+import { keepStoredForms } from "../../filter/match/row_image.ts";
 import type { RelatedKey, RelatedPlan } from "../../plan/plan.ts";
 import { relatedKeyId, relatedKeyOf } from "../../plan/related_key.ts";
 import { ownColumns } from "../../schema/relation.ts";
@@ -105,6 +106,7 @@ async function readParents<G>(
   });
   if (found === null || found.rows.length > maxAffectedParents) return null;
   const rows = new Map(found.rows.map((row, index) => {
+    keepStoredForms(row, found.stored[index] ?? [], columns, reader.dialect);
     return [row, linkKeys[found.places[index] ?? -1]?.groups ?? new Set<G>()] as const;
   }));
   return { rows, at: found.at };

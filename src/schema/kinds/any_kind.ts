@@ -18,6 +18,8 @@ export const anyKind: Kind = {
   },
   fromText(text) {
     requireStorableText(text);
+    // As a row shows it.
+    if (/^-?Infinity$/.test(text)) return Number(text);
     return looksLikeNumber(text) ? numberOf(text) : text;
   },
   compare(left, right) {

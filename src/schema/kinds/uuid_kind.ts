@@ -7,7 +7,10 @@ export const uuidKind: Kind = {
     if (typeof value !== "string") throw new InvalidValue("must be a UUID");
     return canonicalUuid(value);
   },
-  fromText: canonicalUuid,
+  fromText(text, { exactCase }) {
+    const canonical = canonicalUuid(text);
+    return exactCase ? text : canonical;
+  },
   compare: (left, right) => compareText(String(left), String(right)),
   ordered: true,
 };

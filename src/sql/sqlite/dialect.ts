@@ -105,7 +105,7 @@ function check(value: unknown, column: ColumnInfo): void {
 /** Equality is exact everywhere; the index of a column that is BINARY by itself still serves. */
 function operand(column: ColumnInfo, row?: Fragment): Fragment {
   const value = columnOf(column, row);
-  const isExisting = column.kind === "text" && column.existingType !== null;
+  const isExisting = (column.kind === "text" || column.exactCase) && column.existingType !== null;
   return isExisting ? sql`${value}${binaryCollation}` : value;
 }
 

@@ -1,5 +1,5 @@
 import { anyType, type ColumnInfo, type TimestampFormat } from "../../../schema/table_info.ts";
-import { affinityOfType } from "../../../sql/sqlite/column_type.ts";
+import { type Affinity, affinityOfType } from "../../../sql/sqlite/column_type.ts";
 import type { ColumnKind } from "../../../schema/kind.ts";
 import type { SqlValue } from "../../../sql/fragment.ts";
 import { defaultTimestamps, isTimestampFormat } from "../../../sql/sqlite/timestamps.ts";
@@ -21,9 +21,10 @@ export function inferColumnTypes(declared: string, sample: readonly SqlValue[]):
   const [, name = "", digits] = /^([^(]*)(?:\(([^)]*)\))?/.exec(declared) ?? [];
   const [first = null, second = null] = (digits ?? "").split(",").map(wholeNumber);
   const kind = declaredKind(name.trim().toUpperCase());
-  // SQLite looks for INT before TEXT, and knows no STRING.
-  if (kind === null || kind === "text" && affinityOfType(declared) !== "TEXT") return [any];
-  const stored = affinityOfType(declared) === "BLOB" ? any : storedShape(sample);
+  const affinity = affinityOfType(declared);
+  // SQLite looks for INT before TEXT and FLOAT, and knows no STRING.
+  if (kind === null || affinities[kind]?.includes(affinity) === false) return [any];
+  const stored = affinity === "BLOB" ? any : storedShape(sample, affinity);
   switch (kind) {
     case "timestamp":
       return [...moment, { ...plain, kind: "date" }, stored];
@@ -73,12 +74,26 @@ const declaredKinds: readonly (readonly [RegExp, ColumnKind])[] = [
   [/REAL|FLOA|DOUB/, "real"],
 ];
 
-/** The type that fits the values of a column whose declared type does not: numbers, bytes, or any. */
-function storedShape(sample: readonly SqlValue[]): InferredType {
+const numeric: readonly Affinity[] = ["INTEGER", "NUMERIC"];
+
+/** The affinities of columns that keep and compare the values of a kind; all for other kinds. */
+const affinities: Partial<Readonly<Record<ColumnKind, readonly Affinity[]>>> = {
+  boolean: numeric,
+  decimal: numeric,
+  real: ["REAL"],
+  text: ["TEXT"],
+};
+
+/**
+ * The type that fits the values of a column whose declared type does not: numbers, bytes, or any.
+ * As `real` integers among doubles would lose digits, but for a column that keeps none.
+ */
+function storedShape(sample: readonly SqlValue[], affinity: Affinity): InferredType {
   if (sample.every(isInteger)) return { ...plain, kind: "integer" };
-  if (sample.every((value) => typeof value === "number" || typeof value === "bigint")) {
-    return { ...plain, kind: "real" };
-  }
+  const areNumbers = sample.every((value) =>
+    typeof value === "number" || typeof value === "bigint"
+  );
+  if (affinity === "REAL" && areNumbers) return { ...plain, kind: "real" };
   return sample.every((value) => value instanceof Uint8Array) ? { ...plain, kind: "bytes" } : any;
 }
 

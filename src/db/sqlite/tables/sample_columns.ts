@@ -34,6 +34,7 @@ export function sampledColumn(
     // What no number holds exactly is read as a bigint.
     isWide: fitting.kind === "integer" &&
       (/BIG|INT8/i.test(type) || typical.some((value) => typeof value === "bigint")),
+    exactCase: fitting.kind === "uuid",
     name,
     dbName: name,
     existingType: type,
@@ -42,18 +43,21 @@ export function sampledColumn(
 
 /**
  * The values that a column's kind is inferred from: those of the class that its affinity prefers,
- * where they are not fewer than the others. The rest are misfits, as those are that come later.
+ * where they are not fewer than the others. The rest are misfits, as those are that come later. An
+ * empty BLOB says as little as NULL.
  */
 function typicalValues(declared: string, values: readonly SqlValue[]): readonly SqlValue[] {
   const affinity = affinityOfType(declared);
   if (affinity === "BLOB") return values;
-  const given = values.filter((value) => value !== null);
+  const given = values.filter((value) =>
+    value !== null && !(value instanceof Uint8Array && value.length === 0)
+  );
   const preferred = given.filter((value) =>
     affinity === "TEXT"
       ? typeof value === "string"
       : typeof value === "number" || typeof value === "bigint"
   );
-  return preferred.length * 2 >= given.length ? preferred : values;
+  return preferred.length * 2 >= given.length ? preferred : given;
 }
 
 /** Some values of each column; of long ones the beginning, which is enough to infer a type. */
@@ -65,7 +69,7 @@ export async function readSample(
   const values = columns.map(({ name }) => {
     const column = identifier(name);
     return sql`CASE typeof(${column}) WHEN 'text' THEN substr(${column}, 1, 64)
-      WHEN 'blob' THEN x'' ELSE ${column} END`;
+      WHEN 'blob' THEN substr(${column}, 1, 1) ELSE ${column} END`;
   });
   const query = sql`SELECT ${join(values, ", ")} FROM ${identifier(table)} LIMIT 200`;
   return (await connection.query(toStatement(query, () => "?"))).rows;
