@@ -23,12 +23,12 @@
  *
  * @module
  */
-export { type App, createApp, type RequestInfo } from "./src/app.ts";
-export type { AppConfig, ServiceConfig } from "./src/config.ts";
-export { serve, type ServeConfig } from "./src/serve.ts";
-export type { Server } from "./src/listener.ts";
+export { type App, createApp, type RequestInfo } from "./src/app/app.ts";
+export type { AppConfig, ServiceConfig } from "./src/app/config.ts";
+export { serve, type ServeConfig } from "./src/app/serve.ts";
+export type { Server } from "./src/listen/listener.ts";
 export { type Database, openDatabase } from "./src/db/open_database.ts";
-export { trackMutations } from "./src/track_mutations.ts";
+export { trackMutations } from "./src/app/track_mutations.ts";
 export type { DatabaseHandle } from "./src/db/database_handle.ts";
 export { DatabaseError } from "./src/db/database_error.ts";
 export {
@@ -49,7 +49,7 @@ export {
 export { type Column, type Table, table } from "./src/schema/table.ts";
 export { check, foreignKey, formerly, index, unique } from "./src/compile/table_parts.ts";
 export type { ResourceOptions } from "./src/resource/define/resource_options.ts";
-export type { InferApi } from "./src/infer_api.ts";
+export type { InferApi } from "./src/app/infer_api.ts";
 export { resource, type ResourceDefinition } from "./src/resource/define/resource_definition.ts";
 export {
   type Procedure,

@@ -10,7 +10,7 @@ const packageTypes: ReadonlyMap<string, readonly string[]> = new Map([
   ["solid-js", ["Accessor"]],
   ["vue", ["ShallowRef"]],
   ["@tanstack/db", ["CollectionConfig"]],
-  // Types of browsers, written out in src/client/web_platform.ts: not every runtime declares them.
+  // Types of browsers, written out in src/api/web_platform.ts: not every runtime declares them.
   ["the web platform", ["WebDatabases", "WebLocks"]],
 ]);
 

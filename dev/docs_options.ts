@@ -5,7 +5,7 @@
  *
  * `deno task docs:options` writes the document, `--check` only compares.
  */
-import { serviceOptions } from "../src/config_options.ts";
+import { serviceOptions } from "../src/app/config_options.ts";
 import { openDatabaseOptions } from "../src/db/open_driver.ts";
 import { postgresOptions } from "../src/db/postgres/postgres_options.ts";
 import type { Option } from "../src/options/option.ts";

@@ -22,10 +22,11 @@ export {
   type FilterOperand,
   filterTemplate as rsql,
 } from "../src/client/request/rsql.ts";
-export { type Handle, handle, type HasHandle } from "../src/client/request/handle.ts";
-export type { ClientRequest, RequestHeaders, Transport } from "../src/client/request/transport.ts";
-export { browserEnvironment, type ClientEnvironment } from "../src/client/environment.ts";
-export type { ApiOperation, ApiResource, Has } from "../src/client/types/api.ts";
+export { type Handle, handle, type HasHandle } from "../src/api/handle.ts";
+export type { ClientRequest, RequestHeaders, Transport } from "../src/api/transport.ts";
+export { browserEnvironment } from "../src/client/environment.ts";
+export { type ClientEnvironment } from "../src/api/client_environment.ts";
+export type { ApiOperation, ApiResource, Has } from "../src/api/api.ts";
 export type {
   AggregateRequests,
   ApiOf,
@@ -46,7 +47,7 @@ export type {
   UpdateBatches,
   UpdateRequests,
   UpsertBatches,
-} from "../src/client/types/resource_client.ts";
+} from "../src/api/resource_client.ts";
 export type {
   FieldOf,
   FurtherFields,
@@ -60,7 +61,7 @@ export type {
   RowOf,
   SelectedRow,
   Tagged,
-} from "../src/client/types/rows.ts";
+} from "../src/api/rows.ts";
 export type {
   FilterInput,
   GetOptions,
@@ -68,7 +69,7 @@ export type {
   OrderInput,
   RequestOptions,
   RowOptions,
-} from "../src/client/types/read_options.ts";
+} from "../src/api/read_options.ts";
 export { liveAggregate, type LiveAggregateState } from "../src/client/live/live_aggregate.ts";
 export {
   type LiveList,
@@ -95,8 +96,8 @@ export type {
   Groups,
   MetricOfGroup,
   MetricResults,
-} from "../src/client/types/aggregates.ts";
-export type { SearchInput, SearchResult } from "../src/client/types/search.ts";
+} from "../src/api/aggregates.ts";
+export type { SearchInput, SearchResult } from "../src/api/search.ts";
 export type {
   BatchItem,
   ConditionalItem,
@@ -109,7 +110,7 @@ export type {
   UniqueKeyOption,
   UpdateOptionsOf,
   WriteRequestOptions,
-} from "../src/client/types/write_options.ts";
+} from "../src/api/write_options.ts";
 export { createOutbox } from "../src/client/outbox/create_outbox.ts";
 export type { JobConflict, OnConflict } from "../src/client/outbox/conflict.ts";
 export type { Job, JobProblem, JobRow, JobStorage, NewJob } from "../src/client/outbox/job.ts";

@@ -3,8 +3,8 @@
  *
  * @module
  */
-export type { AuthOptions, SubscribeOptions } from "../src/config.ts";
-export type { ListenOptions } from "../src/listener.ts";
+export type { AuthOptions, SubscribeOptions } from "../src/app/config.ts";
+export type { ListenOptions } from "../src/listen/listener.ts";
 export type { OpenDatabaseOptions } from "../src/db/open_driver.ts";
 export type { ChangesOptions } from "../src/db/changes/changes_options.ts";
 export type {
@@ -138,6 +138,6 @@ export type {
   PlainValue,
   ResourcesOf,
   TypesOfDefinition,
-} from "../src/infer_api.ts";
+} from "../src/app/infer_api.ts";
 export type { TypedDefinition } from "../src/resource/define/resource_definition.ts";
 export type { OptionTypes, ResourceTypes } from "../src/resource/define/resource_types.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { createApp } from "../src/app.ts";
-import type { AppConfig } from "../src/config.ts";
+import { createApp } from "../src/app/app.ts";
+import type { AppConfig } from "../src/app/config.ts";
 import { openDatabase } from "../src/db/open_database.ts";
 import { all } from "../src/filter/builders.ts";
 import { resource } from "../src/resource/define/resource_definition.ts";

@@ -82,14 +82,14 @@ export const noAmbient: Deno.lint.Rule = {
 /** Where time and chance come from: the Runtime of the service, and the environment of the client. */
 const ambientFiles: readonly string[] = [
   "src/runtime/",
-  "src/serve.ts",
+  "src/app/serve.ts",
   "src/client/environment.ts",
 ];
 
 /** The exports of `system_runtime.ts`, and where each may be imported. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   systemRuntime: [
-    ...["src/app.ts", "src/track_mutations.ts", "src/db/open_database.ts", "src/cli/"],
+    ...["src/app/app.ts", "src/app/track_mutations.ts", "src/db/open_database.ts", "src/cli/"],
     ...["src/billing/open_billing.ts", "src/billing/ledger/open_credits_ledger.ts"],
   ],
   // A driver that is opened without an app has no Runtime; it waits, and leaves nothing to chance.

@@ -1,4 +1,4 @@
-import { urlOf } from "../listener.ts";
+import { urlOf } from "../listen/listener.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { CliRights } from "./cli_rights.ts";
 

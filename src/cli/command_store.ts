@@ -1,4 +1,4 @@
-import type { ServiceConfig } from "../config.ts";
+import type { ServiceConfig } from "../app/config.ts";
 import { platformOpenKv } from "../kv/deno_kv.ts";
 import { requirePlace } from "../kv/key_value_place.ts";
 import {

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { ServeConfig } from "../serve.ts";
+import type { ServeConfig } from "../app/serve.ts";
 import { pathExists } from "./path_exists.ts";
 
 /** The path of the configuration file in the current folder, or null when there is none. */

@@ -1,4 +1,4 @@
-import { type ListenOptions, readListenOptions } from "../listener.ts";
+import { type ListenOptions, readListenOptions } from "../listen/listener.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { defaultStore } from "./account_arguments.ts";
 import type { ServeCommand } from "./serve_arguments.ts";

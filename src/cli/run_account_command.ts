@@ -1,4 +1,4 @@
-import type { ServiceConfig } from "../config.ts";
+import type { ServiceConfig } from "../app/config.ts";
 import { openConfig } from "../db/drizzle/open_config.ts";
 import { openDatabase } from "../db/open_database.ts";
 import { type Account, type Accounts, switchAccount } from "../identity/accounts/account.ts";

@@ -1,7 +1,7 @@
 import { consoleObserver } from "../runtime/console_observer.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
-import { serveApp } from "../serve.ts";
+import { serveApp } from "../app/serve.ts";
 import type { ServeCommand } from "./serve_arguments.ts";
 import { makeServiceToken } from "./cli_rights.ts";
 import { addressOf, prepareService } from "./prepare_service.ts";

@@ -1,7 +1,7 @@
 import process from "node:process";
-import { type App, createApp } from "../app.ts";
+import { type App, createApp } from "../app/app.ts";
 import { DatabaseError } from "../db/database_error.ts";
-import type { Server } from "../listener.ts";
+import type { Server } from "../listen/listener.ts";
 import { banner, type BannerFacts } from "./banner.ts";
 import type { CliService } from "./cli_service.ts";
 import { reportFailure } from "./report_failure.ts";

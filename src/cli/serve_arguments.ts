@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { listenOptions } from "../listener.ts";
+import { listenOptions } from "../listen/listener.ts";
 import { whole } from "../options/option_kinds.ts";
 import { nearestName } from "../problem/nearest_name.ts";
 import { defaultStore } from "./account_arguments.ts";

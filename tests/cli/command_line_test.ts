@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { listen } from "../../src/listener.ts";
+import { listen } from "../../src/listen/listener.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { type Child, runChild, startChild } from "../serve/child_process.ts";
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { type App, createApp } from "../../src/app.ts";
+import { type App, createApp } from "../../src/app/app.ts";
 import { decideCliRights } from "../../src/cli/cli_rights.ts";
 import type { RecordingWishes } from "../../src/cli/database/decide_recording.ts";
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { createApp } from "../../src/app.ts";
+import { createApp } from "../../src/app/app.ts";
 import { decideCliRights } from "../../src/cli/cli_rights.ts";
 import { readSchemaNames, writeSchemaName } from "../../src/cli/database/schema_names.ts";
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { createApp } from "../../src/app.ts";
+import { createApp } from "../../src/app/app.ts";
 import { createCompiler } from "../../src/compile/compile.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { allRows } from "../../src/filter/filter.ts";

@@ -1,4 +1,4 @@
-import { createApp } from "../../src/app.ts";
+import { createApp } from "../../src/app/app.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { formerly, index } from "../../src/compile/table_parts.ts";
 import { decimal, integer, text } from "../../src/schema/column_builder.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { createApp } from "../../src/app.ts";
+import { createApp } from "../../src/app/app.ts";
 import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { openRecordingDriver } from "../../src/db/changes/recording_driver.ts";

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { createApp } from "../../src/app.ts";
+import { createApp } from "../../src/app/app.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
-import { trackMutations } from "../../src/track_mutations.ts";
+import { trackMutations } from "../../src/app/track_mutations.ts";
 import { all } from "../../src/filter/builders.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import type { Observation } from "../../src/runtime/observation.ts";

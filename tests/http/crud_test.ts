@@ -176,7 +176,7 @@ testOnEveryEngine(
         values: [],
       });
       assertEquals(rows.length, 1);
-      const service = await import("../../src/app.ts");
+      const service = await import("../../src/app/app.ts");
       const app = await service.createApp({
         db,
         secret: "a secret for the tests only",

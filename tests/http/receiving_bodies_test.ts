@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { all, createApp, integer, openDatabase, resource, table, text } from "../../mod.ts";
 import { ReceivingBodies } from "../../src/resource/http/receiving_bodies.ts";
 import { handClock } from "../db/hand_clock.ts";
-import { listen } from "../../src/listener.ts";
+import { listen } from "../../src/listen/listener.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
 const notes = table("notes", { id: integer().primaryKey(), title: text() });

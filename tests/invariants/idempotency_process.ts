@@ -1,5 +1,5 @@
 /** The service of the idempotency kill test: it kills itself around a commit. */
-import { createApp } from "../../src/app.ts";
+import { createApp } from "../../src/app/app.ts";
 import type { Driver } from "../../src/db/driver.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import { all } from "../../src/filter/builders.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { RequestInfo } from "../../src/app.ts";
+import type { RequestInfo } from "../../src/app/app.ts";
 import { requireHidden, type Service } from "../support/http.ts";
 
 /** A subscription as a client names it. */

@@ -3,7 +3,7 @@ import { resource } from "../../src/resource/define/resource_definition.ts";
 import type { ResourceOptions } from "../../src/resource/define/resource_options.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
-import type { AppConfig } from "../../src/config.ts";
+import type { AppConfig } from "../../src/app/config.ts";
 import type { Engine } from "../support/engines.ts";
 import type { EventStream, ServerEvent } from "../support/event_stream.ts";
 import { type Service, withService } from "../support/http.ts";

@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { type App, createApp } from "../../src/app.ts";
+import { type App, createApp } from "../../src/app/app.ts";
 import { decideCliRights } from "../../src/cli/cli_rights.ts";
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";
-import type { AppConfig } from "../../src/config.ts";
+import type { AppConfig } from "../../src/app/config.ts";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";

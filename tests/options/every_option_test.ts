@@ -1,8 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { solve, solveOptions } from "../../src/client/pow/solve.ts";
-import { createApp } from "../../src/app.ts";
-import type { AppConfig } from "../../src/config.ts";
-import { serviceOptions } from "../../src/config_options.ts";
+import { createApp } from "../../src/app/app.ts";
+import type { AppConfig } from "../../src/app/config.ts";
+import { serviceOptions } from "../../src/app/config_options.ts";
 import { introspectOptions } from "../../src/db/introspection.ts";
 import { billingOptions, openBilling } from "../../src/billing/open_billing.ts";
 import {

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { helpText } from "../../src/cli/arguments.ts";
-import { serviceOptions } from "../../src/config_options.ts";
+import { serviceOptions } from "../../src/app/config_options.ts";
 import { openDatabaseOptions } from "../../src/db/open_driver.ts";
 import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
 import { passwordAuthOptions } from "../../src/identity/accounts/password_auth_options.ts";

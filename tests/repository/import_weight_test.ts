@@ -39,15 +39,15 @@ Deno.test("importing mod.ts does not load the SQLite of the host", () => {
 /** Files that name Deno, each with the reason why it loads and works without it. */
 const mayNameDeno: Readonly<Record<string, string>> = {
   "src/db/file_permission.ts": "in a message",
-  "src/health_listener.ts": "only serve() calls it",
+  "src/listen/health_listener.ts": "only serve() calls it",
   "src/kv/deno_kv.ts": "looks for it among the globals",
   "src/kv/open_key_value_store.ts": "in a message",
-  "src/listener.ts": "only serve() calls it",
+  "src/listen/listener.ts": "only serve() calls it",
   "src/runtime/lock_file.ts": "asks isDeno",
   "src/runtime/spare_descriptors.ts": "asks isDeno",
   "src/runtime/system_runtime.ts": "asks isDeno, and for the cron of the platform",
   "src/runtime/worker_claim.ts": "asks isDeno",
-  "src/serve.ts": "serve() asks isDeno",
+  "src/app/serve.ts": "serve() asks isDeno",
 };
 
 Deno.test("mod.ts named Deno in files that load on Node and Bun as well", () => {
@@ -58,8 +58,8 @@ Deno.test("mod.ts named Deno in files that load on Node and Bun as well", () => 
       .replaceAll(/\/\*.*?\*\/|\/\/[^\n]*|"[^"\n]*"/gs, "");
     return /\bDeno\b/.test(code);
   });
-  assertEquals(loaded.includes("src/app.ts"), true, "files are found");
-  assertEquals(naming.sort(), Object.keys(mayNameDeno));
+  assertEquals(loaded.includes("src/app/app.ts"), true, "files are found");
+  assertEquals(naming.sort(), Object.keys(mayNameDeno).sort());
 });
 
 /** What a file imports from outside the project, directly and through the files that it imports. */

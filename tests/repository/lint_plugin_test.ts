@@ -30,7 +30,9 @@ Deno.test("no-ambient finds time, chance, timers, console and environment", () =
 Deno.test("no-ambient leaves alone what is given, and what is not ambient", () => {
   check("src/guard/budget.ts", "new Date(0); Date.UTC(2024); queueMicrotask(work);", []);
   check("src/guard/budget.ts", 'import { createHmac } from "node:crypto";', []);
-  for (const path of ["src/runtime/system_runtime.ts", "src/serve.ts", "tests/x.ts", "cli.ts"]) {
+  for (
+    const path of ["src/runtime/system_runtime.ts", "src/app/serve.ts", "tests/x.ts", "cli.ts"]
+  ) {
     check(path, "Date.now(); console.log(Deno.env);", []);
   }
 });
@@ -59,7 +61,14 @@ Deno.test("no-ambient finds chance and time that a file takes from systemRuntime
 
 Deno.test("no-ambient lets the ways into the package take the system's Runtime, and drivers its clock", () => {
   const runtime = 'import { systemRuntime } from "./runtime/system_runtime.ts";';
-  for (const path of ["src/app.ts", "src/serve.ts", "src/track_mutations.ts", "src/cli/init.ts"]) {
+  for (
+    const path of [
+      "src/app/app.ts",
+      "src/app/serve.ts",
+      "src/app/track_mutations.ts",
+      "src/cli/init.ts",
+    ]
+  ) {
     check(path, runtime, []);
   }
   const clock = 'import { systemClock } from "../../runtime/system_runtime.ts";';

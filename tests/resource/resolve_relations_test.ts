@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { createApp } from "../../src/app.ts";
+import { createApp } from "../../src/app/app.ts";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import type { Introspection } from "../../src/db/introspection.ts";
 import { eq, rsql } from "../../src/filter/builders.ts";

@@ -3,9 +3,9 @@
  * rows or of `large` ones. The argument selects the listener: the service's own, a plain
  * `Deno.serve`, or one that reports nothing of the connection to the app.
  */
-import { createApp } from "../../src/app.ts";
+import { createApp } from "../../src/app/app.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
-import { listen } from "../../src/listener.ts";
+import { listen } from "../../src/listen/listener.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { consoleObserver } from "../../src/runtime/console_observer.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";

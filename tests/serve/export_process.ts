@@ -1,9 +1,9 @@
 /** The process of the tests of exports: two resources, one with a database that fails. */
-import { createApp } from "../../src/app.ts";
+import { createApp } from "../../src/app/app.ts";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import type { Connection } from "../../src/db/driver.ts";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
-import { listen, type Listenable } from "../../src/listener.ts";
+import { listen, type Listenable } from "../../src/listen/listener.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { consoleObserver } from "../../src/runtime/console_observer.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";

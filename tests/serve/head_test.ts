@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import { createApp } from "../../src/app.ts";
+import { createApp } from "../../src/app/app.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
-import { listen } from "../../src/listener.ts";
+import { listen } from "../../src/listen/listener.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { text } from "../../src/schema/column_builder.ts";

@@ -1,9 +1,9 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { type App, createApp } from "../../src/app.ts";
-import type { AppConfig } from "../../src/config.ts";
+import { type App, createApp } from "../../src/app/app.ts";
+import type { AppConfig } from "../../src/app/config.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
-import { listen, type Server } from "../../src/listener.ts";
+import { listen, type Server } from "../../src/listen/listener.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";

@@ -1,5 +1,5 @@
 /** The process of the listener's tests: a listener over an app of a few routes. */
-import { listen, type Listenable } from "../../src/listener.ts";
+import { listen, type Listenable } from "../../src/listen/listener.ts";
 import { consoleObserver } from "../../src/runtime/console_observer.ts";
 import { sleep } from "../../src/runtime/event_loop.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";

@@ -1,8 +1,8 @@
 /** A service with a proxy in front, as its example configures it, for tests. */
 import { all } from "../../src/filter/builders.ts";
-import { createApp } from "../../src/app.ts";
+import { createApp } from "../../src/app/app.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
-import { listen } from "../../src/listener.ts";
+import { listen } from "../../src/listen/listener.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { sleep } from "../../src/runtime/event_loop.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";

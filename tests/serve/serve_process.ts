@@ -1,8 +1,8 @@
 /** The process of the tests of `serveApp`: an app with an endless stream, and with forgotten errors. */
-import type { Listenable } from "../../src/listener.ts";
+import type { Listenable } from "../../src/listen/listener.ts";
 import { consoleObserver } from "../../src/runtime/console_observer.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { serveApp } from "../../src/serve.ts";
+import { serveApp } from "../../src/app/serve.ts";
 
 const app: Listenable = {
   fetch(request) {

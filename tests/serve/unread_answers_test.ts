@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { createApp, integer, openDatabase, resource, table, text } from "../../mod.ts";
-import { listen } from "../../src/listener.ts";
+import { listen } from "../../src/listen/listener.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 
 const books = table("books", { id: integer().primaryKey(), body: text().notNull() });

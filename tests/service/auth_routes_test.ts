@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { Hono } from "@hono/hono";
 import { HTTPException } from "@hono/hono/http-exception";
-import type { AppConfig } from "../../src/config.ts";
+import type { AppConfig } from "../../src/app/config.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import type { AppEnv, Middleware } from "../../src/service/middleware.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { all } from "../../src/filter/builders.ts";
-import { listen } from "../../src/listener.ts";
+import { listen } from "../../src/listen/listener.ts";
 import { Problem } from "../../src/problem/problem.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import type { Observation } from "../../src/runtime/observation.ts";

@@ -1,7 +1,7 @@
 import type { Hono } from "@hono/hono";
-import { createApp } from "../../src/app.ts";
-import type { App } from "../../src/app.ts";
-import type { AppConfig } from "../../src/config.ts";
+import { createApp } from "../../src/app/app.ts";
+import type { App } from "../../src/app/app.ts";
+import type { AppConfig } from "../../src/app/config.ts";
 import { openDatabase } from "../../src/db/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
 import type { Observation } from "../../src/runtime/observation.ts";

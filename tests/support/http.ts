@@ -1,5 +1,5 @@
-import type { AppConfig } from "../../src/config.ts";
-import { type App, createApp, type RequestInfo } from "../../src/app.ts";
+import type { AppConfig } from "../../src/app/config.ts";
+import { type App, createApp, type RequestInfo } from "../../src/app/app.ts";
 import type { Database } from "../../src/db/open_database.ts";
 import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
 import type { Observation } from "../../src/runtime/observation.ts";

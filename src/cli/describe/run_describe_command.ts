@@ -1,4 +1,4 @@
-import { type App, createApp } from "../../app.ts";
+import { type App, createApp } from "../../app/app.ts";
 import { writeApiTypes } from "../../openapi/api_types.ts";
 import { openapiYaml } from "../../openapi/openapi_yaml.ts";
 import type { ServiceSchema } from "../../openapi/service_schema.ts";

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import process from "node:process";
-import { createApp } from "../../app.ts";
-import type { AppConfig } from "../../config.ts";
+import { createApp } from "../../app/app.ts";
+import type { AppConfig } from "../../app/config.ts";
 import { Problem } from "../../problem/problem.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";

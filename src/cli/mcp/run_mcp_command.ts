@@ -1,5 +1,5 @@
 import process from "node:process";
-import { createApp } from "../../app.ts";
+import { createApp } from "../../app/app.ts";
 import { serveMcpOverStdio } from "../../mcp/create_mcp.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";

@@ -1,4 +1,4 @@
-import type { App, RequestInfo } from "../../app.ts";
+import type { App, RequestInfo } from "../../app/app.ts";
 import { Problem } from "../../problem/problem.ts";
 import { sleep } from "../../runtime/event_loop.ts";
 import type { OpenService } from "../run_service.ts";

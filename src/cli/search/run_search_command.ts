@@ -1,5 +1,5 @@
-import { createApp } from "../../app.ts";
-import type { AppConfig } from "../../config.ts";
+import { createApp } from "../../app/app.ts";
+import type { AppConfig } from "../../app/config.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { decideCliRights } from "../cli_rights.ts";

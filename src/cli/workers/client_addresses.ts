@@ -1,4 +1,4 @@
-import type { Listenable } from "../../listener.ts";
+import type { Listenable } from "../../listen/listener.ts";
 
 /** The clients whose connections a proxy passes, by the port from which the proxy sends. */
 export interface ClientAddresses {

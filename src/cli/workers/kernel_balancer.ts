@@ -1,4 +1,4 @@
-import { cannotListen } from "../../listener.ts";
+import { cannotListen } from "../../listen/listener.ts";
 import type { Balancer } from "./balancer.ts";
 import type { WorkerProcess } from "./worker_process.ts";
 

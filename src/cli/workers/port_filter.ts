@@ -1,4 +1,4 @@
-import { canReusePorts } from "../../listener.ts";
+import { canReusePorts } from "../../listen/listener.ts";
 
 /**
  * Chooses which of the sockets that share a port get new connections (`SO_REUSEPORT`), by a program

@@ -1,4 +1,4 @@
-import { cannotListen } from "../../listener.ts";
+import { cannotListen } from "../../listen/listener.ts";
 import { sleep } from "../../runtime/event_loop.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Balancer } from "./balancer.ts";

@@ -1,10 +1,10 @@
-import type { App } from "../../app.ts";
-import { type Listenable, readListenOptions, type Server } from "../../listener.ts";
+import type { App } from "../../app/app.ts";
+import { type Listenable, readListenOptions, type Server } from "../../listen/listener.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
 import { sleep } from "../../runtime/event_loop.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
-import { serveApp } from "../../serve.ts";
+import { serveApp } from "../../app/serve.ts";
 import type { ServeCommand } from "../serve_arguments.ts";
 import { addressOf, prepareService } from "../prepare_service.ts";
 import { openReopening } from "../reopen/reopening_service.ts";

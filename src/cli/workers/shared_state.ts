@@ -1,6 +1,6 @@
-import { driversOf } from "../../app.ts";
+import { driversOf } from "../../app/app.ts";
 import { platformOpenKv } from "../../kv/deno_kv.ts";
-import type { ServeConfig } from "../../serve.ts";
+import type { ServeConfig } from "../../app/serve.ts";
 import type { CliService } from "../cli_service.ts";
 
 /** Throws an Error of one sentence where each of several workers would have a state of its own. */

@@ -1,6 +1,6 @@
 import { connectionOf } from "../live/live_connection.ts";
 import { openListsOf } from "../live/open_lists.ts";
-import type { ClientRequest, Transport } from "../request/transport.ts";
+import type { ClientRequest, Transport } from "../../api/transport.ts";
 
 /** The writes of a collection: each is done once the rows of the collection have it. */
 export interface RowWrites {

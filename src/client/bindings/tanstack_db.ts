@@ -3,13 +3,13 @@ import { connectionOf } from "../live/live_connection.ts";
 import type { LiveListQuery } from "../live/live_list.ts";
 import type { LiveRow, LiveSeed, LiveStatus } from "../live/live_messages.ts";
 import { idOf } from "../live/row_set.ts";
-import { handle } from "../request/handle.ts";
+import { handle } from "../../api/handle.ts";
 import { type KeyInput, keyPath } from "../request/key_path.ts";
 import { queryText } from "../request/query_text.ts";
 import type { ServiceError } from "../request/service_error.ts";
-import type { ApiResource } from "../types/api.ts";
-import type { ResourceClient } from "../types/resource_client.ts";
-import type { FieldOf, IncludeOf, RowOf } from "../types/rows.ts";
+import type { ApiResource } from "../../api/api.ts";
+import type { ResourceClient } from "../../api/resource_client.ts";
+import type { FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
 import { createRowWrites } from "./row_writes.ts";
 import { type RowSink, SyncedRows } from "./synced_rows.ts";
 

@@ -1,9 +1,9 @@
 import { problemError, ServiceError } from "../request/service_error.ts";
-import type { Transport } from "../request/transport.ts";
 import type { EventBlock } from "./event_reader.ts";
 import type { LiveConnection, LiveStatus, SetMessage, Subscriber } from "./live_messages.ts";
 import { type AskedSubscription, readStream, silentMs } from "./live_stream.ts";
 import { openListsOf } from "./open_lists.ts";
+import type { Transport } from "../../api/transport.ts";
 
 /**
  * A connection of one stream of `POST /__service/live`, opened again whenever it ends. A set that

@@ -1,6 +1,6 @@
-import type { Handle } from "../request/handle.ts";
+import type { Handle } from "../../api/handle.ts";
 import { queryText } from "../request/query_text.ts";
-import type { FilterInput } from "../types/read_options.ts";
+import type { FilterInput } from "../../api/read_options.ts";
 import { connectionOf } from "./live_connection.ts";
 import type { LiveListState } from "./live_list_state.ts";
 import type { LiveSeed, Subscriber } from "./live_messages.ts";

@@ -1,4 +1,4 @@
-import { handle, type HasHandle } from "../request/handle.ts";
+import { handle, type HasHandle } from "../../api/handle.ts";
 import { queryText } from "../request/query_text.ts";
 import type { ServiceError } from "../request/service_error.ts";
 import { connectionOf } from "./live_connection.ts";

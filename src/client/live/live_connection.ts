@@ -1,6 +1,6 @@
-import type { Transport } from "../request/transport.ts";
 import { DirectConnection } from "./direct_connection.ts";
 import type { LiveConnection } from "./live_messages.ts";
+import type { Transport } from "../../api/transport.ts";
 
 /** The connection that the live lists and aggregates of a client share: made once. */
 export function connectionOf(transport: Transport): LiveConnection {

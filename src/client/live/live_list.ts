@@ -1,8 +1,8 @@
-import { handle, type HasHandle } from "../request/handle.ts";
-import type { ApiResource } from "../types/api.ts";
-import type { FilterInput, OrderInput } from "../types/read_options.ts";
-import type { ResourceClient } from "../types/resource_client.ts";
-import type { FieldOf, IncludeOf, RowOf } from "../types/rows.ts";
+import { handle, type HasHandle } from "../../api/handle.ts";
+import type { ApiResource } from "../../api/api.ts";
+import type { FilterInput, OrderInput } from "../../api/read_options.ts";
+import type { ResourceClient } from "../../api/resource_client.ts";
+import type { FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
 import type { LiveListState } from "./live_list_state.ts";
 import { createListSource, type UntypedOptions } from "./list_source.ts";
 import type { LiveRow, LiveSeed } from "./live_messages.ts";

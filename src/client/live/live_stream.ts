@@ -1,6 +1,6 @@
 import { answerError } from "../request/service_error.ts";
-import type { Transport } from "../request/transport.ts";
 import { readEvents, type StreamListener } from "./event_reader.ts";
+import type { Transport } from "../../api/transport.ts";
 
 /** One item of the body of the request for a stream. */
 export interface AskedSubscription {

@@ -1,6 +1,6 @@
-import type { Transport } from "../request/transport.ts";
 import type { LiveMessage, LiveRow } from "./live_messages.ts";
 import type { RowSet } from "./row_set.ts";
+import type { Transport } from "../../api/transport.ts";
 
 /** A live list, as the overlays of unconfirmed writes see it. */
 export interface OpenList {

@@ -1,5 +1,5 @@
-import type { ApiResource } from "../types/api.ts";
-import type { ResourceClient } from "../types/resource_client.ts";
+import type { ApiResource } from "../../api/api.ts";
+import type { ResourceClient } from "../../api/resource_client.ts";
 import { liveList, type LiveListQuery } from "./live_list.ts";
 import type { LiveSeed } from "./live_messages.ts";
 

@@ -1,4 +1,4 @@
-import { handle, type HasHandle } from "../request/handle.ts";
+import { handle, type HasHandle } from "../../api/handle.ts";
 import { connectionOf } from "./live_connection.ts";
 
 /** Has the live lists of a client tried again at once: after a sign-in, for instance. */

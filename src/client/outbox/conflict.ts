@@ -1,8 +1,8 @@
 import type { ServiceError } from "../request/service_error.ts";
-import type { Transport } from "../request/transport.ts";
 import { type Job, type JobRow, refusedJob, renewedJob, rowTag } from "./job.ts";
 import { asSent } from "./new_job.ts";
 import { isRefusal, rowOf } from "./send_job.ts";
+import type { Transport } from "../../api/transport.ts";
 
 /** A write whose row has changed since the user saw it. */
 export interface JobConflict {

@@ -1,8 +1,8 @@
 import { abortOf } from "../abort_of.ts";
 import { overlaysOf } from "../overlays/overlays.ts";
-import { handle, type HasHandle } from "../request/handle.ts";
+import { handle, type HasHandle } from "../../api/handle.ts";
 import { ServiceError } from "../request/service_error.ts";
-import type { WebDatabases } from "../web_platform.ts";
+import type { WebDatabases } from "../../api/web_platform.ts";
 import { indexedDbStorage } from "./indexed_db_storage.ts";
 import { type Job, type JobRow, refusedJob, revivedJob } from "./job.ts";
 import { createJobBook } from "./job_book.ts";

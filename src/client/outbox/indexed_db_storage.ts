@@ -1,4 +1,9 @@
-import type { WebDatabase, WebDatabases, WebObjectStore, WebRequest } from "../web_platform.ts";
+import type {
+  WebDatabase,
+  WebDatabases,
+  WebObjectStore,
+  WebRequest,
+} from "../../api/web_platform.ts";
 import type { Job, JobStorage } from "./job.ts";
 
 /**

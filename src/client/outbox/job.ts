@@ -1,6 +1,6 @@
-import type { ClientEnvironment } from "../environment.ts";
 import type { ProblemBody } from "../../protocol/problem_codes.ts";
 import type { RequiredCaptcha, ServiceErrorSlug } from "../request/service_error.ts";
+import type { ClientEnvironment } from "../../api/client_environment.ts";
 
 /** A row, or a part of one. */
 export type JobRow = Readonly<Record<string, unknown>>;

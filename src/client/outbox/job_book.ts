@@ -1,8 +1,8 @@
 import { createStore, type Store } from "../live/store.ts";
-import type { ClientEnvironment } from "../environment.ts";
 import { ServiceError } from "../request/service_error.ts";
 import { type Job, type JobRow, type JobStorage, refusedJob } from "./job.ts";
 import type { JobView, KnownJobs } from "./job_view.ts";
+import type { ClientEnvironment } from "../../api/client_environment.ts";
 
 /** What waits and what was refused, as an outbox shows it. */
 export interface OutboxState {

@@ -1,5 +1,5 @@
 import type { NewRow } from "../live/live_list_state.ts";
-import type { Handle } from "../request/handle.ts";
+import type { Handle } from "../../api/handle.ts";
 import { type KeyInput, keyPath } from "../request/key_path.ts";
 import { type Job, type JobRow, laneOf, rowKey, rowTag } from "./job.ts";
 import type { JobOverlays, KnownJobs } from "./job_view.ts";

@@ -1,6 +1,6 @@
 import { ServiceError } from "../request/service_error.ts";
-import type { Transport } from "../request/transport.ts";
 import type { Job, JobRow } from "./job.ts";
+import type { Transport } from "../../api/transport.ts";
 
 /**
  * Sends a job once. Gives it as it was sent, with the path of its row, and the row of the answer,

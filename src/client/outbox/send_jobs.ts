@@ -1,10 +1,10 @@
-import type { ClientEnvironment } from "../environment.ts";
 import { ServiceError } from "../request/service_error.ts";
 import { afterRefusal, type ConflictOptions } from "./conflict.ts";
 import { type Job, laneOf } from "./job.ts";
 import type { JobBook } from "./job_book.ts";
 import type { KnownJobs } from "./job_view.ts";
 import { isRefusal, sendJob } from "./send_job.ts";
+import type { ClientEnvironment } from "../../api/client_environment.ts";
 
 /** What the sending of jobs needs. */
 export interface SendJobsOptions extends ConflictOptions, KnownJobs {

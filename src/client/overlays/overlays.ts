@@ -8,8 +8,8 @@ import {
 } from "../live/open_lists.ts";
 import { replaceRow } from "../live/row_order.ts";
 import { idOf, idText } from "../live/row_set.ts";
-import type { Transport } from "../request/transport.ts";
 import type { Overlay } from "./overlay.ts";
+import type { Transport } from "../../api/transport.ts";
 
 /** A write, and the open lists that have it already in the rows of the service. */
 interface ShownWrite {

@@ -1,6 +1,6 @@
 import { queryText } from "./query_text.ts";
 import { answerError } from "./service_error.ts";
-import type { Handle } from "./handle.ts";
+import type { Handle } from "../../api/handle.ts";
 
 /** What a request takes: its signal, its headers, and the parameters of its query. */
 export interface CallOptions {

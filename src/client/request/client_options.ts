@@ -1,5 +1,5 @@
-import type { ClientEnvironment } from "../environment.ts";
 import type { RequiredCaptcha } from "./service_error.ts";
+import type { ClientEnvironment } from "../../api/client_environment.ts";
 
 /** The options of a client. */
 export interface CreateClientOptions {

@@ -1,6 +1,6 @@
-import type { ApiOf, Client } from "../types/resource_client.ts";
+import type { ApiOf, Client } from "../../api/resource_client.ts";
 import type { CreateClientOptions } from "./client_options.ts";
-import { handle } from "./handle.ts";
+import { handle } from "../../api/handle.ts";
 import { createRequests } from "./requests.ts";
 import { createTransport } from "./transport.ts";
 

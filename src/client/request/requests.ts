@@ -1,8 +1,8 @@
 import { type CallOptions, createCalls, valueOf } from "./call.ts";
-import { type Handle, handle } from "./handle.ts";
+import { type Handle, handle } from "../../api/handle.ts";
 import type { ImportOptions } from "./import_rows.ts";
 import { type KeyInput, keyPath } from "./key_path.ts";
-import type { Page } from "../types/rows.ts";
+import type { Page } from "../../api/rows.ts";
 import type { UpdateOptions } from "./merge_update.ts";
 
 /**

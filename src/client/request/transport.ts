@@ -1,43 +1,9 @@
-import { browserEnvironment, type ClientEnvironment } from "../environment.ts";
+import { browserEnvironment } from "../environment.ts";
 import type { CreateClientOptions } from "./client_options.ts";
 import { createTokens } from "./tokens.ts";
 import { answerError, ServiceError } from "./service_error.ts";
-
-/** Sends the requests of a client, and has what belongs to the client as a whole. */
-export interface Transport {
-  /** Without a slash at the end. */
-  readonly baseUrl: string;
-  /** `/api`. */
-  readonly basePath: string;
-  /** Time, chance, and the parts of a browser. */
-  readonly environment: ClientEnvironment;
-  /**
-   * Sends a request: adds the token, refreshes it once after a 401, solves challenges. Gives every
-   * 2xx and 304; throws a {@link ServiceError} for everything else, and the reason of the signal.
-   */
-  send(request: ClientRequest): Promise<Response>;
-  /** Parts that are made once for a client: its live connection, its overlays. */
-  readonly parts: Map<unknown, unknown>;
-}
-
-/** A request of a client. */
-export interface ClientRequest {
-  /** `GET`. */
-  readonly method: string;
-  /** From the root, with the query: `/api/posts?limit=1`. */
-  readonly path: string;
-  /** Those without a value are left out. */
-  readonly headers?: RequestHeaders | undefined;
-  /** Sent as JSON. */
-  readonly body?: unknown;
-  /** Ends the request. */
-  readonly signal?: AbortSignal | undefined;
-  /** That of the client unless set; 0 is without limit, and gives the body as it arrives. */
-  readonly timeoutMs?: number | undefined;
-}
-
-/** The headers of a request; those without a value are not sent. */
-export type RequestHeaders = Readonly<Record<string, string | null | undefined | false>>;
+import type { ClientEnvironment } from "../../api/client_environment.ts";
+import type { ClientRequest, RequestHeaders, Transport } from "../../api/transport.ts";
 
 /** Makes the transport of a client. */
 export function createTransport(options: CreateClientOptions): Transport {

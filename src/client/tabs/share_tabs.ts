@@ -1,5 +1,5 @@
 import { connectionOf } from "../live/live_connection.ts";
-import { handle, type HasHandle } from "../request/handle.ts";
+import { handle, type HasHandle } from "../../api/handle.ts";
 import { TabConnection } from "./tab_connection.ts";
 
 /** Which tabs share a stream. */

@@ -3,9 +3,9 @@ import { DirectConnection } from "../live/direct_connection.ts";
 import type { LiveConnection, Subscriber } from "../live/live_messages.ts";
 import { openListsOf } from "../live/open_lists.ts";
 import { ServiceError } from "../request/service_error.ts";
-import type { Transport } from "../request/transport.ts";
-import type { WebLocks } from "../web_platform.ts";
+import type { WebLocks } from "../../api/web_platform.ts";
 import type { FollowRequest, TabMessage } from "./tab_messages.ts";
+import type { Transport } from "../../api/transport.ts";
 
 /** What the tabs of a user have in common. */
 export interface SharedByTabs {

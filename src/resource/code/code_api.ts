@@ -1,14 +1,14 @@
-import type { AggregateOptions, GroupOf, Groups } from "../../client/types/aggregates.ts";
-import type { ApiResource, Has } from "../../client/types/api.ts";
-import type { IsWritten, OnlyWhere } from "../../client/types/resource_client.ts";
-import type { FieldOf, IncludeOf, Page, RowOf, Tagged } from "../../client/types/rows.ts";
-import type { SearchResult } from "../../client/types/search.ts";
+import type { AggregateOptions, GroupOf, Groups } from "../../api/aggregates.ts";
+import type { ApiResource, Has } from "../../api/api.ts";
+import type { IsWritten, OnlyWhere } from "../../api/resource_client.ts";
+import type { FieldOf, IncludeOf, Page, RowOf, Tagged } from "../../api/rows.ts";
+import type { SearchResult } from "../../api/search.ts";
 import type {
   BatchItem,
   ConditionalItem,
   ReplaceBody,
   UniqueKeyOption,
-} from "../../client/types/write_options.ts";
+} from "../../api/write_options.ts";
 import type { ServedRow, TableLike } from "../../schema/table_like.ts";
 import type { DatabaseHandle } from "../../db/database_handle.ts";
 import type {

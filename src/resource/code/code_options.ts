@@ -1,8 +1,8 @@
-import type { AggregateOptions } from "../../client/types/aggregates.ts";
-import type { ApiResource } from "../../client/types/api.ts";
-import type { OrderInput } from "../../client/types/read_options.ts";
-import type { FieldOf, IncludeOf } from "../../client/types/rows.ts";
-import type { TagOf } from "../../client/types/write_options.ts";
+import type { AggregateOptions } from "../../api/aggregates.ts";
+import type { ApiResource } from "../../api/api.ts";
+import type { OrderInput } from "../../api/read_options.ts";
+import type { FieldOf, IncludeOf } from "../../api/rows.ts";
+import type { TagOf } from "../../api/write_options.ts";
 import type { FilterText } from "../../filter/builders.ts";
 import type { Filter } from "../../filter/filter.ts";
 

@@ -1,11 +1,11 @@
 import { assertEquals } from "@std/assert";
 import { createClient, liveList, shareTabs } from "../../../exports/client.ts";
-import type { ClientEnvironment } from "../../../src/client/environment.ts";
-import type { WebLocks } from "../../../src/client/web_platform.ts";
+import type { WebLocks } from "../../../src/api/web_platform.ts";
 import { run } from "../../support/scratch.ts";
 import { type Api, withService } from "../outbox/outbox_support.ts";
 import { fastEnvironment } from "../support/fast_environment.ts";
 import { until } from "../support/until.ts";
+import type { ClientEnvironment } from "../../../src/api/client_environment.ts";
 
 Deno.test("a lock that comes after a tab has ended does not keep the streams from the others", () =>
   withService(async ({ db, fetch }) => {

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { createClient, liveList } from "../../../exports/client.ts";
 import type { Overlay } from "../../../src/client/overlays/overlay.ts";
 import { overlaysOf } from "../../../src/client/overlays/overlays.ts";
-import { handle } from "../../../src/client/request/handle.ts";
+import { handle } from "../../../src/api/handle.ts";
 import { run } from "../../support/scratch.ts";
 import { type Api, withService } from "../outbox/outbox_support.ts";
 import { fastEnvironment } from "../support/fast_environment.ts";

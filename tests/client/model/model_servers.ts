@@ -1,4 +1,4 @@
-import type { App } from "../../../src/app.ts";
+import type { App } from "../../../src/app/app.ts";
 import type { Database } from "../../../src/db/open_database.ts";
 import { type Child, startChild } from "../../serve/child_process.ts";
 import { openModelApp } from "./model_service.ts";

@@ -1,4 +1,4 @@
-import { type App, createApp } from "../../../src/app.ts";
+import { type App, createApp } from "../../../src/app/app.ts";
 import { type Database, openDatabase } from "../../../src/db/open_database.ts";
 import { all } from "../../../src/filter/builders.ts";
 import { resource } from "../../../src/resource/define/resource_definition.ts";

@@ -1,6 +1,7 @@
 import { IDBFactory } from "fake-indexeddb";
-import { browserEnvironment, type ClientEnvironment } from "../../../src/client/environment.ts";
-import type { WebDatabases } from "../../../src/client/web_platform.ts";
+import { browserEnvironment } from "../../../src/client/environment.ts";
+import type { WebDatabases } from "../../../src/api/web_platform.ts";
+import type { ClientEnvironment } from "../../../src/api/client_environment.ts";
 
 /** A database like a browser's. */
 export function createIndexedDb(): WebDatabases {

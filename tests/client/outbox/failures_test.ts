@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import type { WebDatabases, WebOpenRequest } from "../../../src/client/web_platform.ts";
+import type { WebDatabases, WebOpenRequest } from "../../../src/api/web_platform.ts";
 import { memoryStorage } from "../../../src/client/outbox/memory_storage.ts";
 import { ServiceError } from "../../../src/client/request/service_error.ts";
 import { createBrowser, createIndexedDb } from "./browser.ts";

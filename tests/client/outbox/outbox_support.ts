@@ -1,16 +1,16 @@
 import { all, createApp, integer, openDatabase, resource, table, text } from "../../../mod.ts";
 import { type Client, createClient } from "../../../exports/client.ts";
-import type { ClientEnvironment } from "../../../src/client/environment.ts";
 import { createOutbox } from "../../../src/client/outbox/create_outbox.ts";
 import type { JobRow } from "../../../src/client/outbox/job.ts";
 import type { Outbox, OutboxOptions } from "../../../src/client/outbox/outbox.ts";
 import type { Overlay } from "../../../src/client/overlays/overlay.ts";
 import { overlaysOf } from "../../../src/client/overlays/overlays.ts";
 import type { JobOverlays } from "../../../src/client/outbox/job_view.ts";
-import { handle } from "../../../src/client/request/handle.ts";
-import type { AppConfig } from "../../../src/config.ts";
+import { handle } from "../../../src/api/handle.ts";
+import type { AppConfig } from "../../../src/app/config.ts";
 import type { Database } from "../../../src/db/open_database.ts";
 import { run } from "../../support/scratch.ts";
+import type { ClientEnvironment } from "../../../src/api/client_environment.ts";
 
 /** The table of the tests: `log` grows by one token with each write that was carried out. */
 export const posts = table("posts", {

@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { ServiceError } from "../../../src/client/request/service_error.ts";
 import type { OutboxOptions } from "../../../src/client/outbox/outbox.ts";
 import { indexedDbStorage } from "../../../src/client/outbox/indexed_db_storage.ts";
-import type { WebLocks } from "../../../src/client/web_platform.ts";
+import type { WebLocks } from "../../../src/api/web_platform.ts";
 import { createBrowser, createIndexedDb } from "./browser.ts";
 import {
   calm,

@@ -11,7 +11,7 @@ import {
 } from "../../../src/schema/column_builder.ts";
 import { table } from "../../../src/schema/table.ts";
 import type { TableLike } from "../../../src/schema/table_like.ts";
-import { trackMutations } from "../../../src/track_mutations.ts";
+import { trackMutations } from "../../../src/app/track_mutations.ts";
 import { testOnDialects } from "../../support/http.ts";
 import { key, read, run } from "./migrate_support.ts";
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { migrateFiles } from "../../../src/db/migrations/files/migrate_files.ts";
 import type { Database } from "../../../src/db/open_database.ts";
-import { trackMutations } from "../../../src/track_mutations.ts";
+import { trackMutations } from "../../../src/app/track_mutations.ts";
 import { integer, text } from "../../../src/schema/column_builder.ts";
 import { table } from "../../../src/schema/table.ts";
 import { testOnDialects } from "../../support/http.ts";

@@ -3,7 +3,7 @@ import postgres from "postgres";
 import { migrateTables } from "../../../src/db/migrations/migrate_tables.ts";
 import { type Database, openDatabase } from "../../../src/db/open_database.ts";
 import { createTables } from "../../../src/db/tables/create_tables.ts";
-import { trackMutations } from "../../../src/track_mutations.ts";
+import { trackMutations } from "../../../src/app/track_mutations.ts";
 import { createScratchDatabase } from "../../support/engines.ts";
 import { allowDrop, newest, trackerRows, trackerTables } from "./tracker_versions.ts";
 

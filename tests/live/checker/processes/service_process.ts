@@ -1,5 +1,5 @@
 /** A service with streams in a separate process: to be killed, or to be measured. */
-import { createApp } from "../../../../src/app.ts";
+import { createApp } from "../../../../src/app/app.ts";
 import { openDatabase } from "../../../../src/db/open_database.ts";
 import { all } from "../../../../src/filter/builders.ts";
 import { Problem } from "../../../../src/problem/problem.ts";

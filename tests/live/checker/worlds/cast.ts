@@ -1,4 +1,4 @@
-import { type App, createApp } from "../../../../src/app.ts";
+import { type App, createApp } from "../../../../src/app/app.ts";
 import { type Database, openDatabase } from "../../../../src/db/open_database.ts";
 import type { Observation } from "../../../../src/runtime/observation.ts";
 import type { Runtime } from "../../../../src/runtime/runtime.ts";

@@ -1,4 +1,4 @@
-import type { App } from "../../../../src/app.ts";
+import type { App } from "../../../../src/app/app.ts";
 import { type Block, EventSourceParser } from "../event_source_parser.ts";
 import type { Findings } from "./findings.ts";
 import { type Interest, queryOf } from "./interests.ts";

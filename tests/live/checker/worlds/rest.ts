@@ -1,4 +1,4 @@
-import type { App } from "../../../../src/app.ts";
+import type { App } from "../../../../src/app/app.ts";
 import { AggregateFollower, answerText } from "./aggregate_follower.ts";
 import { listPath } from "./follower.ts";
 import { questionQuery } from "./interests.ts";

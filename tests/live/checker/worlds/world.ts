@@ -1,4 +1,4 @@
-import type { App } from "../../../../src/app.ts";
+import type { App } from "../../../../src/app/app.ts";
 import type { Database } from "../../../../src/db/open_database.ts";
 import type { MortalPostgres } from "../../../support/mortal_postgres.ts";
 import { Chance } from "../chance.ts";

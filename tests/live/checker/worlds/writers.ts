@@ -1,4 +1,4 @@
-import type { App } from "../../../../src/app.ts";
+import type { App } from "../../../../src/app/app.ts";
 import type { Connection } from "../../../../src/db/driver.ts";
 import { DatabaseError } from "../../../../src/db/database_error.ts";
 import type { Database } from "../../../../src/db/open_database.ts";

@@ -1,4 +1,4 @@
-import type { AppConfig } from "../../../../src/config.ts";
+import type { AppConfig } from "../../../../src/app/config.ts";
 import type { Database } from "../../../../src/db/open_database.ts";
 import type { TableLike } from "../../../../src/schema/table_like.ts";
 import { type Engine, engines } from "../../../support/engines.ts";

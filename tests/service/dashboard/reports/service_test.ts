@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { jwtAuth } from "../../../../exports/auth.ts";
 import { turnstile } from "../../../../exports/captcha.ts";
 import { all, integer, resource, table, text } from "../../../../mod.ts";
-import { serviceOptions } from "../../../../src/config_options.ts";
+import { serviceOptions } from "../../../../src/app/config_options.ts";
 import type { Option, OptionShape } from "../../../../src/options/option.ts";
 import { openSearch } from "../../../../src/search/opensearch/open_search.ts";
 import { maskedConfiguration } from "../../../../src/service/dashboard/masked_configuration.ts";

@@ -1,4 +1,4 @@
-import { closeSpare, mayOpenSpare, openSpare } from "./runtime/spare_descriptors.ts";
+import { closeSpare, mayOpenSpare, openSpare } from "../runtime/spare_descriptors.ts";
 
 /**
  * File descriptors that are held so that they can be let go when the process has run out of them,

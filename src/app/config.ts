@@ -1,21 +1,21 @@
-import type { Authenticator, AuthenticatorDefinition, Router } from "./auth/authenticator.ts";
-import type { ChangesOptions } from "./db/changes/changes_options.ts";
-import type { DrizzleDatabase } from "./db/drizzle/drizzle_database.ts";
-import type { Database } from "./db/open_database.ts";
-import type { AbuseProtectionOptions } from "./guard/abuse_protection_options.ts";
-import type { IdempotencyOptions } from "./idempotency/idempotency_options.ts";
-import type { KeyValueOption } from "./kv/open_key_value_store.ts";
-import type { McpOptions } from "./mcp/mcp_options.ts";
-import type { OpenapiOptions } from "./openapi/openapi_options.ts";
-import type { ResourceDefinition } from "./resource/define/resource_definition.ts";
-import type { Runtime } from "./runtime/runtime.ts";
-import type { SearchOutboxOptions } from "./search/outbox/search_outbox_options.ts";
-import type { SearchAdapter } from "./search/search_adapter.ts";
-import type { CorsOptions } from "./service/cors.ts";
-import type { DashboardOptions } from "./service/dashboard/dashboard_options.ts";
-import type { Middleware } from "./service/middleware.ts";
-import type { ObservabilityOptions } from "./service/observability/observability_options.ts";
-import type { SecurityHeaders } from "./service/responder.ts";
+import type { Authenticator, AuthenticatorDefinition, Router } from "../auth/authenticator.ts";
+import type { ChangesOptions } from "../db/changes/changes_options.ts";
+import type { DrizzleDatabase } from "../db/drizzle/drizzle_database.ts";
+import type { Database } from "../db/open_database.ts";
+import type { AbuseProtectionOptions } from "../guard/abuse_protection_options.ts";
+import type { IdempotencyOptions } from "../idempotency/idempotency_options.ts";
+import type { KeyValueOption } from "../kv/open_key_value_store.ts";
+import type { McpOptions } from "../mcp/mcp_options.ts";
+import type { OpenapiOptions } from "../openapi/openapi_options.ts";
+import type { ResourceDefinition } from "../resource/define/resource_definition.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { SearchOutboxOptions } from "../search/outbox/search_outbox_options.ts";
+import type { SearchAdapter } from "../search/search_adapter.ts";
+import type { CorsOptions } from "../service/cors.ts";
+import type { DashboardOptions } from "../service/dashboard/dashboard_options.ts";
+import type { Middleware } from "../service/middleware.ts";
+import type { ObservabilityOptions } from "../service/observability/observability_options.ts";
+import type { SecurityHeaders } from "../service/responder.ts";
 
 /** The configuration of an app: every option of it. */
 export interface AppConfig {

@@ -1,27 +1,35 @@
-import type { Authenticator, Router } from "./auth/authenticator.ts";
+import type { Authenticator, Router } from "../auth/authenticator.ts";
 import type { AuthOptions, ServiceConfig, SubscribeOptions } from "./config.ts";
-import { changesOptions } from "./db/changes/changes_options.ts";
-import { appDatabaseOption } from "./db/require_database.ts";
-import { abuseProtectionOptions } from "./guard/abuse_protection_options.ts";
-import { idempotencyOptions } from "./idempotency/idempotency_options.ts";
-import { keyValueOption } from "./kv/key_value_option.ts";
-import { type ListenOptions, listenOptions } from "./listener.ts";
-import { mcpOption } from "./mcp/mcp_options.ts";
-import { openapiOption } from "./openapi/openapi_options.ts";
-import { type Described, group, listOf } from "./options/option.ts";
-import { callback, flag, having, other, textLike, timerMs, whole } from "./options/option_kinds.ts";
-import type { ResourceDefinition } from "./resource/define/resource_definition.ts";
-import { envOption } from "./runtime/production.ts";
-import { secretOption } from "./runtime/resolve_secrets.ts";
-import type { Runtime } from "./runtime/runtime.ts";
-import { isTableLike } from "./schema/table_like.ts";
-import { searchOutboxOptions } from "./search/outbox/search_outbox_options.ts";
-import type { SearchAdapter } from "./search/search_adapter.ts";
-import { corsOption } from "./service/cors.ts";
-import type { Middleware } from "./service/middleware.ts";
-import { dashboardOption } from "./service/dashboard/dashboard_options.ts";
-import { observabilityOption } from "./service/observability/observability_options.ts";
-import { securityHeadersOption } from "./service/responder.ts";
+import { changesOptions } from "../db/changes/changes_options.ts";
+import { appDatabaseOption } from "../db/require_database.ts";
+import { abuseProtectionOptions } from "../guard/abuse_protection_options.ts";
+import { idempotencyOptions } from "../idempotency/idempotency_options.ts";
+import { keyValueOption } from "../kv/key_value_option.ts";
+import { type ListenOptions, listenOptions } from "../listen/listener.ts";
+import { mcpOption } from "../mcp/mcp_options.ts";
+import { openapiOption } from "../openapi/openapi_options.ts";
+import { type Described, group, listOf } from "../options/option.ts";
+import {
+  callback,
+  flag,
+  having,
+  other,
+  textLike,
+  timerMs,
+  whole,
+} from "../options/option_kinds.ts";
+import type { ResourceDefinition } from "../resource/define/resource_definition.ts";
+import { envOption } from "../runtime/production.ts";
+import { secretOption } from "../runtime/resolve_secrets.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { isTableLike } from "../schema/table_like.ts";
+import { searchOutboxOptions } from "../search/outbox/search_outbox_options.ts";
+import type { SearchAdapter } from "../search/search_adapter.ts";
+import { corsOption } from "../service/cors.ts";
+import type { Middleware } from "../service/middleware.ts";
+import { dashboardOption } from "../service/dashboard/dashboard_options.ts";
+import { observabilityOption } from "../service/observability/observability_options.ts";
+import { securityHeadersOption } from "../service/responder.ts";
 
 const path = textLike(
   '"" or a path like "/api", with no slash at the end',

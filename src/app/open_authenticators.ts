@@ -1,10 +1,10 @@
-import type { Authenticator, AuthenticatorDefinition } from "./auth/authenticator.ts";
+import type { Authenticator, AuthenticatorDefinition } from "../auth/authenticator.ts";
 import type { OpenConfig } from "./config.ts";
-import type { Guard } from "./guard/guard.ts";
-import type { AuthParts } from "./identity/auth_parts.ts";
-import type { AppStore } from "./kv/open_key_value_store.ts";
+import type { Guard } from "../guard/guard.ts";
+import type { AuthParts } from "../identity/auth_parts.ts";
+import type { AppStore } from "../kv/open_key_value_store.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
-import type { Runtime } from "./runtime/runtime.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 
 /** What the authenticators of an app are opened with. */
 export interface OpenedParts {

@@ -1,12 +1,12 @@
-import type { User } from "./auth/user.ts";
+import type { User } from "../auth/user.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
-import type { RouteTable } from "./resource/http/route_table.ts";
-import type { LiveHubs } from "./resource/stream/live_hubs.ts";
-import type { Runtime } from "./runtime/runtime.ts";
-import type { BodyRoutes } from "./service/body_routes.ts";
-import type { HonoApp } from "./service/hono_app.ts";
-import { mountLive } from "./service/live/mount_live.ts";
-import type { Responder } from "./service/responder.ts";
+import type { RouteTable } from "../resource/http/route_table.ts";
+import type { LiveHubs } from "../resource/stream/live_hubs.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { BodyRoutes } from "../service/body_routes.ts";
+import type { HonoApp } from "../service/hono_app.ts";
+import { mountLive } from "../service/live/mount_live.ts";
+import type { Responder } from "../service/responder.ts";
 
 /** What multiplexed streams are served with. */
 export interface ServedLive extends BodyRoutes {

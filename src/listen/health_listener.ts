@@ -1,6 +1,6 @@
-import { Problem, problemReply } from "./problem/problem.ts";
-import { sleep } from "./runtime/event_loop.ts";
-import type { Clock } from "./runtime/runtime.ts";
+import { Problem, problemReply } from "../problem/problem.ts";
+import { sleep } from "../runtime/event_loop.ts";
+import type { Clock } from "../runtime/runtime.ts";
 
 /** A listener that takes the place of another one. */
 export interface HealthListener {

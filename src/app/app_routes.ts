@@ -1,32 +1,32 @@
-import type { Router } from "./auth/authenticator.ts";
-import type { Credentials } from "./auth/credentials.ts";
-import type { User } from "./auth/user.ts";
-import type { Guard } from "./guard/guard.ts";
+import type { Router } from "../auth/authenticator.ts";
+import type { Credentials } from "../auth/credentials.ts";
+import type { User } from "../auth/user.ts";
+import type { Guard } from "../guard/guard.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import {
   countRefused,
   countsRequests,
   createAnswerRequest,
-} from "./resource/http/answer_request.ts";
-import { FairTurns } from "./resource/http/fair_turns.ts";
-import type { IdempotentAnswers } from "./resource/http/idempotent_answers.ts";
-import { LargeBodies } from "./resource/http/large_bodies.ts";
-import { ReceivingBodies } from "./resource/http/receiving_bodies.ts";
-import type { RouteTable } from "./resource/http/route_table.ts";
-import type { ResourceRoute } from "./resource/http/routes.ts";
-import type { LiveHubs } from "./resource/stream/live_hubs.ts";
-import type { BodyRoutes } from "./service/body_routes.ts";
-import type { Runtime } from "./runtime/runtime.ts";
+} from "../resource/http/answer_request.ts";
+import { FairTurns } from "../resource/http/fair_turns.ts";
+import type { IdempotentAnswers } from "../resource/http/idempotent_answers.ts";
+import { LargeBodies } from "../resource/http/large_bodies.ts";
+import { ReceivingBodies } from "../resource/http/receiving_bodies.ts";
+import type { RouteTable } from "../resource/http/route_table.ts";
+import type { ResourceRoute } from "../resource/http/routes.ts";
+import type { LiveHubs } from "../resource/stream/live_hubs.ts";
+import type { BodyRoutes } from "../service/body_routes.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import { serveLive } from "./serve_live.ts";
-import { createAuthentication, identifying } from "./service/authentication.ts";
-import { dashboardPath } from "./service/dashboard/dashboard_path.ts";
-import type { ProblemLog } from "./service/dashboard/problem_log.ts";
-import { createFail } from "./service/failures.ts";
-import { createHonoApp, type HonoApp } from "./service/hono_app.ts";
-import type { Middleware } from "./service/middleware.ts";
-import { createRouteFinder } from "./service/observability/route_finder.ts";
-import { createResponder } from "./service/responder.ts";
-import type { ServicePage } from "./service/service_pages.ts";
+import { createAuthentication, identifying } from "../service/authentication.ts";
+import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
+import type { ProblemLog } from "../service/dashboard/problem_log.ts";
+import { createFail } from "../service/failures.ts";
+import { createHonoApp, type HonoApp } from "../service/hono_app.ts";
+import type { Middleware } from "../service/middleware.ts";
+import { createRouteFinder } from "../service/observability/route_finder.ts";
+import { createResponder } from "../service/responder.ts";
+import type { ServicePage } from "../service/service_pages.ts";
 
 /** What the routes of an app are made of. */
 export interface RouteParts {

@@ -1,13 +1,13 @@
 import type { Hono } from "@hono/hono";
-import type { User } from "./auth/user.ts";
-import type { AnswerMcp, McpParts } from "./mcp/mcp_call.ts";
-import type { ServiceFacts } from "./openapi/service_facts.ts";
-import { describeService } from "./openapi/service_schema.ts";
+import type { User } from "../auth/user.ts";
+import type { AnswerMcp, McpParts } from "../mcp/mcp_call.ts";
+import type { ServiceFacts } from "../openapi/service_facts.ts";
+import { describeService } from "../openapi/service_schema.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
-import type { Runtime } from "./runtime/runtime.ts";
-import { mountMcp } from "./service/describe/mount_mcp.ts";
-import type { BodyRoutes } from "./service/body_routes.ts";
-import type { AppEnv } from "./service/middleware.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { mountMcp } from "../service/describe/mount_mcp.ts";
+import type { BodyRoutes } from "../service/body_routes.ts";
+import type { AppEnv } from "../service/middleware.ts";
 
 /** What MCP is served with. */
 export interface ServedMcp {

@@ -4,7 +4,7 @@ import {
   type HealthListenerOptions,
   listenForHealth,
 } from "./health_listener.ts";
-import { sleep } from "./runtime/event_loop.ts";
+import { sleep } from "../runtime/event_loop.ts";
 
 /** What takes the place of a listener that has failed, and holds descriptors for that from now on. */
 export interface StandIn {

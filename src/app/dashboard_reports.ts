@@ -1,25 +1,25 @@
 import type { AppConfig } from "./config.ts";
 import { serviceOptions } from "./config_options.ts";
-import type { Guard } from "./guard/guard.ts";
-import type { Resource } from "./resource/define/resource.ts";
+import type { Guard } from "../guard/guard.ts";
+import type { Resource } from "../resource/define/resource.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
-import type { LiveHubs } from "./resource/stream/live_hubs.ts";
-import type { Runtime } from "./runtime/runtime.ts";
-import type { SearchOutbox } from "./search/outbox/search_outbox.ts";
-import { maskedConfiguration } from "./service/dashboard/masked_configuration.ts";
-import type { ProblemLog } from "./service/dashboard/problem_log.ts";
-import type { Report } from "./service/dashboard/report.ts";
-import { createBudgetsReport } from "./service/dashboard/reports/budgets_report.ts";
-import { createChangesReport } from "./service/dashboard/reports/changes_report.ts";
+import type { LiveHubs } from "../resource/stream/live_hubs.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { SearchOutbox } from "../search/outbox/search_outbox.ts";
+import { maskedConfiguration } from "../service/dashboard/masked_configuration.ts";
+import type { ProblemLog } from "../service/dashboard/problem_log.ts";
+import type { Report } from "../service/dashboard/report.ts";
+import { createBudgetsReport } from "../service/dashboard/reports/budgets_report.ts";
+import { createChangesReport } from "../service/dashboard/reports/changes_report.ts";
 import {
   createOutboxReplayAction,
   createOutboxReport,
-} from "./service/dashboard/reports/outbox_report.ts";
-import { createProblemsReport } from "./service/dashboard/reports/problems_report.ts";
-import { createCreditsReport } from "./service/dashboard/reports/credits_report.ts";
-import { createServiceReport } from "./service/dashboard/reports/service_report.ts";
-import { createStreamsReport } from "./service/dashboard/reports/streams_report.ts";
-import { createWebhooksReport } from "./service/dashboard/reports/webhooks_report.ts";
+} from "../service/dashboard/reports/outbox_report.ts";
+import { createProblemsReport } from "../service/dashboard/reports/problems_report.ts";
+import { createCreditsReport } from "../service/dashboard/reports/credits_report.ts";
+import { createServiceReport } from "../service/dashboard/reports/service_report.ts";
+import { createStreamsReport } from "../service/dashboard/reports/streams_report.ts";
+import { createWebhooksReport } from "../service/dashboard/reports/webhooks_report.ts";
 
 /** What the reports of an app's dashboard are made of. */
 export interface DashboardReportParts {

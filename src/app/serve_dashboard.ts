@@ -1,24 +1,24 @@
 import type { Hono } from "@hono/hono";
-import type { Credentials } from "./auth/credentials.ts";
-import type { User } from "./auth/user.ts";
+import type { Credentials } from "../auth/credentials.ts";
+import type { User } from "../auth/user.ts";
 import { createAppRoutes, type RouteParts } from "./app_routes.ts";
-import type { Metrics } from "./metrics/metrics.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import { type DashboardReportParts, dashboardReports } from "./dashboard_reports.ts";
-import { createRouteTable, type RouteTable } from "./resource/http/route_table.ts";
-import { ReceivingBodies } from "./resource/http/receiving_bodies.ts";
-import { createSealer } from "./runtime/sealer.ts";
-import type { ResolvedDashboard } from "./service/dashboard/dashboard_options.ts";
-import { OperatorAudit } from "./service/dashboard/operator_audit.ts";
-import { operatorBasePath, operatorResources } from "./service/dashboard/operator_resources.ts";
-import { dashboardPath } from "./service/dashboard/dashboard_path.ts";
-import { type InnerApp, mountDashboard } from "./service/dashboard/mount_dashboard.ts";
-import { createAuditReport } from "./service/dashboard/reports/audit_report.ts";
-import { createExplainAction } from "./service/dashboard/reports/explain_action.ts";
-import { createMetricsReport } from "./service/dashboard/reports/metrics_report.ts";
-import { createViewAsAction, readViewToken } from "./service/dashboard/view_token.ts";
-import type { AppEnv } from "./service/middleware.ts";
-import { createProblemPages } from "./service/service_pages.ts";
-import { createResponder } from "./service/responder.ts";
+import { createRouteTable, type RouteTable } from "../resource/http/route_table.ts";
+import { ReceivingBodies } from "../resource/http/receiving_bodies.ts";
+import { createSealer } from "../runtime/sealer.ts";
+import type { ResolvedDashboard } from "../service/dashboard/dashboard_options.ts";
+import { OperatorAudit } from "../service/dashboard/operator_audit.ts";
+import { operatorBasePath, operatorResources } from "../service/dashboard/operator_resources.ts";
+import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
+import { type InnerApp, mountDashboard } from "../service/dashboard/mount_dashboard.ts";
+import { createAuditReport } from "../service/dashboard/reports/audit_report.ts";
+import { createExplainAction } from "../service/dashboard/reports/explain_action.ts";
+import { createMetricsReport } from "../service/dashboard/reports/metrics_report.ts";
+import { createViewAsAction, readViewToken } from "../service/dashboard/view_token.ts";
+import type { AppEnv } from "../service/middleware.ts";
+import { createProblemPages } from "../service/service_pages.ts";
+import { createResponder } from "../service/responder.ts";
 
 /** What the dashboard of an app is served with. */
 export interface ServedDashboard extends

@@ -1,28 +1,31 @@
 import type { AppConfig } from "./config.ts";
 import { serviceOptions } from "./config_options.ts";
-import type { ChangesOptions } from "./db/changes/changes_options.ts";
+import type { ChangesOptions } from "../db/changes/changes_options.ts";
 import {
   resolveAbuseProtection,
   type ResolvedAbuseProtection,
-} from "./guard/abuse_protection_options.ts";
-import type { ResolvedIdempotencyOptions } from "./idempotency/idempotency_options.ts";
-import type { StreamQuotaLimits } from "./live/stream/stream_quota.ts";
-import { type ResolvedMcp, resolveMcp } from "./mcp/mcp_options.ts";
-import { type ResolvedOpenapi, resolveOpenapi } from "./openapi/openapi_options.ts";
-import type { ReadCosts } from "./resource/define/resource.ts";
-import { isInProduction } from "./runtime/production.ts";
-import { isRandomSecret, resolveSecrets } from "./runtime/resolve_secrets.ts";
-import type { Runtime } from "./runtime/runtime.ts";
-import type { ResolvedSearchOutboxOptions } from "./search/outbox/search_outbox_options.ts";
-import type { SearchAdapter } from "./search/search_adapter.ts";
-import { corsMiddleware } from "./service/cors.ts";
-import { resolveDashboard, type ResolvedDashboard } from "./service/dashboard/dashboard_options.ts";
-import type { Middleware } from "./service/middleware.ts";
+} from "../guard/abuse_protection_options.ts";
+import type { ResolvedIdempotencyOptions } from "../idempotency/idempotency_options.ts";
+import type { StreamQuotaLimits } from "../live/stream/stream_quota.ts";
+import { type ResolvedMcp, resolveMcp } from "../mcp/mcp_options.ts";
+import { type ResolvedOpenapi, resolveOpenapi } from "../openapi/openapi_options.ts";
+import type { ReadCosts } from "../resource/define/resource.ts";
+import { isInProduction } from "../runtime/production.ts";
+import { isRandomSecret, resolveSecrets } from "../runtime/resolve_secrets.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { ResolvedSearchOutboxOptions } from "../search/outbox/search_outbox_options.ts";
+import type { SearchAdapter } from "../search/search_adapter.ts";
+import { corsMiddleware } from "../service/cors.ts";
+import {
+  resolveDashboard,
+  type ResolvedDashboard,
+} from "../service/dashboard/dashboard_options.ts";
+import type { Middleware } from "../service/middleware.ts";
 import {
   type ResolvedObservability,
   resolveObservability,
-} from "./service/observability/observability_options.ts";
-import type { SecurityHeaders } from "./service/responder.ts";
+} from "../service/observability/observability_options.ts";
+import type { SecurityHeaders } from "../service/responder.ts";
 
 /** The configuration of an app with every default resolved. */
 export interface ResolvedConfig {

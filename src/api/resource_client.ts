@@ -1,4 +1,4 @@
-import type { HasHandle } from "../request/handle.ts";
+import type { HasHandle } from "./handle.ts";
 import type { AggregateOptions, GroupOf, Groups } from "./aggregates.ts";
 import type { ApiResource, Has } from "./api.ts";
 import type { FilterInput, GetOptions, ListOptions, RequestOptions } from "./read_options.ts";

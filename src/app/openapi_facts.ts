@@ -1,15 +1,15 @@
 import { findTargetHandler } from "@hono/hono/utils/handler";
 import type { Hono } from "@hono/hono";
-import type { Authenticator } from "./auth/authenticator.ts";
+import type { Authenticator } from "../auth/authenticator.ts";
 import type { AppConfig } from "./config.ts";
-import { openapiDocument } from "./openapi/openapi_document.ts";
-import { describeService, type ServiceSchema } from "./openapi/service_schema.ts";
-import type { DescribedRoute, ServiceFacts } from "./openapi/service_facts.ts";
-import { captchaHeaders } from "./protocol/captcha_headers.ts";
-import { descriptionOf, type JsonSchema } from "./protocol/route_description.ts";
-import type { Resource } from "./resource/define/resource.ts";
+import { openapiDocument } from "../openapi/openapi_document.ts";
+import { describeService, type ServiceSchema } from "../openapi/service_schema.ts";
+import type { DescribedRoute, ServiceFacts } from "../openapi/service_facts.ts";
+import { captchaHeaders } from "../protocol/captcha_headers.ts";
+import { descriptionOf, type JsonSchema } from "../protocol/route_description.ts";
+import type { Resource } from "../resource/define/resource.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
-import type { AppEnv } from "./service/middleware.ts";
+import type { AppEnv } from "../service/middleware.ts";
 
 /** What an app has, for the facts of its document. */
 export interface OpenapiFactsParts {

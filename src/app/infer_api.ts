@@ -1,12 +1,15 @@
-import type { AnyApi } from "./resource/code/code_api.ts";
-import type { ResourceDefinition, TypedDefinition } from "./resource/define/resource_definition.ts";
-import type { ResourceTypes } from "./resource/define/resource_types.ts";
+import type { AnyApi } from "../resource/code/code_api.ts";
+import type {
+  ResourceDefinition,
+  TypedDefinition,
+} from "../resource/define/resource_definition.ts";
+import type { ResourceTypes } from "../resource/define/resource_types.ts";
 import type {
   SchemaInput,
   SchemaOutput,
   StandardSchema,
-} from "./resource/define/standard_schema.ts";
-import type { ColumnLike, IsUnknownName, ServedValue } from "./schema/table_like.ts";
+} from "../resource/define/standard_schema.ts";
+import type { ColumnLike, IsUnknownName, ServedValue } from "../schema/table_like.ts";
 
 /**
  * The `Api` of a client, from the configuration of its service: a member for each resource whose

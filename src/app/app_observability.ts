@@ -1,18 +1,18 @@
-import type { Metrics } from "./metrics/metrics.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { ReadConfig } from "./resolve_resources.ts";
-import type { RouteTable } from "./resource/http/route_table.ts";
-import type { Runtime } from "./runtime/runtime.ts";
-import type { HonoApp } from "./service/hono_app.ts";
-import { createObservationCounter } from "./service/observability/observation_counter.ts";
-import { observeRequests } from "./service/observability/observe_requests.ts";
-import { ServerTiming } from "./service/observability/server_timing.ts";
-import { type MeasuredParts, registerPartMetrics } from "./service/observability/part_metrics.ts";
-import { registerProcessMetrics } from "./service/observability/process_metrics.ts";
-import { RequestMetrics } from "./service/observability/request_metrics.ts";
-import { openTracing, type Tracing } from "./service/observability/open_telemetry.ts";
-import { createTransactionMetrics } from "./service/observability/transaction_metrics.ts";
-import { createRouteFinder } from "./service/observability/route_finder.ts";
+import type { RouteTable } from "../resource/http/route_table.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { HonoApp } from "../service/hono_app.ts";
+import { createObservationCounter } from "../service/observability/observation_counter.ts";
+import { observeRequests } from "../service/observability/observe_requests.ts";
+import { ServerTiming } from "../service/observability/server_timing.ts";
+import { type MeasuredParts, registerPartMetrics } from "../service/observability/part_metrics.ts";
+import { registerProcessMetrics } from "../service/observability/process_metrics.ts";
+import { RequestMetrics } from "../service/observability/request_metrics.ts";
+import { openTracing, type Tracing } from "../service/observability/open_telemetry.ts";
+import { createTransactionMetrics } from "../service/observability/transaction_metrics.ts";
+import { createRouteFinder } from "../service/observability/route_finder.ts";
 import { watchDatabases } from "./watch_databases.ts";
 
 /** What an app shows of its own work. */

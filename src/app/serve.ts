@@ -1,10 +1,10 @@
 import { createApp } from "./app.ts";
 import type { ServiceConfig } from "./config.ts";
-import { listen, type Listenable, type ListenOptions, type Server } from "./listener.ts";
-import { consoleObserver } from "./runtime/console_observer.ts";
-import { isDeno } from "./runtime/host.ts";
-import type { Runtime } from "./runtime/runtime.ts";
-import { systemRuntime } from "./runtime/system_runtime.ts";
+import { listen, type Listenable, type ListenOptions, type Server } from "../listen/listener.ts";
+import { consoleObserver } from "../runtime/console_observer.ts";
+import { isDeno } from "../runtime/host.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { systemRuntime } from "../runtime/system_runtime.ts";
 
 /**
  * The configuration to serve an app with: its options, and those of its listener and of its stop.

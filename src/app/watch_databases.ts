@@ -1,7 +1,7 @@
-import type { Driver } from "./db/driver.ts";
-import { type Database, openDatabase } from "./db/open_database.ts";
+import type { Driver } from "../db/driver.ts";
+import { type Database, openDatabase } from "../db/open_database.ts";
 import type { ReadConfig } from "./resolve_resources.ts";
-import { type DriverWatch, watchedDriver } from "./service/observability/watched_driver.ts";
+import { type DriverWatch, watchedDriver } from "../service/observability/watched_driver.ts";
 
 /** Gives the configuration whose databases are watched; each of them stays one. */
 export async function watchDatabases<Config extends ReadConfig>(

@@ -1,9 +1,9 @@
 import { createStandIn } from "./stand_in.ts";
-import { type Described, group, type ReadGroup } from "./options/option.ts";
-import { callback, flag, textLike, timerMs, whole } from "./options/option_kinds.ts";
-import { ResponseAborted } from "./problem/response_aborted.ts";
-import { Problem } from "./problem/problem.ts";
-import type { Runtime } from "./runtime/runtime.ts";
+import { type Described, group, type ReadGroup } from "../options/option.ts";
+import { callback, flag, textLike, timerMs, whole } from "../options/option_kinds.ts";
+import { ResponseAborted } from "../problem/response_aborted.ts";
+import { Problem } from "../problem/problem.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 
 /** What a listener can serve; an app is one. */
 export interface Listenable {

@@ -1,15 +1,19 @@
-import type { Driver } from "./db/driver.ts";
-import type { AppStore } from "./kv/open_key_value_store.ts";
-import type { ServiceFacts } from "./openapi/service_facts.ts";
+import type { Driver } from "../db/driver.ts";
+import type { AppStore } from "../kv/open_key_value_store.ts";
+import type { ServiceFacts } from "../openapi/service_facts.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
-import type { RouteTable } from "./resource/http/route_table.ts";
-import type { Runtime } from "./runtime/runtime.ts";
-import type { SearchIndexes } from "./search/search_indexes.ts";
-import { createClientPages } from "./service/client/client_pages.ts";
-import { createDescriptionPages } from "./service/describe/description_pages.ts";
-import { worksWithoutStore } from "./service/health.ts";
-import { createMetricsPages } from "./service/observability/metrics_page.ts";
-import { createServicePages, requireFreePages, type ServicePage } from "./service/service_pages.ts";
+import type { RouteTable } from "../resource/http/route_table.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { SearchIndexes } from "../search/search_indexes.ts";
+import { createClientPages } from "../service/client/client_pages.ts";
+import { createDescriptionPages } from "../service/describe/description_pages.ts";
+import { worksWithoutStore } from "../service/health.ts";
+import { createMetricsPages } from "../service/observability/metrics_page.ts";
+import {
+  createServicePages,
+  requireFreePages,
+  type ServicePage,
+} from "../service/service_pages.ts";
 
 /** What the pages of an app are made of. */
 export interface AppPageParts {
