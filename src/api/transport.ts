@@ -9,8 +9,9 @@ export interface Transport {
   /** Time, chance, and the parts of a browser. */
   readonly environment: ClientEnvironment;
   /**
-   * Sends a request: adds the token, refreshes it once after a 401, solves challenges. Gives every
-   * 2xx and 304; throws a `ServiceError` for everything else, and the reason of the signal.
+   * Sends a request: adds the token, refreshes it once after a 401, solves challenges. Gives a 304
+   * and what has the type that was asked for, which only the service answers: the page of a proxy may
+   * be a 200. Throws a {@link ServiceError} for everything else, and the reason of the signal.
    */
   send(request: ClientRequest): Promise<Response>;
   /** Parts that are made once for a client: its live connection, its overlays. */

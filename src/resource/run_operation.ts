@@ -11,6 +11,7 @@ import type { User } from "../auth/user.ts";
 import { DatabaseError } from "../db/database_error.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { DataReply } from "./http/data_reply.ts";
+import { safeReply } from "./http/json_reply.ts";
 import { LargeReply } from "./http/large_reply.ts";
 import { longText } from "../protocol/text_stream.ts";
 import { type MaybePromise, recovered, then } from "../runtime/maybe_promise.ts";
@@ -184,10 +185,11 @@ function countLong(
 
 function written(
   shaped: ShapedReply,
-  { delivery }: ResourceRequest,
+  { delivery, safeNumbers }: ResourceRequest,
   { sending }: Resource,
 ): MaybePromise<Reply> {
-  const reply = shaped instanceof DataReply ? shaped.write() : shaped;
+  const given = safeNumbers ? safeReply(shaped) : shaped;
+  const reply = given instanceof DataReply ? given.write() : given;
   if (!(reply instanceof LargeReply)) return reply;
   if (delivery === null) throw new Error("Only the reply to a request is written");
   return sending.write(reply, delivery);

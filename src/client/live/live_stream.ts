@@ -49,10 +49,6 @@ async function ask(
     ...{ method: "POST", path: "/__service/live", body: { subscriptions } },
     ...{ signal, timeoutMs: 0 },
   });
-  const { body, headers } = response;
-  // The page of a proxy, for instance, whatever its status.
-  if (!/event/.test(`${headers.get("content-type")}`) || !body) {
-    throw await answerError(response);
-  }
-  return body;
+  if (!response.body) throw await answerError(response);
+  return response.body;
 }

@@ -23,11 +23,9 @@ export async function sendJob(
   });
   // A proxy may give the paths of the service another beginning.
   const segment = response.headers.get("location")?.match(/\/[^/]*$/)?.[0] ?? "";
-  // Only a delete has an empty answer, and not every empty answer is the service's.
-  const isDeleted = job.kind === "delete" && response.status === 204;
   return [
     { ...job, path: path + segment, state: "sent" },
-    isDeleted ? null : await rowOf(response),
+    job.kind === "delete" ? null : await rowOf(response),
   ];
 }
 

@@ -46,16 +46,10 @@ export function createCalls({ transport, path }: Handle): MakeCall {
       signal,
       timeoutMs,
     });
-    const { status, headers } = response;
-    // The page of a proxy may be a 200. What the service answers as JSON is never falsy.
-    // A missing type is tested as "null".
-    const value = /json/.test(headers.get("content-type") as string)
-      ? await response.json().catch(() => null)
-      : null;
-    if (!value && status !== (ifNoneMatch ? 304 : method === "DELETE" && 204)) {
-      throw await answerError(response);
-    }
-    return { value, etag: headers.get("etag") };
+    // What the service answers as JSON is never falsy.
+    const value = await response.json().catch(() => null);
+    if (!value && response.status !== (ifNoneMatch ? 304 : 0)) throw await answerError(response);
+    return { value, etag: response.headers.get("etag") };
   };
 }
 

@@ -12,7 +12,6 @@ export function createTransport(options: CreateClientOptions): Transport {
     ...options.environment,
     ...(options.fetch && { fetch: options.fetch }),
   };
-  const { basePath = "/api" } = options;
   const baseUrl = options.baseUrl.replace(/\/$/, "");
   const tokens = createTokens(options.token);
 
@@ -31,7 +30,8 @@ export function createTransport(options: CreateClientOptions): Transport {
         ...request.headers,
         ...solution,
       });
-      if (response.ok || response.status === 304) return response;
+      const type = `${response.headers.get("content-type")}`;
+      if (response.status === 304 || /event|numbers=safe/.test(type)) return response;
       const error = await answerError(response);
       // Only the service asks for a proof, or for another token.
       const status = error.problem?.status;
@@ -79,5 +79,5 @@ export function createTransport(options: CreateClientOptions): Transport {
     }
   }
 
-  return { baseUrl, basePath, environment, send, parts: new Map() };
+  return { baseUrl, basePath: options.basePath ?? "/api", environment, send, parts: new Map() };
 }

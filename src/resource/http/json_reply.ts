@@ -9,6 +9,7 @@ import type { ReplySize } from "./large_reply.ts";
 import type { WrittenRows } from "../write/record_ids.ts";
 import { type Included, presentRows, viewOf } from "../output.ts";
 import type { Resource } from "../define/resource.ts";
+import type { ShapedReply } from "../operation.ts";
 
 /**
  * The `Cache-Control` of JSON replies: they depend on the user, so shared caches may not store
@@ -41,6 +42,23 @@ export function limitedReply(
 function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers"] {
   const fixed = { "content-type": jsonType, "cache-control": cacheControl, ...variesByAccept };
   return headers === undefined ? fixed : { ...fixed, ...headers };
+}
+
+/**
+ * The type of a body with safe numbers. The client knows by it that the service has answered, and not
+ * a proxy. The charset comes first: nginx then sees which type it compresses.
+ */
+export const safeType: Readonly<Record<string, string>> = Object.freeze({
+  "content-type": `${jsonType};charset=utf-8;numbers=safe`,
+});
+
+/** The same reply for who asks for safe numbers: with a body always, as proxies remove the type of a 204. */
+export function safeReply(reply: ShapedReply): ShapedReply {
+  const headers = { ...reply.headers, ...safeType };
+  if (reply instanceof DataReply) {
+    return new DataReply(reply.status, reply.data, headers, reply.size);
+  }
+  return reply.status === 204 ? jsonReply(200, {}, headers) : reply;
 }
 
 /** What the JSON reply to a write of one row may hold beside the row. */

@@ -2,7 +2,7 @@ import { databaseProblem } from "../../db/database_problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { callsFor } from "../code/calls_for.ts";
 import type { DataReply } from "../http/data_reply.ts";
-import { jsonReply } from "../http/json_reply.ts";
+import { jsonReply, safeType } from "../http/json_reply.ts";
 import { withDoubles } from "../../schema/exact_number.ts";
 import { jsonFits, textFits } from "../../schema/json_fits.ts";
 import { safeOutput } from "../../schema/safe_numbers.ts";
@@ -95,7 +95,9 @@ async function outputOf(
   const data = await validOutput(procedure, output, subjectOf(name, call));
   const limit = resource.readCosts.maxAnswerBytes;
   if (!jsonFits(data, limit)) throw answerTooLarge(limit, procedureOutput);
-  return jsonReply(200, { data: request.safeNumbers ? safeOutput(data ?? null) : data ?? null });
+  const shown = data ?? null;
+  if (request.safeNumbers) return jsonReply(200, { data: safeOutput(shown) }, safeType);
+  return jsonReply(200, { data: shown });
 }
 
 const procedureOutput: AnswerPart = {

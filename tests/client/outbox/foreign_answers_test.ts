@@ -1,4 +1,5 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { ServiceError } from "../../../exports/client.ts";
 import { createOutbox } from "../../../src/client/outbox/create_outbox.ts";
 import type { OutboxOptions } from "../../../src/client/outbox/outbox.ts";
 import { createBrowser } from "./browser.ts";
@@ -43,25 +44,72 @@ for (const status of [400, 401, 403, 404, 409, 410, 412, 413, 422, 428, 429, 431
   }
 }
 
-for (const kind of ["update", "replace", "create"] as const) {
-  Deno.test(`an empty answer of a proxy was taken for the success of ${kind}`, () =>
-    withService(async (service) => {
-      const device = createDevice();
-      const { api, outbox } = openPage(service, device);
-      await outbox.create(api.posts, { id: 1, title: "Tea" }).done;
-      service.fate = () => new Response(null, { status: 204 });
-      const { done } = kind === "create"
-        ? outbox.create(api.posts, { id: 2 })
-        : outbox[kind](api.posts, 1, { title: "Milk" });
-      await calm(service);
-      assertEquals(outbox.get().waiting, 1);
-      service.fate = () => "arrives";
-      device.advanceToNext();
-      await done;
-      assertEquals((await service.posts()).length, kind === "create" ? 2 : 1);
-      outbox.close();
-    }));
+const successes: readonly [string, () => Response][] = [
+  ["an empty 204", () => new Response(null, { status: 204 })],
+  ["an empty 200", () => new Response(null)],
+  ["JSON of a portal", () => Response.json({ ok: true })],
+  ["JSON like a row", () => Response.json({ id: 1, title: "Milk" }, { headers: { etag: '"1"' } })],
+  ["JSON with a charset", () => withType("{}", "application/json; charset=utf-8")],
+  ["a created object", () => Response.json({}, { status: 201, headers: { location: "/x/7" } })],
+];
+
+function withType(body: string, type: string): Response {
+  return new Response(body, { headers: { "content-type": type } });
 }
+
+for (const kind of ["create", "update", "replace", "delete"] as const) {
+  for (const [what, given] of successes) {
+    Deno.test(`${what} of a stranger was taken for the success of ${kind}`, () =>
+      withService(async (service) => {
+        const device = createDevice();
+        const { api, outbox } = openPage(service, device);
+        await outbox.create(api.posts, { id: 1, title: "Tea" }).done;
+        service.fate = given;
+        const written = {
+          create: () => outbox.create(api.posts, { id: 2 }),
+          update: () => outbox.update(api.posts, 1, { title: "Milk" }),
+          replace: () => outbox.replace(api.posts, 1, { title: "Milk" }),
+          delete: () => outbox.delete(api.posts, 1),
+        };
+        const { done } = written[kind]();
+        await calm(service);
+        assertEquals([outbox.get().waiting, outbox.get().dead], [1, 0]);
+        service.fate = () => "arrives";
+        device.advanceToNext();
+        await done;
+        const stored = { create: ["Tea", ""], update: ["Milk"], replace: ["Milk"], delete: [] };
+        assertEquals((await service.posts()).map(({ title }) => title), stored[kind]);
+        outbox.close();
+      }));
+  }
+}
+
+Deno.test("a client took the answer of another server for a row, a page or a delete", () =>
+  withService(async (service) => {
+    const { api, outbox } = openPage(service, createDevice());
+    await api.posts.create({ id: 1, title: "Tea" });
+    for (const [what, given] of successes) {
+      service.fate = given;
+      for (
+        const call of [
+          () => api.posts.list(),
+          () => api.posts.count(),
+          () => api.posts.get(1),
+          () => api.posts.get(1, { ifNoneMatch: '"x"' }),
+          () => api.posts.create({ id: 2 }),
+          () => api.posts.update(1, { title: "Milk" }),
+          () => api.posts.delete(1),
+        ]
+      ) {
+        const error = await assertRejects(call, ServiceError);
+        assertEquals(error.slug, "unexpected-answer", `${what}: ${call}`);
+      }
+    }
+    service.fate = () => "arrives";
+    await api.posts.delete(1);
+    assertEquals(await service.posts(), []);
+    outbox.close();
+  }));
 
 for (const [status, code] of [[403, "FORBIDDEN"], [413, "PAYLOAD_TOO_LARGE"]] as const) {
   Deno.test(`a write that was carried out, then refused by ${status}, was applied again when revived`, () =>
