@@ -60,6 +60,142 @@ Deno.test("the cookie of a signup proves no other address, and is the same for a
   });
 });
 
+const orders = [["owner", "stranger"], ["stranger", "owner"], ["stranger"]] as const;
+
+for (const users of [undefined, "kv"] as const) {
+  for (const order of orders) {
+    Deno.test(`the owner has the account by each link and means: ${order.join(", ")} signed up, ${users}`, async () => {
+      for (const opened of order) {
+        for (
+          const means of ["cookie", "password", "stranger's password", "new password"] as const
+        ) {
+          const isOwn = order.some((one) => one === "owner");
+          if (!isOwn && means === "cookie") continue;
+          await withAccounts({ users }, async ({ post, mails }) => {
+            const tokens: Record<string, string> = {};
+            const cookies: Record<string, string> = {};
+            for (const [index, who] of order.entries()) {
+              const given = { ...who === "owner" ? ada : strange, name: who };
+              const address = who === "owner" ? "192.0.2.1" : "198.51.100.1";
+              const { headers } = await post("/api/auth/signup", given, { headers: page, address });
+              cookies[who] = headers.get("set-cookie")?.split(";")[0] ?? "";
+              await untilMailed(mails, index + 1);
+              tokens[who] = mails.at(-1)?.link?.replace(/.*#token=/, "") ?? "";
+            }
+            const token = tokens[opened];
+            const cookie = { headers: { cookie: cookies["owner"] ?? "" } };
+            const other = "what the owner chooses instead";
+            const statusOf = async (path: string, body: object, options = {}) =>
+              (await post(`/api/auth/${path}`, body, options)).status;
+            // Without the mail the stranger has only guesses, the password and the cookie.
+            const guess = { token: `verify_${"A".repeat(43)}` };
+            const strangers = { headers: { cookie: cookies["stranger"] ?? "" } };
+            assertEquals(await statusOf("verify", guess, strangers), 422);
+            assertEquals(await statusOf("password/reset", { ...guess, ...strange }), 422);
+            let now = password;
+            if (means === "cookie") {
+              assertEquals(await statusOf("verify", { token }, cookie), 200);
+            } else if (means === "stranger's password") {
+              // Only who has the mailbox can do this, with a password that the stranger has said.
+              const done = await statusOf("verify", { token, password: strange.password });
+              assertEquals(done, opened === "stranger" ? 200 : 422);
+              return;
+            } else {
+              const done = means === "password"
+                ? await statusOf("verify", { token, password })
+                : 422;
+              assertEquals(done, means === "password" && opened === "owner" ? 200 : 422);
+              if (done === 422) {
+                now = other;
+                assertEquals(await statusOf("password/reset", { token, password: "short" }), 422);
+                assertEquals(await statusOf("password/reset", { token, password: other }), 200);
+              }
+            }
+            const own = await post("/api/auth/login", { ...ada, password: now });
+            assertEquals(own.status, 200, `${opened}, ${means}`);
+            assertEquals(own.body.user.name, now === other ? null : "owner");
+            assertEquals(await statusOf("login", strange), 401);
+            // Neither link is of use any more, in any way.
+            for (const used of Object.values(tokens)) {
+              const { password } = strange;
+              assertEquals(await statusOf("verify", { token: used, password }), 422);
+              assertEquals(await statusOf("verify", { token: used }, strangers), 422);
+              assertEquals(await statusOf("verify", { token: used }, cookie), 422);
+              assertEquals(await statusOf("password/reset", { token: used, password }), 422);
+            }
+            assertEquals(await statusOf("login", { ...ada, password: now }), 200);
+            assertEquals(await statusOf("login", strange), 401);
+          });
+        }
+      }
+    });
+  }
+}
+
+Deno.test("another host of the site planted the cookie of a stranger's signup", async () => {
+  await withAccounts({}, async ({ post, mails }) => {
+    const host = "shop.example";
+    const headers = { origin: "http://shop.example" };
+    const { headers: set } = await post("/api/auth/signup", strange, { headers, host });
+    await untilMailed(mails, 1);
+    const token = mails.at(-1)?.link?.replace(/.*#token=/, "") ?? "";
+    const cookie = set.get("set-cookie")?.split(";")[0] ?? "";
+    assert(cookie.startsWith("__Host-signup="), cookie);
+    assert(/; Secure/i.test(set.get("set-cookie") ?? ""));
+    const planted = cookie.replace("__Host-", "");
+    const verify = (cookie: string) =>
+      post("/api/auth/verify", { token }, { headers: { ...headers, cookie }, host });
+    assertEquals((await verify(planted)).status, 422);
+    assertEquals((await verify(cookie)).status, 200);
+  });
+});
+
+Deno.test("an account with the other spelling of its domain was not found, and had a second one", async () => {
+  const unicode = "ada@m\u00fcnchen.example";
+  const puny = "ada@xn--mnchen-3ya.example";
+  for (const users of [undefined, "kv"] as const) {
+    for (const stored of [unicode, puny]) {
+      const db = await openDatabase("sqlite::memory:");
+      await withAccounts({ users, signup: { verify: false } }, async ({ post }) => {
+        assertEquals((await post("/api/auth/signup", { email: unicode, password })).status, 201);
+        if (users === undefined) {
+          await db.query({ text: "UPDATE users SET email = ?", values: [stored] });
+        }
+        for (const email of [unicode, puny, "ADA@M\u00dcNCHEN.example"]) {
+          assertEquals((await post("/api/auth/login", { email, password })).status, 200, email);
+          assertEquals((await post("/api/auth/signup", { email, password })).status, 409, email);
+        }
+      }, { db });
+    }
+  }
+});
+
+Deno.test("a user of one network had no mail where strangers of many others had signed up", async () => {
+  await withAccounts({ signup: { cost: 0 } }, async ({ post, mails }) => {
+    // Many addresses of one network have the mails of one, by IPv4 and by IPv6.
+    for (let index = 0; index < 40; index++) {
+      await post("/api/auth/signup", strange, { address: `198.51.100.${index}` });
+      const group = index.toString(16);
+      await post("/api/auth/signup", strange, { address: `2001:db8:77:${group}::1` });
+    }
+    await untilMailed(mails, 5);
+    await afterLaterWork();
+    assertEquals(mails.length, 5);
+    // Each further network has its first, up to twenty.
+    for (let index = 0; index < 14; index++) {
+      await post("/api/auth/signup", strange, { address: `203.0.${index}.1` });
+    }
+    await untilMailed(mails, 19);
+    await post("/api/auth/signup", ada);
+    await untilMailed(mails, 20);
+    for (let index = 20; index < 30; index++) {
+      await post("/api/auth/signup", strange, { address: `203.0.${index}.1` });
+    }
+    await afterLaterWork();
+    assertEquals(mails.length, 20);
+  });
+});
+
 Deno.test("addresses that look alike made second accounts", () => {
   const refused = [
     "ad\u200ba@example.com",

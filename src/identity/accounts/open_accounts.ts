@@ -5,6 +5,7 @@ import { columnInfoOf, isTableInfo, isTableLike, tableInfoOf } from "../../schem
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { AuthParts } from "../auth_parts.ts";
 import type { Accounts } from "./account.ts";
+import { bySpellings } from "../signups/spelled_accounts.ts";
 import { createKvAccounts } from "./kv_accounts.ts";
 import type {
   PasswordAuthOptions,
@@ -29,7 +30,7 @@ export async function openAccounts(
   signup: { readonly roles: readonly string[] } | false,
   { store, db, runtime }: Pick<AuthParts, "store" | "db" | "runtime">,
 ): Promise<Accounts> {
-  if (users === "kv") return createKvAccounts(store.need("accounts"), runtime);
+  if (users === "kv") return bySpellings(createKvAccounts(store.need("accounts"), runtime));
   if (users === undefined) await db.createTables([usersTable]);
   const given: UsersOptions = users === undefined
     ? { table: usersTable }
@@ -56,7 +57,7 @@ export async function openAccounts(
   const own = given.db ?? db;
   await requireColumns(own, table, users === undefined);
   const isConflicting = (await conflictTables([{ table, driver: own.driver }])).has(table);
-  return createTableAccounts({ db: own, table, columns, isConflicting }, runtime);
+  return bySpellings(createTableAccounts({ db: own, table, columns, isConflicting }, runtime));
 }
 
 const subject = "Cannot start: passwordAuth.users";

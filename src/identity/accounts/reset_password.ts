@@ -3,6 +3,7 @@ import { type Account, isOf, stampOf } from "./account.ts";
 import { type AccountCall, type AccountReply, uselessToken } from "./account_call.ts";
 import type { AccountService } from "./account_service.ts";
 import { linkWith } from "./mails.ts";
+import { addWithNewPassword } from "./sign_up.ts";
 import { newPassword, requireGoodPassword } from "./password_rules.ts";
 import { mayMail } from "../signups/mail_limits.ts";
 
@@ -43,7 +44,7 @@ export function readReset({ fields }: AccountCall, { rules }: AccountService): R
 
 /**
  * `POST /password/reset`: replaces a password by the token of a mail. That ends all sessions, and
- * begins none: the token was in a mailbox.
+ * begins none: the token was in a mailbox. That of a signup adds its account with this password.
  */
 export async function resetPassword(
   call: AccountCall,
@@ -53,6 +54,9 @@ export async function resetPassword(
   const { store, runtime: { clock, observe } } = service;
   const action = "reset the password";
   const { value } = await store.get(resetKey(token));
+  const given = { token, password, action };
+  const added = isReset(value) ? null : await addWithNewPassword(call, given, service);
+  if (added !== null) return added;
   if (!isReset(value) || clock.now() >= value.expiresAt) throw uselessToken(action);
   const account = await service.accounts.findById(value.userId);
   if (account === null || account.isDisabled || !isSameHash(stampOf(account), value.stamp)) {

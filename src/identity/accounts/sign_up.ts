@@ -82,11 +82,11 @@ export async function verifyEmail(
   { token, password }: VerifyFields,
   service: AccountService,
 ): Promise<AccountReply> {
-  const { accounts, store, passwords, options: { signup }, runtime: { observe } } = service;
+  const { passwords, cookie } = service;
   const key = pendingKey(token);
   const mailed = await readPending(key, service);
   if (mailed === null) throw uselessToken("verify");
-  const browser = signupCookie(call.request);
+  const browser = signupCookie(call.request, cookie.isSecureFor(call.request));
   const own = browser === null ? null : await readPending(browserKey(browser), service);
   let proven = own?.email === mailed.email ? own : null;
   if (password !== null) {
@@ -94,13 +94,52 @@ export async function verifyEmail(
     proven = isRight ? mailed : null;
   }
   if (proven === null) throw unprovenSignup(password === null);
+  return await addProven(call, { key, proven, action: "verify" }, service);
+}
+
+/**
+ * Adds the account of a signup with another password, by the token of its mail; null for a token that
+ * is of no signup. Who reads the mailbox may have lost the password, or a stranger may have signed
+ * up: nothing of that signup becomes the account's.
+ */
+export async function addWithNewPassword(
+  call: AccountCall,
+  { token, password, action }: {
+    readonly token: string;
+    readonly password: string;
+    readonly action: string;
+  },
+  service: AccountService,
+): Promise<AccountReply | null> {
+  const { passwords, rules, options: { signup } } = service;
+  const key = pendingKey(token);
+  const mailed = signup === false ? null : await readPending(key, service);
+  if (mailed === null) return null;
+  const { email } = mailed;
+  await requireGoodPassword(call.fields, { password, email, action }, rules);
+  const passwordHash = await passwords.hash(password, call.identity);
+  return await addProven(
+    call,
+    { key, proven: { email, name: null, passwordHash }, action },
+    service,
+  );
+}
+
+async function addProven(
+  { address }: AccountCall,
+  { key, proven, action }: {
+    readonly key: readonly string[];
+    readonly proven: Pick<PendingSignup, "email" | "name" | "passwordHash">;
+    readonly action: string;
+  },
+  { accounts, store, options: { signup }, runtime: { observe } }: AccountService,
+): Promise<AccountReply> {
   const { email, name, passwordHash } = proven;
   const roles = signup === false ? [] : signup.roles;
   const account = await accounts.add({ email, name, passwordHash, roles });
   // Killed before this, the token would be refused the next time: the address has an account then.
   await store.commit({ mutations: [{ kind: "delete", key }] });
-  if (account === null) throw uselessToken("verify");
-  const { address } = call;
+  if (account === null) throw uselessToken(action);
   observe({ kind: "account_event", event: "signup", user: account.id, address });
   return { status: 200, body: { next: "login" }, signupCookie: "" };
 }
@@ -109,7 +148,7 @@ export async function verifyEmail(
 function unprovenSignup(isMissing: boolean): Problem {
   const message = isMissing
     ? "is needed: this is not the browser that has signed up"
-    : "is not that of the signup of this link: there may be a newer link";
+    : "is not that of the signup of this link: open another one, or set a new password by it";
   return new Problem("validation-error", `Cannot verify: "password" ${message}`, {
     details: { errors: [{ path: "password", message }] },
   });

@@ -26,6 +26,15 @@ export function knownEmail(given: string): string | null {
   return normalEmail(given) ?? (isKnown ? email : null);
 }
 
+/** An address with its domain as it is, in punycode and in Unicode: older accounts have any of them. */
+export function spellingsOf(email: string): readonly string[] {
+  const at = email.lastIndexOf("@") + 1;
+  const domain = email.slice(at);
+  const domains = [domain, domainToASCII(domain), domainToUnicode(domain).normalize("NFC")];
+  // What is no domain has an empty form.
+  return [...new Set(domains)].filter((one) => one !== "").map((one) => email.slice(0, at) + one);
+}
+
 function isLocalPart(local: string): boolean {
   if (
     local.length > 64 || !dotAtom.test(local) || /^\.|\.\.|\.$/.test(local) ||

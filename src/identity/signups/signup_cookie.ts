@@ -1,8 +1,8 @@
 import { getCookies, setCookie } from "@std/http/cookie";
 
 /** The token of the browser that has signed up; null without one. */
-export function signupCookie({ headers }: Request): string | null {
-  return getCookies(headers)[name] ?? null;
+export function signupCookie({ headers }: Request, isSecure: boolean): string | null {
+  return getCookies(headers)[nameOf(isSecure)] ?? null;
 }
 
 /**
@@ -13,7 +13,7 @@ export function setSignupCookie(headers: Headers, token: string, isSecure: boole
   const value = token;
   const maxAge = token === "" ? 0 : 86_400;
   setCookie(headers, {
-    name,
+    name: nameOf(isSecure),
     value,
     maxAge,
     path: "/",
@@ -23,4 +23,7 @@ export function setSignupCookie(headers: Headers, token: string, isSecure: boole
   });
 }
 
-const name = "signup";
+/** With the prefix no other host of the site can plant the cookie of a stranger's signup. */
+function nameOf(isSecure: boolean): string {
+  return isSecure ? "__Host-signup" : "signup";
+}
