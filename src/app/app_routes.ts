@@ -66,7 +66,7 @@ export function createAppRoutes(parts: RouteParts): AppRoutes {
   const queues = { turns, largeBodies, dearRoutes };
   const answering = { ...queues, limits, guard, idempotency, trustedProxies, clock };
   const responder = createResponder(resolved.securityHeaders, observe);
-  const fail = createFail(responder, observe);
+  const fail = createFail(responder, runtime);
   const app = createHonoApp({
     table,
     pages,

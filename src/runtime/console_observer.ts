@@ -160,7 +160,8 @@ const sentences: Sentences = {
   deprecated: (one) => one.message,
   worker_refused: () => "a worker does not start",
   listening: (one) => `listening on ${one.url}`,
-  request_failed: (one) => `${one.method} ${one.path} failed`,
+  request_failed: ({ method, path, suppressed = 0 }) =>
+    `${method} ${path} failed${since(suppressed)}`,
   answer_broke_off: (one) => `an answer of ${one.path} broke off`,
   response_header_encoded: (one) =>
     `the response header "${one.name}" was encoded: its value may not be sent as it is`,
@@ -169,9 +170,7 @@ const sentences: Sentences = {
   uncaught_error: () => "an error was thrown outside of all requests, as in a timer",
   value_does_not_fit: (one) => `a stored value of ${one.table}.${one.column} does not fit its kind`,
   computed_failed: (one) =>
-    `the computed field ${one.resource}.${one.field} failed${
-      one.suppressed === 0 ? "" : `, and ${one.suppressed} times since the last report`
-    }`,
+    `the computed field ${one.resource}.${one.field} failed${since(one.suppressed)}`,
   live_mismatch: (one) =>
     `memory and database differ about ${one.operator} on ${one.table}.${one.column}; from now on the database evaluates it`,
   aggregate_mismatch: (one) =>
@@ -232,6 +231,10 @@ function reasonsOf(error: unknown): string {
 }
 
 const maxReasons = 5;
+
+function since(suppressed: number): string {
+  return suppressed === 0 ? "" : `, and ${suppressed} times since the last report`;
+}
 
 /**
  * Stack and causes, or the thrown value where it is no error; never throws. Empty for a problem that

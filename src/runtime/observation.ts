@@ -29,6 +29,8 @@ export type Observation =
     readonly method: string;
     readonly path: string;
     readonly error: unknown;
+    /** The refusals of an overloaded service since the last observed one, which were only counted. */
+    readonly suppressed?: number;
   }
   | { readonly kind: "answer_broke_off"; readonly path: string; readonly error: unknown }
   | { readonly kind: "response_header_encoded"; readonly name: string }

@@ -1,6 +1,6 @@
 import { storeProblem } from "../kv/store_error.ts";
 import { Problem, problemReply } from "../problem/problem.ts";
-import type { Observer } from "../runtime/observation.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import { parseRequestTarget } from "../resource/http/request_target.ts";
 import { exceptionReply, type HttpException, isHttpException } from "./http_exception.ts";
 import { prefixedReply } from "./prefixed_reply.ts";
@@ -27,15 +27,39 @@ function hasLeft(error: unknown, request: Request): boolean {
   return mayBe && request.signal.aborted;
 }
 
+/** How long further refusals of an overloaded service are only counted. */
+const countedMs = 10_000;
+
 /** Makes the function that answers failures and observes those that are faults of the service. */
-export function createFail(responder: Responder, observe: Observer): Fail {
+export function createFail(
+  responder: Responder,
+  { observe, clock }: Pick<Runtime, "observe" | "clock">,
+): Fail {
+  let countedUntil = -Infinity;
+  let suppressed = 0;
+
+  /** Any client can cause thousands of refusals in a second: they are counted between two of them. */
+  function observeFailure(method: string, path: string, error: unknown): void {
+    if (!(error instanceof Problem && error.slug === "overloaded")) {
+      return observe({ kind: "request_failed", method, path, error });
+    }
+    const now = clock.elapsedMs();
+    if (now < countedUntil) {
+      suppressed++;
+      return;
+    }
+    observe({ kind: "request_failed", method, path, error, suppressed });
+    countedUntil = now + countedMs;
+    suppressed = 0;
+  }
+
   return function fail(thrown, request, prefix) {
     const { method, url } = request;
     const error = storeProblem(thrown);
     const isException = isHttpException(error);
     if (hasLeft(error, request)) return new Response(null, { status: clientLeftStatus });
     if (!((isException || error instanceof Problem) && error.status < 500)) {
-      observe({ kind: "request_failed", method, path: parseRequestTarget(url).path, error });
+      observeFailure(method, parseRequestTarget(url).path, error);
     }
     if (isException) return failException(error, method, prefix);
     const problem = error instanceof Problem

@@ -9,6 +9,7 @@ import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { createFail } from "../../src/service/failures.ts";
 import { createResponder } from "../../src/service/responder.ts";
+import { handClock } from "../db/hand_clock.ts";
 import { engines } from "../support/engines.ts";
 import { insertRows, withService } from "../support/http.ts";
 
@@ -17,7 +18,8 @@ const notes = table("notes", { id: integer().primaryKey(), title: text() });
 Deno.test("what ends with its client is no failure, and everything else is one", () => {
   const observed: Observation[] = [];
   const observe = (one: Observation) => void observed.push(one);
-  const fail = createFail(createResponder(true, observe), observe);
+  const { clock, advance } = handClock();
+  const fail = createFail(createResponder(true, observe), { observe, clock });
   const left = new AbortController();
   left.abort();
   const overloaded = new Problem("overloaded", "Cannot answer: its client has left");
@@ -30,9 +32,29 @@ Deno.test("what ends with its client is no failure, and everything else is one",
   ];
   for (const [error, signal, expected] of cases) {
     observed.length = 0;
+    advance(10_000);
     const { status } = fail(error, new Request("http://test/api/notes", { signal }), "");
     assertEquals([status, observed.length], [expected, expected === 499 ? 0 : 1]);
   }
+});
+
+Deno.test("refusals of an overloaded service are observed every ten seconds, with their number", () => {
+  const observed: Observation[] = [];
+  const observe = (one: Observation) => void observed.push(one);
+  const { clock, advance } = handClock();
+  const fail = createFail(createResponder(true, observe), { observe, clock });
+  const request = new Request("http://test/api/notes");
+  const counts = () =>
+    observed.map((one) => one.kind === "request_failed" ? one.suppressed : one.kind);
+  const overloaded = new Problem("overloaded", "Cannot answer: too many wait");
+  for (let second = 0; second < 25; second++) {
+    for (let n = 0; n < 100; n++) assertEquals(fail(overloaded, request, "").status, 503);
+    advance(1_000);
+  }
+  assertEquals(counts(), [0, 999, 999]);
+  fail(new TypeError("a bug"), request, "");
+  fail(new Problem("database-unavailable", "Cannot read"), request, "");
+  assertEquals(counts(), [0, 999, 999, undefined, undefined]);
 });
 
 Deno.test("clients that leave in a body, a list, a stream or a batch are in no line of the log", () =>
