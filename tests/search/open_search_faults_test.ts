@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { as, createNotes } from "../http/search_support.ts";
 import { testUnless } from "../support/skip.ts";
+import { html, json, unconfirmed } from "./open_search_answers.ts";
 import {
   ask,
   becomes,
@@ -10,10 +11,6 @@ import {
   withFaults,
 } from "./open_search_support.ts";
 
-const html = () =>
-  new Response("<html>We are back soon</html>", { headers: { "content-type": "text/html" } });
-const json = (body: unknown) => Response.json(body);
-
 /** Replaces the answers to requests whose path ends so; the server gets none of them. */
 function instead(path: string, answer: () => Response, times = Infinity): Fault {
   let left = times;
@@ -22,26 +19,6 @@ function instead(path: string, answer: () => Response, times = Infinity): Fault 
     return Promise.resolve(isMeant ? answer() : null);
   };
 }
-
-const item = (changes: Record<string, unknown>) => (_index: string) =>
-  json({ items: [{ index: { _id: "1", _index, status: 201, result: "created", ...changes } }] });
-
-const unconfirmed: Readonly<Record<string, (index: string) => Response>> = {
-  "a page of HTML": html,
-  "an empty object": () => json({}),
-  "an empty list": () => json({ items: [] }),
-  "null": () => json(null),
-  "a document of another index": item({ _index: "x" }),
-  "a document of another id": item({ _id: "3" }),
-  "an item without a status": item({ status: undefined }),
-  "the item of a deletion": () => json({ items: [{ delete: { _id: "1", status: 404 } }] }),
-  "a 429 for the document": item({ status: 429, result: undefined }),
-  "a 503 for the document": item({ status: 503, result: undefined }),
-  "a 409 that is no conflict of versions": item({ status: 409, result: undefined }),
-  "half of a body": () =>
-    new Response('{"items":[{"index":{"_id', { headers: { "content-type": "application/json" } }),
-  "nothing": () => new Response(null, { status: 200 }),
-};
 
 for (const [name, answer] of Object.entries(unconfirmed)) {
   testUnless(

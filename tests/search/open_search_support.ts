@@ -18,7 +18,7 @@ export const database = engine as SearchEngine["engine"];
 export type Fault = (request: Request, answer: () => Promise<unknown>) => Promise<Response | null>;
 
 /** A proxy between the service and the server, and what it does with the requests that come. */
-class FaultyProxy implements AsyncDisposable {
+export class FaultyProxy implements AsyncDisposable {
   fault: Fault | null = null;
   readonly #server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },
