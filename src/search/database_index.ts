@@ -19,7 +19,7 @@ export interface DocumentTable {
   /** Writes the changes of documents, each once. */
   write(changes: readonly IndexChange[], connection: Connection): Promise<void>;
   /** A SELECT of the documents that match, as {@link LocalIndex.matches} gives it. */
-  matches(query: SearchQuery): Fragment;
+  matches(query: SearchQuery, within: Fragment | null): Fragment;
   /** A SELECT of the key columns of the documents after one, in an order of their own. */
   keysAfter(after: Key | null, most: number): Fragment;
 }

@@ -1,8 +1,11 @@
 import type { Connection } from "../db/driver.ts";
 import { fetchFound, fetchRows } from "../db/rows.ts";
+import type { Filter } from "../filter/filter.ts";
 import { type Key, keyId, keyOf } from "../plan/key.ts";
 import type { SearchPlan } from "../plan/plan.ts";
 import { Problem } from "../problem/problem.ts";
+import { type Fragment, sql } from "../sql/fragment.ts";
+import { matchRank } from "../sql/match_names.ts";
 import { candidateRows } from "./candidate_rows.ts";
 import { type IndexBackend, maxWithin } from "./search_adapter.ts";
 import type { SearchIndex } from "./search_index.ts";
@@ -11,6 +14,8 @@ import { searchUnavailable } from "./search_unavailable.ts";
 
 /** What a search reads in the database. */
 export interface SearchedReads {
+  /** The rows that the user may read, which are a part of the condition of the plan. */
+  readonly scope: Filter;
   readonly connection: Connection;
   /** Its condition is the scope and the filter of the request. */
   readonly plan: Omit<SearchPlan, "matches">;
@@ -27,14 +32,20 @@ export interface SearchedIndex {
  * The keys that an engine outside of the database finds, among them all of the rows that the request
  * may read, the best first. The engine knows no scopes: where it finds more than a page, it looks
  * only at the rows in scope, if they are not too many, else what it finds is limited to them page by
- * page. So no row that the caller may not read has a part in any limit. Rejects with a 503 where the
+ * page. Where `few` gives the keys of all rows in scope, it looks at no others. So no row that the caller may not read has a part in any limit. Rejects with a 503 where the
  * engine does not answer, and a 422 for more than {@link maxCandidates} rows in scope.
  */
 export async function findCandidates(
   searched: SearchedIndex,
   query: SearchQuery,
   reads: SearchedReads,
+  few: Fragment | null,
 ): Promise<readonly Key[]> {
+  if (few !== null) {
+    const matches = sql`SELECT *, 0 AS ${matchRank} FROM (${few}) AS "_few"`;
+    const within = await readable(matches, maxWithin, searched, reads);
+    return unique(await Array.fromAsync(pagesOf(searched, within, query, reads)), searched.index);
+  }
   const pages = pagesOf(searched, null, query, reads);
   const first = await pages.next();
   if (first.done) return [];
@@ -93,22 +104,25 @@ async function keysInScope(
   return rows.length > maxWithin ? null : rows.map((row) => keyOf(row, table));
 }
 
-async function keepReadable(
+function keepReadable(
   keys: readonly Key[],
+  searched: SearchedIndex,
+  reads: SearchedReads,
+): Promise<readonly Key[]> {
+  const { table, reader } = searched.index;
+  return readable(candidateRows(keys, table, reader.dialect), keys.length, searched, reads);
+}
+
+/** The keys of those documents whose rows pass scope and filter. */
+async function readable(
+  matches: Fragment,
+  limit: number,
   { index: { table, reader } }: SearchedIndex,
   { connection, plan: { where } }: SearchedReads,
 ): Promise<readonly Key[]> {
   const { rows } = await fetchFound(
     connection,
-    {
-      kind: "search",
-      table,
-      columns: table.primaryKey,
-      where,
-      matches: candidateRows(keys, table, reader.dialect),
-      limit: keys.length,
-      offset: 0,
-    },
+    { kind: "search", table, columns: table.primaryKey, where, matches, limit, offset: 0 },
     reader,
     () => {},
   );

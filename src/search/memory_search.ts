@@ -84,7 +84,9 @@ class MemoryIndex implements IndexBackend {
       const score = this.#score(texts, phrases);
       if (score > 0) found.push({ key, score });
     }
-    found.sort((left, right) => right.score - left.score);
+    // Whichever documents are looked at, the order of two is the same.
+    const idOf = ({ key }: { readonly key: Key }) => keyId(key, this.#table);
+    found.sort((left, right) => right.score - left.score || (idOf(left) < idOf(right) ? -1 : 1));
     yield* chunksOf(found.map(({ key }) => key), pageSize);
   }
 

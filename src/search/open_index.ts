@@ -8,6 +8,7 @@ import { candidateRows } from "./candidate_rows.ts";
 import { fillIndex, type FillOptions, removeGone } from "./fill_index.ts";
 import { findCandidates, type SearchedReads } from "./find_candidates.ts";
 import type { IndexedTable } from "./index_rows.ts";
+import { fewInScope, type IndexedRows, indexedRows } from "./rows_in_scope.ts";
 import type { IndexBackend } from "./search_adapter.ts";
 import type { SearchIndex } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
@@ -116,7 +117,10 @@ export class OpenIndex implements IndexedTable {
    */
   matches(query: SearchQuery, reads: SearchedReads): MaybePromise<Fragment> {
     const { local } = this.backend;
-    return this.isFilled && local !== null ? local.matches(query) : this.#matches(query, reads);
+    const choices = indexedRows(reads.scope, this.index.isIndexed);
+    return this.isFilled && local !== null && choices.length === 0
+      ? local.matches(query, null)
+      : this.#matches(query, reads, choices);
   }
 
   /** Ends the work in the background. */
@@ -128,16 +132,26 @@ export class OpenIndex implements IndexedTable {
     await this.#work;
   }
 
-  async #matches(query: SearchQuery, reads: SearchedReads): Promise<Fragment> {
-    const { index: { table, driver }, backend } = this;
+  async #matches(
+    query: SearchQuery,
+    reads: SearchedReads,
+    choices: readonly IndexedRows[],
+  ): Promise<Fragment> {
+    const { index, backend } = this;
     await this.#waitUntilFilled();
-    if (backend.local !== null) return backend.local.matches(query);
-    return candidateRows(await this.#candidates(query, reads), table, driver.dialect);
+    const few = await fewInScope(choices, index, reads.connection);
+    if (backend.local !== null) return backend.local.matches(query, few);
+    const keys = await this.#candidates(query, reads, few);
+    return candidateRows(keys, index.table, index.driver.dialect);
   }
 
-  async #candidates(query: SearchQuery, reads: SearchedReads): Promise<readonly Key[]> {
+  async #candidates(
+    query: SearchQuery,
+    reads: SearchedReads,
+    few: Fragment | null,
+  ): Promise<readonly Key[]> {
     try {
-      const keys = await findCandidates(this, query, reads);
+      const keys = await findCandidates(this, query, reads, few);
       this.#failedSearchAt = null;
       return keys;
     } catch (error) {

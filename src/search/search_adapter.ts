@@ -105,9 +105,10 @@ export interface LocalIndex {
   write(changes: readonly IndexChange[], connection: Connection): Promise<void>;
   /**
    * A SELECT of the documents that match: the key columns as `_k0`, `_k1`, … and `_rank`, the least
-   * first.
+   * first. `within` is a SELECT of the keys, by the same names, of the only documents to look at: the
+   * others cost no time. Null for all.
    */
-  matches(query: SearchQuery): Fragment;
+  matches(query: SearchQuery, within: Fragment | null): Fragment;
 }
 
 /** Gives those of some words that a query finds. */

@@ -33,6 +33,8 @@ export interface SearchIndex extends IndexDescription {
   readonly columns: readonly ColumnInfo[];
   /** The rows that it has: those that are not marked deleted, for any user. */
   readonly undeleted: Filter;
+  /** Whether an index of the table begins with a column. */
+  isIndexed(column: ColumnInfo): boolean;
 }
 
 /** The texts of a row for a search index, in the order of its fields; a field without one is empty. */

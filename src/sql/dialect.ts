@@ -105,6 +105,11 @@ export interface Dialect {
   firstOfEach(rows: RowsOfKeys): Fragment;
   /** Whether the planner itself evaluates an EXISTS once for all rows, where that costs less. */
   readonly plansSemiJoins: boolean;
+  /**
+   * A comparison that is taken to pass few rows, so that an index on its column is used whatever the
+   * statistics say of other values.
+   */
+  selective(comparison: Fragment): Fragment;
   /** Whether an index over several columns is sought by one comparison of rows, `(a, b) > (1, 2)`. */
   readonly comparesRows: boolean;
   /**

@@ -48,10 +48,18 @@ export function withNotes(
 
 /** The statements of a database, transactions included, and one by one. */
 export function recorded(db: Database, statements: string[]): Database {
+  return watched(db, ({ text }) => statements.push(text));
+}
+
+/** What a driver is given to run. */
+export type Statement = Parameters<Connection["query"]>[0];
+
+/** A database that shows each statement before it is sent. */
+export function watched(db: Database, see: (statement: Statement) => void): Database {
   const { driver } = db;
   const recording = (connection: Connection): Connection => ({
     query(statement) {
-      statements.push(statement.text);
+      see(statement);
       return connection.query(statement);
     },
   });

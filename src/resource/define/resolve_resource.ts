@@ -126,7 +126,10 @@ export function resolveResource(
   const undeleted = softDelete?.undeleted ?? allRows;
   const search = resolveSearch(
     options.search,
-    { table, driver, reader, readable: fields.readable, undeleted, find },
+    {
+      ...{ table, driver, reader, readable: fields.readable, undeleted, find },
+      isIndexed: context.isIndexed,
+    },
     context.searchIndexes,
   );
   const etag = resolveEtag(options.etag, table, {

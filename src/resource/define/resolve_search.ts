@@ -16,6 +16,7 @@ export interface SearchedResource {
   readonly readable: readonly ColumnInfo[];
   readonly undeleted: Filter;
   readonly find: ColumnResolver;
+  isIndexed(column: ColumnInfo): boolean;
 }
 
 type Options = ReadDefinition["options"]["search"];
@@ -29,7 +30,7 @@ export function resolveSearch(
   resource: SearchedResource,
   indexes: SearchIndexes,
 ): OpenIndex | null {
-  const { table, driver, reader, undeleted } = resource;
+  const { table, driver, reader, undeleted, isIndexed } = resource;
   if (indexes.adapter === null || !options.enabled || table.readOnly) return null;
   const fields = resolveFields(options.fields, resource, indexes.adapter.columns);
   if (fields.length === 0) return null;
@@ -41,6 +42,7 @@ export function resolveSearch(
     reader,
     columns: [...new Set([...table.primaryKey, ...fields.map(({ column }) => column)])],
     undeleted,
+    isIndexed,
   };
   return indexes.open(index, options);
 }

@@ -1,5 +1,5 @@
 import { fetchFound, type FoundRows } from "../../db/rows.ts";
-import { and } from "../../filter/filter.ts";
+import { and, type Filter } from "../../filter/filter.ts";
 import type { SearchPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
@@ -32,6 +32,7 @@ interface SearchIntent {
 
 interface PlannedSearch extends Omit<SearchIntent, "filter"> {
   readonly plan: Omit<SearchPlan, "matches">;
+  readonly scope: Filter;
 }
 
 interface SearchOutcome extends FoundRows {
@@ -81,10 +82,11 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
     const { table, undeleted } = resource;
     const where = and(grant.rows, filter.restrictTo(related), undeleted);
     const columns = columnsToRead(view, table);
-    return { ...intent, plan: { kind: "search", table, columns, where, limit, offset } };
+    const plan = { kind: "search", table, columns, where, limit, offset } as const;
+    return { ...intent, plan, scope: grant.rows };
   },
 
-  async execute({ query, plan, view, isHighlighted }, call) {
+  async execute({ query, plan, scope, view, isHighlighted }, call) {
     const { resource, request } = call;
     const { reader, search: index, readCosts: { maxAnswerBytes: limit } } = resource;
     const { columns } = plan;
@@ -96,7 +98,9 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
     }
     if (resource.roleRights.mayChange) await requireShownToRole(resource, "search");
     const connection = readsToAnswer(call);
-    const matches = await index.matches(query, { connection, plan, signal: request.signal() });
+    const matches = await index.matches(query, {
+      ...{ connection, plan, scope, signal: request.signal() },
+    });
     const found = await fetchFound(
       connection,
       { ...plan, matches },

@@ -8,6 +8,17 @@ export function fieldName(position: number): string {
   return `f${position}`;
 }
 
+/** The mapping of a field. */
+export const wordsField: Clause = {
+  type: "text",
+  analyzer: "whitespace",
+  // How often a word stands in all documents must not order those that a user may read.
+  similarity: "boolean",
+  norms: false,
+  // A prefix is looked up as a word: else all words of all documents that begin with it are.
+  index_prefixes: { min_chars: 1, max_chars: 19 },
+};
+
 /**
  * A search as a query of OpenSearch: every term in any of the fields, the last word of all as a
  * prefix. None of its parts has a syntax of its own, so that no word is an operator.

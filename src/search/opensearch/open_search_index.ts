@@ -7,7 +7,7 @@ import type { IndexDescription } from "../search_index.ts";
 import { type SearchQuery, wordsAsWritten } from "../search_query.ts";
 import { documentWords } from "../words.ts";
 import { type BulkLines, bulkLines } from "./bulk_lines.ts";
-import { fieldName, fieldQuery } from "./field_query.ts";
+import { fieldName, fieldQuery, wordsField } from "./field_query.ts";
 import {
   bulkOutcome,
   hitsOf,
@@ -167,9 +167,7 @@ export class OpenSearchIndex implements IndexBackend {
   }
 
   #properties(): Record<string, unknown> {
-    // How often a word stands in all documents must not order those that a user may read.
-    const words = { type: "text", analyzer: "whitespace", similarity: "boolean", norms: false };
-    const fields = this.#index.fields.map((_field, position) => [fieldName(position), words]);
+    const fields = this.#index.fields.map((_field, position) => [fieldName(position), wordsField]);
     return { [keyField]: { type: "keyword" }, ...Object.fromEntries(fields) };
   }
 
@@ -314,7 +312,7 @@ interface PageOptions {
 const keyField = "key";
 
 /** Counts the ways in which an index is made: one that was made in another way is made again. */
-const shapeVersion = 2;
+const shapeVersion = 3;
 
 /** A write waits until a search finds it, so that this is about its time. */
 const refreshInterval = "200ms";

@@ -86,15 +86,26 @@ export class TextSearchTable implements DocumentTable {
     }
   }
 
-  matches(query: SearchQuery): Fragment {
+  matches(query: SearchQuery, within: Fragment | null): Fragment {
     const keys = this.#keys.map((key, position) =>
       sql`${identifier(key)} AS ${matchKey(position)}`
     );
     const wanted = compileTextQuery(query, this.#language);
     const rank = sql`-ts_rank(${rawSql(this.#weights)}, document, wanted) AS ${matchRank}`;
-    return sql`SELECT ${join([...keys, rank], ", ")} FROM ${
+    const documents = within === null ? identifier(this.#name) : this.#documentsOf(within);
+    return sql`SELECT ${
+      join([...keys, rank], ", ")
+    } FROM ${documents}, (SELECT ${wanted} AS wanted) AS query WHERE document @@ wanted`;
+  }
+
+  /** OFFSET 0 keeps the planner from beginning with the words, whose statistics are of all rows. */
+  #documentsOf(within: Fragment): Fragment {
+    const isKey = this.#keys.map((key, position) =>
+      sql`${identifier(key)} = ${matchKey(position)}`
+    );
+    return sql`(${within} OFFSET 0) AS "_within" CROSS JOIN LATERAL (SELECT * FROM ${
       identifier(this.#name)
-    }, (SELECT ${wanted} AS wanted) AS query WHERE document @@ wanted`;
+    } WHERE ${join(isKey, " AND ")} OFFSET 0) AS "_words"`;
   }
 
   keysAfter(after: Key | null, most: number): Fragment {

@@ -5,7 +5,7 @@ import type { IndexDescription } from "../search_index.ts";
 import type { IndexChange } from "../search_adapter.ts";
 import type { SearchQuery } from "../search_query.ts";
 import { documentWords } from "../words.ts";
-import { compileRank, markWords, type RankedField } from "./word_rank.ts";
+import { compileFound, compileRank, markWords, type RankedField } from "./word_rank.ts";
 import {
   type Fragment,
   identifier,
@@ -58,7 +58,7 @@ export class FullTextTable implements DocumentTable {
       ...drops,
       `CREATE VIRTUAL TABLE ${quoteIdentifier(this.#name)} USING fts5(${
         this.#fields.join(", ")
-      }, columnsize=0, tokenize="unicode61 remove_diacritics 0")`,
+      }, columnsize=0, tokenize="${tokenizer}")`,
       ...(this.#isNumbered ? [] : [
         `CREATE TABLE ${quoteIdentifier(this.#keyTable)} ` +
         `(doc INTEGER PRIMARY KEY, ${keys}, UNIQUE (${keys}))`,
@@ -70,7 +70,11 @@ export class FullTextTable implements DocumentTable {
     for (const change of changes) await this.#writeOne(change, connection);
   }
 
-  matches(query: SearchQuery): Fragment {
+  matches(query: SearchQuery, within: Fragment | null): Fragment {
+    return within === null ? this.#found(query) : this.#foundWithin(within, query);
+  }
+
+  #found(query: SearchQuery): Fragment {
     const name = identifier(this.#name);
     const found = sql`${name} MATCH ${matchExpression(query)}`;
     const rank = sql`${compileRank(query, this.#ranked)} AS ${matchRank}`;
@@ -85,6 +89,25 @@ export class FullTextTable implements DocumentTable {
     return sql`SELECT ${keys}, ${matchRank} FROM (${numbers}) CROSS JOIN ${
       identifier(this.#keyTable)
     } WHERE doc = "_doc"`;
+  }
+
+  /**
+   * The tables of a CROSS JOIN are taken in their order. Even by a rowid, MATCH would read the whole
+   * lists of rows that have the words.
+   */
+  #foundWithin(within: Fragment, query: SearchQuery): Fragment {
+    const keys = this.#keys.map((_key, position) => matchKey(position));
+    const rank = sql`${compileRank(query, this.#ranked)} AS ${matchRank}`;
+    // The stored keys have no type: compared with that of a column, they would be found by no index.
+    const isKey = this.#keys.map((key, position) =>
+      sql`${identifier(key)} = +${matchKey(position)}`
+    );
+    const numbers = sql`CROSS JOIN ${identifier(this.#keyTable)} ON ${join(isKey, " AND ")}`;
+    return sql`SELECT ${join([...keys, rank], ", ")} FROM (${within}) ${
+      this.#isNumbered ? rawSql("") : numbers
+    } CROSS JOIN ${identifier(this.#name)} AS "_words" ON "_words".rowid = ${
+      this.#isNumbered ? matchKey(0) : identifier("doc")
+    } WHERE ${compileFound(query, this.#ranked)}`;
   }
 
   keysAfter(after: Key | null, most: number): Fragment {
@@ -154,7 +177,10 @@ export class FullTextTable implements DocumentTable {
 }
 
 /** Counts the ways in which an index is made: one that was made in another way is made again. */
-const shapeVersion = 2;
+const shapeVersion = 3;
+
+/** Only spaces are between words: vowels of Hindi are marks, and letters may be newer than SQLite. */
+const tokenizer = "unicode61 remove_diacritics 0 categories 'L* N* M* C*'";
 
 /** Each term is a phrase in quotes, so that nothing in it is an operator. */
 function matchExpression({ terms }: SearchQuery): string {

@@ -1,5 +1,5 @@
 import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";
-import type { SearchQuery } from "../search_query.ts";
+import type { SearchQuery, SearchTerm } from "../search_query.ts";
 
 /** A column of words, each with a space before and after it, and how much they count. */
 export interface RankedField {
@@ -20,13 +20,26 @@ export function markWords(words: string): string {
 export function compileRank({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
   const length = join(fields.map(({ column }) => sql`length(${column})`), " + ");
   const half = sql`(${rawSql(`${saturation} + (`)}${length}${rawSql(`) / ${lengthScale}`)})`;
-  const scores = terms.map(({ words }, index) => {
-    const isLast = index === terms.length - 1;
-    const phrase = ` ${words.join("  ")}${isLast ? "" : " "}`;
+  const scores = phrasesOf(terms).map((phrase) => {
     const count = join(fields.map((field) => weightedCount(phrase, field)), " + ");
     return sql`${half} / (${half} + ${count})`;
   });
   return join(scores, " + ");
+}
+
+/** A condition for the documents that have all terms, of which nothing but their words is read. */
+export function compileFound({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
+  const found = phrasesOf(terms).map((phrase) =>
+    sql`(${join(fields.map(({ column }) => sql`instr(${column}, ${phrase}) > 0`), " OR ")})`
+  );
+  return join(found, " AND ");
+}
+
+/** The terms as they stand in marked words, the last one as a prefix. */
+function phrasesOf(terms: readonly SearchTerm[]): readonly string[] {
+  return terms.map(({ words }, index) =>
+    ` ${words.join("  ")}${index === terms.length - 1 ? "" : " "}`
+  );
 }
 
 function weightedCount(phrase: string, { column, weight }: RankedField): Fragment {

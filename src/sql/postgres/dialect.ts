@@ -60,6 +60,8 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     firstOfEach,
     comparesRows: true,
     plansSemiJoins: true,
+    // It knows which values are frequent.
+    selective: (comparison) => comparison,
     leadingColumns: leadingColumnsSql,
     comparesAsMemory,
     certified: certifiedOperators.postgres,

@@ -64,6 +64,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     firstOfEach,
     comparesRows: false,
     plansSemiJoins: false,
+    selective: (comparison) => sql`likelihood(${comparison}, 0.00001)`,
     leadingColumns,
     comparesAsMemory,
     certified: certifiedOperators.sqlite,

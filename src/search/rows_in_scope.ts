@@ -1,0 +1,69 @@
+import type { Connection } from "../db/driver.ts";
+import type { Comparison, Filter } from "../filter/filter.ts";
+import { equalOperator, inOperator } from "../filter/operators/value_operators.ts";
+import type { ColumnInfo } from "../schema/table_info.ts";
+import { type Fragment, join, rawSql, sql, tableName, toStatement } from "../sql/fragment.ts";
+import { matchKey } from "../sql/match_names.ts";
+import type { SearchIndex } from "./search_index.ts";
+
+/** Comparisons by which an index leads to rows, each to some of them. */
+export type IndexedRows = readonly Comparison[];
+
+/**
+ * How indexes of its table lead to the rows of a scope, by one choice of comparisons or another: each
+ * passes all rows in scope, and maybe more. None of a scope without.
+ */
+export function indexedRows(
+  scope: Filter,
+  isIndexed: (column: ColumnInfo) => boolean,
+): readonly IndexedRows[] {
+  switch (scope.kind) {
+    case "compare": {
+      const { column, operator, path } = scope;
+      const isEquality = operator === equalOperator || operator === inOperator;
+      return path === undefined && isEquality && isIndexed(column) ? [[scope]] : [];
+    }
+    case "and":
+      return scope.terms.flatMap((term) => indexedRows(term, isIndexed));
+    case "or": {
+      const parts = scope.terms.map((term) => indexedRows(term, isIndexed)[0]);
+      const led = parts.filter((part) => part !== undefined);
+      return led.length === parts.length ? [led.flat()] : [];
+    }
+    default:
+      return [];
+  }
+}
+
+/**
+ * The keys of the rows that one of the choices leads to, as a SELECT of `_k0`, `_k1`, …; null where
+ * each leads to more than {@link fewRows}. A search that begins with them looks at no row of others,
+ * however many of these have its words.
+ */
+export async function fewInScope(
+  choices: readonly IndexedRows[],
+  { table, reader: { dialect } }: SearchIndex,
+  connection: Connection,
+): Promise<Fragment | null> {
+  const selects = (comparisons: IndexedRows, selected: Fragment) =>
+    comparisons.map(({ column, operator, values }) => {
+      const condition = dialect.selective(operator.toSql(column, values, dialect));
+      return sql`SELECT ${selected} FROM ${tableName(table)} WHERE ${condition}`;
+    });
+  const keys = table.primaryKey.map((column, index) =>
+    sql`${dialect.operand(column)} AS ${matchKey(index)}`
+  );
+  for (const comparisons of choices) {
+    const rows = join(selects(comparisons, rawSql("1")), " UNION ALL ");
+    const counted = sql`SELECT count(*) FROM (SELECT * FROM (${rows}) AS "_rows" LIMIT ${
+      rawSql(String(fewRows + 1))
+    }) AS "_few"`;
+    const { rows: [found] } = await connection.query(toStatement(counted, dialect.placeholder));
+    if (Number(found?.[0]) > fewRows) continue;
+    return join(selects(comparisons, join(keys, ", ")), " UNION ");
+  }
+  return null;
+}
+
+/** So many are looked at one by one within some milliseconds. */
+const fewRows = 2_000;
