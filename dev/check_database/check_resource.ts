@@ -82,7 +82,7 @@ class ResourceCheck {
     if (walked !== null) this.#sameLines(walked, exported);
     const rows = walked ?? exported;
     const stored = this.#hasKeys ? cells : this.#pair(rows, cells);
-    await this.#count();
+    await this.#whereSqlCompares(() => this.#count());
     for (const [index, field] of fields.entries()) {
       await this.#whereSqlCompares(() => this.#order(field));
       await this.#whereSqlCompares(() =>

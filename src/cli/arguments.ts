@@ -40,7 +40,8 @@ import {
   type UninstallCommand,
   uninstallHelp,
 } from "./uninstall/uninstall_arguments.ts";
-import { parseServeArguments, type ServeArguments, serveOptionsHelp } from "./serve_arguments.ts";
+import { parseServeArguments, type ServeArguments } from "./serve_arguments.ts";
+import { serveOptionsHelp } from "./serve_options.ts";
 
 /** A command, as parsed from the arguments of the command line. */
 export type Command =

@@ -1,3 +1,6 @@
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { SqliteAdditions } from "../db/driver_options.ts";
 import { type ListenOptions, readListenOptions } from "../listen/listener.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { defaultStore } from "./account_arguments.ts";
@@ -61,9 +64,18 @@ export async function prepareService(
     isSearched: command.search,
     schemas: command.schemas,
     keys: command.keys,
+    additions: additionsOf(command),
     recording: { triggers: command.triggers, schema: command.changesSchema },
   });
   return withDashboard(service, command);
+}
+
+/** What the command adds to SQLite; a Postgres refuses everything but undefined. */
+function additionsOf({ functions, extensions }: ServeCommand): SqliteAdditions {
+  return {
+    functions: functions === null ? undefined : pathToFileURL(resolve(functions)),
+    extensions: extensions.length === 0 ? undefined : extensions,
+  };
 }
 
 /** A dashboard over what is served, where the command asks for one. */

@@ -2,9 +2,9 @@ import { parseArgs } from "node:util";
 import { listenOptions } from "../listen/listener.ts";
 import { whole } from "../options/option_kinds.ts";
 import { nearestName } from "../problem/nearest_name.ts";
-import { defaultStore } from "./account_arguments.ts";
 import { type DeclaredKeys, readDeclaredKeys } from "./database/declared_keys.ts";
 import { readSchemaNames, wrongSchemas } from "./database/schema_names.ts";
+import { serveOptions as options } from "./serve_options.ts";
 
 /**
  * The arguments of the command that serves a database, a configuration file, or else the one in the
@@ -24,6 +24,10 @@ export interface ServeCommand {
   readonly schemas: readonly string[] | null;
   /** The keys of views, and of tables without one. */
   readonly keys: DeclaredKeys;
+  /** A module with functions for SQL, or null. */
+  readonly functions: string | null;
+  /** The paths of extensions of SQLite. */
+  readonly extensions: readonly string[];
   /** Whether the database records the changes of every program. */
   readonly triggers: boolean;
   /** The schema of a Postgres for the log of changes, or null. */
@@ -79,6 +83,8 @@ export function parseServeArguments(args: readonly string[]): ServeArguments {
     write: values.write === true,
     schema: textOf(values.schema),
     keys: [values.key ?? []].flat().map(String),
+    functions: textOf(values.functions),
+    extensions: [values.extension ?? []].flat().map(String),
     triggers: values.triggers === true,
     changesSchema: textOf(values["changes-schema"]),
     search: values.search === true,
@@ -92,121 +98,6 @@ export function parseServeArguments(args: readonly string[]): ServeArguments {
 }
 
 const { port, host } = listenOptions;
-
-/** Every option of the command line: how it is parsed, and how `--help` shows it. */
-const options = {
-  port: {
-    type: "string",
-    short: "p",
-    shown: "PORT",
-    says: [`the port to listen on; ${port.rules.unlessSet} unless set, 0 takes a free one`],
-  },
-  host: {
-    type: "string",
-    shown: "ADDRESS",
-    says: [
-      `the address to listen on; ${host.rules.unlessSet} unless set. On another address`,
-      "than the loopback reading needs the printed token",
-    ],
-  },
-  public: {
-    type: "boolean",
-    says: ["reading needs no token, whatever the address and the name"],
-  },
-  write: {
-    type: "boolean",
-    says: ["open DATABASE for writing; writes need the printed token"],
-  },
-  triggers: {
-    type: "boolean",
-    says: [
-      "live streams show what other programs write as well: with --write, which alone",
-      "records the service's own writes, triggers on every table record all",
-    ],
-  },
-  "changes-schema": {
-    type: "string",
-    shown: "NAME",
-    says: ["the schema of Postgres for the log of changes; with --write"],
-  },
-  schema: {
-    type: "string",
-    shown: "NAMES",
-    says: [
-      "the schemas of Postgres to serve, as a,b or '*' for all; tables of all but the",
-      "first are at schema.table",
-    ],
-  },
-  key: {
-    type: "string",
-    multiple: true,
-    shown: "VIEW=COLUMN",
-    says: ["the key of a view, a,b for a composite one; may be given several times"],
-  },
-  search: {
-    type: "boolean",
-    says: ["/search on every table with texts; with DATABASE"],
-  },
-  ui: {
-    type: "boolean",
-    says: ["the dashboard at /__service/ui, for this machine alone; edits with --write"],
-  },
-  "watch-schema": {
-    type: "boolean",
-    says: [
-      "look at the tables every few seconds, and serve them as they are then; without",
-      "it after a SIGHUP and after a statement that fails. With DATABASE",
-    ],
-  },
-  users: {
-    type: "boolean",
-    says: ["accounts and API keys: those with the role writer may write; with DATABASE"],
-  },
-  kv: {
-    type: "string",
-    shown: "FILE",
-    says: [`where accounts and API keys are kept; ${defaultStore} unless set`],
-  },
-  config: {
-    type: "string",
-    short: "c",
-    shown: "FILE",
-    says: ["serve the configuration that FILE exports as default"],
-  },
-  workers: {
-    type: "string",
-    short: "w",
-    shown: "N",
-    says: [
-      "serve by N processes on the port; one that ends is replaced, and a SIGHUP",
-      "replaces all, one after the other, without a failed request",
-    ],
-  },
-  balancer: {
-    type: "string",
-    shown: "NAME",
-    says: [
-      "what hands them the connections: kernel, on Linux unless set, or proxy, the",
-      "first process, unless set elsewhere",
-    ],
-  },
-  help: { type: "boolean", short: "h", says: ["print this"] },
-  version: { type: "boolean", short: "v", says: ["print the version"] },
-} as const;
-
-/** The options of the command that serves, as `--help` shows them. */
-export const serveOptionsHelp: string = Object.entries(options).map(helpOf).join("\n");
-
-interface ShownOption {
-  readonly short?: string;
-  readonly shown?: string;
-  readonly says: readonly string[];
-}
-
-function helpOf([name, { short, shown, says }]: readonly [string, ShownOption]): string {
-  const flags = `  ${short === undefined ? "   " : `-${short},`} --${name} ${shown ?? ""}`;
-  return says.map((line, index) => `${index === 0 ? flags : ""} `.padEnd(23) + line).join("\n");
-}
 
 interface OptionToken {
   readonly name: string;
@@ -237,6 +128,8 @@ interface Given {
   readonly positionals: readonly string[];
   readonly schema: string | null;
   readonly keys: readonly string[];
+  readonly functions: string | null;
+  readonly extensions: readonly string[];
   readonly config: string | null;
   readonly port: string | null;
   readonly host: string | null;
@@ -276,6 +169,7 @@ function serveCommand(given: Given): ServeArguments {
   }
   const ofDatabase = {
     ...{ write: given.write, schema: schemas !== null, key: given.keys.length > 0 },
+    ...{ functions: given.functions !== null, extension: given.extensions.length > 0 },
     ...{ search: given.search, "watch-schema": given.watchSchema, users: given.users },
   };
   const [lone] = Object.entries(ofDatabase).find(([, isGiven]) => isGiven) ?? [];
@@ -300,6 +194,7 @@ function serveCommand(given: Given): ServeArguments {
   return {
     kind: "serve",
     ...{ database, config, schemas, keys },
+    ...{ functions: given.functions, extensions: given.extensions },
     ...{ port: wanted, host: given.host, public: given.public },
     ...{ write: given.write, triggers: given.triggers },
     changesSchema: given.changesSchema,

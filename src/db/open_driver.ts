@@ -3,10 +3,15 @@ import { callback } from "../options/option_kinds.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import type { Driver } from "./driver.ts";
-import { driverOptions, openingPlace } from "./driver_options.ts";
+import {
+  driverOptions,
+  openingPlace,
+  type SqliteAdditions,
+  sqliteAdditions,
+} from "./driver_options.ts";
 
 /** Options for opening a database of any engine. */
-export interface OpenDatabaseOptions {
+export interface OpenDatabaseOptions extends SqliteAdditions {
   /** Changes nothing and installs nothing: for a database of another program. */
   readonly readOnly?: boolean | undefined;
   /**
@@ -25,6 +30,7 @@ export interface OpenDatabaseOptions {
 export const openDatabaseOptions = group(
   {
     ...driverOptions,
+    ...sqliteAdditions,
     observe: callback<Observer>(),
   } satisfies Described<OpenDatabaseOptions>,
 ).required();

@@ -10,6 +10,8 @@ const nothing = {
   host: null,
   public: false,
   write: false,
+  functions: null,
+  extensions: [],
   triggers: false,
   changesSchema: null,
   keys: {},
@@ -34,6 +36,12 @@ Deno.test("the arguments are parsed in any order", () => {
     ["--port=8080 --host=::1", { ...nothing, port: 8080, host: "::1" }],
     ["--write shop.db --public", { ...nothing, database: "shop.db", write: true, public: true }],
     ["a --write --triggers", { ...nothing, database: "a", write: true, triggers: true }],
+    ["a --functions f.ts --extension b.so --extension=c.so", {
+      ...nothing,
+      database: "a",
+      functions: "f.ts",
+      extensions: ["b.so", "c.so"],
+    }],
     ["a --write --changes-schema s", {
       ...nothing,
       database: "a",

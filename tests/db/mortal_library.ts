@@ -14,8 +14,8 @@ export const mortal: SqliteLibrary = {
   // Tried again, so that the thread ends while it has the read.
   errorName: (error) =>
     error instanceof Error && error.message === busy ? "SQLITE_BUSY" : nodeSqlite.errorName(error),
-  open(path, readOnly) {
-    const handle = nodeSqlite.open(path, readOnly);
+  open(path, readOnly, extensions) {
+    const handle = nodeSqlite.open(path, readOnly, extensions);
     if (isMainThread) return handle;
     if (existsSync(`${path}.refused`)) throw new Error("A test refuses this start");
     writeFileSync(`${path}.thread${threadId}`, "");

@@ -96,6 +96,7 @@ function fakeHandle(
       },
       defineFunction: () => {},
       defineCheck: () => {},
+      defineFree: () => {},
       defineAggregate: () => {},
       close: () => {},
     },

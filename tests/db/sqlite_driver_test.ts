@@ -3,7 +3,7 @@ import { openBetterSqlite3 } from "../../src/db/sqlite/better_sqlite3_driver.ts"
 import { createCompiler } from "../../src/compile/compile.ts";
 import type { Driver } from "../../src/db/driver.ts";
 import { openNodeSqlite } from "../../src/db/sqlite/node_sqlite_driver.ts";
-import type { SqliteOptions } from "../../src/db/sqlite/sqlite_driver.ts";
+import type { SqliteOptions } from "../../src/db/driver_options.ts";
 import { eq } from "../../src/filter/builders.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";

@@ -46,8 +46,8 @@ export function countingRows(
     get rows() {
       return rows;
     },
-    open(path, readOnly) {
-      const handle = library.open(path, readOnly);
+    open(path, readOnly, extensions) {
+      const handle = library.open(path, readOnly, extensions);
       return {
         get inTransaction() {
           return handle.inTransaction;
@@ -66,6 +66,7 @@ export function countingRows(
         },
         defineFunction: (name, work) => handle.defineFunction(name, work),
         defineCheck: (name, work) => handle.defineCheck(name, work),
+        defineFree: (name, deterministic, work) => handle.defineFree(name, deterministic, work),
         defineAggregate: (name, work) => handle.defineAggregate(name, work),
         close: () => handle.close(),
       };

@@ -24,7 +24,7 @@ import { openPostgres } from "../../src/db/postgres/postgres_js_driver.ts";
 import { postgresOptions } from "../../src/db/postgres/postgres_options.ts";
 import { openBetterSqlite3 } from "../../src/db/sqlite/better_sqlite3_driver.ts";
 import { openNodeSqlite } from "../../src/db/sqlite/node_sqlite_driver.ts";
-import { sqliteOptions } from "../../src/db/sqlite/sqlite_driver.ts";
+import { sqliteOptions } from "../../src/db/driver_options.ts";
 import { hcaptcha } from "../../src/guard/captcha/hcaptcha.ts";
 import { recaptcha, recaptchaOptions } from "../../src/guard/captcha/recaptcha.ts";
 import { siteVerifyOptions } from "../../src/guard/captcha/siteverify_protocol.ts";

@@ -4,6 +4,7 @@ import {
   type NeededParts,
 } from "../../db/installed/missing_parts.ts";
 import { type Database, openDatabase } from "../../db/open_database.ts";
+import type { SqliteAdditions } from "../../db/driver_options.ts";
 import type { Observer } from "../../runtime/observation.ts";
 
 /** How a database is opened for writing. */
@@ -13,6 +14,7 @@ export interface WritingOptions {
   /** A schema of Postgres in which names are looked for after all others, or null. */
   readonly schema: string | null;
   readonly needed: NeededParts;
+  readonly additions: SqliteAdditions;
   readonly observe: Observer;
 }
 
@@ -28,17 +30,17 @@ export async function openForWriting(
   url: string,
   options: WritingOptions,
 ): Promise<OpenedForWriting> {
-  const { schema, observe } = options;
+  const { schema, additions, observe } = options;
   const isServer = /^postgres(?:ql)?:/i.test(url);
   if (schema !== null && !isServer) {
     throw new Error("The option --changes-schema belongs to the URL of a Postgres");
   }
   if (/^(?:node-)?sqlite:/i.test(url)) {
     const journalMode = await announceFile(url, options);
-    return { db: await openDatabase(url, { observe }), journalMode };
+    return { db: await openDatabase(url, { ...additions, observe }), journalMode };
   }
   const known = schema === null ? url : await withSchema(url, schema);
-  return { db: await openDatabase(known, { observe }), journalMode: null };
+  return { db: await openDatabase(known, { ...additions, observe }), journalMode: null };
 }
 
 /** Opening it for writing changes its mode already. Gives the mode that it has. */

@@ -1,3 +1,4 @@
+import type { SqliteAdditions } from "../../db/driver_options.ts";
 import { type Database, openDatabase } from "../../db/open_database.ts";
 import { resource, type ResourceDefinition } from "../../resource/define/resource_definition.ts";
 import type { ResourceOptions } from "../../resource/define/resource_options.ts";
@@ -46,6 +47,8 @@ export interface ServeDatabaseOptions {
   readonly schemas: readonly string[] | null;
   /** The keys of views, and of tables without one; none unless set. */
   readonly keys?: DeclaredKeys;
+  /** What a program adds to SQLite; nothing unless set. */
+  readonly additions?: SqliteAdditions;
   /** How changes are recorded where the database is writable; null for no log and no streams. */
   readonly recording: RecordingWishes | null;
 }
@@ -57,16 +60,16 @@ export interface ServeDatabaseOptions {
  */
 export async function serveDatabase(
   place: string,
-  { rights, runtime, kv, accountsIn, isSearched, schemas, keys, recording: wishes }:
+  { rights, runtime, kv, accountsIn, isSearched, schemas, keys, additions = {}, recording: wishes }:
     ServeDatabaseOptions,
 ): Promise<CliService> {
   const url = await databaseUrl(place);
   const { observe } = runtime;
   const needed = { log: wishes !== null, search: isSearched };
-  const writing = { place, observe, needed, schema: wishes?.schema ?? null };
+  const writing = { place, observe, needed, additions, schema: wishes?.schema ?? null };
   const opened = rights.writable
     ? await openForWriting(url, writing)
-    : { db: await openDatabase(url, { readOnly: true, observe }), journalMode: null };
+    : { db: await openDatabase(url, { ...additions, readOnly: true, observe }), journalMode: null };
   const { db } = opened;
   const wanted = { schemas: schemas ?? undefined, keys };
   const tables = await findTables(db, wanted, runtime);

@@ -1,7 +1,8 @@
 import type { Driver } from "../driver.ts";
+import type { SqliteOptions } from "../driver_options.ts";
 import { betterSqlite3, loadAddon, pathOfBetterSqlite3 } from "./better_sqlite3_library.ts";
 import { requireFileOfClient } from "./sqlite_file.ts";
-import { sqliteDriver, type SqliteOptions } from "./sqlite_driver.ts";
+import { sqliteDriver } from "./sqlite_driver.ts";
 
 export { loadAddon, type SqliteOptions };
 

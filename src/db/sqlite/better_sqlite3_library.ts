@@ -2,11 +2,12 @@
 // @ts-expect-error: see above
 import BetterSqlite3 from "better-sqlite3";
 import type { SqlValue } from "../../sql/fragment.ts";
-import type {
-  SqliteAggregate,
-  SqliteHandle,
-  SqliteLibrary,
-  SqliteStatement,
+import {
+  loadExtensions,
+  type SqliteAggregate,
+  type SqliteHandle,
+  type SqliteLibrary,
+  type SqliteStatement,
 } from "./sqlite_library.ts";
 
 /** Loads the native part of better-sqlite3; throws where there is none for this machine. */
@@ -36,10 +37,18 @@ interface Database {
   prepare(text: string): Statement;
   function(
     name: string,
-    options: { deterministic: boolean; safeIntegers: boolean },
-    work: (first: unknown, second: unknown, third: unknown) => unknown,
+    options: { deterministic: boolean; safeIntegers: boolean; varargs?: boolean },
+    work: (...values: never[]) => unknown,
   ): void;
-  aggregate<State>(name: string, work: SqliteAggregate<State> & { deterministic: boolean }): void;
+  aggregate<State>(
+    name: string,
+    work: SqliteAggregate<State> & {
+      deterministic: boolean;
+      safeIntegers: boolean;
+      varargs: boolean;
+    },
+  ): void;
+  loadExtension(path: string): void;
   close(): void;
 }
 
@@ -64,8 +73,10 @@ const Database = BetterSqlite3 as new (
 export const betterSqlite3: SqliteLibrary = {
   name: "better-sqlite3",
   source: { module: import.meta.url, name: "betterSqlite3" },
-  open(path, readOnly) {
-    return handleOf(new Database(path, { readonly: readOnly, timeout: 0 }));
+  open(path, readOnly, extensions = []) {
+    const database = new Database(path, { readonly: readOnly, timeout: 0 });
+    loadExtensions(database, extensions);
+    return handleOf(database);
   },
   errorName(error) {
     // Errors of Deno and Node have a `code` as well: only those of SQLite begin with this prefix.
@@ -84,8 +95,13 @@ function handleOf(database: Database): SqliteHandle {
       database.function(name, { deterministic: true, safeIntegers: true }, work),
     defineCheck: (name, work) =>
       database.function(name, { deterministic: false, safeIntegers: false }, work),
+    defineFree: (name, deterministic, work) =>
+      database.function(name, { deterministic, safeIntegers: true, varargs: true }, work),
     defineAggregate: (name, { start, step, result }) =>
-      database.aggregate(name, { start, step, result, deterministic: true }),
+      database.aggregate(name, {
+        ...{ start, step, result },
+        ...{ deterministic: true, safeIntegers: true, varargs: true },
+      }),
     close: () => database.close(),
   };
 }

@@ -1,7 +1,8 @@
 import type { Driver } from "../driver.ts";
+import type { SqliteOptions } from "../driver_options.ts";
 import { nodeSqlite, pathOfNodeSqlite } from "./node_sqlite_library.ts";
 import { requireFileOfClient } from "./sqlite_file.ts";
-import { sqliteDriver, type SqliteOptions } from "./sqlite_driver.ts";
+import { sqliteDriver } from "./sqlite_driver.ts";
 
 export type { SqliteOptions };
 

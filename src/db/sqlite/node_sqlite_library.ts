@@ -3,18 +3,23 @@ import type { SqlValue } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import { statementStart } from "./statement_start.ts";
 import { resultCodeName } from "./sqlite_errors.ts";
-import type {
-  SqliteAggregate,
-  SqliteHandle,
-  SqliteLibrary,
-  SqliteStatement,
+import {
+  loadExtensions,
+  type SqliteHandle,
+  type SqliteLibrary,
+  type SqliteStatement,
 } from "./sqlite_library.ts";
 
 /** The SQLite library `node:sqlite`. */
 export const nodeSqlite: SqliteLibrary = {
   name: "node:sqlite",
   source: { module: import.meta.url, name: "nodeSqlite" },
-  open: (path, readOnly) => handleOf(new DatabaseSync(path, { readOnly, timeout: 0 })),
+  open(path, readOnly, extensions = []) {
+    const allowExtension = extensions.length > 0;
+    const database = new DatabaseSync(path, { readOnly, timeout: 0, allowExtension });
+    loadExtensions(database, extensions);
+    return handleOf(database);
+  },
   errorName(error) {
     const code = error instanceof Error && "errcode" in error ? error.errcode : null;
     return typeof code === "number" ? resultCodeName(code) : null;
@@ -32,12 +37,14 @@ export function pathOfNodeSqlite(client: object): string | null {
 }
 
 function handleOf(database: DatabaseSync): SqliteHandle {
+  const failed: Failed = { error: null };
   return {
     get inTransaction() {
       return database.isTransaction;
     },
     // `setReturnArrays` exists, but not in Deno's declarations.
-    prepare: (text) => statementOf(database.prepare(text) as unknown as Statement, database),
+    prepare: (text) =>
+      statementOf(database.prepare(text) as unknown as Statement, database, failed),
     defineFunction: (name, work) => {
       // Without bigints, Deno hangs on an argument that no number holds.
       const options = { deterministic: true, useBigIntArguments: true };
@@ -45,13 +52,54 @@ function handleOf(database: DatabaseSync): SqliteHandle {
       database.function(name, options, work as () => SqlValue);
     },
     defineCheck: (name, work) => database.function(name, { deterministic: false }, work),
-    defineAggregate: (name, work) => aggregating(database).aggregate(name, work),
+    defineFree(name, deterministic, work) {
+      const options = { deterministic, useBigIntArguments: true, varargs: true };
+      const kept = (...values: unknown[]) => keepFailure(failed, () => work(...values), noValue);
+      // The declared arguments are narrower; the library takes any.
+      database.function(name, options, kept as () => SqlValue);
+    },
+    defineAggregate(name, { start, step, result }) {
+      const options = { useBigIntArguments: true, varargs: true };
+      aggregating(database).aggregate(name, {
+        ...options,
+        start: () => keepFailure(failed, start, null),
+        step: (state, ...values) => keepFailure(failed, () => step(state, ...values), state),
+        result: (state) =>
+          failed.error === null ? keepFailure(failed, () => result(state), noValue) : noValue,
+      });
+    },
     close: () => database.close(),
   };
 }
 
+/** What a function of SQL has thrown in the statement that runs. */
+interface Failed {
+  error: unknown;
+}
+
+/** No value of SQL: the library lets the statement fail that is given one by a function. */
+const noValue: unique symbol = Symbol("no value");
+
+/** Within `all`, the library never returns from an error that a function throws. */
+function keepFailure<T, Otherwise>(failed: Failed, work: () => T, otherwise: Otherwise) {
+  try {
+    return work();
+  } catch (error) {
+    failed.error ??= error;
+    return otherwise;
+  }
+}
+
 interface Aggregating {
-  aggregate<State>(name: string, work: SqliteAggregate<State>): void;
+  aggregate(name: string, work: LibraryAggregate): void;
+}
+
+interface LibraryAggregate {
+  readonly useBigIntArguments: boolean;
+  readonly varargs: boolean;
+  start(): unknown;
+  step(state: never, ...values: unknown[]): unknown;
+  result(state: never): SqlValue | typeof noValue;
 }
 
 function aggregating(database: DatabaseSync): Aggregating {
@@ -68,7 +116,11 @@ interface Statement {
   run(...values: readonly SqlValue[]): { readonly changes: number | bigint };
 }
 
-function statementOf(statement: Statement, database: DatabaseSync): SqliteStatement {
+function statementOf(
+  statement: Statement,
+  database: DatabaseSync,
+  failed: Failed,
+): SqliteStatement {
   const text = statement.sourceSQL;
   const countsChanges = /^(insert|update|delete|replace|with)\b/i.test(statementStart(text));
   statement.setReturnArrays(true);
@@ -77,10 +129,18 @@ function statementOf(statement: Statement, database: DatabaseSync): SqliteStatem
     refuseNul(values);
     if (exact !== isExact) statement.setReadBigInts(isExact = exact);
     try {
-      return statement.all(...values);
+      return running(() => statement.all(...values));
     } catch (error) {
       if (!exact && isOutOfRange(error)) return null;
       throw error;
+    }
+  }
+  function running<T>(run: () => T): T {
+    failed.error = null;
+    try {
+      return run();
+    } catch (error) {
+      throw failed.error ?? error;
     }
   }
   return {
@@ -89,7 +149,7 @@ function statementOf(statement: Statement, database: DatabaseSync): SqliteStatem
     columnNames: () => statement.columns().map(({ name }) => name),
     run(values) {
       refuseNul(values);
-      const { changes } = statement.run(...values);
+      const { changes } = running(() => statement.run(...values));
       // For any other statement the library repeats the count of the statement before.
       return countsChanges ? Number(changes) : 0;
     },

@@ -9,6 +9,7 @@ import { matchesWildcards } from "../../sql/wildcard_pattern.ts";
 import { type SqliteConnection, sqliteConnection } from "./sqlite_connection.ts";
 import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
 import type { SqliteFile } from "./sqlite_file.ts";
+import { type ApplicationFunctions, defineFunctions } from "./application_functions.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 import { StatementDeadline } from "./reads/statement_deadline.ts";
 
@@ -17,6 +18,9 @@ export interface OpenConnectionOptions {
   readonly readOnly: boolean;
   /** For the time that statements take. */
   readonly clock: Pick<Clock, "elapsedMs">;
+  readonly functions: ApplicationFunctions;
+  /** Absolute paths of extensions of SQLite. */
+  readonly extensions: readonly string[];
 }
 
 /**
@@ -41,9 +45,9 @@ export function removeIdleJournal(library: SqliteLibrary, path: string): void {
 export function openConnection(
   library: SqliteLibrary,
   path: string,
-  { readOnly, clock }: OpenConnectionOptions,
+  { readOnly, clock, functions, extensions }: OpenConnectionOptions,
 ): SqliteConnection {
-  const handle = library.open(path, readOnly);
+  const handle = library.open(path, readOnly, extensions);
   const deadline = new StatementDeadline(clock);
   const rowBytes = new RowBytes();
   handle.defineFunction(
@@ -60,6 +64,12 @@ export function openConnection(
   handle.defineFunction(jsonNumberFunction.name, jsonNumberFunction.work);
   for (const [name, work] of metricFunctions) handle.defineFunction(name, work);
   handle.defineAggregate(restAggregate.name, restAggregate);
+  try {
+    defineFunctions(handle, functions);
+  } catch (error) {
+    handle.close();
+    throw error;
+  }
   return sqliteConnection(handle, { deadline, rowBytes });
 }
 
@@ -68,9 +78,9 @@ export async function openWriter(
   library: SqliteLibrary,
   file: SqliteFile,
   busyRetry: BusyRetry,
+  options: Omit<OpenConnectionOptions, "readOnly">,
 ): Promise<SqliteConnection> {
-  const { clock } = busyRetry;
-  const writer = openConnection(library, file.path, { readOnly: false, clock });
+  const writer = openConnection(library, file.path, { ...options, readOnly: false });
   const run = (text: string) => writer.run({ text, values: [] });
   try {
     await retryWhileBusy(busyRetry, () => run("PRAGMA journal_mode = WAL"));

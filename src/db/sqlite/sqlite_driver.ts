@@ -1,9 +1,7 @@
-import { type Described, group } from "../../options/option.ts";
 import { unreachable } from "../../problem/unreachable.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { systemClock } from "../../runtime/system_runtime.ts";
-import type { Clock } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { sql, type Statement } from "../../sql/fragment.ts";
@@ -11,11 +9,12 @@ import { sqliteDialect } from "../../sql/sqlite/dialect.ts";
 import { sqliteText } from "../../sql/sqlite/text_operators.ts";
 import { DatabaseError, reasonOf } from "../database_error.ts";
 import type { Connection, Driver, DriverThreads, QueryResult, ReadLimits } from "../driver.ts";
-import { driverOptions, openingPlace } from "../driver_options.ts";
+import { openingPlace, type SqliteOptions, sqliteOptions } from "../driver_options.ts";
 import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
 import { FilePresence } from "./file_presence.ts";
 import { GroupCommit } from "./group_commit.ts";
 import { type LimitedReadOf, LimitedReads } from "./reads/limited_read.ts";
+import { additionsOf, importFunctions } from "./application_functions.ts";
 import { openConnection, openWriter, removeIdleJournal } from "./open_connection.ts";
 import { ReaderThreads } from "./reads/reader_threads.ts";
 import { refuseBoundary } from "../refuse_boundary.ts";
@@ -30,23 +29,6 @@ import {
   type TransactionGuard,
   transactionGuard,
 } from "../transact.ts";
-
-/** Options of the SQLite driver, with any library. */
-export interface SqliteOptions {
-  /** Changes nothing, not even the journal mode: for a file of another program. */
-  readonly readOnly?: boolean | undefined;
-  /**
-   * Whether clients see the messages that triggers and functions raise on purpose; true by default.
-   */
-  readonly raisedMessages?: boolean | undefined;
-  /** How long a write waits for its turn, and for other processes. 5,000 by default. */
-  readonly waitLimitMs?: number | undefined;
-  /** The time of the machine by default. */
-  readonly clock?: Clock | undefined;
-}
-
-/** The options of the SQLite driver, described. */
-export const sqliteOptions = group(driverOptions satisfies Described<SqliteOptions>).required();
 
 /** More would take the processors from the thread of the requests. */
 const maxReaderThreads = 2;
@@ -66,12 +48,14 @@ export async function sqliteDriver(
   const { clock = systemClock, waitLimitMs } = options;
   const busyRetry: BusyRetry = { clock, waitLimitMs, isBusy: (e) => isBusy(library.errorName(e)) };
   requireSqliteFile(path, options.readOnly === true);
+  const additions = additionsOf(options);
+  const added = { clock, ...additions, functions: await importFunctions(additions.functions) };
   const file = claimSqliteFile(path, library.name);
   let writer: SqliteConnection | null = null;
   let reader: SqliteConnection | null = null;
   try {
-    if (options.readOnly !== true) writer = await openWriter(library, file, busyRetry);
-    const connection = reader = openConnection(library, file.path, { readOnly: true, clock });
+    if (options.readOnly !== true) writer = await openWriter(library, file, busyRetry, added);
+    const connection = reader = openConnection(library, file.path, { ...added, readOnly: true });
     // For a file that is no database, this first read fails.
     const dialect = await retryWhileBusy(busyRetry, () => dialectFor(connection));
     const label = `${path} (${library.name})`;
@@ -79,6 +63,7 @@ export async function sqliteDriver(
       path: file.path,
       label,
       library: library.source,
+      additions,
       maxThreads,
       clock,
     });

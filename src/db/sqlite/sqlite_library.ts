@@ -4,7 +4,8 @@ import type { SqlValue } from "../../sql/fragment.ts";
 export interface SqliteLibrary {
   /** Distinguishes the libraries: two of them must never open one file. */
   readonly name: string;
-  open(path: string, readOnly: boolean): SqliteHandle;
+  /** Loads `extensions`, of absolute paths; throws an error without a code where it cannot. */
+  open(path: string, readOnly: boolean, extensions?: readonly string[]): SqliteHandle;
   /** The URL of its module, and its name there: a thread imports it once more. */
   readonly source: { readonly module: string; readonly name: string };
   /** The result code of a library's error, e.g. `SQLITE_CONSTRAINT_UNIQUE`; null for other errors. */
@@ -22,7 +23,13 @@ export interface SqliteHandle {
   ): void;
   /** An SQL function that is called for every row, whatever its results were. It must not throw. */
   defineCheck(name: string, work: (value: unknown) => number | bigint): void;
-  /** An aggregate function of one value for each row. */
+  /** A function of any number of arguments. Integers are bigints in both directions. */
+  defineFree(
+    name: string,
+    deterministic: boolean,
+    work: (...values: unknown[]) => SqlValue,
+  ): void;
+  /** An aggregate function of any number of values for each row. Integers are bigints. */
   defineAggregate<State>(name: string, work: SqliteAggregate<State>): void;
   close(): void;
 }
@@ -33,7 +40,7 @@ export interface SqliteHandle {
  */
 export interface SqliteAggregate<State> {
   start(): State;
-  step(state: State, value: unknown): State;
+  step(state: State, ...values: unknown[]): State;
   result(state: State): SqlValue;
 }
 
@@ -53,4 +60,20 @@ export interface SqliteStatement {
   all(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
   /** The same for a statement that gives one row at most, whose rows after the first are not read. */
   first(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
+}
+
+/** Loads extensions into an open database of a library, which is closed where one cannot be loaded. */
+export function loadExtensions(
+  database: { loadExtension(path: string): void; close(): void },
+  extensions: readonly string[],
+): void {
+  for (const path of extensions) {
+    try {
+      database.loadExtension(path);
+    } catch (cause) {
+      database.close();
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new Error(`Cannot load the extension ${path}: ${reason}`, { cause });
+    }
+  }
 }

@@ -4,6 +4,7 @@ import type { Clock } from "../../../runtime/runtime.ts";
 import { hasSpareDescriptors } from "../../../runtime/spare_descriptors.ts";
 import { DatabaseError } from "../../database_error.ts";
 import type { SqliteLibrary } from "../sqlite_library.ts";
+import type { Additions } from "../application_functions.ts";
 import type { ReaderAnswer, ReaderData, ThreadRead } from "./serve_reads.ts";
 
 /** A thread that reads a SQLite file over a connection of its own, one statement at a time. */
@@ -20,6 +21,7 @@ export interface ReaderThread {
 export interface ReaderThreadOptions {
   readonly path: string;
   readonly library: SqliteLibrary["source"];
+  readonly additions: Additions;
   readonly clock: Clock;
   /** Ends the start, which rejects. */
   readonly signal: AbortSignal;
@@ -45,14 +47,14 @@ const maxCloseMs = 2_000;
  * descriptors. The thread does not keep the process alive.
  */
 export async function startReaderThread(options: ReaderThreadOptions): Promise<ReaderThread> {
-  const { path, library, clock, signal } = options;
+  const { path, library, additions, clock, signal } = options;
   const threads = await import("node:worker_threads");
   signal.throwIfAborted();
   if (!hasSpareDescriptors(spareDescriptors)) {
     throw new DatabaseError("overloaded", new Error("Too few file descriptors are free"));
   }
   const cancelled = new Int32Array(new SharedArrayBuffer(4));
-  const data: ReaderData = { path, library, cancelled };
+  const data: ReaderData = { path, library, additions, cancelled };
   const worker: Worker = new threads.Worker(program(), { workerData: data });
   // The reads keep the process alive, and not the threads that wait for some.
   worker.unref();

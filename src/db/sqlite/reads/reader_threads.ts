@@ -10,6 +10,7 @@ import { watchRead } from "../../watch_read.ts";
 import { type ReaderThread, startReaderThread } from "./reader_thread.ts";
 import type { BytesLeft } from "../row_cells.ts";
 import type { SqliteLibrary } from "../sqlite_library.ts";
+import type { Additions } from "../application_functions.ts";
 import type { ReaderAnswer } from "./serve_reads.ts";
 
 /** What the reader threads of a SQLite file work with. */
@@ -18,6 +19,7 @@ export interface ReaderThreadsOptions {
   /** For observations. */
   readonly label: string;
   readonly library: SqliteLibrary["source"];
+  readonly additions: Additions;
   readonly maxThreads: number;
   readonly clock: Clock;
 }

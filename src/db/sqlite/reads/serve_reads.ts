@@ -4,6 +4,7 @@ import type { Statement } from "../../../sql/fragment.ts";
 import { DatabaseError, type DatabaseErrorKind, reasonOf } from "../../database_error.ts";
 import type { QueryResult } from "../../driver.ts";
 import { retryWhileBusy } from "../busy_retry.ts";
+import { type Additions, importFunctions } from "../application_functions.ts";
 import { openConnection } from "../open_connection.ts";
 import { isBusy, toSqliteError } from "../sqlite_errors.ts";
 import type { SqliteLibrary } from "../sqlite_library.ts";
@@ -15,6 +16,7 @@ import { fixedLimit } from "./statement_deadline.ts";
 export interface ReaderData {
   readonly path: string;
   readonly library: SqliteLibrary["source"];
+  readonly additions: Additions;
   /** Holds the number of the read that is to end. */
   readonly cancelled: Int32Array;
 }
@@ -39,12 +41,14 @@ export type ReaderAnswer =
   | { readonly kind: DatabaseErrorKind | null; readonly reason: string };
 
 // Only the driver starts this module, with such data.
-const { path, library: { module, name }, cancelled } = workerData as ReaderData;
+const { path, library: { module, name }, additions, cancelled } = workerData as ReaderData;
 // The library itself has said where it is.
 const { [name]: found } = await import(module) as { readonly [name: string]: SqliteLibrary };
 if (found === undefined) throw new Error(`${module} has no ${name}`);
 const library = found;
-const connection = openConnection(library, path, { readOnly: true, clock: systemClock });
+const functions = await importFunctions(additions.functions);
+const options = { ...additions, functions, readOnly: true, clock: systemClock };
+const connection = openConnection(library, path, options);
 
 parentPort?.on("message", async (message: ReaderMessage) => {
   if (message !== "close") return parentPort?.postMessage(await answer(message));
