@@ -182,7 +182,7 @@ Deno.test("functions and extensions are refused for a Postgres", async () => {
 
 interface Service {
   readonly db: Database;
-  /** The messages of the errors behind responses of 500. */
+  /** The messages of the errors that 500 hides from the client. */
   readonly failures: readonly string[];
   readonly send: ReturnType<typeof sender>;
 }
