@@ -173,12 +173,12 @@ function stripePayment(situation: Situation, isOld: boolean): Delivery {
   return { body: { ...head, type: "invoice.paid", data: { object } } };
 }
 
+/** As Paddle sends it since March 2024: a proration is a line, and a credit is of the balance. */
 function paddlePayment({ lines, reason = "create", cash }: Situation): Delivery {
-  const charged = lines.filter(({ amount }) => amount >= 0);
-  const total = sum(charged, netOf);
-  const credit = -sum(lines.filter(({ amount }) => amount < 0), netOf);
-  const one = ({ price, quantity = 1, isProration = false }: Line) => ({
-    quantity,
+  const total = sum(lines, netOf);
+  const paid = cash ?? Math.max(0, total);
+  const one = ({ price, amount, quantity = 1, isProration = false }: Line) => ({
+    quantity: amount < 0 ? -1 : quantity,
     price: { id: price },
     proration: isProration ? { rate: "0.48" } : null,
   });
@@ -187,13 +187,13 @@ function paddlePayment({ lines, reason = "create", cash }: Situation): Delivery 
     custom_data: ours("paddle"),
     origin:
       { create: "api", cycle: "subscription_recurring", update: "subscription_update" }[reason],
-    items: charged.map(one),
+    items: lines.map(one),
     details: {
       totals: {
-        ...{ total: String(total), credit: String(credit) },
-        grand_total: String(cash ?? Math.max(0, total - credit)),
+        ...{ total: String(total), credit: String(Math.max(0, total - paid)) },
+        ...{ credit_to_balance: String(Math.max(0, -total)), grand_total: String(paid) },
       },
-      line_items: charged.map((line) => ({
+      line_items: lines.map((line) => ({
         ...one(line),
         ...{ price: undefined, price_id: line.price },
         totals: { subtotal: String(line.amount), total: String(netOf(line)) },
@@ -202,6 +202,19 @@ function paddlePayment({ lines, reason = "create", cash }: Situation): Delivery 
   };
   const head = { event_id: `evt_${count}`, occurred_at: "2026-11-01T10:00:00Z" };
   return { body: { ...head, event_type: "transaction.completed", data } };
+}
+
+/** As Paddle sent it before: a proration was a credit, as the balance is. */
+function oldPaddlePayment({ lines, reason = "create", cash }: Situation): Delivery {
+  const charged = lines.filter(({ amount }) => amount >= 0);
+  const { body } = paddlePayment({ name: "", expected: 0, reason, lines: charged });
+  const total = sum(charged, netOf);
+  const credit = -sum(lines.filter(({ amount }) => amount < 0), netOf);
+  const grand_total = String(cash ?? Math.max(0, total - credit));
+  const totals = { total: String(total), credit: String(credit), grand_total };
+  // As made above.
+  const { data, ...head } = body as { data: { details: object } };
+  return { body: { ...head, data: { ...data, details: { ...data.details, totals } } } };
 }
 
 function polarPayment({ lines, reason = "create", cash }: Situation): Delivery {
@@ -252,6 +265,7 @@ const byVendor = {
   "Stripe": ["stripe", (one: Situation) => stripePayment(one, false)],
   "Stripe before 2025": ["stripe", (one: Situation) => stripePayment(one, true)],
   "Paddle": ["paddle", paddlePayment],
+  "Paddle before 2024": ["paddle", oldPaddlePayment],
   "Polar": ["polar", polarPayment],
 } as const;
 
@@ -270,6 +284,39 @@ for (const [name, [vendor, deliveryOf]] of Object.entries(byVendor)) {
     }
   });
 }
+
+Deno.test("Paddle: the balance of a customer was taken for the proration of a plan, and the reverse", async () => {
+  const yearly = (left: number) => [
+    { price: "13", amount: 12_000 },
+    { price: "11", amount: -left, isProration: true },
+  ];
+  const update = { reason: "update" } as const;
+  const situations: readonly Situation[] = [
+    { ...update, name: "most is what is left", lines: yearly(9_000), expected: 1000 },
+    { ...update, name: "all but 0.01", lines: yearly(11_999), expected: 1000 },
+    {
+      ...update,
+      name: "a third from the balance",
+      lines: yearly(900),
+      cash: 7_400,
+      expected: none,
+    },
+    { ...update, name: "0.01 from the balance", lines: yearly(900), cash: 11_099, expected: none },
+    { ...update, name: "more is left than it costs", lines: yearly(12_500), expected: none },
+    {
+      name: "on the first day, by a rate of 1",
+      ...{ ...update, lines: yearly(0).with(1, { price: "11", amount: -1000 }), expected: 1000 },
+    },
+  ];
+  for (const situation of situations) {
+    await inWorld("paddle", {}, async (world) => {
+      await world.deliver(paddlePayment(situation));
+      assertEquals([situation.name, await outcomeOf(world)], [situation.name, situation.expected]);
+    });
+  }
+});
+
+const none = "paid-by-credit";
 
 /** Minutes of one hour. */
 function at(minute: number): string {

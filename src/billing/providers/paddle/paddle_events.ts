@@ -68,7 +68,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
   if (id === undefined) return {};
   const details = data.at("details");
   const totals = details.at("totals");
-  // Before credit of the customer is applied, unlike `grand_total`.
+  // Before the balance of the customer is applied, unlike `grand_total`.
   const netAmount = totals.number("total");
   const isChange = changes.has(data.text("origin") ?? "");
   const lines = details.list("line_items").flatMap(linePrice);
@@ -82,7 +82,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
       ),
       isForCredits: true,
       isOnlyForOneTime: false,
-      isPaidByCredit: isChange && isMostlyCredit(totals.number("grand_total"), netAmount),
+      isPaidByCredit: isChange && isPaidByCredit(totals),
       ...present({
         netAmount,
         amount: totals.number("grand_total"),
@@ -91,6 +91,16 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
     },
     ...present({ subscriptionId: data.id("subscription_id") }),
   };
+}
+
+/**
+ * Whether the balance of the customer pays for some of it. The proration of the plan before is a line
+ * with a negative amount since `credit_to_balance` is among the totals, and was a credit before.
+ */
+function isPaidByCredit(totals: JsonFields): boolean {
+  const [total, cash] = [totals.number("total"), totals.number("grand_total")];
+  if (totals.number("credit_to_balance") === undefined) return isMostlyCredit(cash, total);
+  return total !== undefined && (total <= 0 || cash !== undefined && cash < total);
 }
 
 function linePrice(item: JsonFields): readonly PaidPrice[] {
