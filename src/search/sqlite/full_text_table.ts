@@ -1,5 +1,7 @@
 import type { Connection } from "../../db/driver.ts";
 import type { Key } from "../../plan/key.ts";
+import { createYieldTurn } from "../../runtime/event_loop.ts";
+import type { Clock } from "../../runtime/runtime.ts";
 import type { DocumentTable } from "../database_index.ts";
 import type { IndexDescription } from "../search_index.ts";
 import type { IndexChange } from "../search_adapter.ts";
@@ -26,14 +28,16 @@ export class FullTextTable implements DocumentTable {
   /** With one FTS5 would write what it holds in memory at each of them, which doubles the time. */
   readonly needsSavepoint = false;
   readonly #index: IndexDescription;
+  readonly #clock: Clock;
   readonly #name: string;
   readonly #fields: readonly string[];
   readonly #keys: readonly string[];
   readonly #isNumbered: boolean;
 
   /** `name` is that of the FTS5 table. */
-  constructor(index: IndexDescription, name: string) {
+  constructor(index: IndexDescription, name: string, clock: Clock) {
     this.#index = index;
+    this.#clock = clock;
     this.#name = name;
     this.#fields = index.fields.map((_field, position) => `f${position}`);
     const { primaryKey } = index.table;
@@ -67,7 +71,12 @@ export class FullTextTable implements DocumentTable {
   }
 
   async write(changes: readonly IndexChange[], connection: Connection): Promise<void> {
-    for (const change of changes) await this.#writeOne(change, connection);
+    const yieldTurn = createYieldTurn(this.#clock);
+    for (const change of changes) {
+      // The words of a batch of a megabyte take more than 50 ms.
+      if (change !== changes[0]) await yieldTurn();
+      await this.#writeOne(change, connection);
+    }
   }
 
   matches(query: SearchQuery, within: Fragment | null): Fragment {

@@ -1,5 +1,6 @@
 import { type Described, group, listOf } from "../../options/option.ts";
 import { textLike } from "../../options/option_kinds.ts";
+import type { Clock } from "../../runtime/runtime.ts";
 import { DatabaseIndex } from "../database_index.ts";
 import type { IndexBackend, SearchAdapter } from "../search_adapter.ts";
 import type { IndexDescription } from "../search_index.ts";
@@ -41,13 +42,13 @@ export function sqliteSearch(options: SqliteSearchOptions = {}): SearchAdapter {
   return {
     kind: "sqlite",
     columns: columns === undefined ? null : new Set(columns),
-    openIndex: (index) => openIndex(index, tablePrefix),
+    openIndex: (index, { clock }) => openIndex(index, tablePrefix, clock),
     check: null,
     close: () => Promise.resolve(),
   };
 }
 
-function openIndex(index: IndexDescription, tablePrefix: string): IndexBackend {
+function openIndex(index: IndexDescription, tablePrefix: string, clock: Clock): IndexBackend {
   if (index.driver.dialect.engine !== "sqlite") {
     throw new Error(
       `Cannot serve "${index.table.name}": sqliteSearch() indexes tables of SQLite, and this one is ` +
@@ -55,6 +56,6 @@ function openIndex(index: IndexDescription, tablePrefix: string): IndexBackend {
     );
   }
   const name = tablePrefix + index.name;
-  const documents = new FullTextTable(index, name);
+  const documents = new FullTextTable(index, name, clock);
   return new DatabaseIndex(index, { name, documents, matchWords: wordsAsWritten });
 }
