@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { createApp } from "../../src/app.ts";
+import { createApp } from "../../src/app/app.ts";
 import { all } from "../../src/filter/builders.ts";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import { openDatabase } from "../../src/db/open_database.ts";

@@ -226,6 +226,7 @@ function searchIndexOf(
     reader: createRowReader(driver.dialect, () => {}),
     columns: [...info.primaryKey, title],
     undeleted: allRows,
+    isIndexed: () => false,
   };
 }
 
