@@ -48,15 +48,15 @@ export {
 } from "./src/schema/column_builder.ts";
 export { type Column, type Table, table } from "./src/schema/table.ts";
 export { check, foreignKey, formerly, index, unique } from "./src/compile/table_parts.ts";
-export type { ResourceOptions } from "./src/resource/define/resource_options.ts";
+export type { ResourceOptions } from "./src/resource/model/resource_options.ts";
 export type { InferApi } from "./src/app/infer_api.ts";
 export { resource, type ResourceDefinition } from "./src/resource/define/resource_definition.ts";
 export {
   type Procedure,
   procedure,
   type ProcedureContext,
-} from "./src/resource/define/procedure.ts";
-export type { HookContext, Hooks } from "./src/resource/define/hooks.ts";
+} from "./src/resource/model/procedure.ts";
+export type { HookContext, Hooks } from "./src/resource/model/hooks.ts";
 export type { User } from "./src/auth/user.ts";
 export { and, type Filter, or } from "./src/filter/filter.ts";
 export {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-export { drizzleRelations } from "../src/resource/drizzle/drizzle_relations.ts";
+export { drizzleRelations } from "../src/resource/define/drizzle/drizzle_relations.ts";
 export type {
   DeclaredRelations,
   DrizzleRelations,
@@ -14,6 +14,6 @@ export type {
   RelationType,
   TableAt,
   TypedRelation,
-} from "../src/resource/drizzle/drizzle_relation_types.ts";
+} from "../src/resource/define/drizzle/drizzle_relation_types.ts";
 export { nameColumns } from "../src/schema/drizzle/name_columns.ts";
 export type { DrizzleDatabase } from "../src/db/drizzle/drizzle_database.ts";

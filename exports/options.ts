@@ -23,8 +23,8 @@ export type {
   SearchFieldOptions,
   SearchOptions,
   SoftDeleteOptions,
-} from "../src/resource/define/resource_options.ts";
-export type { ProcedureOptions } from "../src/resource/define/procedure.ts";
+} from "../src/resource/model/resource_options.ts";
+export type { ProcedureOptions } from "../src/resource/model/procedure.ts";
 export type {
   JsonSchemaWriter,
   JsonSchemaWriterOptions,
@@ -33,7 +33,7 @@ export type {
   SchemaOutput,
   SchemaResult,
   StandardSchema,
-} from "../src/resource/define/standard_schema.ts";
+} from "../src/resource/model/standard_schema.ts";
 export type {
   AuthorizeDashboard,
   DashboardOptions,
@@ -63,8 +63,8 @@ export type {
   NewValues,
   RowId,
   StoredRowContext,
-} from "../src/resource/define/hooks.ts";
-export type { ResourceSummary } from "../src/resource/define/resource_summary.ts";
+} from "../src/resource/model/hooks.ts";
+export type { ResourceSummary } from "../src/resource/routes/resource_summary.ts";
 export type {
   Access,
   PublicOptions,
@@ -100,7 +100,7 @@ export type {
   CodeUpdates,
   CodeUpsertBatch,
   TableApiResource,
-} from "../src/resource/code/code_api.ts";
+} from "../src/resource/model/code_api.ts";
 export type {
   CodeAggregateOptions,
   CodeCallOptions,
@@ -113,9 +113,9 @@ export type {
   CodeRowOptions,
   CodeSearchOptions,
   CodeWriteOptions,
-} from "../src/resource/code/code_options.ts";
+} from "../src/resource/model/code_options.ts";
 export type { CallsFromCode } from "../src/resource/code/calls_from_code.ts";
-export type { ImportsFromCode, ImportSource } from "../src/resource/import/import_as_system.ts";
+export type { ImportsFromCode, ImportSource } from "../src/resource/code/import_as_system.ts";
 export type { ImportOutcome } from "../src/resource/import/line_errors.ts";
 export type {
   ApiOfApp,
@@ -140,4 +140,4 @@ export type {
   TypesOfDefinition,
 } from "../src/app/infer_api.ts";
 export type { TypedDefinition } from "../src/resource/define/resource_definition.ts";
-export type { OptionTypes, ResourceTypes } from "../src/resource/define/resource_types.ts";
+export type { OptionTypes, ResourceTypes } from "../src/resource/model/resource_types.ts";

@@ -70,5 +70,5 @@ export type { RelationMember } from "../src/resource/write/nested/relation_membe
 export type { FieldSchema } from "../src/openapi/fields.ts";
 export type { ProcedureSchema } from "../src/openapi/procedure_schema.ts";
 export type { JsonSchema } from "../src/protocol/route_description.ts";
-export type { ResolvedCapabilities } from "../src/resource/define/resource.ts";
+export type { ResolvedCapabilities } from "../src/resource/model/resource.ts";
 export type { ColumnPair, ColumnPairs, Relation, RelationStep } from "../src/schema/relation.ts";

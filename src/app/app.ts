@@ -15,25 +15,25 @@ import { createGuard, type Guard } from "../guard/guard.ts";
 import {
   createIdempotentAnswers,
   type IdempotentAnswers,
-} from "../resource/http/idempotent_answers.ts";
-import { createRouteTable } from "../resource/http/route_table.ts";
+} from "../resource/routes/idempotent_answers.ts";
+import { createRouteTable } from "../resource/routes/route_table.ts";
 import { describing, openapiFacts } from "./openapi_facts.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { JsonSchema } from "../protocol/route_description.ts";
 import type { ServiceSchema } from "../openapi/service_schema.ts";
-import { type ResourceSummary, summarizeResource } from "../resource/define/resource_summary.ts";
+import { type ResourceSummary, summarizeResource } from "../resource/routes/resource_summary.ts";
 import type { ApiOfApp } from "./infer_api.ts";
 import { type CallsFromCode, callsFromCode } from "../resource/code/calls_from_code.ts";
-import type { AnyApi } from "../resource/code/code_api.ts";
-import type { ImportsFromCode } from "../resource/import/import_as_system.ts";
+import type { AnyApi } from "../resource/model/code_api.ts";
+import type { ImportsFromCode } from "../resource/code/import_as_system.ts";
 import {
   requireTableInfo,
   type ResourceDefinition,
 } from "../resource/define/resource_definition.ts";
-import { checkRoleRights } from "../resource/stream/shown_to_role.ts";
-import { LiveHubs } from "../resource/stream/live_hubs.ts";
+import { checkRoleRights } from "../resource/live/shown_to_role.ts";
+import { LiveHubs } from "../resource/live/live_hubs.ts";
 import { resolveChangeRecordings } from "../resource/define/resolve_change_recordings.ts";
-import type { Resource } from "../resource/define/resource.ts";
+import type { Resource } from "../resource/model/resource.ts";
 import { readDefinition } from "../resource/define/read_definition.ts";
 import { type AppStore, openKeyValueStore } from "../kv/open_key_value_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";

@@ -1,7 +1,7 @@
 import type { Metrics } from "../metrics/metrics.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { ReadConfig } from "./resolve_resources.ts";
-import type { RouteTable } from "../resource/http/route_table.ts";
+import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { HonoApp } from "../service/hono_app.ts";
 import { createObservationCounter } from "../service/observability/observation_counter.ts";

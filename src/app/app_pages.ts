@@ -2,7 +2,7 @@ import type { Driver } from "../db/driver.ts";
 import type { AppStore } from "../kv/open_key_value_store.ts";
 import type { ServiceFacts } from "../openapi/service_facts.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
-import type { RouteTable } from "../resource/http/route_table.ts";
+import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { SearchIndexes } from "../search/search_indexes.ts";
 import { createClientPages } from "../service/client/client_pages.ts";

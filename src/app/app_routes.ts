@@ -7,14 +7,14 @@ import {
   countRefused,
   countsRequests,
   createAnswerRequest,
-} from "../resource/http/answer_request.ts";
+} from "../resource/routes/answer_request.ts";
 import { FairTurns } from "../resource/http/fair_turns.ts";
-import type { IdempotentAnswers } from "../resource/http/idempotent_answers.ts";
+import type { IdempotentAnswers } from "../resource/routes/idempotent_answers.ts";
 import { LargeBodies } from "../resource/http/large_bodies.ts";
 import { ReceivingBodies } from "../resource/http/receiving_bodies.ts";
-import type { RouteTable } from "../resource/http/route_table.ts";
-import type { ResourceRoute } from "../resource/http/routes.ts";
-import type { LiveHubs } from "../resource/stream/live_hubs.ts";
+import type { RouteTable } from "../resource/routes/route_table.ts";
+import type { ResourceRoute } from "../resource/routes/routes.ts";
+import type { LiveHubs } from "../resource/live/live_hubs.ts";
 import type { BodyRoutes } from "../service/body_routes.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { serveLive } from "./serve_live.ts";

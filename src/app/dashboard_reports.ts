@@ -1,9 +1,9 @@
 import type { AppConfig } from "./config.ts";
 import { serviceOptions } from "./config_options.ts";
 import type { Guard } from "../guard/guard.ts";
-import type { Resource } from "../resource/define/resource.ts";
+import type { Resource } from "../resource/model/resource.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
-import type { LiveHubs } from "../resource/stream/live_hubs.ts";
+import type { LiveHubs } from "../resource/live/live_hubs.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { SearchOutbox } from "../search/outbox/search_outbox.ts";
 import { maskedConfiguration } from "../service/dashboard/masked_configuration.ts";

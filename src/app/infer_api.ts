@@ -1,14 +1,14 @@
-import type { AnyApi } from "../resource/code/code_api.ts";
+import type { AnyApi } from "../resource/model/code_api.ts";
 import type {
   ResourceDefinition,
   TypedDefinition,
 } from "../resource/define/resource_definition.ts";
-import type { ResourceTypes } from "../resource/define/resource_types.ts";
+import type { ResourceTypes } from "../resource/model/resource_types.ts";
 import type {
   SchemaInput,
   SchemaOutput,
   StandardSchema,
-} from "../resource/define/standard_schema.ts";
+} from "../resource/model/standard_schema.ts";
 import type { ColumnLike, IsUnknownName, ServedValue } from "../schema/table_like.ts";
 
 /**

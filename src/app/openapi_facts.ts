@@ -7,7 +7,7 @@ import { describeService, type ServiceSchema } from "../openapi/service_schema.t
 import type { DescribedRoute, ServiceFacts } from "../openapi/service_facts.ts";
 import { captchaHeaders } from "../protocol/captcha_headers.ts";
 import { descriptionOf, type JsonSchema } from "../protocol/route_description.ts";
-import type { Resource } from "../resource/define/resource.ts";
+import type { Resource } from "../resource/model/resource.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { AppEnv } from "../service/middleware.ts";
 

@@ -9,7 +9,7 @@ import type { ResolvedIdempotencyOptions } from "../idempotency/idempotency_opti
 import type { StreamQuotaLimits } from "../live/stream/stream_quota.ts";
 import { type ResolvedMcp, resolveMcp } from "../mcp/mcp_options.ts";
 import { type ResolvedOpenapi, resolveOpenapi } from "../openapi/openapi_options.ts";
-import type { ReadCosts } from "../resource/define/resource.ts";
+import type { ReadCosts } from "../resource/model/resource.ts";
 import { isInProduction } from "../runtime/production.ts";
 import { isRandomSecret, resolveSecrets } from "../runtime/resolve_secrets.ts";
 import type { Runtime } from "../runtime/runtime.ts";

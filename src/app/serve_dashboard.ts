@@ -4,7 +4,7 @@ import type { User } from "../auth/user.ts";
 import { createAppRoutes, type RouteParts } from "./app_routes.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { type DashboardReportParts, dashboardReports } from "./dashboard_reports.ts";
-import { createRouteTable, type RouteTable } from "../resource/http/route_table.ts";
+import { createRouteTable, type RouteTable } from "../resource/routes/route_table.ts";
 import { ReceivingBodies } from "../resource/http/receiving_bodies.ts";
 import { createSealer } from "../runtime/sealer.ts";
 import type { ResolvedDashboard } from "../service/dashboard/dashboard_options.ts";

@@ -1,7 +1,7 @@
 import type { User } from "../auth/user.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
-import type { RouteTable } from "../resource/http/route_table.ts";
-import type { LiveHubs } from "../resource/stream/live_hubs.ts";
+import type { RouteTable } from "../resource/routes/route_table.ts";
+import type { LiveHubs } from "../resource/live/live_hubs.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { BodyRoutes } from "../service/body_routes.ts";
 import type { HonoApp } from "../service/hono_app.ts";

@@ -6,7 +6,7 @@ import { passwordAuth } from "../identity/accounts/password_auth.ts";
 import { apiKeyAuth } from "../identity/keys/api_key_auth.ts";
 import { Problem } from "../problem/problem.ts";
 import type { AuthOptions, OpenConfig } from "../app/config.ts";
-import type { ResourceOptions } from "../resource/define/resource_options.ts";
+import type { ResourceOptions } from "../resource/model/resource_options.ts";
 import type { ServeConfig } from "../app/serve.ts";
 import { dashboardPath } from "../service/dashboard/dashboard_path.ts";
 import type { AppEnv, Middleware } from "../service/middleware.ts";

@@ -1,4 +1,4 @@
-import type { Resource } from "../resource/define/resource.ts";
+import type { Resource } from "../resource/model/resource.ts";
 
 /** The name of each resource in the names of components and operations. */
 export type ComponentNames = ReadonlyMap<Resource, string>;

@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
-import type { Resource } from "../resource/define/resource.ts";
-import { mayWrite } from "../resource/write/parse_fields.ts";
+import type { Resource } from "../resource/model/resource.ts";
+import { mayWrite } from "../resource/write/values/parse_fields.ts";
 import { isAny, isDocument } from "../schema/structured/kind_of_column.ts";
 import type { ColumnKind } from "../schema/kind.ts";
 import { ownColumns } from "../schema/relation.ts";

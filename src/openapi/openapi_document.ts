@@ -1,5 +1,5 @@
 import type { JsonSchema, RouteDescription } from "../protocol/route_description.ts";
-import { routesOf } from "../resource/http/routes.ts";
+import { routesOf } from "../resource/routes/routes.ts";
 import { type ComponentNames, componentNames } from "./component_names.ts";
 import { alternatives } from "./operation_headers.ts";
 import { operationDocument } from "./operation_document.ts";

@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
-import type { Resource } from "../resource/define/resource.ts";
-import type { OperationName } from "../resource/operation.ts";
-import type { Route } from "../resource/http/routes.ts";
+import type { Resource } from "../resource/model/resource.ts";
+import type { OperationName } from "../resource/model/operation.ts";
+import type { Route } from "../resource/routes/routes.ts";
 import { pascalName } from "./component_names.ts";
 import { keySegment } from "./column_json_schema.ts";
 import { problemsOf } from "./operation_problems.ts";

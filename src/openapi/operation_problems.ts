@@ -1,6 +1,6 @@
 import type { ProblemSlug } from "../protocol/problem_codes.ts";
-import type { Resource } from "../resource/define/resource.ts";
-import type { Route } from "../resource/http/routes.ts";
+import type { Resource } from "../resource/model/resource.ts";
+import type { Route } from "../resource/routes/routes.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { ServiceFacts } from "./service_facts.ts";
 

@@ -1,10 +1,10 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
-import type { FieldListName } from "../resource/fields/resolve_field_lists.ts";
-import type { Resource } from "../resource/define/resource.ts";
+import type { Resource } from "../resource/model/resource.ts";
 import { mayUpsert, uniqueKeysOf } from "../resource/write/upsert/unique_key.ts";
 import { quoteName } from "../filter/syntax/quoted_name.ts";
-import type { OperationName } from "../resource/operation.ts";
+import type { OperationName } from "../resource/model/operation.ts";
 import { describeRelation } from "./service_schema.ts";
+import type { FieldListName } from "../resource/model/caller_fields.ts";
 
 /** The query parameters of an operation. */
 export function queryParameters(name: OperationName, resource: Resource): readonly JsonSchema[] {

@@ -1,5 +1,5 @@
-import type { Procedure } from "../resource/define/procedure.ts";
-import type { StandardSchema } from "../resource/define/standard_schema.ts";
+import type { Procedure } from "../resource/model/procedure.ts";
+import type { StandardSchema } from "../resource/model/standard_schema.ts";
 import type { JsonSchema } from "../protocol/route_description.ts";
 
 /** The description of a procedure. */

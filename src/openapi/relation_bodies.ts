@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
-import type { Resource } from "../resource/define/resource.ts";
+import type { Resource } from "../resource/model/resource.ts";
 import { type RelationMember, relationMembers } from "../resource/write/nested/relation_members.ts";
 import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";

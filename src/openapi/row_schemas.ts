@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
-import type { Resource } from "../resource/define/resource.ts";
-import { mayWrite } from "../resource/write/parse_fields.ts";
+import type { Resource } from "../resource/model/resource.ts";
+import { mayWrite } from "../resource/write/values/parse_fields.ts";
 import { uniqueKeysOf } from "../resource/write/upsert/unique_key.ts";
 import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
 import { answeredColumn, sentColumn } from "./column_json_schema.ts";

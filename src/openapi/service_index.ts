@@ -2,9 +2,9 @@ import { authorize } from "../auth/authorize.ts";
 import type { Access } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
 import { Problem } from "../problem/problem.ts";
-import type { Resource } from "../resource/define/resource.ts";
-import { seenBy } from "../resource/fields/caller_view.ts";
-import { type Route, routesOf } from "../resource/http/routes.ts";
+import type { Resource } from "../resource/model/resource.ts";
+import { seenBy } from "../resource/rights/caller_view.ts";
+import { type Route, routesOf } from "../resource/routes/routes.ts";
 import { type FieldSchema, fieldsOf } from "./fields.ts";
 import { describeRelation, type RelationSchema } from "./service_schema.ts";
 

@@ -1,4 +1,4 @@
-import type { ResolvedCapabilities, Resource } from "../resource/define/resource.ts";
+import type { ResolvedCapabilities, Resource } from "../resource/model/resource.ts";
 import { type RelationMember, relationMembers } from "../resource/write/nested/relation_members.ts";
 import { otherColumns, ownColumns, type Relation } from "../schema/relation.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";

@@ -1,17 +1,12 @@
 import { authorize, type Grant } from "../auth/authorize.ts";
 import { Problem } from "../problem/problem.ts";
-import {
-  authorizeRelated,
-  noRelatedGrants,
-  noRelatedWrites,
-  noResources,
-} from "./read/related_grants.ts";
+import { noRelatedGrants, noRelatedWrites, noResources } from "./rights/related_grants.ts";
 import type { Access } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
 import { DatabaseError } from "../db/database_error.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { DataReply } from "./http/data_reply.ts";
-import { safeReply } from "./http/json_reply.ts";
+import { safeReply } from "./shape/json_reply.ts";
 import { LargeReply } from "./http/large_reply.ts";
 import { longText } from "../protocol/text_stream.ts";
 import { type MaybePromise, recovered, then } from "../runtime/maybe_promise.ts";
@@ -22,13 +17,14 @@ import type {
   ResourceCall,
   ResourceRequest,
   ShapedReply,
-} from "./operation.ts";
+} from "./model/operation.ts";
 import { changedSchema } from "./read/changed_schema.ts";
 import { refusedLiteral } from "./read/refused_literal.ts";
-import type { Resource } from "./define/resource.ts";
-import { seenBy } from "./fields/caller_view.ts";
+import type { Resource } from "./model/resource.ts";
+import { seenBy } from "./rights/caller_view.ts";
 import { protectedItems } from "./write/nested/protected_items.ts";
 import { refusedWrite } from "./write/refused/refused_write.ts";
+import { authorizeRelated } from "./authorize_related.ts";
 
 /**
  * Runs an operation for a request to a resource: parse, authorize, plan, execute, shape, and writes

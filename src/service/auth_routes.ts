@@ -1,5 +1,5 @@
 import { Hono } from "@hono/hono";
-import type { RouteTable } from "../resource/http/route_table.ts";
+import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { Router } from "../auth/authenticator.ts";
 import type { AppEnv } from "./middleware.ts";
 

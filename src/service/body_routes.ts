@@ -4,7 +4,7 @@ import { clientAddress } from "../guard/client_address.ts";
 import { inTurnFor, type RequestQueues } from "../resource/http/large_bodies.ts";
 import type { WaitingRequest } from "../resource/http/fair_turns.ts";
 import { type BodyLimits, readBody } from "../resource/http/request_body.ts";
-import { callerIdentity } from "../resource/http/routed_request.ts";
+import { callerIdentity } from "../resource/routes/routed_request.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { HonoCaller } from "./hono_caller.ts";

@@ -1,6 +1,6 @@
 import type { Connection } from "../db/driver.ts";
 import type { KeyValue } from "../kv/key_value.ts";
-import type { RouteTable } from "../resource/http/route_table.ts";
+import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
 /** A health check of a dependency: the database, the store, the search index. */

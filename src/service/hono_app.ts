@@ -9,10 +9,10 @@ import {
   parseRequestTarget,
   strangeHost,
 } from "../resource/http/request_target.ts";
-import { refuseMethod, type RouteTable } from "../resource/http/route_table.ts";
-import { type ResourceRoute, routePath } from "../resource/http/routes.ts";
+import { refuseMethod, type RouteTable } from "../resource/routes/route_table.ts";
+import { type ResourceRoute, routePath } from "../resource/routes/routes.ts";
 import { describedAs } from "../protocol/route_description.ts";
-import type { ReceivedRequest } from "../resource/http/routed_request.ts";
+import type { ReceivedRequest } from "../resource/routes/routed_request.ts";
 import { type MaybePromise, recovered } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { mountAuthRoutes } from "./auth_routes.ts";

@@ -2,7 +2,7 @@ import type { Context } from "@hono/hono";
 import { parseUser, type User } from "../auth/user.ts";
 import type { StreamPart } from "../live/stream/stream_part.ts";
 import { Problem } from "../problem/problem.ts";
-import type { Caller } from "../resource/http/routed_request.ts";
+import type { Caller } from "../resource/routes/routed_request.ts";
 import { innerRequestOf } from "./live/inner_request.ts";
 import { bodyWasConsumed, isBodyUnread } from "./middleware_context.ts";
 import type { AppEnv } from "./middleware.ts";

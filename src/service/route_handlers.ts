@@ -7,15 +7,15 @@ import type { User } from "../auth/user.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { type MaybePromise, then } from "../runtime/maybe_promise.ts";
-import type { AnswerRequest } from "../resource/http/answer_request.ts";
+import type { AnswerRequest } from "../resource/routes/answer_request.ts";
 import {
   parseRequestTarget,
   type RequestTarget,
   strangeHost,
 } from "../resource/http/request_target.ts";
-import type { ReceivedRequest } from "../resource/http/routed_request.ts";
-import { refuseMethod, type RouteTable } from "../resource/http/route_table.ts";
-import type { ResourceRoute } from "../resource/http/routes.ts";
+import type { ReceivedRequest } from "../resource/routes/routed_request.ts";
+import { refuseMethod, type RouteTable } from "../resource/routes/route_table.ts";
+import type { ResourceRoute } from "../resource/routes/routes.ts";
 import { type DirectCaller, HonoCaller } from "./hono_caller.ts";
 import type { AppEnv } from "./middleware.ts";
 import { prefixedReply } from "./prefixed_reply.ts";

@@ -3,7 +3,7 @@ import { problemTypeBase } from "../protocol/problem_codes.ts";
 import { jsonType, type Reply } from "../protocol/reply.ts";
 import { objectSchema, type RouteDescription } from "../protocol/route_description.ts";
 import type { KeyValue } from "../kv/key_value.ts";
-import type { RouteTable } from "../resource/http/route_table.ts";
+import type { RouteTable } from "../resource/routes/route_table.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { databaseCheck, type HealthCheck, liveness, readiness, storeCheck } from "./health.ts";

@@ -3,7 +3,7 @@ import { createApp } from "../../src/app/app.ts";
 import { type Database, openDatabase } from "../../src/db/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
-import type { ResourceOptions } from "../../src/resource/define/resource_options.ts";
+import type { ResourceOptions } from "../../src/resource/model/resource_options.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../src/schema/table_info.ts";
 import { run, scratchFolder } from "../support/scratch.ts";

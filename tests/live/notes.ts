@@ -1,6 +1,6 @@
 import { all } from "../../src/filter/builders.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
-import type { ResourceOptions } from "../../src/resource/define/resource_options.ts";
+import type { ResourceOptions } from "../../src/resource/model/resource_options.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import type { AppConfig } from "../../src/app/config.ts";

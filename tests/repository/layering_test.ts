@@ -111,6 +111,37 @@ Deno.test("docs/architecture.md draws every folder of src, and none that is not 
   assertEquals(drawn.sort(), [...present].sort());
 });
 
+/** Rooms of `src/resource`, bottom to top. A room may import itself and the rooms below it. */
+const rooms: readonly string[] = [
+  ...["http", "model", "define", "rights", "shape", "read", "write", "import", "live"],
+  ...["operations", "run_operation.ts", "routes", "code"],
+];
+
+/** Loose files of `src/resource`, which count as one room: the pipeline. */
+const pipeline: readonly string[] = ["authorize_related.ts", "run_operation.ts"];
+
+Deno.test("a room of src/resource imports no room above it", () => {
+  const upwards: string[] = [];
+  for (const [file, { files }] of graph) {
+    const from = roomOf(file);
+    if (from === null) continue;
+    if (!rooms.includes(from)) upwards.push(`${file}: the order has no room "${from}"`);
+    for (const target of files) {
+      const to = roomOf(target);
+      if (to !== null && rooms.indexOf(to) > rooms.indexOf(from)) {
+        upwards.push(`${file} imports ${target}`);
+      }
+    }
+  }
+  assertEquals(upwards, []);
+});
+
+Deno.test("docs/architecture.md shows the rooms of src/resource in their order", () => {
+  const text = Deno.readTextFileSync(`${root}docs/architecture.md`);
+  const shown = [...text.matchAll(/^\d+\. `([\w.]+?)\/?` /gm)].map(([, room]) => room);
+  assertEquals(shown, [...rooms]);
+});
+
 Deno.test("no file of src imports itself through other files, not even for types", () => {
   const open = new Set<string>();
   const done = new Set<string>();
@@ -166,6 +197,13 @@ function folderOf(file: string): string | null {
   const [top, folder, rest] = file.split("/");
   if (top !== "src" || folder === undefined) return null;
   return rest === undefined ? null : folder;
+}
+
+/** Returns the room of `src/resource` that contains a file, or null for a file outside of it. */
+function roomOf(file: string): string | null {
+  const [src, resource, room = ""] = file.split("/");
+  if (src !== "src" || resource !== "resource") return null;
+  return pipeline.includes(room) ? "run_operation.ts" : room;
 }
 
 /** The folder that a file of src lies in, below `src/`; empty for files directly in it. */

@@ -5,5 +5,5 @@ Deno.test("operations begin transactions through inTransaction alone, which stor
   const transacting = sourceFiles("src/resource").filter((file) =>
     /\btransact\(|\.transaction\(/.test(Deno.readTextFileSync(root + file))
   );
-  assertEquals(transacting, ["src/resource/write/in_transaction.ts"]);
+  assertEquals(transacting, ["src/resource/write/transaction/in_transaction.ts"]);
 });

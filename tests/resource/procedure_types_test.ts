@@ -3,7 +3,7 @@ import { z } from "zod";
 import * as v from "valibot";
 import type { User } from "../../src/auth/user.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
-import { procedure, type ProcedureContext } from "../../src/resource/define/procedure.ts";
+import { procedure, type ProcedureContext } from "../../src/resource/model/procedure.ts";
 import { text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 

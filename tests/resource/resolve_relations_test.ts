@@ -8,7 +8,7 @@ import {
   resource,
   type ResourceDefinition,
 } from "../../src/resource/define/resource_definition.ts";
-import type { ResourceOptions } from "../../src/resource/define/resource_options.ts";
+import type { ResourceOptions } from "../../src/resource/model/resource_options.ts";
 import { resolveRelations } from "../../src/resource/define/resolve_relations.ts";
 import {
   bytes,

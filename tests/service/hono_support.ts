@@ -6,7 +6,7 @@ import { openDatabase } from "../../src/db/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
-import { procedure } from "../../src/resource/define/procedure.ts";
+import { procedure } from "../../src/resource/model/procedure.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { text, timestamp } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";

@@ -1,7 +1,7 @@
 import type { SqliteAdditions } from "../../db/driver_options.ts";
 import { type Database, openDatabase } from "../../db/open_database.ts";
 import { resource, type ResourceDefinition } from "../../resource/define/resource_definition.ts";
-import type { ResourceOptions } from "../../resource/define/resource_options.ts";
+import type { ResourceOptions } from "../../resource/model/resource_options.ts";
 import { mayCreateTables } from "../../db/installed/missing_parts.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";

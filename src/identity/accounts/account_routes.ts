@@ -9,7 +9,7 @@ import { Problem } from "../../problem/problem.ts";
 import { describedAs } from "../../protocol/route_description.ts";
 import { jsonType } from "../../protocol/reply.ts";
 import { parseBody, requireJson } from "../../resource/http/request_body.ts";
-import { refuseMethod } from "../../resource/http/route_table.ts";
+import { refuseMethod } from "../../resource/routes/route_table.ts";
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { isFromOwnPage } from "../../protocol/own_page.ts";

@@ -1,8 +1,8 @@
 import type { Access } from "../../auth/scope.ts";
 import { aggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { Resource } from "../define/resource.ts";
-import type { TransactionPart } from "./code_caller.ts";
+import type { Resource } from "../model/resource.ts";
+import type { TransactionPart } from "../model/code_caller.ts";
 
 /** Gives a resource in another state, always the same one for the same resource. */
 export type ChangedResource = (resource: Resource) => Resource;

@@ -1,10 +1,10 @@
 import { noDebit } from "../../guard/budget/debit.ts";
 import { formatKey } from "../../plan/key.ts";
 import { showValue } from "../../problem/show_value.ts";
-import type { Resource } from "../define/resource.ts";
+import type { Resource } from "../model/resource.ts";
 import type { Query } from "../http/query_parameters.ts";
-import type { ResourceRequest } from "../operation.ts";
-import type { CodeCaller } from "./code_caller.ts";
+import type { ResourceRequest } from "../model/operation.ts";
+import type { CodeCaller } from "../model/code_caller.ts";
 import { type CallName, type GivenOptions, queryOf } from "./code_query.ts";
 
 /** A call from code, in the parts of a request. */

@@ -1,4 +1,4 @@
-import type { ShapedReply } from "../operation.ts";
+import type { ShapedReply } from "../model/operation.ts";
 import { DataReply } from "../http/data_reply.ts";
 import { filterOf, type GivenOptions } from "./code_query.ts";
 import type { CodeCall } from "./code_request.ts";

@@ -1,7 +1,7 @@
 import type { Observer } from "../../runtime/observation.ts";
 import { columnInfoOf, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import type { ColumnReferenceOf } from "./resource_options.ts";
+import type { ColumnReferenceOf } from "../model/resource_options.ts";
 
 /**
  * Resolves a reference to a column in a resource's options → the column. Throws a plain Error that

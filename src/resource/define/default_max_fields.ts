@@ -1,7 +1,6 @@
 import type { Relations } from "../../schema/relation.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import { embeddedPerItem } from "../write/nested/parse/parse_nested_rows.ts";
-import type { BatchPolicy } from "./resource.ts";
+import type { BatchPolicy } from "../model/resource.ts";
 
 /** What the bodies of a resource hold at most. */
 export interface LargestBodies {
@@ -27,3 +26,6 @@ export function defaultMaxFields(bodies: LargestBodies): number {
 
 /** For documents in columns of json, and for procedures. */
 const least = 20_000;
+
+/** A body may embed this many rows for each item that a batch may hold. */
+export const embeddedPerItem = 10;

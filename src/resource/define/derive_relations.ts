@@ -1,5 +1,5 @@
 import { columnInfoOf, isColumn } from "../../schema/table_like.ts";
-import { pickWidest } from "../fields/resolve_field_lists.ts";
+import { pickWidest } from "./resolve_field_lists.ts";
 import {
   canRelate,
   type ColumnPairs,

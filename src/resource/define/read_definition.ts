@@ -29,7 +29,7 @@ import {
 import type { IndexErrorHandler } from "../../search/inline_indexer.ts";
 import { type ColumnLike, isColumn, type TableLike } from "../../schema/table_like.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import type { AnyHooks } from "./hooks.ts";
+import type { AnyHooks } from "../model/hooks.ts";
 import { procedureOptions } from "./resolve_procedures.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import type {
@@ -47,7 +47,7 @@ import type {
   SearchFieldOptions,
   SearchOptions,
   SoftDeleteOptions,
-} from "./resource_options.ts";
+} from "../model/resource_options.ts";
 
 type Row = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import type { Computed } from "./resource.ts";
+import type { Computed } from "../model/resource.ts";
 import type { ResourceDefinition } from "./resource_definition.ts";
 
 /** Resolves the computed fields of a resource. Throws a plain Error for one that is a column. */

@@ -3,8 +3,8 @@ import { costOption, powGateOption } from "../../guard/resource_protection_optio
 import { type Described, group } from "../../options/option.ts";
 import { callback, flag, other } from "../../options/option_kinds.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
-import type { Procedure } from "./procedure.ts";
-import type { StandardSchema } from "./standard_schema.ts";
+import type { Procedure } from "../model/procedure.ts";
+import type { StandardSchema } from "../model/standard_schema.ts";
 
 const schema = other<StandardSchema>(
   "a Standard Schema, as zod, valibot and arktype make them",

@@ -7,7 +7,7 @@ import {
   type Relations,
 } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import type { RelationOptions } from "./resource_options.ts";
+import type { RelationOptions } from "../model/resource_options.ts";
 import {
   requireTableInfo,
   type ResourceDefinition,

@@ -10,12 +10,12 @@ import type { Guard } from "../../guard/guard.ts";
 import type { CachingFilterParser } from "../../filter/syntax/caching_filter_parser.ts";
 import { createScopeResolver } from "../../filter/resolve_scope_filter.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
-import type { AnyApi, CodeApi } from "../code/code_api.ts";
-import type { CodeCaller } from "../code/code_caller.ts";
+import type { AnyApi, CodeApi } from "../model/code_api.ts";
+import type { CodeCaller } from "../model/code_caller.ts";
 import { defaultMaxFields } from "./default_max_fields.ts";
 import { aggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { PageLimits } from "../http/query_parameters.ts";
-import type { ReadCosts, Resource } from "./resource.ts";
+import type { ReadCosts, Resource } from "../model/resource.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
@@ -27,15 +27,15 @@ import type { ReadDefinition } from "./read_definition.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import type { SendingAnswers } from "../http/sending_answers.ts";
 import type { TagKeys } from "../http/etag.ts";
-import { createCallerFields } from "../fields/caller_fields.ts";
-import { resolveFieldLists } from "../fields/resolve_field_lists.ts";
+import { createCallerFields } from "./caller_fields.ts";
+import { resolveFieldLists } from "./resolve_field_lists.ts";
 import { isSubscribable, requireReadableKey } from "./subscribable.ts";
-import { canGenerate } from "../write/new_row_values.ts";
 import { resolveComputed } from "./resolve_computed.ts";
 import { resolveEtag } from "./resolve_etag.ts";
 import { resolveProcedureProtections, resolveProcedures } from "./resolve_procedures.ts";
 import { resolveSearch } from "./resolve_search.ts";
-import { resolveSoftDelete, type SoftDelete } from "./soft_delete.ts";
+import { resolveSoftDelete, type SoftDelete } from "../model/soft_delete.ts";
+import { canGenerate } from "../model/generated_column.ts";
 
 /** What all resources of an app share, to resolve each of them with. */
 export interface ResourceContext {

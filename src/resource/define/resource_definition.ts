@@ -9,10 +9,10 @@ import {
   tableInfoOf,
   type TableLike,
 } from "../../schema/table_like.ts";
-import type { Procedure } from "./procedure.ts";
-import type { KeyOf } from "./hooks.ts";
-import type { ResourceOptions } from "./resource_options.ts";
-import type { ResourceTypes } from "./resource_types.ts";
+import type { Procedure } from "../model/procedure.ts";
+import type { KeyOf } from "../model/hooks.ts";
+import type { ResourceOptions } from "../model/resource_options.ts";
+import type { ResourceTypes } from "../model/resource_types.ts";
 
 /**
  * The definition of a resource: a table and how it is served, as declared. Made by

@@ -1,7 +1,7 @@
 import type { Reply } from "../../protocol/reply.ts";
 import { writeJson } from "../../schema/exact_json.ts";
 import { jsonFits, maxBytesOfCharacter, textFits } from "../../schema/json_fits.ts";
-import { answerTooLarge } from "../read/answer_bytes.ts";
+import { answerTooLarge } from "./answer_bytes.ts";
 import { LargeReply, maxBytesAtOnce, type ReplySize } from "./large_reply.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { Reply } from "../../protocol/reply.ts";
 import { jsonParts } from "../../schema/json_parts.ts";
-import { type AnswerPart, answerTooLarge } from "../read/answer_bytes.ts";
+import { type AnswerPart, answerTooLarge } from "./answer_bytes.ts";
 
 /** How large the JSON reply to a read may be, and how large it is at least. */
 export interface ReplySize {

@@ -1,9 +1,9 @@
 import { didYouMean } from "../../problem/nearest_name.ts";
 import { jsonExcess, parseJson, parseShallowJson } from "../../schema/exact_json.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import type { Resource } from "../define/resource.ts";
+import type { Resource } from "../model/resource.ts";
 import { bodyJsonLimits } from "../http/request_body.ts";
-import { mayWrite } from "../write/parse_fields.ts";
+import { mayWrite } from "../write/values/parse_fields.ts";
 import { ImportRecord, type ImportRecords, UnreadableLine } from "./import_record.ts";
 import type { RecordOptions } from "./ndjson_records.ts";
 import { type CsvRecord, parseCsv } from "./parse_csv.ts";

@@ -1,9 +1,9 @@
 import { Problem } from "../../problem/problem.ts";
 import type { Assignments } from "../../plan/plan.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import type { WriteCall } from "../operation.ts";
-import { completeNewRow, newRowValues } from "../write/new_row_values.ts";
-import { InvalidFields, parseColumns } from "../write/parse_fields.ts";
+import type { WriteCall } from "../model/operation.ts";
+import { completeNewRow, newRowValues } from "../write/values/new_row_values.ts";
+import { InvalidFields, parseColumns } from "../write/values/parse_fields.ts";
 import { beforeCreate } from "../write/run_hooks.ts";
 import type { ImportRecord } from "./import_record.ts";
 import type { LineError } from "./line_errors.ts";

@@ -1,5 +1,5 @@
 import type { YieldTurn } from "../../runtime/event_loop.ts";
-import type { WriteCall } from "../operation.ts";
+import type { WriteCall } from "../model/operation.ts";
 import { type ImportRecord, type ImportRecords, UnreadableLine } from "./import_record.ts";
 import type { LineError } from "./line_errors.ts";
 import { type PreparedRow, prepareRow } from "./prepared_row.ts";

@@ -3,14 +3,14 @@ import { and } from "../../filter/filter.ts";
 import type { AggregatePlan } from "../../plan/plan.ts";
 import { recovered } from "../../runtime/maybe_promise.ts";
 import type { Row } from "../../schema/table_info.ts";
-import { limitedReply } from "../http/json_reply.ts";
-import { allGroups, bytesOfGroups, namingPart } from "../read/answer_bytes.ts";
+import { limitedReply } from "../shape/json_reply.ts";
+import { allGroups, bytesOfGroups, namingPart } from "../http/answer_bytes.ts";
 import { type AggregateQuery, parseAggregateQuery } from "../read/aggregate_query.ts";
 import { readsToAnswer } from "../read/limited_reads.ts";
-import type { Operation } from "../operation.ts";
-import { presentGroups } from "../output.ts";
-import type { Resource } from "../define/resource.ts";
-import { parseQueryFilter, type RelationFilter } from "../read/user_filter.ts";
+import type { Operation } from "../model/operation.ts";
+import { presentGroups, type RelationFilter } from "../shape/output.ts";
+import type { Resource } from "../model/resource.ts";
+import { parseQueryFilter } from "../read/user_filter.ts";
 
 interface AggregateIntent {
   readonly filter: RelationFilter;

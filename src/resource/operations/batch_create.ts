@@ -1,6 +1,6 @@
-import { rowsReply } from "../http/json_reply.ts";
-import { carriedId, parseItemOptimisticId } from "../http/optimistic_id.ts";
-import { mapItems, parseItems } from "../write/batch_items.ts";
+import { rowsReply } from "../shape/json_reply.ts";
+import { carriedId, parseItemOptimisticId } from "../write/values/optimistic_id.ts";
+import { mapItems, parseItems } from "../write/values/batch_items.ts";
 import {
   lookedUpResources,
   type NestedRows,
@@ -12,9 +12,9 @@ import {
   createNestedRows,
   type CreatePlan,
 } from "../write/nested/create_nested_rows.ts";
-import type { Operation } from "../operation.ts";
-import { noneIncluded } from "../output.ts";
-import { itemPath } from "../write/body_path.ts";
+import type { Operation } from "../model/operation.ts";
+import { noneIncluded } from "../shape/output.ts";
+import { itemPath } from "../write/values/body_path.ts";
 import { noOptimisticIds } from "../write/record_ids.ts";
 import { parseNestedRows } from "../write/nested/parse/parse_nested_rows.ts";
 

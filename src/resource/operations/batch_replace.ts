@@ -1,20 +1,26 @@
 import type { Grant } from "../../auth/authorize.ts";
 import type { Connection } from "../../db/driver.ts";
 import { formatKey, keyId } from "../../plan/key.ts";
-import { requireFittingReply, rowsReply } from "../http/json_reply.ts";
-import { mapItems, mapItemsInTurn, type NamedItem, parseNamedItems } from "../write/batch_items.ts";
+import { requireFittingReply, rowsReply } from "../shape/json_reply.ts";
+import {
+  mapItems,
+  mapItemsInTurn,
+  type NamedItem,
+  parseNamedItems,
+} from "../write/values/batch_items.ts";
 import { type ItemUpdate, updateItems } from "../write/update_locked_rows.ts";
-import { idsOfItems, noOptimisticIds, recordIds, type WrittenRows } from "../write/record_ids.ts";
-import { valuesFor } from "../write/given_values.ts";
+import { idsOfItems, noOptimisticIds, recordIds } from "../write/record_ids.ts";
+import { valuesFor } from "../write/values/given_values.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
 import { withoutKey, writableRows } from "../write/row_target.ts";
 import { hookedItem } from "../write/run_hooks.ts";
-import { parseRowChanges } from "../write/parse_fields.ts";
-import { inTransaction } from "../write/in_transaction.ts";
-import { notFoundOrForbidden } from "../read/not_found_or_forbidden.ts";
-import type { Operation, WriteCall } from "../operation.ts";
+import { parseRowChanges } from "../write/values/parse_fields.ts";
+import { inTransaction } from "../write/transaction/in_transaction.ts";
+import { notFoundOrForbidden } from "../rights/not_found_or_forbidden.ts";
+import type { Operation, WriteCall } from "../model/operation.ts";
 import { requirePrecondition } from "../http/etag.ts";
 import { wholeRow } from "./replace.ts";
+import type { WrittenRows } from "../model/written_rows.ts";
 
 interface BatchReplacePlan {
   readonly items: readonly NamedItem[];

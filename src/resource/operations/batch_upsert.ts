@@ -1,10 +1,10 @@
-import { parseNamedItems } from "../write/batch_items.ts";
-import { parseRow } from "../write/parse_fields.ts";
+import { parseNamedItems } from "../write/values/batch_items.ts";
+import { parseRow } from "../write/values/parse_fields.ts";
 import { noOptimisticIds } from "../write/record_ids.ts";
 import { onParameter, parseUniqueKey } from "../write/upsert/unique_key.ts";
 import { type UpsertedRows, type UpsertPlan, upsertRows } from "../write/upsert/upsert_rows.ts";
-import { rowsReply } from "../http/json_reply.ts";
-import type { Operation } from "../operation.ts";
+import { rowsReply } from "../shape/json_reply.ts";
+import type { Operation } from "../model/operation.ts";
 
 /**
  * `POST /batch/upsert`: updates the rows of a batch that exist, creates the others. With `?on=email`

@@ -1,17 +1,17 @@
 import { databaseProblem } from "../../db/database_problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
-import { callsFor } from "../code/calls_for.ts";
+import { callsFor } from "../model/calls_for.ts";
 import type { DataReply } from "../http/data_reply.ts";
-import { jsonReply, safeType } from "../http/json_reply.ts";
+import { jsonReply, safeType } from "../shape/json_reply.ts";
 import { withDoubles } from "../../schema/exact_number.ts";
 import { jsonFits, textFits } from "../../schema/json_fits.ts";
 import { safeOutput } from "../../schema/safe_numbers.ts";
-import type { ResourceCall } from "../operation.ts";
-import { type AnswerPart, answerTooLarge } from "../read/answer_bytes.ts";
-import { type FieldError, InvalidFields } from "../write/parse_fields.ts";
-import type { Procedure, ProcedureContext } from "../define/procedure.ts";
+import type { ResourceCall } from "../model/operation.ts";
+import { type AnswerPart, answerTooLarge } from "../http/answer_bytes.ts";
+import { type FieldError, InvalidFields } from "../write/values/parse_fields.ts";
+import type { Procedure, ProcedureContext } from "../model/procedure.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import { issuePath, type SchemaIssue } from "../define/standard_schema.ts";
+import { issuePath, type SchemaIssue } from "../model/standard_schema.ts";
 
 /** One call of a procedure over HTTP, by its name. */
 export interface ProcedureCall {

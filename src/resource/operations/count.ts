@@ -1,11 +1,12 @@
 import { fetchCount } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import type { CountPlan } from "../../plan/plan.ts";
-import { jsonReply } from "../http/json_reply.ts";
-import type { Operation } from "../operation.ts";
+import { jsonReply } from "../shape/json_reply.ts";
+import type { Operation } from "../model/operation.ts";
 import { limitedReads } from "../read/limited_reads.ts";
 import { softDeleteFilter } from "../read/list_query.ts";
-import { parseQueryFilter, type RelationFilter } from "../read/user_filter.ts";
+import { parseQueryFilter } from "../read/user_filter.ts";
+import type { RelationFilter } from "../shape/output.ts";
 
 interface CountIntent {
   readonly filter: RelationFilter;

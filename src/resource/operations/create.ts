@@ -1,6 +1,6 @@
 import { keyId, keyOf } from "../../plan/key.ts";
-import { rowReply } from "../http/json_reply.ts";
-import { locationOf } from "../http/location.ts";
+import { rowReply } from "../shape/json_reply.ts";
+import { locationOf } from "../shape/location.ts";
 import { beforeCreate } from "../write/run_hooks.ts";
 import {
   lookedUpResources,
@@ -15,12 +15,16 @@ import {
   type CreatePlan,
 } from "../write/nested/create_nested_rows.ts";
 import { failedWrite } from "../write/refused/failed_write.ts";
-import { inTransaction, isLoneStatement, type WriteConnection } from "../write/in_transaction.ts";
-import { newRowValues } from "../write/new_row_values.ts";
-import type { Operation, OperationCall, WriteCall } from "../operation.ts";
-import { carriedId, parseOptimisticId } from "../http/optimistic_id.ts";
-import { noneIncluded } from "../output.ts";
-import { wholeBody } from "../write/body_path.ts";
+import {
+  inTransaction,
+  isLoneStatement,
+  type WriteConnection,
+} from "../write/transaction/in_transaction.ts";
+import { newRowValues } from "../write/values/new_row_values.ts";
+import type { Operation, OperationCall, WriteCall } from "../model/operation.ts";
+import { carriedId, parseOptimisticId } from "../write/values/optimistic_id.ts";
+import { noneIncluded } from "../shape/output.ts";
+import { wholeBody } from "../write/values/body_path.ts";
 import { parseNestedRows } from "../write/nested/parse/parse_nested_rows.ts";
 import { insertRows } from "../write/insert_rows.ts";
 import { idsOfRows, recordIds } from "../write/record_ids.ts";

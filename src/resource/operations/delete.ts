@@ -1,8 +1,8 @@
 import type { Grant } from "../../auth/authorize.ts";
-import { parseOptimisticId } from "../http/optimistic_id.ts";
-import type { Operation } from "../operation.ts";
+import { parseOptimisticId } from "../write/values/optimistic_id.ts";
+import type { Operation } from "../model/operation.ts";
 import { deleteRow } from "../write/delete_rows.ts";
-import { inTransaction, isLoneStatement } from "../write/in_transaction.ts";
+import { inTransaction, isLoneStatement } from "../write/transaction/in_transaction.ts";
 import { idsOfItems, recordIds } from "../write/record_ids.ts";
 import {
   lockTarget,

@@ -1,17 +1,17 @@
 import { DatabaseError } from "../../db/database_error.ts";
 import { pagesOfRows, type RowPage, type RowPages, rowPages } from "../../db/row_pages.ts";
 import { type PageLimits, parseLimit } from "../http/query_parameters.ts";
-import type { Resource } from "../define/resource.ts";
+import type { Resource } from "../model/resource.ts";
 import { Problem } from "../../problem/problem.ts";
 import { createYieldTurn } from "../../runtime/event_loop.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { cacheControl, variesByAccept } from "../http/json_reply.ts";
+import { cacheControl, variesByAccept } from "../shape/json_reply.ts";
 import { continueRead } from "../read/continue_read.ts";
 import { limitedReads } from "../read/limited_reads.ts";
 import { exportPages, firstPageRows, readAtOnce } from "../read/export_pages.ts";
-import type { Operation } from "../operation.ts";
+import type { Operation } from "../model/operation.ts";
 import { parsePreview } from "../read/preview.ts";
-import type { RowFormat } from "../read/row_format.ts";
+import type { RowFormat } from "../shape/row_format.ts";
 import {
   type ListQuery,
   type ListRead,

@@ -4,14 +4,14 @@ import { type Key, keyFilter, parseKey } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import { then } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import { cacheControl, limitedReply, tagHeaders, variesByAccept } from "../http/json_reply.ts";
+import { cacheControl, limitedReply, tagHeaders, variesByAccept } from "../shape/json_reply.ts";
 import { matchesIfNoneMatch } from "../http/etag.ts";
-import { type AnswerBytes, countRows, shownBytes, singleRow } from "../read/answer_bytes.ts";
-import { notFound } from "../read/not_found_or_forbidden.ts";
+import { type AnswerBytes, countRows, shownBytes, singleRow } from "../http/answer_bytes.ts";
+import { notFound } from "../rights/not_found_or_forbidden.ts";
 import { reachedByIncludes, resolveInclude } from "../read/resolve_include.ts";
 import { readsToAnswer } from "../read/limited_reads.ts";
 import { loadIncluded } from "../read/load_included.ts";
-import type { Operation, RelatedGrants, ResourceCall } from "../operation.ts";
+import type { Operation, RelatedGrants, ResourceCall } from "../model/operation.ts";
 import {
   columnsOf,
   type Included,
@@ -19,8 +19,8 @@ import {
   presentRows,
   type View,
   viewOf,
-} from "../output.ts";
-import type { Resource } from "../define/resource.ts";
+} from "../shape/output.ts";
+import type { Resource } from "../model/resource.ts";
 
 interface GetIntent {
   readonly segment: string;

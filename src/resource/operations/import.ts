@@ -1,13 +1,13 @@
 import { Problem } from "../../problem/problem.ts";
-import type { Resource } from "../define/resource.ts";
+import type { Resource } from "../model/resource.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
 import { csvRecords } from "../import/csv_records.ts";
 import type { ImportRecords } from "../import/import_record.ts";
 import { type ImportMode, type ImportPlan, runImport } from "../import/run_import.ts";
 import type { ImportOutcome } from "../import/line_errors.ts";
 import { ndjsonRecords } from "../import/ndjson_records.ts";
-import { jsonReply } from "../http/json_reply.ts";
-import type { Operation, ResourceRequest } from "../operation.ts";
+import { jsonReply } from "../shape/json_reply.ts";
+import type { Operation, ResourceRequest } from "../model/operation.ts";
 
 interface ImportIntent {
   readonly format: Format;

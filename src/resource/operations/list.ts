@@ -15,14 +15,14 @@ import { reachedAfter } from "../../plan/reached_position.ts";
 import { type MaybePromise, recovered, then } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
-import { limitedReply } from "../http/json_reply.ts";
+import { limitedReply } from "../shape/json_reply.ts";
 import {
   type AnswerBytes,
   countRows,
   namingPart,
   pageRows,
   shownBytes,
-} from "../read/answer_bytes.ts";
+} from "../http/answer_bytes.ts";
 import { continueRead } from "../read/continue_read.ts";
 import { readsToAnswer } from "../read/limited_reads.ts";
 import { loadIncluded } from "../read/load_included.ts";
@@ -34,9 +34,9 @@ import {
   previewView,
 } from "../read/preview.ts";
 import { fetchPreview } from "../read/fetch_preview.ts";
-import type { Operation, RelatedGrants } from "../operation.ts";
-import { type Included, noneIncluded, presentRows, type View } from "../output.ts";
-import type { Resource } from "../define/resource.ts";
+import type { Operation, RelatedGrants } from "../model/operation.ts";
+import { type Included, noneIncluded, presentRows, type View } from "../shape/output.ts";
+import type { Resource } from "../model/resource.ts";
 import {
   type ListQuery,
   type ListRead,

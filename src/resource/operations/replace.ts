@@ -1,8 +1,8 @@
 import { databaseDefault } from "../../plan/plan.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { withDefaults } from "../write/with_defaults.ts";
+import { withDefaults } from "../write/values/with_defaults.ts";
 import { parseUpdate, update } from "./update.ts";
-import type { Resource } from "../define/resource.ts";
+import type { Resource } from "../model/resource.ts";
 
 /**
  * `PUT /:id`: replaces one whole row. Omitted writable fields go back to their default or to null.

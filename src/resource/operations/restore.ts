@@ -5,14 +5,14 @@ import { rowMatches } from "../../filter/match/row_matches.ts";
 import { keyFilter } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import type { SoftDelete } from "../define/soft_delete.ts";
-import { requireNoForeignPage } from "../http/foreign_page.ts";
-import { rowReply } from "../http/json_reply.ts";
+import type { SoftDelete } from "../model/soft_delete.ts";
+import { requireSameOrigin } from "../http/same_origin.ts";
+import { rowReply } from "../shape/json_reply.ts";
 import { requirePrecondition } from "../http/etag.ts";
-import { parseOptimisticId } from "../http/optimistic_id.ts";
-import type { Operation, WriteCall } from "../operation.ts";
-import { notFound, notFoundOrForbidden } from "../read/not_found_or_forbidden.ts";
-import { inTransaction } from "../write/in_transaction.ts";
+import { parseOptimisticId } from "../write/values/optimistic_id.ts";
+import type { Operation, WriteCall } from "../model/operation.ts";
+import { notFound, notFoundOrForbidden } from "../rights/not_found_or_forbidden.ts";
+import { inTransaction } from "../write/transaction/in_transaction.ts";
 import { recordId, type WrittenRow } from "../write/record_ids.ts";
 import {
   lockRow,
@@ -43,7 +43,7 @@ export const restore: Operation<RestoreIntent, RestorePlan, WrittenRow> = {
   takesBody: false,
 
   parse(request, resource) {
-    requireNoForeignPage(request);
+    requireSameOrigin(request);
     const optimisticId = parseOptimisticId(request);
     return { named: parseNamedRow(request, resource), optimisticId };
   },

@@ -4,21 +4,21 @@ import type { SearchPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { parseSearchQuery, type SearchQuery } from "../../search/search_query.ts";
-import { requireShownToRole } from "../stream/shown_to_role.ts";
-import { limitedReply } from "../http/json_reply.ts";
+import { requireShownToRole } from "../live/shown_to_role.ts";
+import { limitedReply } from "../shape/json_reply.ts";
 import { parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
-import type { Operation } from "../operation.ts";
-import { columnsOf, presentRows, type View, viewOf } from "../output.ts";
+import type { Operation } from "../model/operation.ts";
+import { columnsOf, presentRows, type RelationFilter, type View, viewOf } from "../shape/output.ts";
 import {
   type AnswerBytes,
   countRows,
   namingPart,
   pageRows,
   shownBytes,
-} from "../read/answer_bytes.ts";
+} from "../http/answer_bytes.ts";
 import { highlightRows, type Highlights } from "../read/highlight_rows.ts";
 import { readsToAnswer } from "../read/limited_reads.ts";
-import { parseQueryFilter, type RelationFilter } from "../read/user_filter.ts";
+import { parseQueryFilter } from "../read/user_filter.ts";
 
 interface SearchIntent {
   /** Null where no word is looked for: nothing is found. */

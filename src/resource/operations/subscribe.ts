@@ -2,13 +2,13 @@ import { allRows, and, type Filter } from "../../filter/filter.ts";
 import type { LiveHub } from "../../live/live_hub.ts";
 import type { LiveView } from "../../live/live_view.ts";
 import { reachedByIncludes, resolveInclude } from "../read/resolve_include.ts";
-import { createLiveView } from "../stream/create_live_view.ts";
+import { createLiveView } from "../live/create_live_view.ts";
 import { requireSubscribableIncludes } from "../read/load_included.ts";
-import type { Operation } from "../operation.ts";
-import { type View, viewOf } from "../output.ts";
+import type { Operation } from "../model/operation.ts";
+import { type View, viewOf } from "../shape/output.ts";
 import { Problem } from "../../problem/problem.ts";
 import { parseFlag } from "../http/query_parameters.ts";
-import { hubOf, openStream, type StreamBody, streamReply } from "../stream/open_stream.ts";
+import { hubOf, openStream, type StreamBody, streamReply } from "../live/open_stream.ts";
 import { parseUserFilter } from "../read/user_filter.ts";
 
 interface SubscribeIntent {

@@ -6,10 +6,10 @@ import { noRowsShown } from "../../live/live_view.ts";
 import { printOrder } from "../../plan/order.ts";
 import { groupAnswer, groupPlan } from "./aggregate.ts";
 import { parseAggregateQuery } from "../read/aggregate_query.ts";
-import type { Operation } from "../operation.ts";
+import type { Operation } from "../model/operation.ts";
 import type { Query } from "../http/query_parameters.ts";
-import type { Resource } from "../define/resource.ts";
-import { hubOf, openStream, type StreamBody, streamReply } from "../stream/open_stream.ts";
+import type { Resource } from "../model/resource.ts";
+import { hubOf, openStream, type StreamBody, streamReply } from "../live/open_stream.ts";
 import { parseUserFilter } from "../read/user_filter.ts";
 
 interface SubscribeIntent {

@@ -1,18 +1,22 @@
 import { DatabaseError } from "../../db/database_error.ts";
 import type { Grant } from "../../auth/authorize.ts";
-import type { Resource } from "../define/resource.ts";
+import type { Resource } from "../model/resource.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { holdsGivenValues, plainValues } from "../../plan/given_value.ts";
-import { valuesFor } from "../write/given_values.ts";
-import { rowReply } from "../http/json_reply.ts";
-import { carriedId, parseOptimisticId } from "../http/optimistic_id.ts";
-import type { Operation, OperationCall, ResourceRequest, WriteCall } from "../operation.ts";
-import { noneIncluded } from "../output.ts";
-import { noRelatedWrites, noResources } from "../read/related_grants.ts";
-import { wholeBody } from "../write/body_path.ts";
+import { valuesFor } from "../write/values/given_values.ts";
+import { rowReply } from "../shape/json_reply.ts";
+import { carriedId, parseOptimisticId } from "../write/values/optimistic_id.ts";
+import type { Operation, OperationCall, ResourceRequest, WriteCall } from "../model/operation.ts";
+import { noneIncluded } from "../shape/output.ts";
+import { noRelatedWrites, noResources } from "../rights/related_grants.ts";
+import { wholeBody } from "../write/values/body_path.ts";
 import { failedWrite } from "../write/refused/failed_write.ts";
-import { inTransaction, isLoneStatement, type WriteConnection } from "../write/in_transaction.ts";
-import { parseRowChanges } from "../write/parse_fields.ts";
+import {
+  inTransaction,
+  isLoneStatement,
+  type WriteConnection,
+} from "../write/transaction/in_transaction.ts";
+import { parseRowChanges } from "../write/values/parse_fields.ts";
 import { type NestedRows, ownItems, relatedWrites } from "../write/nested/nested_rows.ts";
 import { parseNestedChanges } from "../write/nested/parse/parse_nested_rows.ts";
 import {

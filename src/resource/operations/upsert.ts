@@ -1,11 +1,11 @@
 import { keyId, keyOf } from "../../plan/key.ts";
 import { parsePrecondition } from "../http/etag.ts";
-import { rowReply } from "../http/json_reply.ts";
-import { locationOf } from "../http/location.ts";
-import { parseOptimisticId } from "../http/optimistic_id.ts";
-import type { Operation } from "../operation.ts";
-import { wholeBody } from "../write/body_path.ts";
-import { parseKeyFields, parseRow, requireObject } from "../write/parse_fields.ts";
+import { rowReply } from "../shape/json_reply.ts";
+import { locationOf } from "../shape/location.ts";
+import { parseOptimisticId } from "../write/values/optimistic_id.ts";
+import type { Operation } from "../model/operation.ts";
+import { wholeBody } from "../write/values/body_path.ts";
+import { parseKeyFields, parseRow, requireObject } from "../write/values/parse_fields.ts";
 import { onParameter, parseUniqueKey } from "../write/upsert/unique_key.ts";
 import { type UpsertedRows, type UpsertPlan, upsertRows } from "../write/upsert/upsert_rows.ts";
 

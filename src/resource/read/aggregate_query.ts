@@ -6,7 +6,7 @@ import { resolveFilter } from "../../filter/resolve_filter.ts";
 import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
 import { parseGroupOrder } from "../../plan/order.ts";
 import { type PageLimits, parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
-import type { Resource } from "../define/resource.ts";
+import type { Resource } from "../model/resource.ts";
 import type { GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";

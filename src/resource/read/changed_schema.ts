@@ -2,7 +2,7 @@ import { isThere } from "../../db/tables/check_tables.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { databaseProblem } from "../../db/database_problem.ts";
 import { Problem } from "../../problem/problem.ts";
-import type { Resource } from "../define/resource.ts";
+import type { Resource } from "../model/resource.ts";
 
 /**
  * The problem of a database whose tables are no longer those that the service knows; null for every

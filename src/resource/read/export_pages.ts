@@ -7,11 +7,11 @@ import type { ReadPlan } from "../../plan/plan.ts";
 import { ResponseAborted } from "../../problem/response_aborted.ts";
 import type { YieldTurn } from "../../runtime/event_loop.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { presentRows, type View } from "../output.ts";
-import type { ResourceCall } from "../operation.ts";
-import { type AnswerPart, namingPart } from "./answer_bytes.ts";
+import { presentRows, type View } from "../shape/output.ts";
+import type { ResourceCall } from "../model/operation.ts";
+import { type AnswerPart, namingPart } from "../http/answer_bytes.ts";
 import { readsToAnswer } from "./limited_reads.ts";
-import type { RowWriter } from "./row_format.ts";
+import type { RowWriter } from "../shape/row_format.ts";
 
 /** How the pages of an export are read and written. */
 export interface ExportOptions {

@@ -5,7 +5,7 @@ import type { OpenIndex } from "../../search/open_index.ts";
 import { textsOf } from "../../search/search_index.ts";
 import type { SearchQuery } from "../../search/search_query.ts";
 import { wordsOf } from "../../search/words.ts";
-import type { Resource } from "../define/resource.ts";
+import type { Resource } from "../model/resource.ts";
 
 /** The highlights of a search: by the id of a row and the name of a field, texts with `<em>`. */
 export type Highlights = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;

@@ -3,7 +3,7 @@ import { DatabaseError } from "../../db/database_error.ts";
 import { recovered } from "../../runtime/maybe_promise.ts";
 import { longText } from "../../protocol/text_stream.ts";
 import { addressGroup } from "../../guard/client_address.ts";
-import type { ResourceCall } from "../operation.ts";
+import type { ResourceCall } from "../model/operation.ts";
 
 /**
  * The connection for the reads of a request that may look at many rows: all but a read by key. What

@@ -9,11 +9,11 @@ import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ContinuedRow } from "./continue_read.ts";
 import { reachedByIncludes, resolveInclude } from "./resolve_include.ts";
-import type { RelatedGrants } from "../operation.ts";
-import { columnsOf, type View, viewOf } from "../output.ts";
+import type { RelatedGrants } from "../model/operation.ts";
+import { columnsOf, type RelationFilter, type View, viewOf } from "../shape/output.ts";
 import { parseFlag, type Query } from "../http/query_parameters.ts";
-import type { Resource } from "../define/resource.ts";
-import { parseQueryFilter, type RelationFilter } from "./user_filter.ts";
+import type { Resource } from "../model/resource.ts";
+import { parseQueryFilter } from "./user_filter.ts";
 
 /**
  * The parsed query of a list or an export: which rows, in which order, and which of their fields.

@@ -14,10 +14,10 @@ import {
   includedRows,
   namingPart,
   shownBytes,
-} from "./answer_bytes.ts";
-import { readableLinks } from "./related_grants.ts";
-import { columnsOf, type Include, type Included } from "../output.ts";
-import type { Resource } from "../define/resource.ts";
+} from "../http/answer_bytes.ts";
+import { readableLinks } from "../rights/related_grants.ts";
+import { columnsOf, type Include, type Included } from "../shape/output.ts";
+import type { Resource } from "../model/resource.ts";
 
 /**
  * The most included rows that are loaded for one answer, whatever the limits of its relations. A

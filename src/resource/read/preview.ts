@@ -4,9 +4,9 @@ import { Problem } from "../../problem/problem.ts";
 import type { ColumnKind } from "../../schema/kind.ts";
 import { ownColumns } from "../../schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
-import type { Resource } from "../define/resource.ts";
+import type { Resource } from "../model/resource.ts";
 import type { Query } from "../http/query_parameters.ts";
-import type { View } from "../output.ts";
+import type { View } from "../shape/output.ts";
 
 /** The columns that were cut of each row of a preview. */
 export type CutColumns = readonly (readonly ColumnInfo[])[];

@@ -6,7 +6,7 @@ import type { Literal } from "../../filter/syntax/filter_syntax.ts";
 import type { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { join, sql, toStatement } from "../../sql/fragment.ts";
-import type { Resource } from "../define/resource.ts";
+import type { Resource } from "../model/resource.ts";
 import { comparisonsOf, type PlacedComparison } from "./user_filter.ts";
 
 /**

@@ -5,10 +5,10 @@ import { parseLimit } from "../http/query_parameters.ts";
 import { didYouMean } from "../../problem/nearest_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Relation } from "../../schema/relation.ts";
-import { noResources, reachedByRelation } from "./related_grants.ts";
-import { type Include, noIncludes, viewOf } from "../output.ts";
-import type { Resource } from "../define/resource.ts";
-import { parseRelationFilter, type RelationFilter } from "./user_filter.ts";
+import { noResources, reachedByRelation } from "../rights/related_grants.ts";
+import { type Include, noIncludes, type RelationFilter, viewOf } from "../shape/output.ts";
+import type { Resource } from "../model/resource.ts";
+import { parseRelationFilter } from "./user_filter.ts";
 
 /**
  * Resolves the query parameter `include` of a request to the relations to load. Throws a 400 with

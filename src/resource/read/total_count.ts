@@ -5,7 +5,7 @@ import type { RoleRights } from "../../db/tables/role_rights.ts";
 import type { Filter } from "../../filter/filter.ts";
 import type { CountPlan, EstimatePlan, ReadPlan } from "../../plan/plan.ts";
 import type { TotalCountMode } from "./list_query.ts";
-import type { Resource } from "../define/resource.ts";
+import type { Resource } from "../model/resource.ts";
 
 /** The total count of rows on all pages of a list, as members of the answer. */
 export interface TotalCount {

@@ -16,10 +16,11 @@ import {
 } from "../../filter/syntax/filter_syntax.ts";
 import { unreachable } from "../../problem/unreachable.ts";
 import type { Relation } from "../../schema/relation.ts";
-import { noResources, reachedByRelation, readableLinks } from "./related_grants.ts";
-import type { Resource } from "../define/resource.ts";
+import { noResources, reachedByRelation, readableLinks } from "../rights/related_grants.ts";
+import type { Resource } from "../model/resource.ts";
 import type { Query } from "../http/query_parameters.ts";
 import { walkShape } from "./walk_shape.ts";
+import type { RelationFilter } from "../shape/output.ts";
 
 /**
  * Parses a user's filter text to a filter under the field policy; null for an empty one. Throws a
@@ -52,17 +53,6 @@ export function comparisonsOf(text: string, resource: Resource): readonly Placed
     return filter;
   });
   return found;
-}
-
-/** A user's filter that may walk relations; grants make a filter of it. */
-export interface RelationFilter {
-  /** The resources that it walks to, and those of the link tables between. */
-  readonly reached: ReadonlySet<Resource>;
-  /**
-   * The filter over the rows of those resources that the user may read. A comparison that walks to
-   * a resource without a grant matches no row.
-   */
-  restrictTo(related: ReadonlyMap<Resource, Grant>): Filter;
 }
 
 /** The filter of a query as {@link parseRelationFilter} gives it: a text, or one that code built. */

@@ -3,7 +3,7 @@ import type { Connection } from "../../db/driver.ts";
 import { type Assignments, databaseDefault } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import type { Resource } from "../define/resource.ts";
+import type { Resource } from "../model/resource.ts";
 import { readByKeys } from "./read_rows_to_write.ts";
 
 /**

@@ -3,11 +3,11 @@ import { chunksOf, compareKeys, type Key, keyId, keyOf } from "../../plan/key.ts
 import { type Assignments, databaseDefault } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
-import type { WriteCall } from "../operation.ts";
-import { type BodyPath, wholeBody, withinAsync } from "./body_path.ts";
+import type { BodyPath, WriteCall } from "../model/operation.ts";
+import { wholeBody, withinAsync } from "./values/body_path.ts";
 import { failedWrite } from "./refused/failed_write.ts";
 import { insertAndRead } from "./insert_and_read.ts";
-import { UnorderedKeys, type WriteConnection } from "./in_transaction.ts";
+import { UnorderedKeys, type WriteConnection } from "./transaction/in_transaction.ts";
 import { requireWithinScope } from "./row_target.ts";
 import { afterCreate } from "./run_hooks.ts";
 

@@ -11,10 +11,10 @@ import {
   keysFilter,
 } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
-import { type AnswerBytes, countRows, shownBytes, writtenRows } from "../read/answer_bytes.ts";
-import { batchTooLarge } from "./batch_items.ts";
+import { type AnswerBytes, countRows, shownBytes, writtenRows } from "../http/answer_bytes.ts";
+import { batchTooLarge } from "./values/batch_items.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
-import type { Resource } from "../define/resource.ts";
+import type { Resource } from "../model/resource.ts";
 
 /** The rows that were read to be written, by {@link keyId}. */
 export type RowsByKey = ReadonlyMap<string, Row>;

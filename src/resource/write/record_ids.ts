@@ -6,8 +6,8 @@ import {
 } from "../../db/changes/record_optimistic_ids.ts";
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
-import type { Resource } from "../define/resource.ts";
-import { carriedId } from "../http/optimistic_id.ts";
+import type { Resource } from "../model/resource.ts";
+import { carriedId } from "./values/optimistic_id.ts";
 
 /** What a write has written, and the optimistic ids that its events will have. */
 export interface WriteWithIds<Written> {
@@ -19,12 +19,6 @@ export interface WriteWithIds<Written> {
 export interface WrittenRow {
   readonly row: Row;
   readonly optimisticId: string | null;
-}
-
-/** Written rows, and the optimistic ids that their events will have. */
-export interface WrittenRows {
-  readonly rows: readonly Row[];
-  readonly recorded: OptimisticIds;
 }
 
 /** For writes without optimistic ids. */

@@ -5,7 +5,7 @@ import { and, type Filter } from "../../filter/filter.ts";
 import { isSameKeyValue, type Key, keyFilter, keyId, parseKey } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import type { Resource } from "../define/resource.ts";
+import type { Resource } from "../model/resource.ts";
 import {
   parsePrecondition,
   type Precondition,
@@ -13,10 +13,10 @@ import {
   requirePrecondition,
   tagOf,
 } from "../http/etag.ts";
-import type { ResourceRequest, WriteCall } from "../operation.ts";
-import { notFound, notFoundOrForbidden } from "../read/not_found_or_forbidden.ts";
-import { atBodyPath, type BodyPath, wholeBody } from "./body_path.ts";
-import { InvalidFields } from "./parse_fields.ts";
+import type { BodyPath, ResourceRequest, WriteCall } from "../model/operation.ts";
+import { notFound, notFoundOrForbidden } from "../rights/not_found_or_forbidden.ts";
+import { atBodyPath, wholeBody } from "./values/body_path.ts";
+import { InvalidFields } from "./values/parse_fields.ts";
 import { readByKeys } from "./read_rows_to_write.ts";
 
 /** The row that a request names in its path; `key` is null for an impossible id. */

@@ -10,7 +10,7 @@ import {
   isInstant,
 } from "../../schema/instant.ts";
 import type { Row } from "../../schema/table_info.ts";
-import type { Resource } from "../define/resource.ts";
+import type { Resource } from "../model/resource.ts";
 
 /**
  * The condition that a row still has the version of `current`, which was read before

@@ -6,12 +6,12 @@ import { writeJson } from "../../schema/exact_json.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import { callsFor } from "../code/calls_for.ts";
-import type { HookContext, RowId, StoredRowContext } from "../define/hooks.ts";
-import type { WriteConnection } from "./in_transaction.ts";
-import type { WriteCall } from "../operation.ts";
-import type { NamedItem } from "./batch_items.ts";
-import { parseHookValues, toRecord } from "./parse_fields.ts";
+import { callsFor } from "../model/calls_for.ts";
+import type { HookContext, RowId, StoredRowContext } from "../model/hooks.ts";
+import type { WriteConnection } from "./transaction/in_transaction.ts";
+import type { WriteCall } from "../model/operation.ts";
+import type { NamedItem } from "./values/batch_items.ts";
+import { parseHookValues, toRecord } from "./values/parse_fields.ts";
 import { withoutKey } from "./row_target.ts";
 
 /** Gives the stored row that a before-hook is about, where it was not read before. */

@@ -1,7 +1,7 @@
 import { chunksOf } from "../../plan/key.ts";
 import { createYieldTurn, type YieldTurn } from "../../runtime/event_loop.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import type { Resource } from "../define/resource.ts";
+import type { Resource } from "../model/resource.ts";
 import { keysPerStatement } from "./read_rows_to_write.ts";
 
 /** So long one slice may take, by what those before it took. */

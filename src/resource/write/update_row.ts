@@ -2,14 +2,14 @@ import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import { holdsGivenValues } from "../../plan/given_value.ts";
-import { changedValues, valuesFor } from "./given_values.ts";
+import { changedValues, valuesFor } from "./values/given_values.ts";
 import type { Assignments } from "../../plan/plan.ts";
 import type { Row } from "../../schema/table_info.ts";
-import type { Resource } from "../define/resource.ts";
-import type { WriteCall } from "../operation.ts";
-import { wholeBody } from "./body_path.ts";
+import type { Resource } from "../model/resource.ts";
+import type { WriteCall } from "../model/operation.ts";
+import { wholeBody } from "./values/body_path.ts";
 import { failedWrite } from "./refused/failed_write.ts";
-import type { WriteConnection } from "./in_transaction.ts";
+import type { WriteConnection } from "./transaction/in_transaction.ts";
 import {
   lockRow,
   lockTarget,

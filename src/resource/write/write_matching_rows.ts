@@ -2,9 +2,9 @@ import type { Connection } from "../../db/driver.ts";
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Row } from "../../schema/table_info.ts";
-import type { OperationCall, ResourceCall } from "../operation.ts";
+import type { OperationCall, ResourceCall } from "../model/operation.ts";
 import { limitedReads } from "../read/limited_reads.ts";
-import { inTransaction, type WriteConnection } from "./in_transaction.ts";
+import { inTransaction, type WriteConnection } from "./transaction/in_transaction.ts";
 import {
   type MatchingRows,
   readByKeys,

@@ -5,7 +5,7 @@ import { problemTypeBase } from "../../protocol/problem_codes.ts";
 import { jsonType, type Reply } from "../../protocol/reply.ts";
 import { type BodyLimits, parseBody, readBody } from "../../resource/http/request_body.ts";
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
-import { refuseMethod } from "../../resource/http/route_table.ts";
+import { refuseMethod } from "../../resource/routes/route_table.ts";
 import { writeJson } from "../../schema/exact_json.ts";
 import { safeOutput } from "../../schema/safe_numbers.ts";
 import type { Clock } from "../../runtime/runtime.ts";

@@ -1,5 +1,5 @@
 import type { Access } from "../../auth/scope.ts";
-import type { Resource } from "../../resource/define/resource.ts";
+import type { Resource } from "../../resource/model/resource.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
 /** Where the resources of the operator are, in the app that serves them. */

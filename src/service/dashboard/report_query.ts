@@ -1,5 +1,5 @@
 import { Problem } from "../../problem/problem.ts";
-import type { Resource } from "../../resource/define/resource.ts";
+import type { Resource } from "../../resource/model/resource.ts";
 
 /** A parameter of a report that must be there. Throws a 400. */
 export function requireText(query: URLSearchParams, name: string): string {

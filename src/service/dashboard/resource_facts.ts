@@ -1,7 +1,7 @@
 import type { Access, AccessPolicy } from "../../auth/scope.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
-import type { ResolvedCapabilities, Resource } from "../../resource/define/resource.ts";
-import { mayWrite } from "../../resource/write/parse_fields.ts";
+import type { ResolvedCapabilities, Resource } from "../../resource/model/resource.ts";
+import { mayWrite } from "../../resource/write/values/parse_fields.ts";
 import { isAny } from "../../schema/structured/kind_of_column.ts";
 import type { ColumnKind } from "../../schema/kind.ts";
 import type { Relation } from "../../schema/relation.ts";

@@ -8,7 +8,7 @@ import { describeService } from "../../openapi/service_schema.ts";
 import { llmsText } from "../../mcp/llms_text.ts";
 import { jsonType, type Reply } from "../../protocol/reply.ts";
 import type { RouteDescription } from "../../protocol/route_description.ts";
-import type { Resource } from "../../resource/define/resource.ts";
+import type { Resource } from "../../resource/model/resource.ts";
 import { acceptedType } from "../../resource/http/accepted_type.ts";
 import { pageSecurityPolicy } from "../html_page.ts";
 import type { PageRequest, ServicePage } from "../service_pages.ts";

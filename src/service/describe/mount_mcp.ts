@@ -3,7 +3,7 @@ import type { User } from "../../auth/user.ts";
 import type { AnswerMcp } from "../../mcp/mcp_call.ts";
 import { requireOwnHost } from "../../mcp/require_own_host.ts";
 import { boundedText } from "../../resource/http/request_body.ts";
-import { refuseMethod } from "../../resource/http/route_table.ts";
+import { refuseMethod } from "../../resource/routes/route_table.ts";
 import { type BodyRoutes, readBodyRequest } from "../body_routes.ts";
 import type { AppEnv } from "../middleware.ts";
 

@@ -10,12 +10,12 @@ import {
 } from "../../protocol/route_description.ts";
 import { Problem } from "../../problem/problem.ts";
 import { parseBody } from "../../resource/http/request_body.ts";
-import { refuseMethod, type RouteTable } from "../../resource/http/route_table.ts";
+import { refuseMethod, type RouteTable } from "../../resource/routes/route_table.ts";
 import {
   maxSubscriptions,
   parseLiveSubscriptions,
-} from "../../resource/stream/live_subscriptions.ts";
-import { streamHeaders } from "../../resource/stream/open_stream.ts";
+} from "../../resource/live/live_subscriptions.ts";
+import { streamHeaders } from "../../resource/live/open_stream.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { type BodyRequest, type BodyRoutes, readBodyRequest } from "../body_routes.ts";

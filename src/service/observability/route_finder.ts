@@ -1,7 +1,7 @@
 import type { Hono } from "@hono/hono";
-import type { RouteTable } from "../../resource/http/route_table.ts";
+import type { RouteTable } from "../../resource/routes/route_table.ts";
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
-import { routePath } from "../../resource/http/routes.ts";
+import { routePath } from "../../resource/routes/routes.ts";
 import type { AppEnv } from "../middleware.ts";
 
 /** Finds the configured route that a request is for, as `/api/notes/:id`; empty where it has none. */

@@ -1,8 +1,8 @@
 import { DatabaseError } from "../../../db/database_error.ts";
 import { databaseProblem } from "../../../db/database_problem.ts";
 import { Problem } from "../../../problem/problem.ts";
-import type { RelatedWrite } from "../../operation.ts";
-import { atBodyPath, type BodyPath, wholeBody } from "../body_path.ts";
+import type { BodyPath, RelatedWrite } from "../../model/operation.ts";
+import { atBodyPath, wholeBody } from "../values/body_path.ts";
 
 /** The place of rows in a body, as precise as one place for several of them can be. */
 export function sharedPlace(bodyPaths: readonly BodyPath[]): BodyPath {

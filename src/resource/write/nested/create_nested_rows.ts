@@ -1,17 +1,18 @@
 import type { Row } from "../../../schema/table_info.ts";
 import type { Relation } from "../../../schema/relation.ts";
-import type { OperationCall } from "../../operation.ts";
-import { type Included, viewOf } from "../../output.ts";
-import type { Resource } from "../../define/resource.ts";
-import { requireFittingReply } from "../../http/json_reply.ts";
-import { inTransaction } from "../in_transaction.ts";
-import { idsOfRows, recordIds, type WrittenRows } from "../record_ids.ts";
+import type { OperationCall } from "../../model/operation.ts";
+import { type Included, viewOf } from "../../shape/output.ts";
+import type { Resource } from "../../model/resource.ts";
+import { requireFittingReply } from "../../shape/json_reply.ts";
+import { inTransaction } from "../transaction/in_transaction.ts";
+import { idsOfRows, recordIds } from "../record_ids.ts";
 import type { NestedRow } from "./nested_rows.ts";
 import { prepareSteps } from "./prepare_steps.ts";
 import { currentRows } from "../rows_changed.ts";
 import { storedRow } from "./write_state.ts";
 import { writeSteps } from "./write_steps.ts";
 import type { NestedPlan } from "./nested_plan.ts";
+import type { WrittenRows } from "../../model/written_rows.ts";
 
 /** The plan to create rows with the rows nested in them, and the grants for them. */
 export interface CreatePlan extends NestedPlan {

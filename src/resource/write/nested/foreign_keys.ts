@@ -5,9 +5,9 @@ import { canonicalValueText } from "../../../schema/canonical_value.ts";
 import { type ColumnPairs, ownColumns, type Relation } from "../../../schema/relation.ts";
 import { kindOfColumn } from "../../../schema/structured/kind_of_column.ts";
 import { type ColumnInfo, isRequired, type Row } from "../../../schema/table_info.ts";
-import type { Resource } from "../../define/resource.ts";
-import { atBodyPath } from "../body_path.ts";
-import { InvalidFields, mayWrite } from "../parse_fields.ts";
+import type { Resource } from "../../model/resource.ts";
+import { atBodyPath } from "../values/body_path.ts";
+import { InvalidFields, mayWrite } from "../values/parse_fields.ts";
 import type { ForeignKeySource, NestedRow } from "./nested_rows.ts";
 
 /** The sources of the columns in which a row at the end of a step refers to a row of the body. */

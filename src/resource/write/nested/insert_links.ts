@@ -2,7 +2,7 @@ import type { Connection } from "../../../db/driver.ts";
 import { chunksOf } from "../../../plan/key.ts";
 import type { Assignments } from "../../../plan/plan.ts";
 import type { TableInfo } from "../../../schema/table_info.ts";
-import type { ResourceCall } from "../../operation.ts";
+import type { ResourceCall } from "../../model/operation.ts";
 
 /** Inserts rows of a link table that no resource serves, and so without scope and hooks. */
 export async function insertLinks(

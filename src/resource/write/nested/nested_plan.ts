@@ -1,7 +1,12 @@
 import type { Grant } from "../../../auth/authorize.ts";
 import type { Assignments } from "../../../plan/plan.ts";
-import type { Resource } from "../../define/resource.ts";
-import type { RelatedGrants, RelatedWrite, ResourceCall, WriteCall } from "../../operation.ts";
+import type { Resource } from "../../model/resource.ts";
+import type {
+  RelatedGrants,
+  RelatedWrite,
+  ResourceCall,
+  WriteCall,
+} from "../../model/operation.ts";
 import type { RowTarget } from "../row_target.ts";
 import type { NestedRows } from "./nested_rows.ts";
 

@@ -1,9 +1,8 @@
 import type { Relation } from "../../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
-import { noRelatedWrites, noResources } from "../../read/related_grants.ts";
-import type { RelatedWrite } from "../../operation.ts";
-import type { BodyPath } from "../body_path.ts";
-import type { Resource } from "../../define/resource.ts";
+import { noRelatedWrites, noResources } from "../../rights/related_grants.ts";
+import type { BodyPath, RelatedWrite } from "../../model/operation.ts";
+import type { Resource } from "../../model/resource.ts";
 
 /** A row among the nested rows in the body of a create or an update. */
 export interface NestedRow {

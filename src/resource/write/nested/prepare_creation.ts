@@ -1,6 +1,6 @@
 import type { Assignments } from "../../../plan/plan.ts";
-import type { WriteCall } from "../../operation.ts";
-import { newRowValues } from "../new_row_values.ts";
+import type { WriteCall } from "../../model/operation.ts";
+import { newRowValues } from "../values/new_row_values.ts";
 import { beforeCreate } from "../run_hooks.ts";
 
 /** The values of a nested row to create, its before-hook done. */

@@ -1,10 +1,10 @@
 import type { Assignments } from "../../../plan/plan.ts";
 import type { Row } from "../../../schema/table_info.ts";
-import type { RelatedWrite, ResourceCall } from "../../operation.ts";
-import { withinAsync } from "../body_path.ts";
-import { valuesFor } from "../given_values.ts";
-import { toRecord } from "../parse_fields.ts";
-import { withDefaults } from "../with_defaults.ts";
+import type { RelatedWrite, ResourceCall } from "../../model/operation.ts";
+import { withinAsync } from "../values/body_path.ts";
+import { valuesFor } from "../values/given_values.ts";
+import { toRecord } from "../values/parse_fields.ts";
+import { withDefaults } from "../values/with_defaults.ts";
 import { lockTarget } from "../row_target.ts";
 import { beforeUpdate } from "../run_hooks.ts";
 import { changingKeys, foreignKeysOf } from "./foreign_keys.ts";

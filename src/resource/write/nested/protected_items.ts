@@ -1,5 +1,5 @@
 import type { EmbeddedItems } from "../../../guard/budget/debit.ts";
-import type { RelatedWrite } from "../../operation.ts";
+import type { RelatedWrite } from "../../model/operation.ts";
 
 /**
  * The rows that a request writes beside its own, with the protection of their own resource; those

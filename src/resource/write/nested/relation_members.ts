@@ -1,6 +1,6 @@
 import { otherColumns, ownColumns, type Relation } from "../../../schema/relation.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
-import type { Resource } from "../../define/resource.ts";
+import type { Resource } from "../../model/resource.ts";
 import { clearedColumns, mayChange } from "./foreign_keys.ts";
 
 /** What a body may ask of a relation. */

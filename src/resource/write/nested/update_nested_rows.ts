@@ -1,12 +1,12 @@
 import type { Row } from "../../../schema/table_info.ts";
-import { requireFittingReply } from "../../http/json_reply.ts";
-import type { OperationCall } from "../../operation.ts";
-import { type Include, type Included, noIncludes } from "../../output.ts";
+import { requireFittingReply } from "../../shape/json_reply.ts";
+import type { OperationCall } from "../../model/operation.ts";
+import { type Include, type Included, noIncludes } from "../../shape/output.ts";
 import { loadIncluded } from "../../read/load_included.ts";
-import { noResources } from "../../read/related_grants.ts";
+import { noResources } from "../../rights/related_grants.ts";
 import { plainInclude, reachedByIncludes } from "../../read/resolve_include.ts";
-import type { Resource } from "../../define/resource.ts";
-import { inTransaction } from "../in_transaction.ts";
+import type { Resource } from "../../model/resource.ts";
+import { inTransaction } from "../transaction/in_transaction.ts";
 import { recordId, type WrittenRow } from "../record_ids.ts";
 import { requireWithinScope } from "../row_target.ts";
 import { currentRows } from "../rows_changed.ts";

@@ -1,5 +1,5 @@
 import type { Row } from "../../../schema/table_info.ts";
-import type { ResourceCall } from "../../operation.ts";
+import type { ResourceCall } from "../../model/operation.ts";
 import type { NestedPlan } from "./nested_plan.ts";
 import type { NestedRow } from "./nested_rows.ts";
 import type { Prepared } from "./prepare_steps.ts";

@@ -2,11 +2,11 @@ import { unreachable } from "../../../problem/unreachable.ts";
 import type { Assignments } from "../../../plan/plan.ts";
 import { otherColumns, ownColumns } from "../../../schema/relation.ts";
 import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
-import { atBodyPath, type BodyPath } from "../body_path.ts";
-import { valuesFor } from "../given_values.ts";
-import type { WriteConnection } from "../in_transaction.ts";
+import { atBodyPath } from "../values/body_path.ts";
+import { valuesFor } from "../values/given_values.ts";
+import type { WriteConnection } from "../transaction/in_transaction.ts";
 import { insertRows } from "../insert_rows.ts";
-import { InvalidFields } from "../parse_fields.ts";
+import { InvalidFields } from "../values/parse_fields.ts";
 import { FailedWrite } from "../refused/failed_write.ts";
 import { lockTarget, writableTarget } from "../row_target.ts";
 import { updateSameVersion } from "../update_row.ts";
@@ -18,6 +18,7 @@ import { insertLinks } from "./insert_links.ts";
 import { updatedRow, writeTo } from "./nested_plan.ts";
 import type { NestedRow, RelateStep, RowsStep } from "./nested_rows.ts";
 import { storedRow, type WriteState } from "./write_state.ts";
+import type { BodyPath } from "../../model/operation.ts";
 
 /** Writes all nested rows in a transaction, step by step, after-hooks included. */
 export async function writeSteps(state: WriteState, connection: WriteConnection): Promise<void> {

@@ -1,6 +1,6 @@
 import { DatabaseError, type DatabaseErrorKind } from "../../../db/database_error.ts";
 import type { Assignments } from "../../../plan/plan.ts";
-import type { Resource } from "../../define/resource.ts";
+import type { Resource } from "../../model/resource.ts";
 
 /** The body path of a row that a statement writes, and the values that it gives it. */
 export interface FailedRow {

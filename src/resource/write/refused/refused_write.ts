@@ -4,10 +4,11 @@ import { DatabaseError } from "../../../db/database_error.ts";
 import { databaseProblem } from "../../../db/database_problem.ts";
 import { Problem } from "../../../problem/problem.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
-import type { Resource } from "../../define/resource.ts";
-import { atBodyPath, type BodyPath, wholeBody } from "../body_path.ts";
+import type { Resource } from "../../model/resource.ts";
+import { atBodyPath, wholeBody } from "../values/body_path.ts";
 import { FailedWrite, refusals } from "./failed_write.ts";
-import type { FieldError } from "../parse_fields.ts";
+import type { FieldError } from "../values/parse_fields.ts";
+import type { BodyPath } from "../../model/operation.ts";
 
 /**
  * The problem of an error of an operation, after its transaction. One that a constraint of the

@@ -2,8 +2,8 @@ import { nameOf, quoteName, splitNames } from "../../../filter/syntax/quoted_nam
 import type { KeyColumns } from "../../../plan/key.ts";
 import { Problem } from "../../../problem/problem.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
-import type { Resource } from "../../define/resource.ts";
-import { mayWrite } from "../parse_fields.ts";
+import type { Resource } from "../../model/resource.ts";
+import { mayWrite } from "../values/parse_fields.ts";
 
 /** The part of a resource that its unique keys follow from. */
 type Keyed = Pick<Resource, "table" | "fields" | "generated">;

@@ -3,21 +3,22 @@ import { DatabaseError } from "../../../db/database_error.ts";
 import { allRows } from "../../../filter/filter.ts";
 import { compareKeys, type Key, type KeyColumns } from "../../../plan/key.ts";
 import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
-import type { Resource } from "../../define/resource.ts";
-import { carriedId } from "../../http/optimistic_id.ts";
-import { requireFittingReply } from "../../http/json_reply.ts";
-import type { OperationCall, ResourceCall } from "../../operation.ts";
-import { mapItemsInTurn, type NamedItem } from "../batch_items.ts";
+import type { Resource } from "../../model/resource.ts";
+import { carriedId } from "../values/optimistic_id.ts";
+import { requireFittingReply } from "../../shape/json_reply.ts";
+import type { OperationCall, ResourceCall } from "../../model/operation.ts";
+import { mapItemsInTurn, type NamedItem } from "../values/batch_items.ts";
 import { insertRows } from "../insert_rows.ts";
-import { inTransaction, type WriteConnection } from "../in_transaction.ts";
-import { newRowValues } from "../new_row_values.ts";
+import { inTransaction, type WriteConnection } from "../transaction/in_transaction.ts";
+import { newRowValues } from "../values/new_row_values.ts";
 import { readByKeys } from "../read_rows_to_write.ts";
-import { idsOfRows, recordIds, type WrittenRows } from "../record_ids.ts";
+import { idsOfRows, recordIds } from "../record_ids.ts";
 import { beforeCreate, hookedItem } from "../run_hooks.ts";
 import { updateItems } from "../update_locked_rows.ts";
 import { currentRows, RowsChanged } from "../rows_changed.ts";
 import { type SortedItems, sortItems, type UpsertItem } from "./sort_items.ts";
 import { withoutKey } from "../row_target.ts";
+import type { WrittenRows } from "../../model/written_rows.ts";
 
 /** The plan of an upsert: rows to change where they exist, else to create. */
 export interface UpsertPlan {

@@ -7,8 +7,8 @@ import {
 } from "../../../db/changes/row_history.ts";
 import { parseKey } from "../../../plan/key.ts";
 import { Problem } from "../../../problem/problem.ts";
-import type { Resource } from "../../../resource/define/resource.ts";
-import { requireShownToRole } from "../../../resource/stream/shown_to_role.ts";
+import type { Resource } from "../../../resource/model/resource.ts";
+import { requireShownToRole } from "../../../resource/live/shown_to_role.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../../schema/table_info.ts";
 import type { Report } from "../report.ts";
 import { requireText, resourceNamed, wholeOf } from "../report_query.ts";

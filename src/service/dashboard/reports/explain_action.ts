@@ -1,14 +1,15 @@
 import { authorize } from "../../../auth/authorize.ts";
 import { databaseProblem } from "../../../db/database_problem.ts";
 import type { Driver } from "../../../db/driver.ts";
-import type { Resource } from "../../../resource/define/resource.ts";
+import type { Resource } from "../../../resource/model/resource.ts";
 import { parseLimit } from "../../../resource/http/query_parameters.ts";
-import { authorizeRelated, noRelatedWrites } from "../../../resource/read/related_grants.ts";
+import { noRelatedWrites } from "../../../resource/rights/related_grants.ts";
 import { parseListQuery, planList, reachedByList } from "../../../resource/read/list_query.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import { memberOf, optionalTextAt, textAt } from "../action_body.ts";
 import type { Report } from "../report.ts";
 import { resourceNamed } from "../report_query.ts";
+import { authorizeRelated } from "../../../resource/authorize_related.ts";
 
 /** What the database would do for a list. */
 export interface ExplainedList {

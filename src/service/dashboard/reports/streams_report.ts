@@ -2,7 +2,7 @@ import { unknownGroup } from "../../../guard/client_address.ts";
 import { AggregateStream } from "../../../live/aggregate/aggregate_stream.ts";
 import type { LiveHub } from "../../../live/live_hub.ts";
 import type { StreamSession } from "../../../live/stream/stream_session.ts";
-import type { Resource } from "../../../resource/define/resource.ts";
+import type { Resource } from "../../../resource/model/resource.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import type { Report } from "../report.ts";

@@ -18,15 +18,15 @@ import { Problem, problemReply } from "../../../../src/problem/problem.ts";
 import type { Reply } from "../../../../src/protocol/reply.ts";
 import type { ResourceDefinition } from "../../../../src/resource/define/resource_definition.ts";
 import { FairTurns } from "../../../../src/resource/http/fair_turns.ts";
-import { createAnswerRequest } from "../../../../src/resource/http/answer_request.ts";
-import { createRouteTable, refuseMethod } from "../../../../src/resource/http/route_table.ts";
+import { createAnswerRequest } from "../../../../src/resource/routes/answer_request.ts";
+import { createRouteTable, refuseMethod } from "../../../../src/resource/routes/route_table.ts";
 import { LargeBodies } from "../../../../src/resource/http/large_bodies.ts";
 import { ReceivingBodies } from "../../../../src/resource/http/receiving_bodies.ts";
 import { SendingAnswers } from "../../../../src/resource/http/sending_answers.ts";
 import { createTagKeys } from "../../../../src/resource/define/resolve_etag.ts";
 import { readDefinition } from "../../../../src/resource/define/read_definition.ts";
 import { resolveRelations } from "../../../../src/resource/define/resolve_relations.ts";
-import type { Resource } from "../../../../src/resource/define/resource.ts";
+import type { Resource } from "../../../../src/resource/model/resource.ts";
 import {
   resolveResource,
   type ResourceContext,

@@ -1,5 +1,5 @@
 import { all, rsql } from "../../../../src/filter/builders.ts";
-import { procedure } from "../../../../src/resource/define/procedure.ts";
+import { procedure } from "../../../../src/resource/model/procedure.ts";
 import {
   resource,
   type ResourceDefinition,

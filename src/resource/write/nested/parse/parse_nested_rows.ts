@@ -1,9 +1,9 @@
 import { databaseDefault } from "../../../../plan/plan.ts";
 import type { ColumnInfo } from "../../../../schema/table_info.ts";
 import type { Relation } from "../../../../schema/relation.ts";
-import type { Resource } from "../../../define/resource.ts";
-import { batchTooLarge } from "../../batch_items.ts";
-import { atBodyPath, wholeBody, within } from "../../body_path.ts";
+import type { Resource } from "../../../model/resource.ts";
+import { batchTooLarge } from "../../values/batch_items.ts";
+import { atBodyPath, wholeBody, within } from "../../values/body_path.ts";
 import {
   InvalidFields,
   type OtherMembers,
@@ -11,11 +11,12 @@ import {
   parseColumns,
   parseRowChanges,
   requireObject,
-} from "../../parse_fields.ts";
+} from "../../values/parse_fields.ts";
 import type { DraftRow, RowSource } from "./draft_row.ts";
 import type { NestedRow, NestedRows, RowsStep } from "../nested_rows.ts";
 import { parseRelationRequest, type RelationRequest } from "./parse_relation.ts";
 import { addChildren, addLinks, addParents, type Asked } from "./relation_steps.ts";
+import { embeddedPerItem } from "../../../define/default_max_fields.ts";
 
 /**
  * Parses rows to create, and the rows nested in them where `nestedWrites` allows it. All rows of
@@ -56,9 +57,6 @@ export function parseNestedChanges(
 
 /** How deep rows may be embedded in others. */
 const maxLevels = 3;
-
-/** A body may embed this many rows for each item that a batch may hold. */
-export const embeddedPerItem = 10;
 
 /** What the parsing of a body has found so far. */
 interface ParseState {

@@ -1,10 +1,11 @@
 import { didYouMean } from "../../../../problem/nearest_name.ts";
 import type { Relation } from "../../../../schema/relation.ts";
-import type { Resource } from "../../../define/resource.ts";
-import { batchTooLarge } from "../../batch_items.ts";
-import { type BodyPath, pathInside } from "../../body_path.ts";
-import { InvalidFields, ownMember } from "../../parse_fields.ts";
+import type { Resource } from "../../../model/resource.ts";
+import { batchTooLarge } from "../../values/batch_items.ts";
+import { pathInside } from "../../values/body_path.ts";
+import { InvalidFields, ownMember } from "../../values/parse_fields.ts";
 import { isKeyObject, isPlainObject } from "./parse_row_id.ts";
+import type { BodyPath } from "../../../model/operation.ts";
 
 /** What the body of a row asks of one of its relations. */
 export interface RelationRequest {

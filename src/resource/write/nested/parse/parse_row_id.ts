@@ -1,6 +1,6 @@
 import type { Key } from "../../../../plan/key.ts";
-import type { Resource } from "../../../define/resource.ts";
-import { InvalidFields, parseKeyFields } from "../../parse_fields.ts";
+import type { Resource } from "../../../model/resource.ts";
+import { InvalidFields, parseKeyFields } from "../../values/parse_fields.ts";
 
 /**
  * Parses how a body names a row that exists: by the value of its key, a list of the values of a

@@ -1,9 +1,9 @@
 import { keyId } from "../../../../plan/key.ts";
 import { otherColumns, ownColumns, type Relation } from "../../../../schema/relation.ts";
 import type { ColumnInfo } from "../../../../schema/table_info.ts";
-import type { Resource } from "../../../define/resource.ts";
-import { atBodyPath, type BodyPath, within } from "../../body_path.ts";
-import { InvalidFields } from "../../parse_fields.ts";
+import type { Resource } from "../../../model/resource.ts";
+import { atBodyPath, within } from "../../values/body_path.ts";
+import { InvalidFields } from "../../values/parse_fields.ts";
 import type { DraftRow, RowSource } from "./draft_row.ts";
 import {
   clearedColumns,
@@ -16,6 +16,7 @@ import {
 import type { NestedRow, RelationChange, RowsStep } from "../nested_rows.ts";
 import { parseRowId } from "./parse_row_id.ts";
 import type { BodyPart, RelationRequest } from "./parse_relation.ts";
+import type { BodyPath } from "../../../model/operation.ts";
 
 /** What the rows of a level ask of one of their relations. */
 export interface Asked {

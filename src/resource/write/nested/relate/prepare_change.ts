@@ -1,9 +1,9 @@
 import type { Key } from "../../../../plan/key.ts";
 import type { Assignments } from "../../../../plan/plan.ts";
 import type { Row } from "../../../../schema/table_info.ts";
-import type { RelatedWrite, ResourceCall } from "../../../operation.ts";
-import { withinAsync } from "../../body_path.ts";
-import { withDefaults } from "../../with_defaults.ts";
+import type { RelatedWrite, ResourceCall } from "../../../model/operation.ts";
+import { withinAsync } from "../../values/body_path.ts";
+import { withDefaults } from "../../values/with_defaults.ts";
 import { beforeDelete, beforeUpdate, type HookedRow } from "../../run_hooks.ts";
 import { type NestedPlan, writeTo } from "../nested_plan.ts";
 import type { RelateStep } from "../nested_rows.ts";

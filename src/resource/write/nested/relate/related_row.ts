@@ -3,8 +3,8 @@ import type { Key } from "../../../../plan/key.ts";
 import type { Assignments } from "../../../../plan/plan.ts";
 import { Problem } from "../../../../problem/problem.ts";
 import type { Row } from "../../../../schema/table_info.ts";
-import type { RelatedWrite, ResourceCall } from "../../../operation.ts";
-import { atBodyPath, type BodyPath } from "../../body_path.ts";
+import type { BodyPath, RelatedWrite, ResourceCall } from "../../../model/operation.ts";
+import { atBodyPath } from "../../values/body_path.ts";
 import type { NestedPlan } from "../nested_plan.ts";
 import type { NestedRow } from "../nested_rows.ts";
 

@@ -4,10 +4,10 @@ import { and, type Filter } from "../../../../filter/filter.ts";
 import { type Key, keyId, keyOf } from "../../../../plan/key.ts";
 import type { Assignments } from "../../../../plan/plan.ts";
 import type { Row } from "../../../../schema/table_info.ts";
-import type { Resource } from "../../../define/resource.ts";
-import { batchTooLarge } from "../../batch_items.ts";
-import { atBodyPath, type BodyPath } from "../../body_path.ts";
-import { InvalidFields } from "../../parse_fields.ts";
+import type { Resource } from "../../../model/resource.ts";
+import { batchTooLarge } from "../../values/batch_items.ts";
+import { atBodyPath } from "../../values/body_path.ts";
+import { InvalidFields } from "../../values/parse_fields.ts";
 import { readByKeys, readPlan, type RowsByKey } from "../../read_rows_to_write.ts";
 import { keyOfNamed } from "../find_rows.ts";
 import {
@@ -29,6 +29,7 @@ import {
   type ResolvedChange,
   type Resolving,
 } from "./related_row.ts";
+import type { BodyPath } from "../../../model/operation.ts";
 
 /** Finds out which children a change has to update, and locks them. */
 export async function resolveChildren(

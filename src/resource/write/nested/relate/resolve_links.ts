@@ -4,9 +4,9 @@ import { chunksOf, keyId, keyOf, keysFilter } from "../../../../plan/key.ts";
 import { ownColumns, type Relation, type RelationStep } from "../../../../schema/relation.ts";
 import { canonicalValueText } from "../../../../schema/canonical_value.ts";
 import type { Row } from "../../../../schema/table_info.ts";
-import type { Resource } from "../../../define/resource.ts";
-import { batchTooLarge } from "../../batch_items.ts";
-import { atBodyPath, type BodyPath, pathInside } from "../../body_path.ts";
+import type { Resource } from "../../../model/resource.ts";
+import { batchTooLarge } from "../../values/batch_items.ts";
+import { atBodyPath, pathInside } from "../../values/body_path.ts";
 import { keysPerStatement, readByKeys, readPlan } from "../../read_rows_to_write.ts";
 import { findRows, keyOfNamed } from "../find_rows.ts";
 import {
@@ -25,6 +25,7 @@ import {
   type ResolvedChange,
   type Resolving,
 } from "./related_row.ts";
+import type { BodyPath } from "../../../model/operation.ts";
 
 /** Finds out which links a change has to insert and to delete, and locks those. */
 export async function resolveLinks(

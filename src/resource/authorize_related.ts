@@ -1,0 +1,54 @@
+import { authorize, type Grant } from "../auth/authorize.ts";
+import type { Access } from "../auth/scope.ts";
+import type { User } from "../auth/user.ts";
+import { Problem } from "../problem/problem.ts";
+import type { RelatedGrants, RelatedWrite } from "./model/operation.ts";
+import { withinAsync } from "./write/values/body_path.ts";
+import type { Resource } from "./model/resource.ts";
+
+/** What an operation needs related grants for, beside the grant of its own access. */
+export interface RelatedAccess {
+  readonly alsoAccess: Access | undefined;
+  readonly reached: ReadonlySet<Resource>;
+  readonly writes: readonly RelatedWrite[];
+}
+
+/**
+ * Authorizes the related grants of a request, beside the one for its own access. An operation fails
+ * with 401 or 403 without its second access, or without the right to what else it writes, before any
+ * hook or write. A related resource that the user may not read is left out
+ * instead, as if it had no rows.
+ */
+export async function authorizeRelated(
+  { alsoAccess, reached, writes }: RelatedAccess,
+  user: User | null,
+  resource: Resource,
+): Promise<RelatedGrants> {
+  const also = alsoAccess === undefined ? null : await authorize(alsoAccess, user, resource.policy);
+  const related = new Map<Resource, Grant>();
+  for (const target of reached) {
+    const grant = await authorizeRead(target, user);
+    if (grant !== null) related.set(target, grant);
+  }
+  const written = new Map<Access, Map<Resource, Grant>>();
+  for (const { resource: { policy }, resource: target, access, bodyPath } of writes) {
+    const granted = written.get(access) ?? new Map<Resource, Grant>();
+    if (granted.has(target)) continue;
+    granted.set(target, await withinAsync(bodyPath, () => authorize(access, user, policy)));
+    written.set(access, granted);
+  }
+  return { also, related, written };
+}
+
+export async function authorizeRead(
+  { policy }: Resource,
+  user: User | null,
+): Promise<Grant | null> {
+  try {
+    return await authorize("read", user, policy);
+  } catch (error) {
+    const isRefusal = error instanceof Problem && (error.status === 401 || error.status === 403);
+    if (isRefusal) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,118 @@
+import { authorize } from "../../auth/authorize.ts";
+import { didYouMean } from "../../problem/nearest_name.ts";
+import type { ChangedResource } from "./changed_resources.ts";
+import type { CodeCaller } from "../model/code_caller.ts";
+import { codeRequest } from "./code_request.ts";
+import type { Resource } from "../model/resource.ts";
+import { refusedWrite } from "../write/refused/refused_write.ts";
+import { csvRecords } from "../import/csv_records.ts";
+import type { ImportOutcome } from "../import/line_errors.ts";
+import { ndjsonRecords } from "../import/ndjson_records.ts";
+import { runImport } from "../import/run_import.ts";
+
+/** What {@link ImportsFromCode.import} reads rows from, and how it writes them. */
+export interface ImportSource {
+  /** Opens the bytes of the file: again where the database makes the transaction be tried again. */
+  open(): AsyncIterable<Uint8Array>;
+  /** What they are. */
+  readonly format: "ndjson" | "csv";
+  /**
+   * Whether the bytes are there, as those of a file are: then they are read within the transaction,
+   * and need no temporary file. Off unless set, because other writes would wait for a slow sender.
+   */
+  readonly isAtHand?: boolean | undefined;
+  /** Whether this process does nothing else, so that no other work needs turns. Off unless set. */
+  readonly isAlone?: boolean | undefined;
+  /** The rows of a chunk, each of which is written by itself; all or none unless set. */
+  readonly chunk?: number | undefined;
+  /** Rolls everything back at the end. Off unless set. */
+  readonly dryRun?: boolean | undefined;
+  /** Called every few hundred rows. */
+  readonly onProgress?: ((counts: ImportOutcome) => void) | undefined;
+}
+
+/** Imports into the resources of an app. */
+export interface ImportsFromCode {
+  /**
+   * Creates the rows of a file in the resource at a path, or of a table of that name, with the rights
+   * of the system, as `POST /import` does. Rejects with a `Problem` whose `details.errors` name the
+   * lines.
+   */
+  import(path: string, source: ImportSource): Promise<ImportOutcome>;
+}
+
+/** What the imports of an app need. */
+export interface ImportsFromCodeOptions {
+  /** By their paths below the base path. */
+  readonly resources: ReadonlyMap<string, Resource>;
+  readonly ofSystem: ChangedResource;
+  /** The most bytes of a row. */
+  readonly bodyLimit: number;
+}
+
+/** Makes the imports of an app. */
+export function importsFromCode(
+  { resources, ofSystem, bodyLimit }: ImportsFromCodeOptions,
+): ImportsFromCode {
+  return {
+    async import(path, source) {
+      const named = resources.get(path) ??
+        [...resources.values()].find(({ name }) => name === path);
+      if (named === undefined) {
+        const hint = didYouMean(path, [...resources.keys()]);
+        throw new Error(`There is no resource "${path}"${hint}`);
+      }
+      return await importAsSystem(ofSystem(named), source, bodyLimit);
+    },
+  };
+}
+
+async function importAsSystem(
+  resource: Resource,
+  source: ImportSource,
+  maxRecordBytes: number,
+): Promise<ImportOutcome> {
+  const { capabilities: { enableCreate }, name, maxFields } = resource;
+  if (!enableCreate) throw new Error(`Cannot import into "${name}": its rows are only read`);
+  const request = codeRequest({ name: "batch", options: {} }, system, resource);
+  const records = () => {
+    const options = { maxRecordBytes, maxFields };
+    return source.format === "csv"
+      ? csvRecords(readAhead(source.open()), resource, options)
+      : ndjsonRecords(readAhead(source.open()), options);
+  };
+  const grant = await authorize("create", null, resource.policy);
+  const { chunk, dryRun = false, isAtHand = false, isAlone = false, onProgress } = source;
+  const mode = chunk === undefined
+    ? { kind: "all" as const, dryRun, isAtHand }
+    : { kind: "chunks" as const, rows: chunk };
+  try {
+    return await runImport(records, { grant, mode, isAlone, onProgress }, {
+      resource,
+      request,
+      user: null,
+    });
+  } catch (error) {
+    throw await refusedWrite(error, "create", resource);
+  }
+}
+
+/** Reads the next part of a file while the one before is used. */
+async function* readAhead(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  const reader = parts[Symbol.asyncIterator]();
+  let next = reader.next();
+  try {
+    for (;;) {
+      const { done, value } = await next;
+      if (done === true) return;
+      next = reader.next();
+      // Where nothing reads it any more, it is no rejection without a handler.
+      next.catch(() => {});
+      yield value;
+    }
+  } finally {
+    await reader.return?.();
+  }
+}
+
+const system: CodeCaller = { user: null, isSystem: true, raw: null, depth: 0, within: null };

@@ -1,0 +1,78 @@
+import { createHash } from "node:crypto";
+import type { User } from "../../auth/user.ts";
+import { aggregateSchema } from "../../plan/aggregate_schema.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { FieldPolicy } from "../model/field_policy.ts";
+import type { CallerTags, EtagPolicy } from "../http/etag.ts";
+import type { CallerFields, FieldsOfCaller } from "../model/caller_fields.ts";
+
+/** What the fields of callers are narrowed from. */
+export interface WidestFields {
+  readonly table: TableInfo;
+  readonly widest: FieldPolicy;
+  readonly etag: EtagPolicy | null;
+  /** Whether rows have computed fields, which are functions of all columns. */
+  readonly hasComputed: boolean;
+}
+
+/**
+ * Gives what depends on the fields of a caller, made once for the callers with the same lists: the
+ * readers of rows keep what they know of a list of columns by the list.
+ */
+export function createCallerFields(
+  of: FieldsOfCaller,
+  { table, widest, etag, hasComputed }: WidestFields,
+): (user: User | null) => CallerFields {
+  const known = new Map<string, CallerFields>();
+  return (user) => {
+    const { id, narrow } = of(user);
+    const made = known.get(id);
+    if (made !== undefined) return made;
+    const fields = narrow();
+    const withheld = new Set(widest.readable.filter((column) => !fields.readable.includes(column)));
+    const caller = {
+      fields,
+      groups: aggregateSchema(table, fields.readable),
+      etag: etag === null ? null : {
+        ...etag,
+        readable: new Set(fields.readable),
+        caller: callerTags(withheld, table, hasComputed),
+      },
+      withheld,
+      fieldsKey: keyOf(fields, table),
+    };
+    // Functions may give ever other lists: those of the longest known callers are made again.
+    const [eldest] = known.keys();
+    if (known.size >= maxKnown && eldest !== undefined) known.delete(eldest);
+    known.set(id, caller);
+    return caller;
+  };
+}
+
+/** Most services have a few roles. */
+const maxKnown = 256;
+
+function callerTags(
+  withheld: ReadonlySet<ColumnInfo>,
+  { columns }: TableInfo,
+  hasComputed: boolean,
+): CallerTags | null {
+  if (withheld.size === 0) return null;
+  const names = [...withheld].map(({ name }) => name);
+  const digest = createHash("sha256").update(JSON.stringify(names)).digest("hex");
+  return {
+    withheld,
+    hashed: hasComputed ? columns : columns.filter((column) => !withheld.has(column)),
+    ending: `.${digest.slice(0, 6)}`,
+  };
+}
+
+function keyOf(
+  { readable, writable, immutable, filterable, sortable }: FieldPolicy,
+  { columns }: TableInfo,
+): string {
+  const read = new Set(readable);
+  return [read, writable, immutable, filterable, sortable].map((list) =>
+    columns.map((column) => list.has(column) ? "1" : "0").join("")
+  ).join();
+}

@@ -1,0 +1,228 @@
+import {
+  entityKindOf,
+  isDrizzleTable,
+  nameKey,
+} from "../../../schema/drizzle/drizzle_structure.ts";
+import {
+  columnInfoOf,
+  type ColumnLike,
+  tableInfoOf,
+  type TableLike,
+} from "../../../schema/table_like.ts";
+import type { RelationOptions } from "../../model/resource_options.ts";
+import type { DrizzleRelations } from "./drizzle_relation_types.ts";
+
+/**
+ * The relations of a table as Drizzle declares them, for the option `relations` of its resource:
+ * those of `defineRelations` (1.0), or of all `relations()` (0.45) of a list or of a module that
+ * holds them. Throws an Error for a relation that the service could not follow alike.
+ *
+ * @example
+ * ```ts ignore
+ * import { resource } from "@svc/resource-api";
+ * import { drizzleRelations } from "@svc/resource-api/drizzle";
+ * import * as schema from "./schema.ts";
+ *
+ * resource(schema.notes, {
+ *   id: schema.notes.id,
+ *   relations: drizzleRelations(schema.notes, schema),
+ * });
+ * ```
+ */
+export function drizzleRelations<Name, Source extends object>(
+  table: TableLike<unknown, unknown, Name>,
+  source: Source,
+): DrizzleRelations<Name, Source> {
+  const entries = Object.values(source).filter(isRelated);
+  const relations = entries.flatMap((entry) =>
+    entry.table !== table
+      ? []
+      : "relations" in entry
+      ? Object.entries(entry.relations).map(([name, relation]) =>
+        [name, newerRelation(relation, new Place(table, name))] as const
+      )
+      : olderRelations(entry, entries)
+  );
+  // What Drizzle's types say of these relations is what it was called with.
+  return Object.fromEntries(relations) as DrizzleRelations<Name, Source>;
+}
+
+/** What the two lines give for the relations of a table. */
+type Related = NewerRelations | OlderRelations;
+
+interface NewerRelations {
+  readonly table: TableLike<unknown, unknown>;
+  readonly relations: Readonly<Record<string, NewerRelation>>;
+}
+
+interface NewerRelation {
+  readonly relationType: "one" | "many";
+  readonly sourceColumns: readonly NamedColumn[];
+  readonly targetColumns: readonly NamedColumn[];
+  readonly targetTable: TableLike<unknown, unknown>;
+  readonly throughTable?: TableLike<unknown, unknown>;
+  readonly through?: {
+    readonly source: readonly NamedColumn[];
+    readonly target: readonly NamedColumn[];
+  };
+  readonly where?: unknown;
+}
+
+interface NamedColumn {
+  readonly _: { readonly column: ColumnLike<unknown> };
+}
+
+interface OlderRelations {
+  readonly table: TableLike<unknown, unknown>;
+  config(helpers: Helpers): Readonly<Record<string, OlderRelation>>;
+}
+
+/** What the function of `relations()` is called with. */
+interface Helpers {
+  one(target: TableLike<unknown, unknown>, config?: OlderConfig): OlderRelation;
+  many(target: TableLike<unknown, unknown>, config?: OlderConfig): OlderRelation;
+}
+
+interface OlderConfig {
+  readonly fields?: readonly ColumnLike<unknown>[];
+  readonly references?: readonly ColumnLike<unknown>[];
+  readonly relationName?: string;
+}
+
+/** A relation as the helpers give it; Drizzle adds its name. */
+interface OlderRelation {
+  readonly isMany: boolean;
+  readonly target: TableLike<unknown, unknown>;
+  readonly config: OlderConfig;
+  withFieldName(): OlderRelation;
+}
+
+function isRelated(value: unknown): value is Related {
+  if (typeof value !== "object" || value === null || !("table" in value)) return false;
+  if (typeof value.table !== "object" || value.table === null) return false;
+  return isDrizzleTable(value.table) &&
+    (entityKindOf(value) === "Relations" || "relations" in value);
+}
+
+/** Where a relation is declared, for messages. */
+class Place {
+  readonly #table: TableLike<unknown, unknown>;
+  readonly #name: string;
+
+  constructor(table: TableLike<unknown, unknown>, name: string) {
+    this.#table = table;
+    this.#name = name;
+  }
+
+  fault(reason: string): Error {
+    const { name } = tableInfoOf(this.#table);
+    return new Error(`Cannot relate "${name}" by ${this.#name} of Drizzle: ${reason}`);
+  }
+}
+
+function newerRelation(relation: NewerRelation, place: Place): RelationOptions {
+  const { targetTable: resource, through, throughTable, where } = relation;
+  // Without a condition it is a symbol of Drizzle.
+  if (typeof where === "object" && where !== null) {
+    throw place.fault("it has a condition, and relations of the service have all rows");
+  }
+  if (through !== undefined && throughTable !== undefined) {
+    if (relation.relationType === "one") {
+      throw place.fault("it leads to one row through a table, and the service would give a list");
+    }
+    return {
+      ...{ type: "manyToMany", resource, through: throughTable },
+      foreignKey: columnsOf(through.source),
+      references: columnsOf(through.target),
+    };
+  }
+  const ends = {
+    own: columnsOf(relation.sourceColumns),
+    other: columnsOf(relation.targetColumns),
+  };
+  if (relation.relationType === "many") return toMany(resource, ends);
+  return isKey(resource, ends.other) ? toOne(resource, ends) : hasOne(resource, ends);
+}
+
+function columnsOf(columns: readonly NamedColumn[]): readonly ColumnLike<unknown>[] {
+  return columns.map(({ _ }) => _.column);
+}
+
+function olderRelations(
+  declared: OlderRelations,
+  all: readonly Related[],
+): readonly (readonly [string, RelationOptions])[] {
+  return Object.entries(evaluated(declared)).map(([name, relation]) => {
+    const { target, isMany, config: { fields, references } } = relation;
+    if (fields !== undefined && references !== undefined) {
+      return [name, toOne(target, { own: fields, other: references })];
+    }
+    const ends = inverseEnds(declared, relation, all);
+    if (ends === null) {
+      const other = Reflect.get(target, nameKey);
+      throw new Place(declared.table, name).fault(
+        `"${other}" has no one() that leads back, or several: give both sides a relationName`,
+      );
+    }
+    return [name, isMany ? toMany(target, ends) : hasOne(target, ends)];
+  });
+}
+
+/** The columns of the one relation of the target that leads back and names them. */
+function inverseEnds(
+  { table }: OlderRelations,
+  { target, config: { relationName } }: OlderRelation,
+  all: readonly Related[],
+): Ends | null {
+  const found = all.flatMap((entry) => {
+    if (entry.table !== target || "relations" in entry) return [];
+    return Object.values(evaluated(entry)).flatMap((back): Ends[] => {
+      const { fields, references } = back.config;
+      const leadsBack = back.target === table && back.config.relationName === relationName;
+      if (!leadsBack || fields === undefined || references === undefined) return [];
+      return [{ own: references, other: fields }];
+    });
+  });
+  return found.length === 1 ? found[0] ?? null : null;
+}
+
+function evaluated(declared: OlderRelations): Readonly<Record<string, OlderRelation>> {
+  const relation = (
+    isMany: boolean,
+    target: TableLike<unknown, unknown>,
+    config: OlderConfig = {},
+  ): OlderRelation => {
+    const made = { isMany, target, config, withFieldName: () => made };
+    return made;
+  };
+  return declared.config({
+    one: (target, config) => relation(false, target, config),
+    many: (target, config) => relation(true, target, config),
+  });
+}
+
+/** The columns that are equal in a row and its related rows. */
+interface Ends {
+  readonly own: readonly ColumnLike<unknown>[];
+  readonly other: readonly ColumnLike<unknown>[];
+}
+
+type Target = TableLike<unknown, unknown>;
+
+function toOne(resource: Target, { own, other }: Ends): RelationOptions {
+  return { type: "belongsTo", resource, foreignKey: own, references: other };
+}
+
+function hasOne(resource: Target, { own, other }: Ends): RelationOptions {
+  return { type: "hasOne", resource, foreignKey: other, references: own };
+}
+
+function toMany(resource: Target, { own, other }: Ends): RelationOptions {
+  return { type: "hasMany", resource, foreignKey: other, references: own };
+}
+
+function isKey(table: Target, columns: readonly ColumnLike<unknown>[]): boolean {
+  const { primaryKey } = tableInfoOf(table);
+  const infos = columns.map(columnInfoOf);
+  return primaryKey.length === infos.length && primaryKey.every((key) => infos.includes(key));
+}

@@ -1,0 +1,148 @@
+import type { User } from "../../auth/user.ts";
+import { showValue } from "../../problem/show_value.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { ColumnResolver } from "./column_resolver.ts";
+import type { FieldPolicy } from "../model/field_policy.ts";
+import type {
+  ColumnReferenceOf,
+  FieldFunction,
+  FieldList,
+  FieldOptions,
+} from "../model/resource_options.ts";
+import type { SoftDelete } from "../model/soft_delete.ts";
+import type { CallerLists, FieldListName, FieldsOfCaller } from "../model/caller_fields.ts";
+
+/** The fields of a resource, resolved. */
+export interface ResolvedFields {
+  /** What some caller may use: what descriptions show, and what no function can widen. */
+  readonly widest: FieldPolicy;
+  /** Those of one caller; null where they are the same for all. */
+  readonly of: FieldsOfCaller | null;
+  /** The lists that depend on the caller. */
+  readonly varying: ReadonlySet<FieldListName>;
+}
+
+/** What the fields of a table are resolved with. */
+export interface FieldsContext {
+  readonly table: TableInfo;
+  readonly softDelete: SoftDelete | null;
+  readonly find: ColumnResolver;
+}
+
+type Row = Record<string, unknown>;
+type List = FieldList<Row> | undefined;
+type Columns = ReadonlySet<ColumnInfo>;
+type Lists = Readonly<Record<FieldListName, Columns>>;
+
+/**
+ * Resolves the option `fields`: each list is fixed, or a function of the user within a fixed one.
+ * Throws a plain Error for a column that the table does not have.
+ */
+export function resolveFieldLists(
+  options: FieldOptions<Row> = {},
+  { table, softDelete, find }: FieldsContext,
+): ResolvedFields {
+  const { columns } = table;
+  const pick = (list: readonly ColumnReferenceOf<Row>[], option: FieldListName): Columns =>
+    new Set(list.map((reference) => find(reference, `fields.${option}`)));
+  const widest = (option: FieldListName, unlessSet: Iterable<ColumnInfo>): Columns => {
+    const list = options[option];
+    if (list === undefined) return new Set(unlessSet);
+    return pickWidest(list, (names) => pick(names, option)) ?? new Set(columns);
+  };
+  const readable = widest("readable", columns);
+  const lists = {
+    readable,
+    // A client that may write the mark can delete without the right to, so it must be named, and
+    // so must moments that the service fills in.
+    writable: widest(
+      "writable",
+      columns.filter((column) => column !== softDelete?.field && column.moment === null),
+    ),
+    immutable: widest("immutable", []),
+    filterable: widest("filterable", readable),
+    sortable: widest("sortable", readable),
+  };
+  const policy = policyOf(table);
+  const position = new Map(columns.map((column, index) => [column, index]));
+  const varying = new Set(listNames.filter((option) => functionOf(options[option]) !== null));
+  const callerList = (option: FieldListName, user: User | null): readonly ColumnInfo[] => {
+    const given = functionOf(options[option])?.(user);
+    if (given !== undefined && isList(given)) {
+      return given.map((reference) => find(reference, `fields.${option}`));
+    }
+    const place = `Cannot serve "${table.label}": fields.${option}`;
+    throw new Error(`${place} must give a list of columns, not ${showValue(given)}`);
+  };
+  const ofCaller = (user: User | null): CallerLists => {
+    const given = [...varying].map((option) => [option, callerList(option, user)] as const);
+    return {
+      id: given.map(([, list]) => list.map((column) => position.get(column)).join()).join(" "),
+      narrow: () => policy(narrowed(lists, new Map(given))),
+    };
+  };
+  return {
+    // What some caller may change is described as open to changes.
+    widest: policy(varying.has("immutable") ? { ...lists, immutable: new Set() } : lists),
+    of: varying.size > 0 ? ofCaller : null,
+    varying,
+  };
+}
+
+/** What a function gives counts within the fixed list. */
+function narrowed(
+  lists: Lists,
+  given: ReadonlyMap<FieldListName, readonly ColumnInfo[]>,
+): Lists {
+  const within = (option: FieldListName) => {
+    const list = given.get(option);
+    return list === undefined ? lists[option] : new Set(list).intersection(lists[option]);
+  };
+  const readable = within("readable");
+  const withheld = lists.readable.difference(readable);
+  return {
+    readable,
+    writable: within("writable"),
+    immutable: within("immutable"),
+    // A comparison, and the place of a row in an order, reveal a value as well.
+    filterable: within("filterable").difference(withheld),
+    sortable: within("sortable").difference(withheld),
+  };
+}
+
+const listNames = ["readable", "writable", "immutable", "filterable", "sortable"] as const;
+
+/** Whether any of the lists is a function of the user. */
+export function dependsOnCaller(options: FieldOptions<Row> = {}): boolean {
+  return Object.values(options).some((list) => functionOf(list) !== null);
+}
+
+/** The columns that a list never goes beyond; null for all columns, which a function alone may name. */
+export function pickWidest<Picked>(
+  list: NonNullable<List>,
+  pick: (list: readonly ColumnReferenceOf<Row>[]) => Picked,
+): Picked | null {
+  if (isList(list)) return pick(list);
+  return typeof list === "function" ? null : pick(list.all);
+}
+
+function functionOf(list: List): FieldFunction<Row> | null {
+  if (typeof list === "function") return list;
+  return list === undefined || isList(list) ? null : list.by;
+}
+
+/** `Array.isArray` does not know that lists may be read-only. */
+function isList<T>(given: readonly T[] | object): given is readonly T[] {
+  return Array.isArray(given);
+}
+
+function policyOf(
+  { columns }: TableInfo,
+): (lists: Lists) => FieldPolicy {
+  return ({ readable, immutable, ...others }) => ({
+    ...others,
+    readable: columns.filter((column) => readable.has(column)),
+    // A body may name the key of the row that it changes.
+    immutable: new Set([...immutable].filter((column) => !column.primaryKey)),
+  });
+}

@@ -1,0 +1,32 @@
+import type { Relations } from "../../schema/relation.ts";
+import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
+import { dependsOnCaller } from "./resolve_field_lists.ts";
+
+/**
+ * The definitions whose resources show different fields to different callers: by functions of their
+ * own, or by those of a resource that their relations lead to.
+ */
+export function varyingDefinitions(
+  definitions: readonly ResourceDefinition[],
+  relations: ReadonlyMap<ResourceDefinition, Relations>,
+): ReadonlySet<ResourceDefinition> {
+  // Of a table that is served twice, relations lead to the first resource.
+  const serving = new Map(
+    definitions.toReversed().map((one) => [requireTableInfo(one.table), one] as const),
+  );
+  const varies = (definition: ResourceDefinition) => {
+    const reached = new Set([definition]);
+    // The set grows during the iteration, until no relation leads out of it.
+    for (const one of reached) {
+      if (dependsOnCaller(one.options.fields)) return true;
+      for (const { steps } of relations.get(one)?.values() ?? []) {
+        for (const { table } of steps) {
+          const other = serving.get(table);
+          if (other !== undefined) reached.add(other);
+        }
+      }
+    }
+    return false;
+  };
+  return new Set(definitions.filter(varies));
+}

@@ -1,0 +1,22 @@
+import { requireJson } from "./request_body.ts";
+import { Problem } from "../../problem/problem.ts";
+
+/**
+ * Requires that no page of another origin can send this POST with the cookies of the user. A POST
+ * with a JSON body needs no check: a browser sends a preflight request before it sends JSON across
+ * origins. It sends a POST without a content type at once. Throws a 415.
+ */
+export function requireSameOrigin({ header }: { header(name: string): string | null }): void {
+  if (header("content-type") !== null) return requireJson(header);
+  const site = header("sec-fetch-site");
+  const origin = header("origin");
+  // Browsers leave Sec-Fetch-Site out where the page was not loaded securely.
+  const isOwn = site === null
+    ? origin === null || URL.parse(origin)?.host === header("host")
+    : site === "same-origin" || site === "none";
+  if (isOwn) return;
+  throw new Problem(
+    "unsupported-media-type",
+    "Cannot do this for a page of another origin: send the header content-type: application/json",
+  );
+}

@@ -1,0 +1,165 @@
+import type { Grant } from "../../auth/authorize.ts";
+import type { User } from "../../auth/user.ts";
+import { canonicalFilterText } from "../../filter/canonical_filter.ts";
+import type { LiveView, ShownRelation, ViewRight } from "../../live/live_view.ts";
+import { DatabaseError } from "../../db/database_error.ts";
+import { Problem } from "../../problem/problem.ts";
+import { ownColumns } from "../../schema/relation.ts";
+import type { Row } from "../../schema/table_info.ts";
+import { tagOf } from "../http/etag.ts";
+import { reachedByIncludes } from "../read/resolve_include.ts";
+import { loadIncluded, loadIncludedOfOne, relatedRight } from "../read/load_included.ts";
+import { type Include, presentRows, type View } from "../shape/output.ts";
+import type { Resource } from "../model/resource.ts";
+
+/** The grants that decide which included rows a created live view shows. */
+export interface LiveRights {
+  readonly related: ReadonlyMap<Resource, Grant>;
+  readonly user: User | null;
+}
+
+/**
+ * Creates the live view of a resource's stream: rows are masked as in every answer, with their
+ * ETags.
+ */
+export function createLiveView(view: View, resource: Resource, rights: LiveRights): LiveView {
+  const { include } = view;
+  const { table, etag, withheld } = resource;
+  const { related } = rights;
+  const tagged = (shown: readonly Row[], rows: readonly Row[]) =>
+    etag === null
+      ? shown
+      : shown.map((item, index) => ({ ...item, _etag: tagOf(rows[index] ?? {}, etag) }));
+  const shape = etag === null || withheld.size === 0
+    ? shapeOf(view)
+    // The tags of rows that are shown alike differ.
+    : [shapeOf(view), [...withheld].map(({ name }) => name)];
+  return {
+    key: JSON.stringify([shape, rightsKey(include, related)]),
+    shape: JSON.stringify(shape),
+    safeNumbers: view.safeNumbers,
+    shown: shownUnder(resource, include, related),
+    rights: [...reachedByIncludes(include)].map((target) =>
+      viewRight(target, view, resource, rights)
+    ),
+    present: include.length === 0
+      ? (rows) => tagged(presentRows(rows, table.columns, view), rows)
+      : async (rows, identity) =>
+        tagged(await presentIncluding(rows, { view, resource, related, identity }), rows),
+  };
+}
+
+/** Identifies which included rows are shown. */
+function rightsKey(includes: readonly Include[], related: LiveRights["related"]): unknown {
+  return includes.map((include) => {
+    const right = relatedRight(include, related);
+    if (right === null) return null;
+    return [
+      canonicalFilterText(right.where),
+      canonicalFilterText(right.links),
+      rightsKey(include.view.include, related),
+    ];
+  });
+}
+
+/** The shape of the shown rows, whichever included rows the grants allow. */
+function shapeOf({ visible, include, safeNumbers }: View): unknown {
+  const included = include.map(({ relation, order, limit, view }) => [
+    relation.name,
+    order.map(({ column, descending }) => [column.name, descending]),
+    limit,
+    shapeOf(view),
+  ]);
+  return [visible.map(({ name }) => name), ...included, ...(safeNumbers ? ["safe"] : [])];
+}
+
+/** The included relations that can show rows: changes of other rows have no effect. */
+function shownUnder(
+  { table, isIndexed }: Resource,
+  includes: readonly Include[],
+  related: LiveRights["related"],
+): readonly ShownRelation[] {
+  return includes.flatMap((include) => {
+    const { relation, target, view } = include;
+    const right = relatedRight(include, related);
+    if (right === null) return [];
+    return [{
+      relation,
+      filter: right.where,
+      links: right.links,
+      isIndexed: ownColumns(relation.steps[0]).some(isIndexed) &&
+        table.primaryKey.every(({ notNull }) => notNull),
+      shown: shownUnder(target, view.include, related),
+    }];
+  });
+}
+
+function viewRight(
+  target: Resource,
+  view: View,
+  resource: Resource,
+  { related, user }: LiveRights,
+): ViewRight {
+  return {
+    resource: target.url,
+    access: "read",
+    policy: target.policy,
+    user,
+    keepsFields: null,
+    grant: related.get(target) ?? null,
+    regranted(grant) {
+      const others = new Map(related);
+      if (grant === null) others.delete(target);
+      else others.set(target, grant);
+      return createLiveView(view, resource, { related: others, user });
+    },
+  };
+}
+
+/** A view with included rows, and whose turns their reads take. */
+interface IncludingView extends Pick<LiveRights, "related"> {
+  readonly view: View;
+  readonly resource: Resource;
+  readonly identity: string;
+}
+
+/** As many of the first rows as fit the limit of included rows, and at least one. */
+async function presentIncluding(
+  rows: readonly Row[],
+  { view, resource, related, identity }: IncludingView,
+): Promise<readonly Row[]> {
+  const { table, driver, readCosts: { maxAnswerBytes, queryTimeoutMs } } = resource;
+  // Streams share what is read, and each one whose client does not read holds it.
+  const limited = (part: number) =>
+    driver.reads({
+      identity,
+      signal: unaborted,
+      maxBytes: maxAnswerBytes / part,
+      timeoutMs: queryTimeoutMs,
+    });
+  for (let count = rows.length; count > 1; count = Math.ceil(count / 2)) {
+    const some = rows.slice(0, count);
+    try {
+      const included = await loadIncluded(some, view.include, related, {
+        connection: limited(8),
+        bytes: null,
+      });
+      return presentRows(some, table.columns, view, included);
+    } catch (error) {
+      if (!isTooMuch(error)) throw error;
+    }
+  }
+  const [row] = rows;
+  if (row === undefined) return [];
+  const included = await loadIncludedOfOne(row, view.include, related, limited(4));
+  return presentRows([row], table.columns, view, included);
+}
+
+const unaborted = new AbortController().signal;
+
+/** Too many rows, or too many bytes. */
+function isTooMuch(error: unknown): boolean {
+  return error instanceof DatabaseError
+    ? error.kind === "too-large"
+    : error instanceof Problem && error.slug === "query-too-expensive";
+}

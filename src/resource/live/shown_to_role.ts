@@ -1,0 +1,88 @@
+import type { RoleLimits, RoleRights } from "../../db/tables/role_rights.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { Observer } from "../../runtime/observation.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { Resource } from "../model/resource.ts";
+
+type Shown = Pick<Resource, "name" | "table" | "fields" | "roleRights">;
+
+/**
+ * Checks at the start which resources the roles of the databases see in part. Throws a plain Error
+ * for live streams, which would send what the database hides; other consequences are observed.
+ */
+export function checkRoleRights(
+  resources: readonly Resource[],
+  rights: RoleRights,
+  observe: Observer,
+): void {
+  const exempt = new Map<string, Set<string>>();
+  for (const resource of resources) {
+    const limits = rights.known(resource.table) ?? null;
+    if (limits === null) continue;
+    if (resource.isSubscribable) requireShown(resource, limits);
+    if (limits.hidesRows && resource.search !== null) {
+      observe({ kind: "notice", message: `No search of ${unsearched(resource, limits)}` });
+    }
+    if (!limits.isExempt) continue;
+    const names = exempt.get(limits.role) ?? new Set();
+    exempt.set(limits.role, names.add(resource.name));
+  }
+  for (const [role, names] of exempt) {
+    observe({ kind: "notice", message: exemption(role, [...names]) });
+  }
+}
+
+function unsearched({ name }: Resource, { role }: RoleLimits): string {
+  return `"${name}": row level security applies to the role "${role}", and the index would hold ` +
+    "the rows of other writers in part";
+}
+
+function exemption(role: string, tables: readonly string[]): string {
+  const quoted = tables.map((name) => `"${name}"`);
+  const [subject, verb, pronoun] = quoted.length === 1
+    ? [quoted[0], "has", "which"]
+    : [`${quoted.slice(0, -1).join(", ")} and ${quoted.at(-1)}`, "have", "which"];
+  return `${subject} ${verb} row level security, ${pronoun} does not apply to the role "${role}": ` +
+    "every row is served by the scopes alone";
+}
+
+function requireShown(resource: Resource, limits: RoleLimits): void {
+  const { name } = resource;
+  if (limits.hidesRows) {
+    throw new Error(
+      `Cannot serve "${name}": live streams would send rows that row level security hides from the ` +
+        `role "${limits.role}". Set capabilities.enableSubscribe to false, or serve it with a role ` +
+        "that the policies do not apply to",
+    );
+  }
+  const hidden = hiddenColumn(resource, limits);
+  if (hidden === undefined) return;
+  throw new Error(
+    `Cannot serve "${name}": live streams would send "${hidden.name}", which the role ` +
+      `"${limits.role}" may not read. GRANT SELECT on it, take it out of fields.readable, or set ` +
+      "capabilities.enableSubscribe to false",
+  );
+}
+
+function hiddenColumn({ fields }: Shown, { unreadable }: RoleLimits): ColumnInfo | undefined {
+  return fields.readable.find((column) => unreadable.includes(column));
+}
+
+/** Whether the database is known to hide rows or readable columns of a resource from its role. */
+export function isHiddenFromRole(resource: Shown): boolean {
+  const limits = resource.roleRights.known(resource.table) ?? null;
+  return limits !== null && (limits.hidesRows || hiddenColumn(resource, limits) !== undefined);
+}
+
+/**
+ * Requires that the database hides nothing of a resource from the role of the service, for what is
+ * not made by a statement of that role. Throws a 404: rights may have changed since the start.
+ */
+export async function requireShownToRole(resource: Shown, what: string): Promise<void> {
+  await resource.roleRights.of(resource.table);
+  if (!isHiddenFromRole(resource)) return;
+  throw new Problem(
+    "not-found",
+    `There is no ${what} here: the database hides a part of "${resource.name}" from the service`,
+  );
+}

@@ -1,0 +1,11 @@
+import type { ColumnInfo } from "../../schema/table_info.ts";
+
+/** Whether the server can generate the column's value for any new row. */
+export function canGenerate(column: ColumnInfo): boolean {
+  return !column.notNull || column.default !== null || isOwnKey(column) ||
+    column.kind === "timestamp";
+}
+
+export function isOwnKey({ primaryKey, kind }: ColumnInfo): boolean {
+  return primaryKey && (kind === "text" || kind === "uuid");
+}

@@ -1,0 +1,192 @@
+import type { Access, AccessPolicy } from "../../auth/scope.ts";
+import type { User } from "../../auth/user.ts";
+import type { DatabaseHandle } from "../../db/database_handle.ts";
+import type { SqlPlans } from "../../db/template/sql_plan.ts";
+import type { Driver } from "../../db/driver.ts";
+import type { RowReader } from "../../db/rows.ts";
+import type { RoleRights } from "../../db/tables/role_rights.ts";
+import type { Filter } from "../../filter/filter.ts";
+import type { OperatorRegistry } from "../../filter/operators/operator_registry.ts";
+import type { CachingFilterParser } from "../../filter/syntax/caching_filter_parser.ts";
+import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
+import type { OperationProtection } from "../../guard/operation_protection.ts";
+import type { LiveHub } from "../../live/live_hub.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import type { Sealer } from "../../runtime/sealer.ts";
+import type { Relations } from "../../schema/relation.ts";
+import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
+import type { Indexer } from "../../search/indexer.ts";
+import type { OpenIndex } from "../../search/open_index.ts";
+import type { EtagPolicy } from "../http/etag.ts";
+import type { PageLimits } from "../http/query_parameters.ts";
+import type { SendingAnswers } from "../http/sending_answers.ts";
+import type { AnyApi, CodeApi } from "./code_api.ts";
+import type { CodeCaller } from "./code_caller.ts";
+import type { AnyHooks } from "./hooks.ts";
+import type { Procedure } from "./procedure.ts";
+import type { SoftDelete } from "./soft_delete.ts";
+import type { FieldPolicy } from "./field_policy.ts";
+import type { CallerFields, FieldListName } from "./caller_fields.ts";
+
+/** The part of a resolved resource that holds its computed, virtual fields. */
+export interface Computed {
+  readonly fields: readonly (readonly [name: string, compute: (row: Row) => unknown])[];
+  /** Reports a function without a value: its field is null. */
+  failed(field: string, error: unknown): void;
+}
+
+/** The part of a resolved resource that says which operations exist, for every caller. */
+export interface ResolvedCapabilities {
+  /** Creating rows. */
+  readonly enableCreate: boolean;
+  /** Changing and replacing rows. */
+  readonly enableUpdate: boolean;
+  /** Deleting rows. */
+  readonly enableDelete: boolean;
+  /** Batches of the operations that are enabled. */
+  readonly enableBatch: boolean;
+  /** Lists as CSV and NDJSON. */
+  readonly enableExport: boolean;
+  /** Creating the rows of a body that is read while they are written. */
+  readonly enableImport: boolean;
+  /** Aggregates. */
+  readonly enableAggregations: boolean;
+  /** Restoring rows that are marked deleted. */
+  readonly enableRestore: boolean;
+  /** Live streams. */
+  readonly enableSubscribe: boolean;
+  /** Governs `GET /search`. */
+  readonly enableSearch: boolean;
+}
+
+/**
+ * The part of a resolved resource that says how many items a batch may have, and whether batches
+ * count versions up.
+ */
+export interface BatchPolicy {
+  readonly create: number;
+  readonly update: number;
+  readonly replace: number;
+  readonly delete: number;
+  readonly incrementVersion: boolean;
+}
+
+/** The part of a resolved resource that says how large imports may be. */
+export interface ImportPolicy {
+  /** Of one body. */
+  readonly maxBytes: number;
+}
+
+/** The part of a resolved resource that says what the reads of one request may cost. */
+export interface ReadCosts {
+  /** The largest answer; exports and streams are none. */
+  readonly maxAnswerBytes: number;
+  /** How long one statement may run. */
+  readonly queryTimeoutMs: number;
+}
+
+/**
+ * A resource, resolved: one served table with every option and default, as the running app uses it.
+ */
+export interface Resource {
+  /** The table's name, for messages. */
+  readonly name: string;
+  /** Where it is mounted, with the base path, percent-encoded: `/api/notes`. */
+  readonly url: string;
+  readonly table: TableInfo;
+  readonly driver: Driver;
+  /** The same, as hooks and procedures receive it. */
+  readonly db: DatabaseHandle;
+  /** The operations of the app for a caller in code, whose transactions are of this database. */
+  api(caller: CodeCaller): CodeApi<AnyApi>;
+  /** What the statements of its hooks mean. */
+  readonly sqlPlans: SqlPlans;
+  readonly reader: RowReader;
+  readonly policy: AccessPolicy;
+  /** Those of the caller in a resource that a request was given; before, those of any caller. */
+  readonly fields: FieldPolicy;
+  /** What depends on the fields of a caller; null where they are the same for all. */
+  readonly fieldsOf: ((user: User | null) => CallerFields) | null;
+  /** The lists of fields that depend on the caller; none where the fields are those of a caller. */
+  readonly varyingFields: ReadonlySet<FieldListName>;
+  /** Whether any depend on the caller, here or in a resource that relations lead to. */
+  readonly variesByCaller: boolean;
+  /**
+   * Gives what says whether a user has the same fields as the caller of this request, here and in the
+   * resources that it has reached; null where no fields depend on the caller. It may throw.
+   */
+  keepsFields(): ((user: User | null) => boolean) | null;
+  /** The columns that other callers may read, and the caller of this request may not. */
+  readonly withheld: ReadonlySet<ColumnInfo>;
+  /** Whether answers have the safe form of numbers, as the caller of this request asks for. */
+  readonly safeNumbers: boolean;
+  /** The same for callers with the same fields; empty where these do not depend on the caller. */
+  readonly fieldsKey: string;
+  /** What aggregates may use: the readable fields, and nothing else. */
+  readonly groups: AggregateSchema;
+  readonly strictInput: boolean;
+  readonly strictQuery: boolean;
+  /**
+   * Whether lists may cut long values by the parameter `preview`: only those of the dashboard, whose
+   * reader knows what a cut value is.
+   */
+  readonly allowsPreview: boolean;
+  /**
+   * Whether an export as CSV prefixes texts that a spreadsheet would take for formulas: those of the
+   * dashboard, which are opened in one. All others give the values as they are.
+   */
+  readonly escapesFormulas: boolean;
+  /** The columns that the server fills in. */
+  readonly generated: ReadonlySet<ColumnInfo>;
+  /** The columns that the service fills in, of a new row and of one that is changed. */
+  readonly moments: {
+    readonly ofNew: readonly ColumnInfo[];
+    readonly ofChanged: readonly ColumnInfo[];
+  };
+  readonly computed: Computed;
+  readonly capabilities: ResolvedCapabilities;
+  /** Whether users, or anonymous callers as well, may subscribe to its rows. */
+  readonly isSubscribable: boolean;
+  readonly page: PageLimits;
+  readonly readCosts: ReadCosts;
+  /** The answers of the app that its clients have not received, those of other resources too. */
+  readonly sending: SendingAnswers;
+  readonly batch: BatchPolicy;
+  readonly imports: ImportPolicy;
+  /** The most fields of a body, those of all its objects together. */
+  readonly maxFields: number;
+  readonly etag: EtagPolicy | null;
+  readonly softDelete: SoftDelete | null;
+  /** The rows that are not marked deleted. */
+  readonly undeleted: Filter;
+  readonly hooks: AnyHooks;
+  readonly hookTimeoutMs: number;
+  readonly procedures: ReadonlyMap<string, Procedure>;
+  /** What protects the operations, by their access; an absent one is not protected. */
+  readonly protections: ReadonlyMap<Access, OperationProtection>;
+  /** What protects the procedures, by name. */
+  readonly procedureProtections: ReadonlyMap<string, OperationProtection>;
+  /** The named relations to rows of other tables. */
+  readonly relations: Relations;
+  /** Whether the bodies of POST, PATCH and PUT may write the rows of its relations. */
+  readonly nestedWrites: boolean;
+  /**
+   * The resource that serves another table, with its policy and its mask; the first of several, and
+   * undefined where none does.
+   */
+  resourceOf(table: TableInfo): Resource | undefined;
+  /** Whether an index begins with a column, of this table or of another served one. */
+  isIndexed(column: ColumnInfo): boolean;
+  /** What the databases of the app keep from its roles, in this table and in others. */
+  readonly roleRights: RoleRights;
+  /** The hub of its database's live streams; null where no changes are recorded. */
+  hub(): LiveHub | null;
+  /** What `GET /search` looks in; null where there is no search. */
+  readonly search: OpenIndex | null;
+  /** What keeps search indexes up to date with writes of the table, those of other resources too. */
+  readonly indexers: readonly Indexer[];
+  readonly operators: OperatorRegistry;
+  readonly filters: CachingFilterParser;
+  readonly sealer: Sealer;
+  readonly runtime: Runtime;
+}

@@ -1,0 +1,104 @@
+import type { User } from "../../auth/user.ts";
+import { otherColumns, ownColumns, type Relation, type Relations } from "../../schema/relation.ts";
+import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { Resource } from "../model/resource.ts";
+
+/**
+ * A resource as one caller sees it: with the fields of the caller, and so all resources that its
+ * relations lead to, and with safe numbers where they are asked for. The resource itself where neither
+ * applies. Throws where a function of the option `fields` fails.
+ */
+export function seenBy(user: User | null, resource: Resource, safeNumbers = false): Resource {
+  return resource.variesByCaller || safeNumbers
+    ? new CallerView(user, safeNumbers).of(resource)
+    : resource;
+}
+
+/**
+ * A text that is the same for users with the same fields of a resource, and of all resources that
+ * relations lead to; empty where no fields depend on the user.
+ */
+export function fieldsKeyOf(user: User | null, resource: Resource): string {
+  if (!resource.variesByCaller) return "";
+  return [...reachedFrom(resource)].map(({ fieldsOf }) => fieldsOf?.(user).fieldsKey ?? "").join(
+    " ",
+  );
+}
+
+function reachedFrom(resource: Resource): ReadonlySet<Resource> {
+  const reached = new Set([resource]);
+  // The set grows during the iteration, until no relation leads out of it.
+  for (const { relations, resourceOf } of reached) {
+    for (const { steps } of relations.values()) {
+      for (const { table } of steps) {
+        const other = resourceOf(table);
+        if (other !== undefined) reached.add(other);
+      }
+    }
+  }
+  return reached;
+}
+
+/** The resources that one request has reached, each once, so that they can be compared. */
+class CallerView {
+  readonly #user: User | null;
+  readonly #safeNumbers: boolean;
+  readonly #seen = new Map<Resource, Resource>();
+
+  constructor(user: User | null, safeNumbers: boolean) {
+    this.#user = user;
+    this.#safeNumbers = safeNumbers;
+  }
+
+  of(resource: Resource): Resource {
+    const known = this.#seen.get(resource);
+    if (known !== undefined) return known;
+    const own = resource.fieldsOf?.(this.#user);
+    let relations: Relations | null = null;
+    const seen: Resource = {
+      ...resource,
+      ...own,
+      varyingFields: none,
+      safeNumbers: this.#safeNumbers,
+      // A function, and the resources that it is about, only as far as a request leads.
+      get relations() {
+        return relations ??= relationsOf(resource, seen);
+      },
+      resourceOf: (table) => this.#resourceOf(table, resource),
+      keepsFields: () => this.#keepsFields(),
+    };
+    this.#seen.set(resource, seen);
+    return seen;
+  }
+
+  /** Without the resources: a stream that is open holds it, and there are many. */
+  #keepsFields(): ((user: User | null) => boolean) | null {
+    const held = [...this.#seen].flatMap(([{ fieldsOf }, { fieldsKey }]) =>
+      fieldsOf === null ? [] : [{ fieldsOf, fieldsKey }]
+    );
+    return held.length === 0
+      ? null
+      : (user) => held.every(({ fieldsOf, fieldsKey }) => fieldsOf(user).fieldsKey === fieldsKey);
+  }
+
+  #resourceOf(table: TableInfo, { resourceOf }: Resource): Resource | undefined {
+    const other = resourceOf(table);
+    return other === undefined ? undefined : this.of(other);
+  }
+}
+
+const none: ReadonlySet<never> = new Set();
+
+/** The relations without those that compare a withheld column: related rows would show its value. */
+function relationsOf({ relations }: Resource, seen: Resource): Relations {
+  return new Map([...relations].filter(([, relation]) => isSeen(relation, seen)));
+}
+
+function isSeen({ steps: [first, second] }: Relation, { withheld, resourceOf }: Resource): boolean {
+  const shows = (table: TableInfo, columns: readonly ColumnInfo[]) =>
+    resourceOf(table)?.withheld.isDisjointFrom(new Set(columns)) ?? true;
+  return withheld.isDisjointFrom(new Set(ownColumns(first))) &&
+    shows(first.table, otherColumns(first)) &&
+    (second === undefined ||
+      shows(first.table, ownColumns(second)) && shows(second.table, otherColumns(second)));
+}

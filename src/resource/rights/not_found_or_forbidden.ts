@@ -1,0 +1,38 @@
+import type { Connection } from "../../db/driver.ts";
+import { fetchCount } from "../../db/rows.ts";
+import { and, type Filter } from "../../filter/filter.ts";
+import { type Key, keyFilter } from "../../plan/key.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { WriteCall } from "../model/operation.ts";
+import type { Resource } from "../model/resource.ts";
+
+/**
+ * The 404 for "does not exist" and for "may not be read", so that a client cannot distinguish them.
+ */
+export function notFound(resource: Resource, segment: string): Problem {
+  return new Problem(
+    "not-found",
+    `There is no row with the id ${segment.slice(0, 100)} in ${resource.name}`,
+  );
+}
+
+/**
+ * Whether a write that found no row is forbidden or not found: 403 when the user may know that the
+ * row exists, else 404.
+ */
+export async function notFoundOrForbidden(
+  target: { readonly key: Key; readonly segment: string },
+  { grant, resource }: WriteCall,
+  connection: Connection,
+  among: Filter = resource.undeleted,
+): Promise<Problem> {
+  const { table, reader } = resource;
+  if (grant.rows.kind === "all") return notFound(resource, target.segment);
+  const seen = and(grant.visible, among, keyFilter(target.key, table));
+  const count = (where: Filter) => fetchCount(connection, { kind: "count", table, where }, reader);
+  // A row within the scope was created after the write, which found none: that is a 404.
+  const isExisting = await count(seen) > 0 && await count(and(seen, grant.rows)) === 0;
+  return isExisting
+    ? new Problem("forbidden", `Cannot ${grant.access}: the row lies outside your scope`)
+    : notFound(resource, target.segment);
+}

@@ -1,0 +1,231 @@
+import type { User } from "../../auth/user.ts";
+import { type Debit, noDebit } from "../../guard/budget/debit.ts";
+import { addressGroup, clientAddress } from "../../guard/client_address.ts";
+import type { StreamPart } from "../../live/stream/stream_part.ts";
+import { formatKey, parseKey } from "../../plan/key.ts";
+import type { Reply } from "../../protocol/reply.ts";
+import { longText } from "../../protocol/text_stream.ts";
+import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import type { Clock } from "../../runtime/runtime.ts";
+import { asksForSafeNumbers, fromSafeBody } from "../../schema/safe_numbers.ts";
+import type { BodyParts, OperationName, RecordReply, ResourceRequest } from "../model/operation.ts";
+import { inTurnFor, isLargeBody, type RequestQueues } from "../http/large_bodies.ts";
+import type { WaitingRequest } from "../http/fair_turns.ts";
+import type { AnswerDelivery } from "../http/sending_answers.ts";
+import { receiveParts } from "../http/receive_parts.ts";
+import { parseQuery } from "../http/query_parameters.ts";
+import { type BodyLimits, type BodyReceiver, parseBody, readBody } from "../http/request_body.ts";
+import type { RequestTarget } from "../http/request_target.ts";
+import { idSegment } from "./route_table.ts";
+import type { ResourceRoute } from "./routes.ts";
+
+/** The sender of a routed request: user and address, each looked up only when it is needed. */
+export interface Caller extends Pick<AnswerDelivery, "delivered" | "part">, BodyReceiver {
+  user(): User | null;
+  /** The address of the socket's peer; null where the listener does not report it. */
+  address(): string | null;
+}
+
+/** The user or the address that has its own share of what requests wait for. */
+export function callerIdentity(user: User | null, address: string | null): string {
+  return user === null ? `a${addressGroup(address)}` : `u${user.id}`;
+}
+
+/** A request as the middleware passed it on. */
+export interface ReceivedRequest {
+  readonly request: Request;
+  readonly target: RequestTarget;
+  readonly caller: Caller;
+}
+
+/** What a routed request is read with. */
+export interface RoutedRequestOptions extends RequestQueues {
+  readonly limits: BodyLimits;
+  /** How many proxies stand in front of the service: so many forwarded addresses are trusted. */
+  readonly trustedProxies: number;
+  /** The routes that have had large answers, whose requests take turns from then on. */
+  readonly dearRoutes: WeakSet<ResourceRoute>;
+  readonly clock: Clock;
+}
+
+/** The operations that read and write rows by their keys, or what a procedure does. */
+const quickOperations: ReadonlySet<OperationName> = new Set(
+  ["get", "create", "update", "replace", "delete", "restore", "procedure"],
+);
+
+/**
+ * A request that is routed to its endpoint and whose operation has not run: it offers what the
+ * guard and the idempotency records need, and {@link RoutedRequest.run}. A class, because closures
+ * for every request cost more than what they do.
+ */
+export class RoutedRequest implements WaitingRequest, AnswerDelivery {
+  readonly request: Request;
+  readonly target: RequestTarget;
+  readonly user: User | null;
+  readonly #caller: Caller;
+  readonly #route: ResourceRoute;
+  readonly #options: RoutedRequestOptions;
+  #reading: Promise<Uint8Array<ArrayBuffer>> | null = null;
+
+  /** Identifies the user; the address and the body are read later. */
+  constructor(received: ReceivedRequest, route: ResourceRoute, options: RoutedRequestOptions) {
+    this.request = received.request;
+    this.target = received.target;
+    this.user = received.caller.user();
+    this.#caller = received.caller;
+    this.#route = route;
+    this.#options = options;
+  }
+
+  /** The client's address; null where neither the listener nor a trusted proxy reports it. */
+  address(): string | null {
+    return clientAddress(
+      this.request.headers,
+      this.#caller.address(),
+      this.#options.trustedProxies,
+    );
+  }
+
+  /** The user or the address whose request it is. */
+  get identity(): string {
+    return callerIdentity(this.user, this.address());
+  }
+
+  /** Whether the answer is read by a program whose only numbers are doubles. */
+  get safeNumbers(): boolean {
+    return asksForSafeNumbers(this.request.headers.get("accept"));
+  }
+
+  get mayBeLarge(): boolean {
+    return this.#options.dearRoutes.has(this.#route);
+  }
+
+  delivered(): Promise<unknown> | null {
+    return this.#caller.delivered();
+  }
+
+  part(): StreamPart | null {
+    return this.#caller.part();
+  }
+
+  async inTurn(work: () => Promise<void>): Promise<void> {
+    this.#options.dearRoutes.add(this.#route);
+    await this.#options.turns.run(this, work);
+  }
+
+  /** Aborted when the client has left. */
+  get signal(): AbortSignal {
+    return this.request.signal;
+  }
+
+  /** The raw body, read once; empty for operations that take none. Fails with 408 to 415. */
+  body(): Promise<Uint8Array<ArrayBuffer>> {
+    if (this.#reading === null) {
+      const { limits, clock } = this.#options;
+      this.#reading = this.#route.endpoint.takesBody
+        ? readBody(this.request, this.#caller, limits, clock)
+        : Promise.resolve(new Uint8Array());
+    }
+    return this.#reading;
+  }
+
+  /** Runs the operation. */
+  run(debit: Debit, record: RecordReply | null): MaybePromise<Reply> {
+    if (this.#route.endpoint.takesBody) {
+      return this.body().then((bytes) =>
+        this.#whenDue(bytes, () => this.#runWith(this.#parsed(bytes), debit, record))
+      );
+    }
+    return this.#whenDue(null, () => this.#runWith(undefined, debit, record));
+  }
+
+  /** Throws where the caller has no right to the operation, as {@link run} would; runs nothing. */
+  async authorize(): Promise<void> {
+    const { endpoint, resource } = this.#route;
+    const bytes = await this.body();
+    const request = () =>
+      this.#resourceRequest(endpoint.takesBody ? this.#parsed(bytes) : undefined, noDebit, null);
+    await this.#whenDue(bytes, () => endpoint.authorize(request, this.user, resource));
+  }
+
+  #whenDue<Result>(
+    body: Uint8Array | null,
+    work: () => MaybePromise<Result>,
+  ): MaybePromise<Result> {
+    if (body !== null && isLargeBody(body)) return inTurnFor(this, body, this.#options, work);
+    return this.#mayTakeLong() ? this.#options.turns.run(this, work) : work();
+  }
+
+  #mayTakeLong(): boolean {
+    const { name } = this.#route.endpoint;
+    return !quickOperations.has(name) || this.mayBeLarge ||
+      (name === "get" && this.target.query.includes("include"));
+  }
+
+  /**
+   * Counts a stored answer until it is delivered, as that of an operation that has run. Throws a 503
+   * where too many answers are being sent.
+   */
+  countStored({ body }: Reply): void {
+    if (typeof body !== "string" || body.length < longText) return;
+    this.#route.resource.sending.add(body, this, false);
+  }
+
+  /**
+   * One spelling for all paths that lead to the same operation and row: without a slash at the end,
+   * the id as answers spell it. An id that is malformed stays as it is. Throws a 400 for a
+   * malformed percent sequence.
+   */
+  operationPath(): string {
+    const { path, resource: { url, table } } = this.#route;
+    if (path === "/") return url;
+    const segment = this.#segment();
+    if (segment === "" && !path.includes(":")) return url + path;
+    const key = parseKey(segment, table);
+    return url + path.replace(":id", () => key === null ? segment : formatKey(key));
+  }
+
+  #parsed(bytes: Uint8Array<ArrayBuffer>): unknown {
+    return parseBody(bytes, this.#route.resource.maxFields);
+  }
+
+  #segment(): string {
+    return idSegment(this.target.path, this.#route);
+  }
+
+  #runWith(
+    body: unknown,
+    debit: Debit,
+    record: RecordReply | null,
+  ): MaybePromise<Reply> {
+    const { endpoint, resource } = this.#route;
+    return endpoint.run(this.#resourceRequest(body, debit, record), this.user, resource);
+  }
+
+  #bodyParts(maxBytes: number): BodyParts {
+    const { limits, clock } = this.#options;
+    const options = { receiver: this.#caller, limits, clock, maxBytes };
+    return { parts: receiveParts(this.request, options), maxPartBytes: limits.bodyLimit };
+  }
+
+  #resourceRequest(body: unknown, debit: Debit, record: RecordReply | null): ResourceRequest {
+    const { request, target } = this;
+    const { endpoint, resource } = this.#route;
+    const { safeNumbers } = this;
+    return {
+      segment: this.#segment(),
+      query: parseQuery(target.query, resource.strictQuery, endpoint.ownParameters(resource)),
+      body: safeNumbers ? fromSafeBody(body) : body,
+      safeNumbers,
+      header: (name) => request.headers.get(name),
+      address: () => this.address(),
+      debit,
+      raw: request,
+      signal: () => request.signal,
+      delivery: this,
+      code: null,
+      record,
+      bodyParts: (maxBytes) => this.#bodyParts(maxBytes),
+    };
+  }
+}

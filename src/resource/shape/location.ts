@@ -1,0 +1,12 @@
+import { formatKey, keyOf } from "../../plan/key.ts";
+import type { Row } from "../../schema/table_info.ts";
+import type { Resource } from "../model/resource.ts";
+
+/** The header that says where a new row is; none where its key is withheld from the caller. */
+export function locationOf(
+  row: Row,
+  { table, url, fields }: Resource,
+): Readonly<Record<string, string>> {
+  if (!table.primaryKey.every((column) => fields.readable.includes(column))) return {};
+  return { location: `${url}/${formatKey(keyOf(row, table), table.primaryKey)}` };
+}

@@ -1,0 +1,254 @@
+import type { AggregateGroup } from "../../db/aggregate_groups.ts";
+import type { ColumnMetric, GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
+import { ownColumns, type Relation } from "../../schema/relation.ts";
+import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
+import type { Computed, Resource } from "../model/resource.ts";
+import { safeOutput, safeValue } from "../../schema/safe_numbers.ts";
+import { parseSelect, type Selectable } from "./parse_select.ts";
+import type { Grant } from "../../auth/authorize.ts";
+import type { Filter } from "../../filter/filter.ts";
+
+/**
+ * The fields of rows that the output shows: readable columns, computed fields and included
+ * relations.
+ */
+export interface View {
+  /** Taken from the readable columns by {@link parseSelect}. */
+  readonly visible: readonly ColumnInfo[];
+  readonly computed: Computed;
+  /** The included relations, whose rows stand beside the columns. */
+  readonly include: readonly Include[];
+  /** Whether values are shown in their safe form. */
+  readonly safeNumbers: boolean;
+}
+
+/** One relation whose rows the output includes, by the rules of the resource it leads to. */
+export interface Include {
+  readonly relation: Relation;
+  readonly target: Resource;
+  readonly filter: RelationFilter;
+  readonly order: readonly OrderKey[];
+  /** The most rows for one row. */
+  readonly limit: number;
+  /** The fields of the related rows, and the relations that are loaded with them in turn. */
+  readonly view: View;
+}
+
+/**
+ * The parts of an aggregate's groups that the output shows, in the order in which they were read.
+ */
+export interface GroupView {
+  readonly keys: readonly GroupKey[];
+  /** The first of the computed metrics: the others only filter and sort the groups. */
+  readonly metrics: readonly Metric[];
+  /** The readable columns. */
+  readonly readable: readonly ColumnInfo[];
+  /** Whether values are shown in their safe form. */
+  readonly safeNumbers: boolean;
+}
+
+/** The loaded rows of one relation, which the output nests in the rows that they relate to. */
+export interface Included {
+  readonly relation: Relation;
+  readonly view: View;
+  /** A row that is nested at several places stands here once for each of them. */
+  readonly rows: readonly Row[];
+  /** The columns that the rows were read with. */
+  readonly read: readonly ColumnInfo[];
+  /** For each row its place. Parents with the same key share a place. */
+  readonly places: readonly number[];
+  /**
+   * For each parent row the place of the rows nested in it; -1 where there can be none, and null
+   * where the parent does not get the relation's name at all.
+   */
+  readonly placeOf: readonly (number | null)[];
+  /** The rows nested in the rows in turn. */
+  readonly included: readonly Included[];
+}
+
+/** For the output of rows without related rows. */
+export const noneIncluded: readonly Included[] = Object.freeze([]);
+
+/** For output views without relations. */
+export const noIncludes: readonly Include[] = Object.freeze([]);
+
+/**
+ * The view of the output: the readable fields that `select` names, or all without a `select`, and
+ * the computed fields.
+ */
+export function viewOf(
+  resource: Selectable,
+  select?: string,
+  include: readonly Include[] = noIncludes,
+): View {
+  const { fields: { readable }, computed, safeNumbers } = resource;
+  const visible = select === undefined ? readable : parseSelect(select, resource);
+  return { visible, computed, include, safeNumbers };
+}
+
+/**
+ * The columns to read for the output of a view: computed fields take the whole row, and related
+ * rows are found by columns that need not be shown. A `select` that names no column reads the
+ * primary key.
+ */
+export function columnsOf(
+  { visible, computed, include }: View,
+  { columns, primaryKey }: TableInfo,
+): readonly ColumnInfo[] {
+  if (computed.fields.length > 0) return columns;
+  const keys = include.flatMap(({ relation }) => ownColumns(relation.steps[0]));
+  const wanted = keys.length === 0 ? visible : [...new Set([...visible, ...keys])];
+  return wanted.length === 0 ? primaryKey : wanted;
+}
+
+/**
+ * Masks rows for output: list, get and writes all answer through this function, so that no endpoint
+ * can forget it. Rows that were read with the columns `read` leave with exactly the visible
+ * columns, the computed fields and the included rows.
+ */
+export function presentRows(
+  rows: readonly Row[],
+  read: readonly ColumnInfo[],
+  view: View,
+  included: readonly Included[] = noneIncluded,
+): readonly Row[] {
+  if (included.length === 0) {
+    // Most lists show the columns that they read: these rows need no copy.
+    return isShownAsRead(read, view) ? rows : rows.map((row) => present(row, view));
+  }
+  const shown = rows.map((row) => present(row, view));
+  for (const one of included) presentIncluded(one, shown);
+  return shown;
+}
+
+/**
+ * Masks an aggregate's groups for output; their keys and metrics are values of rows. The parsing of
+ * the request lets only readable columns through; a hidden column that reached this function would
+ * fail the request.
+ */
+export function presentGroups(
+  groups: readonly AggregateGroup[],
+  { keys, metrics, readable, safeNumbers }: GroupView,
+): readonly Row[] {
+  const columns = [
+    ...keys.map(({ column }) => column),
+    ...metrics.flatMap((metric) => metric.name === "count" ? [] : metric.column),
+  ];
+  for (const column of columns) {
+    if (!readable.includes(column)) throw new Error(`Cannot show groups of "${column.name}"`);
+  }
+  const valueOf = safeNumbers ? safeValue : plainColumnValue;
+  return groups.map((group) => {
+    const shown: Record<string, unknown> = { key: presentKey(group, keys, valueOf) };
+    for (const [index, metric] of metrics.entries()) {
+      const value = group.metrics[index];
+      if (metric.name === "count") shown.count = value;
+      else {
+        const { name, column } = metric;
+        // An average of integers is a double.
+        valuesByColumn(shown, name)[column.name] = name === "avg" ? value : valueOf(value, column);
+      }
+    }
+    return shown;
+  });
+}
+
+type ValueOf = (value: unknown, column: ColumnInfo) => unknown;
+
+function plainColumnValue(value: unknown): unknown {
+  return value;
+}
+
+function presentKey(
+  { key }: AggregateGroup,
+  keys: readonly GroupKey[],
+  valueOf: ValueOf,
+): Row | null {
+  if (keys.length === 0) return null;
+  const shown: Record<string, unknown> = {};
+  for (const [index, { column }] of keys.entries()) {
+    shown[column.name] = valueOf(key[index], column);
+  }
+  return shown;
+}
+
+/** The values of a metric in a group that is shown, by column; made with the first of them. */
+function valuesByColumn(
+  shown: Record<string, unknown>,
+  name: ColumnMetric["name"],
+): Record<string, unknown> {
+  const known = shown[name];
+  // Only this function sets a metric of columns.
+  if (known !== undefined) return known as Record<string, unknown>;
+  const values: Record<string, unknown> = {};
+  shown[name] = values;
+  return values;
+}
+
+function isShownAsRead(
+  read: readonly ColumnInfo[],
+  { visible, computed, safeNumbers }: View,
+): boolean {
+  if (safeNumbers || computed.fields.length > 0) return false;
+  if (read.length !== visible.length) return false;
+  return read === visible || read.every((column, index) => column === visible[index]);
+}
+
+/** Nests related rows in their parents, which are masked already. */
+function presentIncluded(
+  { relation: { name, toMany }, view, rows, read, places, placeOf, included }: Included,
+  around: readonly Record<string, unknown>[],
+): void {
+  const groups = new Map<number, Row[]>();
+  presentRows(rows, read, view, included).forEach((row, index) => {
+    const place = places[index] ?? -1;
+    const group = groups.get(place);
+    if (group === undefined) groups.set(place, [row]);
+    else group.push(row);
+  });
+  around.forEach((row, index) => {
+    const place = placeOf[index] ?? null;
+    if (place === null) return;
+    const group = groups.get(place) ?? [];
+    row[name] = toMany ? group : group[0] ?? null;
+  });
+}
+
+function present(row: Row, { visible, computed, safeNumbers }: View): Record<string, unknown> {
+  const shown: Record<string, unknown> = {};
+  if (safeNumbers) {
+    for (const column of visible) shown[column.name] = safeValue(row[column.name], column);
+  } else {
+    for (const { name } of visible) shown[name] = row[name];
+  }
+  for (const [name, compute] of computed.fields) {
+    try {
+      const value = plainValue(compute(row) ?? null);
+      shown[name] = safeNumbers ? safeOutput(value) : value;
+    } catch (error) {
+      computed.failed(name, error);
+      shown[name] = null;
+    }
+  }
+  return shown;
+}
+
+/** The value of a computed field. Throws for a promise, which JSON would show as an empty object. */
+function plainValue(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (!("then" in value) || typeof value.then !== "function") return value;
+  // It is not waited for; a rejection would be reported as one that is not handled.
+  if (value instanceof Promise) value.catch(() => {});
+  throw new TypeError("A computed field must not be a promise: its function is synchronous");
+}
+
+/** A user's filter that may walk relations; grants make a filter of it. */
+export interface RelationFilter {
+  /** The resources that it walks to, and those of the link tables between. */
+  readonly reached: ReadonlySet<Resource>;
+  /**
+   * The filter over the rows of those resources that the user may read. A comparison that walks to
+   * a resource without a grant matches no row.
+   */
+  restrictTo(related: ReadonlyMap<Resource, Grant>): Filter;
+}

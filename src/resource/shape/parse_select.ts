@@ -1,0 +1,53 @@
+import { excerptOf } from "../../filter/syntax/filter_error.ts";
+import { nameOf, splitNames } from "../../filter/syntax/quoted_name.ts";
+import { namesByPlain, nearMissOf } from "../../problem/near_miss.ts";
+import { Problem } from "../../problem/problem.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
+import type { Resource } from "../model/resource.ts";
+
+/** The part of a resource that `select` chooses from. */
+export type Selectable = Pick<
+  Resource,
+  "fields" | "computed" | "relations" | "strictQuery" | "safeNumbers"
+>;
+
+/**
+ * Parses the query parameter `select=a,b` to those of the readable columns that it names, in the
+ * table's order. Hidden and unknown names are alike silently absent, but for near misses of a field
+ * that is shown: these are a 400 with the right name, because the row would lack what was wanted.
+ */
+export function parseSelect(text: string, resource: Selectable): readonly ColumnInfo[] {
+  const { fields: { readable }, strictQuery } = resource;
+  const names = new Set(splitNames(text).map(nameOf));
+  const selected = readable.filter((column) => names.has(column.name));
+  if (strictQuery && selected.length < names.size) refuseNearMisses(names, resource);
+  return selected;
+}
+
+/** Decides by the names of what is shown alone: a hidden name is treated as one that is unknown. */
+function refuseNearMisses(
+  names: ReadonlySet<string>,
+  { fields: { readable }, computed, relations }: Selectable,
+): void {
+  const shown = new Set([
+    ...readable.map(({ name }) => name),
+    ...computed.fields.map(([name]) => name),
+  ]);
+  const byPlain = namesByPlain(shown);
+  for (const name of [...names].slice(0, maxNames)) {
+    // Included rows are in the answer, whatever is selected.
+    if (name === "" || name.length > maxLength || shown.has(name) || relations.has(name)) continue;
+    const meant = nearMissOf(name, byPlain);
+    if (meant === undefined) continue;
+    throw new Problem(
+      "invalid-parameter",
+      `Cannot select ${excerptOf(name)}: there is no field of this name. Did you mean ${
+        JSON.stringify(meant)
+      }?`,
+    );
+  }
+}
+
+/** Each is compared with the names of all fields. */
+const maxNames = 200;
+const maxLength = 100;

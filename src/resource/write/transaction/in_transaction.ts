@@ -1,0 +1,198 @@
+import { DatabaseError } from "../../../db/database_error.ts";
+import type { Connection, Driver, QueryResult } from "../../../db/driver.ts";
+import { transact, type TransactOptions } from "../../../db/transact.ts";
+import type { Key } from "../../../plan/key.ts";
+import type { Row } from "../../../schema/table_info.ts";
+import type { MaybePromise } from "../../../runtime/maybe_promise.ts";
+import type { Indexer, PendingIndexing } from "../../../search/indexer.ts";
+import type { Statement } from "../../../sql/fragment.ts";
+import type { OpenTransaction } from "../../model/code_caller.ts";
+import { type AroundPart, JoinedCalls, PartConnection, PartDriver } from "./joined_calls.ts";
+import type { Resource } from "../../model/resource.ts";
+import type { OperationCall, WriteCall } from "../../model/operation.ts";
+import { followGivenKeys } from "./follow_given_keys.ts";
+import { FailedWrite } from "../refused/failed_write.ts";
+
+/**
+ * How rows are inserted: as many by a statement as it takes; each by one of its own, so that the one
+ * that fails is known; or each without RETURNING, and then read.
+ */
+export type InsertMode = "together" | "one-by-one" | "read-back";
+
+/** The rows that search indexes must take. */
+type WrittenRows = ReadonlyMap<Indexer, Written>;
+
+/** Rows that one statement has inserted, and whose new keys do not say which is which. */
+export class UnorderedKeys extends Error {
+  /** Another try inserts the rows one by one. */
+  constructor() {
+    super("The keys of new rows do not count up");
+    this.name = "UnorderedKeys";
+  }
+}
+
+/** The connection of a write, which remembers the rows that search indexes must take. */
+export class WriteConnection implements AroundPart<WrittenRows> {
+  readonly #connection: Connection;
+  #written: Map<Indexer, Written> | null = null;
+  #calls: JoinedCalls<WrittenRows> | null = null;
+  readonly #pending: PendingIndexing[] = [];
+
+  readonly inserts: InsertMode;
+
+  /** Writes by this connection, mostly that of a transaction. */
+  constructor(connection: Connection, inserts: InsertMode) {
+    this.#connection = connection;
+    this.inserts = inserts;
+  }
+
+  query(statement: Statement): MaybePromise<QueryResult> {
+    return this.#connection.query(statement);
+  }
+
+  /**
+   * Remembers rows that were written, or deleted; `rows` are these where nothing that runs in the
+   * transaction afterwards can change them.
+   */
+  noteWritten(
+    keys: readonly Key[],
+    { indexers, table }: Resource,
+    rows: readonly Row[] | null = null,
+  ): void {
+    // A trigger of an existing table may.
+    const known = table.own ? rows : null;
+    for (const indexer of indexers) this.#note(indexer, { keys, rows: known });
+  }
+
+  /** Remembers what a part of the transaction has written. */
+  takeOver(written: WrittenRows): void {
+    for (const [indexer, one] of written) this.#note(indexer, one);
+  }
+
+  #note(indexer: Indexer, { keys, rows }: Written): void {
+    this.#written ??= new Map();
+    const before = this.#written.get(indexer);
+    // Of rows that are written twice the last state counts.
+    if (before === undefined) this.#written.set(indexer, { keys: [...keys], rows });
+    else this.#written.set(indexer, { keys: [...before.keys, ...keys], rows: null });
+  }
+
+  /** The calls from code that join the transaction, which is one of this driver. */
+  joined(driver: Driver): OpenTransaction {
+    return this.#calls ??= new JoinedCalls(driver, this);
+  }
+
+  /** Waits for calls that have joined and that nothing has awaited. */
+  async awaitCalls(): Promise<void> {
+    await this.#calls?.idle();
+  }
+
+  /** Refuses calls from now on. */
+  close(): void {
+    this.#calls?.close();
+  }
+
+  /** What the indexers still do for the rows that were handed to them. */
+  get pending(): readonly PendingIndexing[] {
+    return this.#pending;
+  }
+
+  /**
+   * Hands the rows to the indexers: at the end of the transaction, before its commit, and in one of
+   * very many rows between them, so that it need not remember all.
+   */
+  async indexWritten(): Promise<void> {
+    if (this.#written === null) return;
+    const written = this.#written;
+    this.#written = null;
+    // Only with the whole transaction these rows are committed.
+    if (this.#connection instanceof PartConnection) return this.#connection.takeOver(written);
+    for (const [indexer, { keys, rows }] of written) {
+      this.#pending.push(await indexer.beforeCommit(keys, this.#connection, rows));
+    }
+  }
+}
+
+interface Written {
+  readonly keys: readonly Key[];
+  readonly rows: readonly Row[] | null;
+}
+
+const nothingPending: readonly PendingIndexing[] = Object.freeze([]);
+
+/** What a transaction is run for: a call of an operation. */
+export interface TransactionOf<Outcome> extends Pick<OperationCall<Outcome>, "record"> {
+  readonly resource: Pick<Resource, "driver" | "runtime">;
+}
+
+/**
+ * Runs the work of an operation in a transaction, up to three times, and stores its reply there
+ * where one has to be stored. Search indexes take the rows that it has written before the commit or
+ * after it.
+ */
+export async function inTransaction<Outcome>(
+  { resource: { driver, runtime }, record }: TransactionOf<Outcome>,
+  work: (connection: WriteConnection) => Promise<Outcome>,
+  options?: Pick<TransactOptions, "isLoneStatement">,
+): Promise<Outcome> {
+  let pending = nothingPending;
+  const attempt = (inserts: InsertMode) => async (connection: Connection): Promise<Outcome> => {
+    // What an earlier try has left was rolled back.
+    for (const one of pending) await one.failed(true);
+    pending = nothingPending;
+    const write = new WriteConnection(connection, inserts);
+    pending = write.pending;
+    try {
+      const outcome = await work(write);
+      await write.awaitCalls();
+      await record?.(outcome, connection);
+      await write.indexWritten();
+      return outcome;
+    } finally {
+      write.close();
+    }
+  };
+  let outcome: Outcome;
+  try {
+    // With a reply to store there are two statements, and a part has a savepoint to return to.
+    const lone = record === null && !(driver instanceof PartDriver) ? options : undefined;
+    const again = async (error: unknown) => {
+      const inserts = modeAfter(error);
+      if (inserts === null) throw error;
+      return await transact(driver, runtime, attempt(inserts));
+    };
+    outcome = await transact(driver, runtime, attempt("together"), lone).catch(async (error) =>
+      await followGivenKeys(error, driver, driver)
+        ? await transact(driver, runtime, attempt("together")).catch(again)
+        : await again(error)
+    );
+  } catch (error) {
+    const isCertain = !(error instanceof DatabaseError) || error.kind !== "unknown-outcome";
+    for (const one of pending) await one.failed(isCertain);
+    throw error;
+  }
+  for (const one of pending) await one.committed();
+  return outcome;
+}
+
+/** How another try may do better, or null. */
+function modeAfter(error: unknown): InsertMode | null {
+  if (error instanceof UnorderedKeys) return "one-by-one";
+  if (!(error instanceof DatabaseError)) return null;
+  if (error.kind === "no-returning") return "read-back";
+  // The engine does not say which row of a statement it refused.
+  return error instanceof FailedWrite && error.rows.length > 1 ? "one-by-one" : null;
+}
+
+/**
+ * Whether the write of one row needs no transaction, being one statement: no row is locked before
+ * it, and neither a scope nor an after-hook looks at the result.
+ */
+export function isLoneStatement(
+  { grant, resource }: WriteCall,
+  afterHook: "onAfterCreate" | "onAfterUpdate" | "onAfterDelete",
+): boolean {
+  return grant.rows.kind === "all" && grant.visible.kind === "all" && resource.etag === null &&
+    resource.hooks[afterHook] === undefined &&
+    resource.indexers.every(({ joinsTransaction }) => !joinsTransaction);
+}

@@ -1,0 +1,190 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { DatabaseError } from "../../../db/database_error.ts";
+import { inSavepoint, transactionHandle } from "../../../db/database_handle.ts";
+import type { Connection, Driver, QueryResult, ReadLimits } from "../../../db/driver.ts";
+import { type MaybePromise, recovered } from "../../../runtime/maybe_promise.ts";
+import type { Statement } from "../../../sql/fragment.ts";
+import type { OpenTransaction, TransactionPart } from "../../model/code_caller.ts";
+
+/** The connection of an open transaction, which takes over what search indexes need of its parts. */
+export interface AroundPart<Notes> extends Connection {
+  takeOver(notes: Notes): void;
+}
+
+/**
+ * The calls from code that join an open transaction. One runs after the other, each in a savepoint
+ * of its own, so that a refused one leaves nothing.
+ */
+export class JoinedCalls<Notes> implements OpenTransaction {
+  readonly base: Driver;
+  readonly #around: AroundPart<Notes>;
+  readonly #depth: number;
+  readonly #inPart = new AsyncLocalStorage<true>();
+  #isOpen = true;
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** For the transaction of this connection, whose driver may be that of a part itself. */
+  constructor(driver: Driver, around: AroundPart<Notes>, depth = 1) {
+    this.base = driver instanceof PartDriver ? driver.base : driver;
+    this.#around = around;
+    this.#depth = depth;
+  }
+
+  join<T>(work: (part: TransactionPart) => Promise<T>): Promise<T> {
+    // It would wait for the part that it runs in.
+    if (this.#inPart.getStore() === true) return Promise.reject(usedInPart());
+    const turn = this.#last.then(() => this.#run(work));
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  /** Resolves when no call is running that nothing awaits: it is a part of the transaction, too. */
+  async idle(): Promise<void> {
+    for (let last; last !== this.#last;) await (last = this.#last);
+  }
+
+  /** From now on calls are refused, and the statements of those that run. */
+  close(): void {
+    this.#isOpen = false;
+  }
+
+  async #run<T>(work: (part: TransactionPart) => Promise<T>): Promise<T> {
+    if (!this.#isOpen) throw hasEnded();
+    const savepoint = `call_${this.#depth}`;
+    const connection = new PartConnection(this.#around, () => this.#isOpen);
+    const within = new JoinedCalls(this.base, connection, this.#depth + 1);
+    const driver = new PartDriver(this.base, connection, savepoint);
+    const part: TransactionPart = {
+      driver,
+      within,
+      handle: (plans) => transactionHandle(connection, driver.dialect, plans),
+    };
+    const runPart = async () => {
+      try {
+        const result = await work(part);
+        await within.idle();
+        return result;
+      } finally {
+        within.close();
+        connection.close();
+      }
+    };
+    try {
+      return await this.#inPart.run(
+        true,
+        () => inSavepoint(this.#around, savepoint, runPart),
+      );
+    } catch (error) {
+      throw error instanceof LostTransaction ? error.cause : error;
+    }
+  }
+}
+
+/** The connection of a part of an open transaction. */
+export class PartConnection<Notes> implements AroundPart<Notes> {
+  readonly #around: AroundPart<Notes>;
+  readonly #isAroundOpen: () => boolean;
+  #isOpen = true;
+
+  constructor(around: AroundPart<Notes>, isAroundOpen: () => boolean) {
+    this.#around = around;
+    this.#isAroundOpen = isAroundOpen;
+  }
+
+  query(statement: Statement): MaybePromise<QueryResult> {
+    if (!this.#isOpen || !this.#isAroundOpen()) return Promise.reject(hasEnded());
+    return recovered(
+      () => this.#around.query(statement),
+      (error) => Promise.reject(lost(error)),
+    );
+  }
+
+  takeOver(notes: Notes): void {
+    this.#around.takeOver(notes);
+  }
+
+  close(): void {
+    this.#isOpen = false;
+  }
+}
+
+/** A part of an open transaction, in the place of the driver of its database. */
+export class PartDriver implements Driver {
+  readonly base: Driver;
+  readonly dialect: Driver["dialect"];
+  readonly label: string;
+  readonly isShared: boolean;
+  readonly signals = null;
+  readonly #connection: Connection;
+  readonly #savepoint: string;
+
+  constructor(base: Driver, connection: Connection, savepoint: string) {
+    this.base = base;
+    this.dialect = base.dialect;
+    this.label = base.label;
+    this.isShared = base.isShared;
+    this.#connection = connection;
+    this.#savepoint = savepoint;
+  }
+
+  /** A statement that fails leaves the part usable, which Postgres does not by itself. */
+  query(statement: Statement): MaybePromise<QueryResult> {
+    return recovered(() => this.#connection.query(statement), (error) => this.#undo(error));
+  }
+
+  reads({ timeoutMs }: ReadLimits): Connection {
+    return { query: (statement) => this.query({ ...statement, timeoutMs }) };
+  }
+
+  /** The savepoint of the part is enough: nothing but reads came before. */
+  async transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T> {
+    try {
+      return await work(this.#connection);
+    } catch (error) {
+      return await this.#undo(error);
+    }
+  }
+
+  onCommit(listener: () => void): () => void {
+    return this.base.onCommit(listener);
+  }
+
+  close(): Promise<void> {
+    throw new Error("Cannot close a database inside its own transaction");
+  }
+
+  async #undo(error: unknown): Promise<never> {
+    const text = `ROLLBACK TO SAVEPOINT ${this.#savepoint}`;
+    // Where the transaction itself is lost, its end says so.
+    await Promise.resolve(this.#connection.query({ text, values: [] })).catch(() => {});
+    throw lost(error);
+  }
+}
+
+/**
+ * An error for which the database wants the whole transaction to be tried again. It is not tried
+ * again by a part, and no problem is made of it on the way to the transaction.
+ */
+class LostTransaction extends Error {
+  constructor(cause: DatabaseError) {
+    super("The transaction has to be tried again", { cause });
+    this.name = "LostTransaction";
+  }
+}
+
+function lost(error: unknown): unknown {
+  const isRetryable = error instanceof DatabaseError && error.kind === "retryable";
+  return isRetryable ? new LostTransaction(error) : error;
+}
+
+function hasEnded(): Error {
+  return new Error(
+    "Cannot call an operation: the transaction has ended. Await every call of context.api in its hook",
+  );
+}
+
+function usedInPart(): Error {
+  return new Error(
+    "Cannot call an operation while another one of this transaction runs it: use the api that the hook was given",
+  );
+}

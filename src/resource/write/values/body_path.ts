@@ -1,0 +1,63 @@
+import { Problem } from "../../../problem/problem.ts";
+import { FailedWrite } from "../refused/failed_write.ts";
+import { InvalidFields } from "./parse_fields.ts";
+import type { BodyPath } from "../../model/operation.ts";
+
+/** Runs `work`; a Problem that it throws names the path in the body. */
+export function within<Result>(bodyPath: BodyPath, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw atBodyPath(error, bodyPath);
+  }
+}
+
+/** Runs asynchronous `work`; a Problem that it throws names the path in the body. */
+export async function withinAsync<Result>(
+  bodyPath: BodyPath,
+  work: () => Result | Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw atBodyPath(error, bodyPath);
+  }
+}
+
+/** The same error with the path in the body added. */
+export function atBodyPath(error: unknown, { path, details }: BodyPath): unknown {
+  // The body as a whole needs no path.
+  if (path === "") return error;
+  if (error instanceof InvalidFields) {
+    const errors = error.errors.map((fault) => ({
+      path: fault.path === "" ? path : `${path}.${fault.path}`,
+      message: fault.message,
+    }));
+    return new InvalidFields(errors, { ...error.details, ...details });
+  }
+  if (error instanceof FailedWrite) {
+    const rows = error.rows.map(({ values }) => ({ path, details, values }));
+    return new FailedWrite(error, error.resource, rows);
+  }
+  if (!(error instanceof Problem)) return error;
+  const { slug, message, status, headers, cause } = error;
+  const all = { ...error.details, ...details };
+  return new Problem(slug, message, { status, headers, cause, details: all });
+}
+
+/** The path of the body as a whole. */
+export const wholeBody: BodyPath = Object.freeze({ path: "", details: Object.freeze({}) });
+
+/** The body path of the values that a batch by filter sets. */
+export const patchPath: BodyPath = Object.freeze({ path: "patch", details: Object.freeze({}) });
+
+/** The body path of an item of a batch. */
+export function itemPath(index: number): BodyPath {
+  return { path: `items.${index}`, details: { index } };
+}
+
+/** The body path of a row embedded under a name like `albums.0`. */
+export function pathInside({ path, details }: BodyPath, name: string): BodyPath {
+  const inner = path === "" ? name : `${path}.${name}`;
+  return { path: inner, details: { ...details, path: inner } };
+}

@@ -1,0 +1,72 @@
+import { GivenValue, holdsGivenValues } from "../../../plan/given_value.ts";
+import { type Assignments, storedValue } from "../../../plan/plan.ts";
+import { writeJson } from "../../../schema/exact_json.ts";
+import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
+import type { Resource } from "../../model/resource.ts";
+import { type FieldError, InvalidFields } from "./parse_fields.ts";
+
+/**
+ * The values of an update of this row: those that it shows already are left as they are stored.
+ * Throws a 422 for those that are refused, and that the row does not show to the client.
+ */
+export function valuesFor(
+  current: Row,
+  values: Assignments,
+  { fields: { readable } }: Pick<Resource, "fields">,
+): Assignments {
+  if (!holdsGivenValues(values)) return values;
+  const visible = new Set(readable);
+  return withoutGiven(
+    values,
+    (column, { given }) =>
+      visible.has(column) && writeJson(given) === writeJson(current[column.name] ?? null),
+  );
+}
+
+/**
+ * The values that an update of this row changes. SQLite checks the reference of every column that a
+ * statement sets, also of one that keeps its value and whose row is missing. Where nothing changes,
+ * one column is left, so that triggers and the change log see the update.
+ */
+export function changedValues(
+  values: Assignments,
+  current: Row | null,
+  { table }: Pick<Resource, "table">,
+): Assignments {
+  if (current === null) return values;
+  const changed = [...values].filter(([{ name }, value]) => !isStoredAlready(value, current[name]));
+  if (changed.length === values.size) return values;
+  if (changed.length > 0) return new Map(changed);
+  const references = new Set(table.foreignKeys.flatMap(({ columns }) => columns));
+  const [plain] = [...values.keys()].filter(({ dbName }) => !references.has(dbName));
+  return new Map(plain === undefined ? [] : [[plain, storedValue]]);
+}
+
+/** `stored` is undefined where the column was not read. */
+export function isStoredAlready(value: unknown, stored: unknown): boolean {
+  if (value === storedValue || Object.is(value, stored)) return true;
+  if (typeof value !== "object" || typeof stored !== "object") return false;
+  return value !== null && stored !== null && writeJson(value) === writeJson(stored);
+}
+
+/** The values of a new row, of which nothing is stored. Throws a 422 for those that are refused. */
+export function valuesForNewRow(values: Assignments): Assignments {
+  return holdsGivenValues(values) ? withoutGiven(values, () => false) : values;
+}
+
+function withoutGiven(
+  values: Assignments,
+  isStored: (column: ColumnInfo, value: GivenValue) => boolean,
+): Assignments {
+  const errors: FieldError[] = [];
+  const all = [...values].map(([column, value]): [ColumnInfo, unknown] => {
+    if (!(value instanceof GivenValue)) return [column, value];
+    if (isStored(column, value)) return [column, storedValue];
+    if (value.fault !== null) {
+      errors.push({ path: column.name.slice(0, 100), message: value.fault });
+    }
+    return [column, value.read];
+  });
+  if (errors.length > 0) throw new InvalidFields(errors);
+  return new Map(all);
+}

@@ -1,0 +1,69 @@
+import type { Grant } from "../../../auth/authorize.ts";
+import type { Filter } from "../../../filter/filter.ts";
+import { equalOperator } from "../../../filter/operators/value_operators.ts";
+import type { Runtime } from "../../../runtime/runtime.ts";
+import { uuidV7 } from "../../../runtime/uuid_v7.ts";
+import { instantOf } from "../../../schema/instant.ts";
+import type { ColumnInfo } from "../../../schema/table_info.ts";
+import { addDefaults } from "./with_defaults.ts";
+import type { Resource } from "../../model/resource.ts";
+import { isOwnKey } from "../../model/generated_column.ts";
+
+/**
+ * The values of a new row to insert: those of the client, overridden by generated ones except for
+ * the primary key, and the defaults of the other columns. Throws a 422 for a missing value.
+ */
+export function newRowValues(
+  given: ReadonlyMap<ColumnInfo, unknown>,
+  grant: Grant,
+  resource: Resource,
+): Map<ColumnInfo, unknown> {
+  return completeNewRow(new Map(given), grant, resource);
+}
+
+/** The same, of values that are completed in place. */
+export function completeNewRow(
+  values: Map<ColumnInfo, unknown>,
+  grant: Grant,
+  resource: Resource,
+): Map<ColumnInfo, unknown> {
+  for (const column of resource.generated) {
+    if (column.primaryKey && values.has(column)) continue;
+    const value = generate(column, grant, resource.runtime);
+    if (value !== undefined) values.set(column, value);
+  }
+  addMoments(values, resource);
+  addDefaults(values, resource);
+  return values;
+}
+
+/** Of a new row the moments of creation and of update are the same. */
+function addMoments(
+  values: Map<ColumnInfo, unknown>,
+  { moments: { ofNew }, runtime: { clock } }: Resource,
+): void {
+  if (ofNew.length === 0) return;
+  const now = instantOf(clock.now());
+  for (const column of ofNew) if (!values.has(column)) values.set(column, now);
+}
+
+/** The value of a generated column; undefined keeps the client's, or the database's default. */
+function generate(column: ColumnInfo, grant: Grant, runtime: Runtime): unknown {
+  if (column.default?.kind === "function") return column.default.make();
+  if (isOwnKey(column)) return uuidV7(runtime.clock, runtime.random);
+  if (column.kind === "timestamp") return instantOf(runtime.clock.now());
+  return fixedValue(grant.rows, column);
+}
+
+/** The one value that the scope allows a column: `eq(ownerId, user.id)` sets the owner. */
+function fixedValue(rows: Filter, column: ColumnInfo): unknown {
+  if (rows.kind === "and") {
+    for (const term of rows.terms) {
+      const value = fixedValue(term, column);
+      if (value !== undefined) return value;
+    }
+  }
+  const fixes = rows.kind === "compare" && rows.operator === equalOperator &&
+    rows.column === column && rows.path === undefined;
+  return fixes ? rows.values[0] : undefined;
+}

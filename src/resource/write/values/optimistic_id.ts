@@ -1,0 +1,36 @@
+import { Problem } from "../../../problem/problem.ts";
+import type { ResourceRequest } from "../../model/operation.ts";
+import type { Resource } from "../../model/resource.ts";
+import { InvalidFields, ownMember } from "./parse_fields.ts";
+
+/**
+ * Parses the optimistic id of a write: the client's own id of it, by which it recognizes the write
+ * among the events of a live stream. Null without the header; throws a 400 for an invalid value.
+ */
+export function parseOptimisticId({ header }: ResourceRequest): string | null {
+  const id = header("service-optimistic-id");
+  if (id === null || isOptimisticId(id)) return id;
+  throw new Problem(
+    "invalid-parameter",
+    "Cannot use this Service-Optimistic-Id: it must be 1 to 200 printable ASCII characters",
+  );
+}
+
+/** Parses the optimistic id of an item of a batch; null without one. Throws a 422. */
+export function parseItemOptimisticId(item: object): string | null {
+  const id = ownMember(item, "_optimisticId") ?? null;
+  if (id === null || (typeof id === "string" && isOptimisticId(id))) return id;
+  throw new InvalidFields([{
+    path: "_optimisticId",
+    message: "must be 1 to 200 printable ASCII characters",
+  }]);
+}
+
+/** An optimistic id where streams may carry it: only recorded changes do. */
+export function carriedId(id: string | null, resource: Resource): string | null {
+  return resource.hub() === null ? null : id;
+}
+
+function isOptimisticId(text: string): boolean {
+  return /^[\x20-\x7e]{1,200}$/.test(text);
+}

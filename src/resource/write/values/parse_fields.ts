@@ -1,0 +1,294 @@
+import { GivenValue, plainOf } from "../../../plan/given_value.ts";
+import type { Key, KeyColumns } from "../../../plan/key.ts";
+import { databaseDefault } from "../../../plan/plan.ts";
+import { didYouMean } from "../../../problem/nearest_name.ts";
+import { Problem } from "../../../problem/problem.ts";
+import { InvalidValue } from "../../../schema/kind.ts";
+import { requireSafe } from "../../../schema/kinds/number_kinds.ts";
+import { kindOfColumn } from "../../../schema/structured/kind_of_column.ts";
+import { type ColumnInfo, isRequired } from "../../../schema/table_info.ts";
+import type { Resource } from "../../model/resource.ts";
+
+/** An error in the fields of a body: its path, and a message. */
+export interface FieldError {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** A body whose fields hold impossible values: a 422 that names each field. */
+export class InvalidFields extends Problem {
+  /** At least one error. */
+  readonly errors: readonly FieldError[];
+
+  /** `details` stand beside the list of errors. */
+  constructor(errors: readonly FieldError[], details: Readonly<Record<string, unknown>> = {}) {
+    const [first] = errors;
+    // The path of a body as a whole is empty.
+    const fault = `${first?.path} ${first?.message}`.trim();
+    super("validation-error", `Cannot use this body: ${fault}`, {
+      details: { ...details, errors: errors.slice(0, maxErrors) },
+    });
+    this.errors = errors;
+  }
+}
+
+/** A refusal names this many: a body may be nothing but faults. */
+const maxErrors = 100;
+
+/** Keys that the service adds to rows: ignored as input, also under `strictInput`. */
+const markers: ReadonlySet<string> = new Set(["_etag", "_optimisticId"]);
+
+/** Members of a body that {@link parseColumns} leaves to its caller. */
+export interface OtherMembers {
+  has(name: string): boolean;
+}
+
+const noOthers: OtherMembers = new Set<string>();
+
+/** Parses the fields of a body, but for its `others`. Throws a 422 that names every error. */
+export type ParseFields = (
+  body: unknown,
+  resource: Resource,
+  others?: OtherMembers,
+) => Map<ColumnInfo, unknown>;
+
+/**
+ * Parses the fields of a body that creates a row to the values of its writable columns. Columns
+ * that the client may not write are dropped silently, unknown fields too unless `strictInput`.
+ * Embedded rows are refused where batches do not take them: ignoring them would look like success.
+ * Errors after a hundred are left out.
+ */
+export const parseColumns: ParseFields = (body, resource, others = noOthers) =>
+  parseAll(body, resource, others, newRow(resource));
+
+/**
+ * Parses the fields of a body that creates a row or changes one as {@link parseColumns} does, but
+ * values that the row may show already are `GivenValue`s.
+ */
+export const parseRow: ParseFields = (body, resource, others = noOthers) =>
+  parseAll(body, resource, others, { ...newRow(resource), mayBeStored: true });
+
+function newRow({ nestedWrites }: Resource): BodyUse {
+  return { immutable: noColumns, embeds: nestedWrites, mayBeStored: false };
+}
+
+/**
+ * Parses the fields of a body that changes a row as {@link parseColumns} does, but for the immutable
+ * ones: these are dropped, or refused under `strictInput`.
+ */
+export const parseChanges: ParseFields = (body, resource, others = noOthers) =>
+  parseAll(body, resource, others, changes(resource));
+
+/**
+ * Parses the fields of a body that changes one row as {@link parseChanges} does, but values that the
+ * row may show already are `GivenValue`s.
+ */
+export const parseRowChanges: ParseFields = (body, resource, others = noOthers) =>
+  parseAll(body, resource, others, { ...changes(resource), mayBeStored: true });
+
+function changes({ fields: { immutable }, nestedWrites }: Resource): BodyUse {
+  return { immutable, embeds: nestedWrites, mayBeStored: false };
+}
+
+const noColumns: ReadonlySet<ColumnInfo> = new Set();
+
+/** What a body may hold. */
+interface BodyUse {
+  /** The columns that it may not change. */
+  readonly immutable: ReadonlySet<ColumnInfo>;
+  /** Whether relations are among the names that it may hold. */
+  readonly embeds: boolean;
+  /** Whether it may hold what a row shows already. */
+  readonly mayBeStored: boolean;
+}
+
+function parseAll(
+  body: unknown,
+  resource: Resource,
+  others: OtherMembers,
+  use: BodyUse,
+): Map<ColumnInfo, unknown> {
+  const values = new Map<ColumnInfo, unknown>();
+  const errors: FieldError[] = [];
+  const given = requireObject(body);
+  for (const name of Object.keys(given)) {
+    if (others.has(name)) continue;
+    const column = columnOf(name, resource);
+    if (column === undefined) {
+      if (errors.length === maxErrors) continue;
+      if (resource.nestedWrites && resource.relations.has(name)) {
+        errors.push(fault(name, "is not taken here: write it with one row, by POST, PATCH or PUT"));
+      } else if (resource.strictInput && !markers.has(name)) {
+        const hint = errors.length < maxHints ? didYouMean(name, fieldsToName(resource, use)) : "";
+        errors.push(fault(name, `is not a field${hint}`));
+      }
+    } else if (use.immutable.has(column)) {
+      if (resource.strictInput && errors.length < maxErrors) errors.push(cannotChange(column));
+    } else if (mayWrite(column, resource)) {
+      const value: unknown = Reflect.get(given, name);
+      const isOdd = use.mayBeStored && mayBeStored(value, column, resource);
+      if (isOdd) values.set(column, givenValue(value, column, resource));
+      else parseValue(value, column, resource, values, errors);
+    }
+  }
+  refuse(errors);
+  return values;
+}
+
+/** A column that is withheld from the user, to write as well, is as one that does not exist. */
+function columnOf(name: string, resource: Resource): ColumnInfo | undefined {
+  const column = resource.table.byName.get(name);
+  if (column === undefined || !resource.withheld.has(column)) return column;
+  return mayWrite(column, resource) ? column : undefined;
+}
+
+/** A key names the row, and is compared as one. */
+function mayBeStored(value: unknown, column: ColumnInfo, { driver, fields }: Resource): boolean {
+  const { dialect } = driver;
+  return !column.primaryKey && fields.readable.includes(column) &&
+    dialect.hasOtherForms(value, column);
+}
+
+function givenValue(value: unknown, column: ColumnInfo, resource: Resource): GivenValue {
+  const values = new Map<ColumnInfo, unknown>();
+  const errors: FieldError[] = [];
+  parseValue(value, column, resource, values, errors);
+  const [error = null] = errors;
+  return new GivenValue(value, values.get(column), error === null ? null : error.message);
+}
+
+/** Each is the nearest of all fields, which takes time. */
+const maxHints = 10;
+
+/** The names that a message may suggest: a column that is only written is in no description. */
+function fieldsToName(resource: Resource, { immutable, embeds }: BodyUse): readonly string[] {
+  const columns = resource.fields.readable.filter((column) =>
+    mayWrite(column, resource) && !immutable.has(column)
+  );
+  return [...columns.map(({ name }) => name), ...embeds ? resource.relations.keys() : []];
+}
+
+/**
+ * Parsed fields as a record by property, for hooks; it omits values that the database will make.
+ */
+export function toRecord(values: ReadonlyMap<ColumnInfo, unknown>): Record<string, unknown> {
+  const entries = [...values].filter(([, value]) => value !== databaseDefault);
+  return Object.fromEntries(entries.map(([column, value]) => [column.name, plainOf(value)]));
+}
+
+/**
+ * Parses the fields of the record that a before-hook returned to values. It may set protected
+ * columns, but no impossible values.
+ */
+export function parseHookValues(
+  data: Readonly<Record<string, unknown>>,
+  resource: Resource,
+): Map<ColumnInfo, unknown> {
+  const values = new Map<ColumnInfo, unknown>();
+  const errors: FieldError[] = [];
+  for (const [name, value] of Object.entries(data)) {
+    const column = resource.table.byName.get(name);
+    if (column === undefined || column.generated || value === undefined) continue;
+    parseValue(value, column, resource, values, errors);
+  }
+  refuse(errors);
+  return values;
+}
+
+/**
+ * Parses the fields of a body that make the key of its row. Throws a 422 for a missing or
+ * impossible value, and for null.
+ */
+export function parseKeyFields(
+  body: object,
+  resource: Resource,
+  by: KeyColumns = resource.table,
+): Key {
+  const values = new Map<ColumnInfo, unknown>();
+  const errors: FieldError[] = [];
+  for (const column of by.primaryKey) {
+    if (ownMember(body, column.name) === null) {
+      errors.push(fault(column.name, "must not be null"));
+    } else if (Object.hasOwn(body, column.name)) {
+      parseValue(ownMember(body, column.name), column, resource, values, errors);
+    } else {
+      errors.push(fault(column.name, "is required"));
+    }
+  }
+  refuse(errors);
+  return [...values.values()];
+}
+
+/**
+ * The parsed fields of a body that turned out to change a row, without the immutable ones. Throws a
+ * 422 for these under `strictInput`.
+ */
+export function withoutImmutable(
+  values: ReadonlyMap<ColumnInfo, unknown>,
+  { fields: { immutable }, strictInput }: Resource,
+): ReadonlyMap<ColumnInfo, unknown> {
+  if (immutable.size === 0) return values;
+  if (strictInput) {
+    refuse([...values.keys()].filter((column) => immutable.has(column)).map(cannotChange));
+  }
+  return new Map([...values].filter(([column]) => !immutable.has(column)));
+}
+
+function cannotChange({ name }: ColumnInfo): FieldError {
+  return fault(name, "cannot be changed");
+}
+
+/** Throws a 400 for a body that is not a JSON object with fields. */
+export function requireObject(body: unknown): object {
+  if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
+  throw new Problem("invalid-body", "Cannot use this body: it must be a JSON object");
+}
+
+/** A member of a body, which may hold any name: an inherited one does not count. */
+export function ownMember(body: object, name: string): unknown {
+  const own: { readonly value?: unknown } | undefined = Object.getOwnPropertyDescriptor(body, name);
+  return own?.value;
+}
+
+/** Whether a body may hold the column: what it holds of any other one is dropped. */
+export function mayWrite(
+  column: ColumnInfo,
+  resource: Pick<Resource, "fields" | "generated">,
+): boolean {
+  if (column.generated) return false;
+  return column.primaryKey || resource.fields.writable.has(column) ||
+    resource.generated.has(column);
+}
+
+function parseValue(
+  value: unknown,
+  column: ColumnInfo,
+  resource: Resource,
+  values: Map<ColumnInfo, unknown>,
+  errors: FieldError[],
+): void {
+  if (value === null) {
+    if (isRequired(column)) errors.push(fault(column.name, "must not be null"));
+    else values.set(column, null);
+    return;
+  }
+  try {
+    // A bare number is exact in other bodies.
+    if (resource.safeNumbers && column.kind === "decimal") requireSafe(value);
+    const read = kindOfColumn(column).fromJson(value, column);
+    resource.driver.dialect.check(read, column);
+    values.set(column, read);
+  } catch (error) {
+    if (!(error instanceof InvalidValue)) throw error;
+    errors.push(fault(column.name, error.message));
+  }
+}
+
+function fault(path: string, message: string): FieldError {
+  return { path: path.slice(0, 100), message };
+}
+
+/** Throws a 422 that names every error, where there are any. */
+export function refuse(errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw new InvalidFields(errors);
+}

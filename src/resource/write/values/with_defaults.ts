@@ -1,0 +1,38 @@
+import { type ColumnInfo, isRequired } from "../../../schema/table_info.ts";
+import type { Resource } from "../../model/resource.ts";
+import { type FieldError, refuse } from "./parse_fields.ts";
+
+/**
+ * The parsed fields with the defaults of the `wanted` columns that they omit. Throws a 422 for a
+ * required column that has no default.
+ */
+export function withDefaults(
+  values: ReadonlyMap<ColumnInfo, unknown>,
+  resource: Pick<Resource, "table">,
+  wanted?: (column: ColumnInfo) => boolean,
+): Map<ColumnInfo, unknown> {
+  const complete = new Map(values);
+  addDefaults(complete, resource, wanted);
+  return complete;
+}
+
+/** Adds what {@link withDefaults} adds. */
+export function addDefaults(
+  complete: Map<ColumnInfo, unknown>,
+  { table }: Pick<Resource, "table">,
+  wanted?: (column: ColumnInfo) => boolean,
+): void {
+  const errors: FieldError[] = [];
+  for (const column of table.columns) {
+    if (complete.has(column) || column.generated || wanted?.(column) === false) continue;
+    const source = column.default;
+    if (source === null) {
+      if (isRequired(column)) {
+        errors.push({ path: column.name.slice(0, 100), message: "is required" });
+      }
+    } else if (source.kind !== "database") {
+      complete.set(column, source.kind === "value" ? source.value : source.make());
+    }
+  }
+  refuse(errors);
+}
