@@ -47,7 +47,7 @@ export function tidy(document: string): string {
 /** A section of a chapter, from its heading to the next one. */
 interface Section {
   readonly lines: string[];
-  /** The path of the options that its tables are about; null where that is no group. */
+  /** The path of the options that its tables are about; null if that is no group. */
   readonly members: Members | null;
   readonly path: string;
 }
@@ -104,7 +104,7 @@ function cellsOf(line: string): readonly string[] {
   return line.startsWith("|") ? line.split("|").slice(1, -1).map((cell) => cell.trim()) : [];
 }
 
-/** Whether the first line of the table that a line is in has the title of options. */
+/** Returns true if the first line of the table that a line is in has the title of options. */
 function isInOptionTable(lines: readonly string[], index: number): boolean {
   let first = index;
   while (lines[first - 1]?.startsWith("|")) first--;
@@ -138,7 +138,7 @@ function descendant(name: string, members: Members): Option<unknown> | undefined
   return undefined;
 }
 
-/** What stands in the column "unless set"; null where the description does not say it. */
+/** What stands in the column "unless set"; null if the description does not say it. */
 function factOf({ rules: { isRequired, unlessSet, shape } }: Option<unknown>): string | null {
   if (unlessSet === undefined) return isRequired === true ? "required" : null;
   if (typeof unlessSet === "boolean") return `\`${unlessSet}\``;

@@ -25,7 +25,7 @@ export interface Checked {
   readonly differences: readonly string[];
   /** Filters and orders that the service refuses for the type of their field. */
   readonly refused: number;
-  /** Whether a walk reaches all rows; else their export was compared. */
+  /** True if a walk reaches all rows; else their export was compared. */
   readonly isWalked: boolean;
   /** Columns of a view that have other values in each statement, which nothing can be compared with. */
   readonly varying: readonly string[];
@@ -107,7 +107,7 @@ class ResourceCheck {
     }
   }
 
-  /** All rows, row for row and value for value; null where the service refuses a further page. */
+  /** All rows, row for row and value for value; null if the service refuses a further page. */
   async #walk(cells: readonly (readonly Cell[])[]): Promise<readonly Row[] | null> {
     const rows: Row[] = [];
     let cursor = "";
@@ -305,7 +305,7 @@ class ResourceCheck {
     return this.#resource.primaryKey.map((column) => ({ column, descending: false }));
   }
 
-  /** Null where the service refuses the request: for some types that is right. */
+  /** Null if the service refuses the request: for some types that is right. */
   async #read(path: string): Promise<Page | null> {
     const { status, text } = await this.#context.served.get(path);
     // The shape of a page, which the comparison shows to be so.

@@ -3,7 +3,7 @@ import type { ResourceSchema } from "../../src/openapi/service_schema.ts";
 /** The operators of filters that SQL has, too. */
 export const comparisons = [["==", "="], ["!=", "<>"], ["<", "<"], [">=", ">="]] as const;
 
-/** Whether a value can be written in a filter. */
+/** Returns true if a value can be written in a filter. */
 export function isPlain(value: unknown): boolean {
   return ["string", "number", "bigint", "boolean"].includes(typeof value) &&
     String(value).length < 200;

@@ -7,7 +7,7 @@ import { isSameValue } from "./same_value.ts";
 type Row = Readonly<Record<string, unknown>>;
 type Cells = readonly Cell[];
 
-/** Each row of an answer with the row of SQL that it is, whatever their order; null where there is none. */
+/** Each row of an answer with the row of SQL that it is, whatever their order; null if there is none. */
 export function pairRows(
   rows: readonly Row[],
   stored: readonly Cells[],

@@ -44,7 +44,7 @@ export async function openOracle(place: string): Promise<Oracle> {
   return openSqlite(place.replace(/^(node-)?sqlite:(\/\/)?/, ""));
 }
 
-/** Whether SQL does not compare values: those of a type without an order, or by an application's collation. */
+/** Returns true if SQL does not compare values: those of a type without an order, or by an application's collation. */
 export function isIncomparable(error: unknown): boolean {
   return error instanceof postgres.PostgresError && error.code === undefinedFunction ||
     error instanceof Error && /no such collation/.test(error.message);

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { Cell } from "./oracle.ts";
 
 /**
- * Whether a value of an answer is a stored one, by the type of the field; null where the type has
+ * Returns true if a value of an answer is a stored one, by the type of the field; null if the type has
  * no form that plain SQL shows as well.
  */
 export function isSameValue(value: unknown, cell: Cell, type: string): boolean | null {

@@ -5,12 +5,12 @@ export function projectPath(filename: string): string {
   return filename.startsWith(root) ? filename.slice(root.length) : filename;
 }
 
-/** Whether the file is published as part of the service. */
+/** Returns true if the file is published as part of the service. */
 export function isSource(path: string): boolean {
   return path.startsWith("src/") || path === "mod.ts";
 }
 
-/** Whether the path is one of the files, or lies below one of the folders, which end in `/`. */
+/** Returns true if the path is one of the files or is below one of the folders, which end in `/`. */
 export function isIn(path: string, places: readonly string[]): boolean {
   return places.some((place) => place.endsWith("/") ? path.startsWith(place) : path === place);
 }

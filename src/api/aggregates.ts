@@ -38,7 +38,7 @@ export interface AggregateOptions<
 export interface Groups<Group> {
   /** In the order that was requested, else in that of their keys. */
   readonly groups: Group[];
-  /** Whether there are more groups than `limit`. */
+  /** True if there are more groups than `limit`. */
   readonly hasMore: boolean;
 }
 

@@ -15,7 +15,7 @@ export interface ApiResource {
   readonly update: unknown;
   /** What `include` loads, by the names of the relations. */
   readonly relations: object;
-  /** Whether its rows have tags. */
+  /** True if its rows have tags. */
   readonly etag: boolean;
   /** The input and output of its procedures, by their names. */
   readonly procedures: object;
@@ -26,6 +26,6 @@ export interface ApiResource {
 /** An operation of a resource that its bodies do not show. */
 export type ApiOperation = "delete" | "restore" | "batch" | "aggregate" | "search" | "subscribe";
 
-/** Whether a resource has an operation: `true`, or `false` where it says that it has not. */
+/** True if a resource has an operation: `true`, or `false` where it says that it has not. */
 export type Has<R extends ApiResource, Operation extends ApiOperation> = R extends
   { readonly operations: infer Named } ? [Operation] extends [Named] ? true : false : true;

@@ -17,7 +17,7 @@ export interface ClientEnvironment {
   uuid(): string;
   /** False only where the runtime knows that there is no network. */
   isOnline(): boolean;
-  /** Whether the page is in the background; false where there is no page. */
+  /** Returns true if the page is in the background; false where there is no page. */
   isHidden(): boolean;
   /** Calls `run` when the network or the page comes back; returns a function that stops it. */
   onWake(run: () => void): () => void;

@@ -38,7 +38,7 @@ export type ResourceClient<R extends ApiResource> =
 /** Requests that a resource has where a condition is true. */
 export type OnlyWhere<Condition, Requests> = Condition extends true ? Requests : unknown;
 
-/** Whether there is a body of this kind. */
+/** True if there is a body of this kind. */
 export type IsWritten<Body> = [Body] extends [never] ? false : true;
 
 /** The batches of a resource. */

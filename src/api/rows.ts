@@ -21,7 +21,7 @@ export type RowOf<R extends ApiResource, Fields, Included extends PropertyKey> =
 export interface Tagged<Row> {
   /** The row. */
   readonly value: Row;
-  /** For `ifMatch` and `ifNoneMatch`; null where the resource has no tags. */
+  /** For `ifMatch` and `ifNoneMatch`; null if the resource has no tags. */
   readonly etag: string | null;
 }
 
@@ -31,7 +31,7 @@ export interface Page<Row> {
   readonly items: Row[];
   /** For the `cursor` of the next page; null on the last one. */
   readonly nextCursor: string | null;
-  /** Whether there is a next page. */
+  /** True if there is a next page. */
   readonly hasMore: boolean;
   /** Present where it was requested. */
   readonly totalCount?: number;

@@ -5,7 +5,7 @@
 
 /** Web Locks, `navigator.locks`. */
 export interface WebLocks {
-  /** Runs `work` while the lock is held; with null where `ifAvailable` is set and it is taken. */
+  /** Runs `work` while the lock is held; with null if `ifAvailable` is set and it is taken. */
   request<T>(
     name: string,
     options: WebLockOptions,

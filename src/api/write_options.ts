@@ -43,7 +43,7 @@ export interface UpdateOptionsOf<R extends ApiResource> extends ConditionalOptio
 
 /** A patch that was refused because its row has changed. */
 export interface Conflict<R extends ApiResource> {
-  /** The row that the patch was made for; null where it is not known. */
+  /** The row that the patch was made for; null if it is not known. */
   readonly base: Partial<R["row"]> | null;
   /** The patch. */
   readonly mine: R["update"];

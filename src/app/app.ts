@@ -88,7 +88,7 @@ export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
   reindex(options?: ReindexOptions): Promise<void>;
   /** Closes the databases and the key-value store. */
   close(): Promise<void>;
-  /** The metrics of the app; null where `observability` collects none. */
+  /** The metrics of the app; null if `observability` collects none. */
   readonly metrics: Metrics | null;
   /** The search outbox; null without `kv`, and without a resource that has `search.outbox`. */
   readonly searchOutbox: SearchOutbox | null;

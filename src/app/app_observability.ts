@@ -17,7 +17,7 @@ import { watchDatabases } from "./watch_databases.ts";
 
 /** What an app shows of its own work. */
 export interface AppObservability {
-  /** Null where none are collected. */
+  /** Null if none are collected. */
   readonly metrics: Metrics | null;
   /** The runtime of the app, whose observations are counted. */
   readonly runtime: Runtime;

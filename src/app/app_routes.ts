@@ -40,7 +40,7 @@ export interface RouteParts {
   readonly middleware: Middleware | undefined;
   readonly authRoutes: readonly Router[];
   readonly parseUser: (value: unknown) => User | null;
-  /** Null where no problems are logged. */
+  /** Null if no problems are logged. */
   readonly problems: ProblemLog | null;
   readonly resolved: ResolvedConfig;
   readonly runtime: Runtime;

@@ -90,7 +90,7 @@ export type InferredRow<Types extends ResourceTypes> =
   : never;
 
 /**
- * Whether a list of columns is set: the compiler knows some type of its columns then. A list that
+ * True if a list of columns is set: the compiler knows some type of its columns then. A list that
  * depends on the user is.
  */
 export type IsGiven<List> = List extends readonly (infer Column)[]
@@ -177,7 +177,7 @@ export type InferredRelations<Types extends ResourceTypes, All extends ResourceT
       };
 
 /**
- * Whether a resource has relations whose names the compiler does not know: those of an object of any
+ * True if a resource has relations whose names the compiler does not know: those of an object of any
  * names, and those that foreign keys give, as they do of introspected tables unless it is said.
  */
 export type HasOtherRelations<Types extends ResourceTypes> = string extends keyof Types["targets"]

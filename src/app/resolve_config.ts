@@ -34,24 +34,24 @@ export interface ResolvedConfig {
   /** The environment variables that would set the secrets that are random now. */
   readonly missingSecrets: readonly string[];
   readonly health: boolean;
-  /** Whether there are descriptions below `/__service`. */
+  /** True if there are descriptions below `/__service`. */
   readonly describes: boolean;
   readonly openapi: ResolvedOpenapi;
-  /** Null where it is off. */
+  /** Null if it is off. */
   readonly mcp: ResolvedMcp | null;
   readonly observability: ResolvedObservability;
-  /** Null where there is none. */
+  /** Null if there is none. */
   readonly dashboard: ResolvedDashboard | null;
   readonly securityHeaders: SecurityHeaders;
   readonly bodyLimit: number;
   readonly bodyTimeoutMs: number;
-  /** Null where it depends on the resource. */
+  /** Null if it depends on the resource. */
   readonly maxFields: number | null;
   readonly reads: ReadCosts;
   readonly abuse: ResolvedAbuseProtection;
   readonly idempotency: ResolvedIdempotencyOptions | null;
   readonly mountedAt: string;
-  /** Null where pages of other origins are not allowed. */
+  /** Null if pages of other origins are not allowed. */
   readonly cors: Middleware | null;
   readonly middleware: readonly Middleware[];
   /** How long what was read of a credential is trusted. */

@@ -28,7 +28,7 @@ export interface ServedDashboard extends
   >,
   DashboardReportParts {
   readonly credentials: Pick<Credentials, "accept">;
-  /** Null where none are collected. */
+  /** Null if none are collected. */
   readonly metrics: Metrics | null;
   readonly hono: Hono<AppEnv>;
 }

@@ -3,7 +3,7 @@ import { type Database, openDatabase } from "../db/open_database.ts";
 import type { ReadConfig } from "./resolve_resources.ts";
 import { type DriverWatch, watchedDriver } from "../service/observability/watched_driver.ts";
 
-/** Gives the configuration whose databases are watched; each of them stays one. */
+/** Returns the configuration whose databases are watched; each of them stays one. */
 export async function watchDatabases<Config extends ReadConfig>(
   config: Config,
   watchesOf: (driver: Driver) => readonly DriverWatch[],

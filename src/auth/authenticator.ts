@@ -44,7 +44,7 @@ export interface Authenticator {
   /** For messages. */
   readonly name: string;
   /**
-   * Identifies the sender of a request. Null where it carries no credential of this kind: then the
+   * Identifies the sender of a request. Null if it carries no credential of this kind: then the
    * next authenticator is asked. Throws a `Problem`, a 401, for a credential of this kind that is
    * wrong. It runs for every request, so what it finds out should be kept: an answer that is there
    * at once costs no promise.

@@ -11,7 +11,7 @@ export interface Credentials {
   identify(request: Request): MaybePromise<User | null>;
   /** The user of a credential that was recognized elsewhere; open streams end with it, too. */
   accept(identification: Identification): User | null;
-  /** The credential by which a user was identified; null where it cannot end by itself. */
+  /** The credential by which a user was identified; null if it cannot end by itself. */
   of(user: User): Identification | null;
 }
 

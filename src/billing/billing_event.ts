@@ -35,7 +35,7 @@ export interface BillingSubscription {
   readonly currentPeriodStart?: string;
   /** Until when it is paid; of one that is canceled at the end, when it ends. */
   readonly currentPeriodEnd?: string;
-  /** Whether it ends with what is paid. */
+  /** True if it ends with what is paid. */
   readonly cancelAtPeriodEnd?: boolean;
   /** What its checkout set. */
   readonly metadata?: Readonly<Record<string, string>>;

@@ -54,7 +54,7 @@ export interface UsageRequest {
 export interface BillingOperationsOptions {
   readonly provider: BillingProvider;
   readonly plans: BillingPlans;
-  /** Whether prices without a plan can be checked out by their ids. */
+  /** True if prices without a plan can be checked out by their ids. */
   readonly anyPrice: boolean;
   readonly codes: CheckoutCodes;
   readonly random: Random;

@@ -43,7 +43,7 @@ export class CheckoutCodes {
     return this.#codeOf(checkout, key);
   }
 
-  /** Whether this service has made the account and the prices of these metadata. */
+  /** Returns true if this service has made the account and the prices of these metadata. */
   async covers(metadata: Readonly<Record<string, string>>): Promise<boolean> {
     const { accountId = "", prices = "", checkoutCode = "" } = metadata;
     const mode = modes.find((one) => checkoutCode.startsWith(`${one}.`));

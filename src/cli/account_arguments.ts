@@ -37,7 +37,7 @@ export interface UsersCommand extends StoreArguments {
       readonly email: string;
       readonly name: string | null;
       readonly roles: readonly string[];
-      /** Whether the password is the first line of the standard input. */
+      /** True if the password is the first line of the standard input. */
       readonly readsPassword: boolean;
     }
     | { readonly verb: "list" }
@@ -58,7 +58,7 @@ export const accountHelp = `API keys and accounts, of service.config.ts, or in -
   users role EMAIL [A,B]                these roles and no others
   users disable EMAIL                   ends its sessions; users enable EMAIL takes it back`;
 
-/** Whether the arguments are those of a command for API keys or accounts. */
+/** Returns true if the arguments are those of a command for API keys or accounts. */
 export function isAccountCommand([first]: readonly string[]): boolean {
   return first === "keys" || first === "users";
 }

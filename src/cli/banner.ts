@@ -15,13 +15,13 @@ export interface BannerFacts {
   readonly indexPath: string;
   /** How many characters fit in a line of the terminal. */
   readonly width: number;
-  /** Null where the configuration decides who may do what. */
+  /** Null if the configuration decides who may do what. */
   readonly rights: CliRights | null;
   /** The file of the accounts; undefined without accounts. */
   readonly accountsIn?: string | undefined;
   /** What live streams show, as a sentence. */
   readonly streams?: string | undefined;
-  /** Whether there is a dashboard. */
+  /** True if there is a dashboard. */
   readonly hasDashboard?: boolean | undefined;
   /** The path and query of the example. */
   readonly example: string;

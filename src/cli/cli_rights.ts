@@ -5,11 +5,11 @@ import type { Random } from "../runtime/runtime.ts";
 
 /** The rights of callers where the command line serves tables without a configuration file. */
 export interface CliRights {
-  /** The bearer token of this start, or null where no request needs one. */
+  /** The bearer token of this start, or null if no request needs one. */
   readonly token: string | null;
-  /** Whether reads need the token, too. */
+  /** True if reads need the token, too. */
   readonly readsNeedToken: boolean;
-  /** Whether only this machine may send requests: see {@link dnsRebindingGuard}. */
+  /** True if only this machine may send requests: see {@link dnsRebindingGuard}. */
   readonly localOnly: boolean;
   readonly writable: boolean;
 }
@@ -17,7 +17,7 @@ export interface CliRights {
 /** The options of the command line that the callers' rights depend on. */
 export interface CliRightsOptions {
   readonly host: string;
-  /** Whether reads are open on every address. */
+  /** True if reads are open on every address. */
   readonly public: boolean;
   readonly writable: boolean;
 }

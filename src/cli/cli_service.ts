@@ -18,11 +18,11 @@ export interface CliService {
   readonly config: ServeConfig & OpenConfig;
   /** Completes "Serving …", e.g. `shop.db, read-only`. */
   readonly subject: string;
-  /** Null where the configuration decides about access. */
+  /** Null if the configuration decides about access. */
   readonly rights: CliRights | null;
   /** The file of the accounts; undefined without accounts. */
   readonly accountsIn?: string | undefined;
-  /** What live streams show, as a sentence; undefined where that is not for the banner. */
+  /** What live streams show, as a sentence; undefined if that is not for the banner. */
   readonly streams?: string | undefined;
   /** The query of the banner's example, for the first resource. */
   readonly exampleQuery: string;

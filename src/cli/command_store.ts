@@ -25,15 +25,15 @@ export interface StoreArguments {
 export interface StoreUse {
   /** For messages: `use these credits`. */
   readonly action: string;
-  /** Whether it may begin a store that is not there. */
+  /** True if it may begin a store that is not there. */
   readonly creates: boolean;
 }
 
 /** What a command of accounts, API keys, credits or the search outbox works with. */
 export interface CommandStore {
-  /** Null where `--kv` names the store, or nothing does. */
+  /** Null if `--kv` names the store, or nothing does. */
   readonly config: ServiceConfig | null;
-  /** Undefined where the configuration names none, or the memory of the service. */
+  /** Undefined if the configuration names none, or the memory of the service. */
   readonly option: KeyValueOption | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Whether a file or folder exists at this path. */
+/** Returns true if a file or folder exists at this path. */
 export async function pathExists(path: string): Promise<boolean> {
   try {
     await Deno.stat(path);

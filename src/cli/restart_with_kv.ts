@@ -6,7 +6,7 @@ import { onStopSignals } from "./stop_signals.ts";
 /**
  * Runs this program again as a child with `--unstable-kv --unstable-cron`, where Deno was started
  * without them, and returns its exit code. That is the case for a `program` from a URL: Deno finds
- * `deno.json`, which sets them, for local files only. Null where the flags are set or a permission is
+ * `deno.json`, which sets them, for local files only. Null if the flags are set or a permission is
  * missing; in the latter case the store is in memory, with its warning.
  */
 export async function restartWithKv(

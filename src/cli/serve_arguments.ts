@@ -28,17 +28,17 @@ export interface ServeCommand {
   readonly functions: string | null;
   /** The paths of extensions of SQLite. */
   readonly extensions: readonly string[];
-  /** Whether the database records the changes of every program. */
+  /** True if the database records the changes of every program. */
   readonly triggers: boolean;
   /** The schema of a Postgres for the log of changes, or null. */
   readonly changesSchema: string | null;
-  /** Whether every table with texts has a search. */
+  /** True if every table with texts has a search. */
   readonly search: boolean;
-  /** Whether there is a dashboard. */
+  /** True if there is a dashboard. */
   readonly ui: boolean;
-  /** Whether the tables are looked at every few seconds. */
+  /** True if the tables are looked at every few seconds. */
   readonly watchSchema: boolean;
-  /** Whether accounts can log in. */
+  /** True if accounts can log in. */
   readonly users: boolean;
   /** The file or URL of the key-value store of the accounts, or null. */
   readonly kv: string | null;

@@ -3,7 +3,7 @@ import type { TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 
 /**
- * Whether the keys of a table can be compared in memory: `compareKeys` gives their order in the
+ * Returns true if the keys of a table can be compared in memory: `compareKeys` gives their order in the
  * database. They cannot for texts of existing tables, which may have another collation, for kinds
  * without an order, and for keys that may be NULL.
  */

@@ -116,7 +116,7 @@ export function createCompiler(
 
 const maxTextsOfColumns = 4;
 
-/** The values of all rows; null where the database makes some, or one is left out. */
+/** The values of all rows; null if the database makes some, or one is left out. */
 function valuesOfAll({ columns, rows }: InsertPlan, dialect: Dialect): SqlValue[] | null {
   const values: SqlValue[] = [];
   for (const row of rows) {
@@ -135,7 +135,7 @@ interface KeptText {
   readonly text: string;
 }
 
-/** Whether a plan reads the row of one key, and nothing else. */
+/** Returns true if a plan reads the row of one key, and nothing else. */
 function readsByKey(plan: Plan): plan is ReadPlan {
   if (plan.kind !== "read" || plan.where.kind !== "compare") return false;
   return plan.where.operator === equalOperator && isByKey(plan.where, plan.table) &&

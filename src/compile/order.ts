@@ -17,7 +17,7 @@ export function compileOrder(order: readonly OrderKey[], dialect: Dialect): Frag
 
 /** Rows that follow one another in an order, and all come before or after those of another range. */
 export interface OrderedRange {
-  /** Null where it is all rows. */
+  /** Null if it is all rows. */
   readonly condition: Fragment | null;
   /** What is left of the order: within the range some keys have one value. */
   readonly order: readonly OrderKey[];
@@ -83,7 +83,7 @@ function known(order: readonly OrderKey[]): readonly OrderKey[] {
   return [{ ...first, column: { ...first.column, notNull: true } }, ...rest];
 }
 
-/** Whether rows compare by these keys as a list of them does. */
+/** Returns true if rows compare by these keys as a list of them does. */
 function isUniform(keys: readonly OrderKey[], descending: boolean): boolean {
   return keys.every((key) => key.descending === descending && key.column.notNull);
 }

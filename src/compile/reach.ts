@@ -5,7 +5,7 @@ import { type Fragment, rawSql, sql, type SqlValue } from "../sql/fragment.ts";
 
 /**
  * Compiles the condition for the rows of an order that have reached the values of a position, those
- * that are equal to them too; null where all rows have. NULLs come last.
+ * that are equal to them too; null if all rows have. NULLs come last.
  */
 export function compileReached(
   order: readonly OrderKey[],

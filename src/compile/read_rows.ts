@@ -11,7 +11,7 @@ import { compileFilter } from "./where.ts";
 /** What a compiler keeps of the tables whose rows it reads. */
 export interface ReadContext {
   readonly dialect: Dialect;
-  /** What can end a statement that looks at many rows; null where the engine ends it by itself. */
+  /** What can end a statement that looks at many rows; null if the engine ends it by itself. */
   checkOf(table: TableInfo): Fragment | null;
   /** The select list of columns. */
   selectList(columns: readonly ColumnInfo[]): Fragment;

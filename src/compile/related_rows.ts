@@ -39,7 +39,7 @@ interface List {
   readonly step: RelationStep;
   readonly keys: Fragment;
   readonly names: ListNames;
-  /** Whether each row of the table is looked up in the keys, because no index leads to it. */
+  /** True if each row of the table is looked up in the keys, because no index leads to it. */
   readonly scans: boolean;
 }
 
@@ -129,7 +129,7 @@ function rowsOfKeys(
   return sql`${table} CROSS JOIN ${list} ON ${belongs} WHERE ${where}`;
 }
 
-/** Whether a row of a step belongs to the values of a key. */
+/** Returns true if a row of a step belongs to the values of a key. */
 function belongsTo({ pairs }: RelationStep, { values }: ListNames, dialect: Dialect): Fragment {
   const terms = pairs.map(({ other }, index) =>
     equals(other, dialect, sql`= ${values[index] ?? dialect.operand(other)}`)

@@ -15,7 +15,7 @@ export function withScanCheck(condition: Fragment, dialect: Dialect, column?: Fr
 }
 
 /**
- * The dialect's check for rows of a table that are named by its columns alone; null where the engine
+ * The dialect's check for rows of a table that are named by its columns alone; null if the engine
  * ends statements by itself. By an integer key it costs much less.
  */
 export function tableCheck(table: TableInfo, { scanCheck }: Dialect): Fragment | null {
@@ -30,7 +30,7 @@ export function checkedFirst(check: Fragment | null, condition: Fragment): Fragm
   return check === null ? condition : sql`${check} AND ${condition}`;
 }
 
-/** Whether a plan may look at more rows than it gives: not for keys, nor for a page by key. */
+/** Returns true if a plan may look at more rows than it gives: not for keys, nor for a page by key. */
 export function mayScan({ where, table, order, limit }: ReadPlan): boolean {
   if (where.kind !== "all") return !isByKey(where, table);
   const { primaryKey } = table;
@@ -40,7 +40,7 @@ export function mayScan({ where, table, order, limit }: ReadPlan): boolean {
     );
 }
 
-/** Whether the primary key leads to the rows that a filter passes. */
+/** Returns true if the primary key leads to the rows that a filter passes. */
 export function isByKey(filter: Filter, table: TableInfo): boolean {
   const { primaryKey } = table;
   switch (filter.kind) {

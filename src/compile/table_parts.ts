@@ -26,7 +26,7 @@ export type TableCondition = Filter | string;
 
 /** An index, or a set of columns that no two rows share, in the declaration of a table. */
 export interface IndexPart extends Extract<TablePart, { readonly kind: "index" | "unique" }> {
-  /** Gives it a name in the database; unless set it is that of the table and the columns. */
+  /** Returns it a name in the database; unless set it is that of the table and the columns. */
   as(name: string): IndexPart;
   /** Limits it to the rows that pass. */
   where(condition: TableCondition): IndexPart;
@@ -34,7 +34,7 @@ export interface IndexPart extends Extract<TablePart, { readonly kind: "index" |
 
 /** A check in the declaration of a table. */
 export interface CheckPart extends Extract<TablePart, { readonly kind: "check" }> {
-  /** Gives it a name in the database; unless set it depends on the condition. */
+  /** Returns it a name in the database; unless set it depends on the condition. */
   as(name: string): CheckPart;
 }
 

@@ -37,7 +37,7 @@ export function fetchGroups(
   return then(cells, (rows) => decodeGroups(rows, plan, reader));
 }
 
-/** Whether quicker metrics may serve: those that are compared have their exact form. */
+/** Returns true if quicker metrics may serve: those that are compared have their exact form. */
 function mayBeQuick({ metrics, having, order }: AggregatePlan, dialect: Dialect): boolean {
   const { quick } = dialect.metrics;
   if (quick === null || having.kind !== "all") return false;
@@ -71,7 +71,7 @@ export function decodeGroups(
 }
 
 /**
- * The wire form of an exact metric in an aggregate's group, from a plain decimal; null where it has
+ * The wire form of an exact metric in an aggregate's group, from a plain decimal; null if it has
  * more digits than the column. Sums of integers have the wire form of the integers of their column,
  * however long they are.
  */

@@ -40,7 +40,7 @@ export type DatabaseErrorKind =
  * are found. No client sees any of them.
  */
 export interface FailedConstraint {
-  /** The schema of the table, or of the type; null where the engine names none. */
+  /** The schema of the table, or of the type; null if the engine names none. */
   readonly schema: string | null;
   /** The table that the constraint belongs to. */
   readonly table: string | null;
@@ -54,7 +54,7 @@ export interface FailedConstraint {
 
 /** What a trigger or a function said when it refused a statement on purpose. */
 export interface RaisedError {
-  /** For clients; null where it said nothing, or clients may not see it. */
+  /** For clients; null if it said nothing, or clients may not see it. */
   readonly message: string | null;
   /** The status of the answer that its code names; null for another code. */
   readonly status: number | null;
@@ -84,7 +84,7 @@ export interface RaisedError {
 export class DatabaseError extends Error {
   /** What went wrong, for choosing the answer. */
   readonly kind: DatabaseErrorKind;
-  /** What the engine said about the constraint that refused a write; null where it said nothing. */
+  /** What the engine said about the constraint that refused a write; null if it said nothing. */
   readonly constraint: FailedConstraint | null;
   /** What a trigger or a function raised on purpose; null for the engine's own errors. */
   readonly raised: RaisedError | null;
@@ -123,7 +123,7 @@ export function fullReasonOf(error: DatabaseError): string {
 }
 
 /**
- * Whether the reason of an error helps the operator more than its kind does: the kind of these asks
+ * Returns true if the reason of an error helps the operator more than its kind does: the kind of these asks
  * for another try, or says that nothing is known.
  */
 export function isLasting(error: unknown): error is DatabaseError {

@@ -21,7 +21,7 @@ export interface QueryResult {
 export interface ResultColumn {
   /** Its name, as the engine gives it. */
   readonly name: string;
-  /** The type of its values, as the engine numbers types; null where values have types by themselves. */
+  /** The type of its values, as the engine numbers types; null if values have types by themselves. */
   readonly type: number | null;
 }
 
@@ -44,7 +44,7 @@ export interface ReadLimits {
   readonly maxBytes: number;
   /** How long one statement may run. */
   readonly timeoutMs: number;
-  /** Whether it is known to take long, so that it is not tried in this thread first. */
+  /** True if it is known to take long, so that it is not tried in this thread first. */
   readonly isLong?: boolean;
 }
 
@@ -59,7 +59,7 @@ export interface Driver extends Connection {
   /** For messages: the scheme and the path or host, never a password. */
   readonly label: string;
   /**
-   * Gives a connection for the reads of one request, which may look at many rows. Beyond its limits
+   * Returns a connection for the reads of one request, which may look at many rows. Beyond its limits
    * a read rejects: `too-slow`, `too-large`, or `overloaded` where too many wait for their turn. It
    * takes nothing from what is read by key and written on the driver itself.
    */
@@ -80,9 +80,9 @@ export interface Driver extends Connection {
    * call. The function that it returns removes the listener.
    */
   onCommit(listener: () => void): () => void;
-  /** Whether other processes may write to the database. */
+  /** True if other processes may write to the database. */
   readonly isShared: boolean;
-  /** Signals to the other processes that use the database; null where it carries none. */
+  /** Signals to the other processes that use the database; null if it carries none. */
   readonly signals: Signals | null;
   /**
    * The tables that were created through it: they are as they are declared, which the start need not

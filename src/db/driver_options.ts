@@ -55,7 +55,7 @@ export interface SqliteOptions extends SqliteAdditions {
   /** Changes nothing, not even the journal mode: for a file of another program. */
   readonly readOnly?: boolean | undefined;
   /**
-   * Whether clients see the messages that triggers and functions raise on purpose; true by default.
+   * True if clients see the messages that triggers and functions raise on purpose; true by default.
    */
   readonly raisedMessages?: boolean | undefined;
   /** How long a write waits for its turn, and for other processes. 5,000 by default. */

@@ -52,7 +52,7 @@ export interface LeftOutSchema {
   readonly schema: string;
   /** How many tables and views it has that could be served. */
   readonly tables: number;
-  /** Whether the role may use it. */
+  /** True if the role may use it. */
   readonly isOpen: boolean;
 }
 
@@ -74,17 +74,17 @@ export interface TableDraft {
   /** Its name in paths. */
   readonly label: string;
   readonly columns: readonly ColumnDraft[];
-  /** Whether it is a view, also one whose rows are stored. */
+  /** True if it is a view, also one whose rows are stored. */
   readonly isView: boolean;
   /** The definition of a view, where it is a simple one; else null. */
   readonly simple: SimpleView | null;
-  /** Whether its rows are only read: those of a view, or by a key that nothing enforces. */
+  /** True if its rows are only read: those of a view, or by a key that nothing enforces. */
   readonly isReadOnly: boolean;
-  /** Whether its first column is the number of the row, which `*` leaves out. */
+  /** True if its first column is the number of the row, which `*` leaves out. */
   readonly hasRowId: boolean;
   /** The names of its columns, in key order; empty when there is none. */
   readonly key: readonly string[];
-  /** Whether no two rows have the same key. */
+  /** True if no two rows have the same key. */
   readonly isDistinct: boolean;
   readonly foreignKeys: readonly ForeignKeyDraft[];
 }
@@ -104,7 +104,7 @@ export interface ForeignKeyDraft
   readonly references: readonly string[] | null;
 }
 
-/** Whether introspection passes over a table because it is the service's own or its engine's. */
+/** Returns true if introspection passes over a table because it is the service's own or its engine's. */
 export function isInternal(name: string): boolean {
   return name.startsWith("_service_") || name.startsWith("service_fts_") || /^sqlite_/i.test(name);
 }

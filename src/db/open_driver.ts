@@ -15,7 +15,7 @@ export interface OpenDatabaseOptions extends SqliteAdditions {
   /** Changes nothing and installs nothing: for a database of another program. */
   readonly readOnly?: boolean | undefined;
   /**
-   * Whether clients see the messages that triggers and functions raise on purpose; true by default.
+   * True if clients see the messages that triggers and functions raise on purpose; true by default.
    */
   readonly raisedMessages?: boolean | undefined;
   /** How long a request waits for a lock or a connection. 5,000 by default. */
@@ -147,7 +147,7 @@ async function openNodeSqlite(path: string, options: OpenDatabaseOptions): Promi
   return await module.openNodeSqlite(path, options);
 }
 
-/** Whether the native part of better-sqlite3 works on this machine; a notice where it does not. */
+/** Returns true if the native part of better-sqlite3 works on this machine; a notice where it does not. */
 async function canLoadAddon(observe: Observer | undefined): Promise<boolean> {
   try {
     const module: unknown = await import(drivers.betterSqlite3.file);

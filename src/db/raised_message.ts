@@ -3,7 +3,7 @@ const maxLength = 500;
 
 /**
  * The message that a trigger or a function of a database raised, as clients see it: one line of
- * limited length. Null where nothing is left of it.
+ * limited length. Null if nothing is left of it.
  */
 export function raisedMessage(text: string): string | null {
   const line = text.slice(0, 2 * maxLength).replace(/[\p{Cc}\s]+/gu, " ").trim().toWellFormed();

@@ -78,7 +78,7 @@ export class ReadTurns {
     }
   }
 
-  /** Whether a read has to wait. Identities are compared for the last free turn only: to make one costs time. */
+  /** Returns true if a read has to wait. Identities are compared for the last free turn only: to make one costs time. */
   #isBarred(turn: ReadTurn): boolean {
     const free = this.#options.maxRunning - this.#running.size;
     if (free !== 1 || this.#running.size === 0) return free < 1;

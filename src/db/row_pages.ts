@@ -14,7 +14,7 @@ export interface RowPages {
 
 /** One page of the rows of a plan. */
 export interface RowPage extends FetchedRows {
-  /** Whether no rows follow. */
+  /** True if no rows follow. */
   readonly isLast: boolean;
 }
 

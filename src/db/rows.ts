@@ -121,7 +121,7 @@ export function fetchCount(
   return then(connection.query(reader.compile(plan)), ({ rows }) => Number(rows[0]?.[0] ?? 0));
 }
 
-/** Fetches the estimated number of rows in the database; null where the engine has no estimate. */
+/** Fetches the estimated number of rows in the database; null if the engine has no estimate. */
 export async function fetchEstimate(
   connection: Connection,
   plan: EstimatePlan,

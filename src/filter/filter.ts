@@ -58,7 +58,7 @@ export interface Related {
   /** Over the link table of `manyToMany`; `all` for other relations. */
   readonly links: Filter;
   /**
-   * Whether the related rows that pass are to be found once for all rows, and not for each row: one
+   * True if the related rows that pass are to be found once for all rows, and not for each row: one
    * related row may belong to many of them.
    */
   readonly once?: boolean;

@@ -25,7 +25,7 @@ export function comparisonWork({ operator, values }: Comparison): number {
 
 /** Allows the work of filters in memory, a comparison with a text at a time. */
 export interface WorkAllowance {
-  /** Whether so many steps may be taken now; they are counted. */
+  /** Returns true if so many steps may be taken now; they are counted. */
   take(steps: number): boolean;
 }
 

@@ -82,7 +82,7 @@ export function requireValueCount(
   );
 }
 
-/** Whether a literal in a filter to resolve is the bare word `null`. */
+/** Returns true if a literal in a filter to resolve is the bare word `null`. */
 export function isNullWord(literal: Literal | undefined): boolean {
   return literal !== undefined && !literal.quoted && literal.text === "null";
 }

@@ -17,7 +17,7 @@ import { quotePath } from "./syntax/quoted_name.ts";
 export interface FilterContext {
   readonly table: TableInfo;
   readonly operators: OperatorRegistry;
-  /** Whether a column may be filtered by. One that may not is treated like an unknown one. */
+  /** Returns true if a column may be filtered by. One that may not is treated like an unknown one. */
   mayFilter(column: ColumnInfo): boolean;
   /** The columns whose names a message may suggest, if they may be filtered by; absent for none. */
   readonly readable?: readonly ColumnInfo[];

@@ -24,9 +24,9 @@ import type { OperationProtection, PowGate } from "./operation_protection.ts";
 
 /** What the admissions of all requests of an app share. */
 export interface AdmissionOptions extends RequestWorkOptions {
-  /** Null where no provider is configured. */
+  /** Null if no provider is configured. */
   readonly captcha: CaptchaChallenge | null;
-  /** The budget of the caller's class; null where the class has none. */
+  /** The budget of the caller's class; null if the class has none. */
   budgetOf(request: Request, user: User | null): MaybePromise<RateLimiter | null>;
 }
 
@@ -168,7 +168,7 @@ export class Admission implements IdempotentAdmission, Debit {
     return gates.length + captchas.length > 0;
   }
 
-  /** Null where the caller's class has no budget. */
+  /** Null if the caller's class has no budget. */
   #openBudget(): MaybePromise<RequestBudget | null> {
     if (this.#budget !== null) return this.#budget;
     return then(this.#findLimiter(), (limiter) => {
@@ -251,7 +251,7 @@ export class Admission implements IdempotentAdmission, Debit {
   }
 }
 
-/** Whether the request carries a solution, which has to be checked even if it is wrong. */
+/** Returns true if the request carries a solution, which has to be checked even if it is wrong. */
 function offersSolution(headers: Headers, { captcha }: ResolvedAbuseProtection): boolean {
   return headers.has(powHeaders.nonce) || captcha !== null && headers.has(captcha.tokenHeader);
 }

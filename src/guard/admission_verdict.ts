@@ -4,7 +4,7 @@ export interface AdmissionFacts {
   readonly isStream: boolean;
   /** The resource's `rateLimit` has no request left for the caller. */
   readonly isRateLimited: boolean;
-  /** Whether the caller's budget covers the cost; `none` where there is no budget or no cost. */
+  /** True if the caller's budget covers the cost; `none` where there is no budget or no cost. */
   readonly budget: "none" | "enough" | "short";
   /** `abuseProtection.pow` is set: proof of work is accepted in place of budget. */
   readonly powIsOn: boolean;

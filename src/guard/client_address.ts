@@ -1,5 +1,5 @@
 /**
- * The address of the client, null where it is unknown. Only as many entries of `X-Forwarded-For`
+ * The address of the client, null if it is unknown. Only as many entries of `X-Forwarded-For`
  * are trusted as there are own proxies: an entry further left may be written by the client. Where
  * the header is malformed, or shorter than those proxies would have made it, the address is the
  * socket's.

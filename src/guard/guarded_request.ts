@@ -6,7 +6,7 @@ export interface GuardedRequest {
   /** As the client sent it, the query without the question mark. */
   readonly target: { readonly path: string; readonly query: string };
   readonly user: User | null;
-  /** The client's address; null where it is unknown. */
+  /** The client's address; null if it is unknown. */
   address(): string | null;
   /** The raw body, read once; empty for operations that take none. */
   body(): Promise<Uint8Array>;

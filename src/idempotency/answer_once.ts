@@ -27,7 +27,7 @@ export interface IdempotentRequest {
   readonly path: string;
   /** Raw, without the question mark. */
   readonly query: string;
-  /** The If-Match condition; null where it has none. */
+  /** The If-Match condition; null if it has none. */
   readonly ifMatch: string | null;
   /** Which fields answers to the caller have; empty where that depends on no user. */
   readonly fields: string;
@@ -38,7 +38,7 @@ export interface IdempotentRequest {
 /** The outcome of executing a request that is answered once. */
 export interface RequestOutcome {
   readonly reply: Reply;
-  /** Whether the reply was stored in the transaction of the write that it reports. */
+  /** True if the reply was stored in the transaction of the write that it reports. */
   readonly isStored: boolean;
 }
 
@@ -60,7 +60,7 @@ export interface IdempotentWork {
 
 /** The limits that a request with a key has to pass before it is executed and answered once. */
 export interface IdempotentAdmission {
-  /** Whether it will probably refuse the request, judged without taking anything. */
+  /** Returns true if it will probably refuse the request, judged without taking anything. */
   isDoubtful(): Promise<boolean>;
   /** Throws a 428 or 429 where the request may not pass. */
   admit(): void | Promise<void>;

@@ -7,7 +7,7 @@
 export interface IdempotencyStore {
   /** Claims the key, unless another request holds it or has finished. */
   claim(claim: IdempotencyClaim): Promise<ClaimResult>;
-  /** The result of {@link claim} without claiming: null where it would claim the key. */
+  /** The result of {@link claim} without claiming: null if it would claim the key. */
   find(claim: IdempotencyClaim): Promise<FoundAnswer | null>;
   /** Holds the key for another {@link idempotencyLeaseMs}. Does nothing once the claim is lost. */
   renew(claim: IdempotencyClaim): Promise<void>;
@@ -49,7 +49,7 @@ export type FoundAnswer =
   | {
     readonly kind: "finished";
     readonly fingerprint: string;
-    /** Null where the store has dropped it to make room. */
+    /** Null if the store has dropped it to make room. */
     readonly answer: StoredAnswer | null;
   };
 

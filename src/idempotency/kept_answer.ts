@@ -11,7 +11,7 @@ export interface AnswerKeeping {
 }
 
 /**
- * The answer to store in place of a reply, for repetitions of its request; null where the reply must
+ * The answer to store in place of a reply, for repetitions of its request; null if the reply must
  * not be replayed. Of a reply that is too large for the share of its client, the key is kept alone.
  */
 export function keptAnswer(
@@ -47,7 +47,7 @@ export function answerNotKept(answer: StoredAnswer | null): Problem {
 /** Statuses below 500 that do not depend on the request alone. */
 const transientStatuses: ReadonlySet<number> = new Set([401, 403, 408, 428, 429]);
 
-/** Whether repetitions of a request that is answered once are answered by this reply. */
+/** Returns true if repetitions of a request that is answered once are answered by this reply. */
 export function isStorable({ status, body }: Reply): boolean {
   return status < 500 && !transientStatuses.has(status) && !(body instanceof ReadableStream);
 }

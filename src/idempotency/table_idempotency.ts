@@ -144,7 +144,7 @@ export class TableIdempotency implements IdempotencyStore {
     };
   }
 
-  /** Null where the record has expired. */
+  /** Null if the record has expired. */
   #claimState({ fingerprint, answer, leaseUntil, expiresAt }: Found): FoundAnswer | null {
     const end = answer === null ? leaseUntil : expiresAt;
     if (Number(end) <= this.#options.clock.now()) return null;

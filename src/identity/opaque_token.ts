@@ -13,7 +13,7 @@ export function makeToken(prefix: string, random: Random): string {
   return prefix + encodeBase64url(random.bytes(secretBytes));
 }
 
-/** Whether a text is the spelling of such a token: anything else is not looked up. */
+/** Returns true if a text is the spelling of such a token: anything else is not looked up. */
 export function isToken(text: string, prefix: string): boolean {
   return text.length === prefix.length + secretLength && text.startsWith(prefix) &&
     decodeBase64url(text, prefix.length, new Uint8Array(secretBytes));
@@ -27,7 +27,7 @@ export function hashOfToken(token: string): string {
   return createHash("sha256").update(token).digest("base64url");
 }
 
-/** Whether two hashes are equal, in a time that does not depend on where they differ. */
+/** Returns true if two hashes are equal, in a time that does not depend on where they differ. */
 export function isSameHash(left: string, right: string): boolean {
   const [a, b] = [encoder.encode(left), encoder.encode(right)];
   // The length of a hash is no secret.

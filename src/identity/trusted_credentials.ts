@@ -46,7 +46,7 @@ export class TrustedCredentials {
     this.#options = options;
   }
 
-  /** The identification of a credential; null where it is unknown or has ended. */
+  /** The identification of a credential; null if it is unknown or has ended. */
   identify(text: string): MaybePromise<Identification | null> {
     const known = this.#known.get(text);
     if (known === null) return null;

@@ -8,7 +8,7 @@ export class AbandonedClaims {
   #open = 0;
   #onEmpty: (() => void) | null = null;
 
-  /** Whether a record with this id is to be ignored. */
+  /** Returns true if a record with this id is to be ignored. */
   has(id: string): boolean {
     return this.#ids.has(id);
   }

@@ -39,7 +39,7 @@ export class CircuitBreaker {
   }
 
   /**
-   * Null where an operation may be sent now; else resolves when this is to be called again. Rejects
+   * Null if an operation may be sent now; else resolves when this is to be called again. Rejects
    * with a `StoreError` where the store does not answer: then the operation was not sent.
    */
   waitUntilReady(deadline: Deadline): Promise<void> | null {

@@ -20,7 +20,7 @@ export interface RevocableClaim {
   revoke(): Promise<void>;
 }
 
-/** {@link claimOnce} with the claim as its result; null where the key was stored already. */
+/** {@link claimOnce} with the claim as its result; null if the key was stored already. */
 export async function claimRevocably(
   store: KeyValue,
   key: KeyValueKey,
@@ -37,7 +37,7 @@ export async function claimRevocably(
   };
 }
 
-/** The versionstamp of the claim; null where the key was stored already. */
+/** The versionstamp of the claim; null if the key was stored already. */
 async function claim(
   store: KeyValue,
   key: KeyValueKey,

@@ -15,7 +15,7 @@ export interface DenoKv {
 }
 
 /**
- * The function of Deno that opens a Deno KV; undefined where Deno runs without `--unstable-kv`, or
+ * The function of Deno that opens a Deno KV; undefined if Deno runs without `--unstable-kv`, or
  * where this is another platform. Programs whose `lib` leaves out `deno.unstable` have no type of it.
  */
 export function platformOpenKv(): ((path: string) => Promise<DenoKv>) | undefined {

@@ -153,7 +153,7 @@ interface Recheck {
   readonly done: KeyValueCommitResult | null;
   /** The checks with the present states of their keys. */
   readonly checks: readonly KeyValueCheck[];
-  /** Whether the record that failed the check was removed between the try and this read. */
+  /** True if the record that failed the check was removed between the try and this read. */
   readonly isFree: boolean;
 }
 

@@ -234,7 +234,7 @@ const maxOpenBatches = 16;
 /** How many keys a store reads at one moment. */
 const keysOfOneMoment = 10;
 
-/** Whether a later mutation of the commit, by another change, deletes what this one sets. */
+/** Returns true if a later mutation of the commit, by another change, deletes what this one sets. */
 function isDeletedAfter(
   index: number,
   { key }: KeyValueMutation,

@@ -19,7 +19,7 @@ export interface KeyChange<Result> {
 }
 
 /**
- * Computes the change of a hot key from the value of its record, undefined where there is none, and
+ * Computes the change of a hot key from the value of its record, undefined if there is none, and
  * the values of the further records that the change asked for, in their order.
  */
 export type ComputeChange<Result> = (

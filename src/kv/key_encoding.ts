@@ -21,7 +21,7 @@ export function encodePrefix(prefix: KeyValueKey): string {
   return encodeParts(prefix);
 }
 
-/** Whether an encoded key begins with the encoded parts of the prefix and has more. */
+/** Returns true if an encoded key begins with the encoded parts of the prefix and has more. */
 export function isBelow(prefixCode: string, code: string): boolean {
   // A 0xff after the last part is that of an escaped zero: the part itself is longer then.
   return code.length > prefixCode.length && code.startsWith(prefixCode) &&

@@ -32,7 +32,7 @@ export type KeyValueKeyPart = Uint8Array | string | bigint | number | boolean;
 export interface KeyValueEntry {
   /** The key. */
   readonly key: KeyValueKey;
-  /** Undefined where there is no record, or it has expired. */
+  /** Undefined if there is no record, or it has expired. */
   readonly value: unknown;
   /**
    * Identifies this state of the key, for a {@link KeyValueCheck}. Opaque. Null means that there is

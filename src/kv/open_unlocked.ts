@@ -20,7 +20,7 @@ export async function openUnlocked<T>(
   }
 }
 
-/** Whether an error says that another process holds the lock of the file. */
+/** Returns true if an error says that another process holds the lock of the file. */
 export function isLocked(error: unknown): boolean {
   // Deno gives SQLite's message and no code.
   return error instanceof Error && error.message.includes("database is locked");

@@ -101,7 +101,7 @@ interface HealthRequest {
   readonly isHead: boolean;
 }
 
-/** Null where the connection ends before the head does. */
+/** Null if the connection ends before the head does. */
 async function readRequest(connection: Deno.TcpConn): Promise<HealthRequest | null> {
   const buffer = new Uint8Array(maxHeadBytes);
   let length = 0;

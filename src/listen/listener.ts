@@ -24,7 +24,7 @@ export interface ListenOptions {
   /** The address to bind; `127.0.0.1` by default, so that nothing is open by accident. */
   readonly host?: string | undefined;
   /**
-   * Whether other processes of this user may listen on the same port, with this option as well: the
+   * True if other processes of this user may listen on the same port, with this option as well: the
    * system shares new connections out among them. Only Linux does, and Deno needs `--unstable-net`.
    */
   readonly reusePort?: boolean | undefined;

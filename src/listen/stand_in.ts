@@ -26,7 +26,7 @@ export function createStandIn(options: Omit<HealthListenerOptions, "maxWaiting">
   let listener: HealthListener | null = null;
   let isStopped = false;
 
-  /** Null where something else has taken the port; the listener that has failed soon lets it go. */
+  /** Null if something else has taken the port; the listener that has failed soon lets it go. */
   async function listen(): Promise<HealthListener | null> {
     for (let attempt = 0; reserve.size > 0 && attempt < maxAttempts && !isStopped; attempt++) {
       try {

@@ -14,7 +14,7 @@ export interface LiveView {
   readonly key: string;
   /** The same for views that differ only in the rights to included rows. */
   readonly shape: string;
-  /** Whether rows and their ids are in the safe form of numbers. */
+  /** True if rows and their ids are in the safe form of numbers. */
   readonly safeNumbers: boolean;
   /** The included relations. */
   readonly shown: readonly ShownRelation[];
@@ -35,7 +35,7 @@ export interface ShownRelation {
   readonly filter: Filter;
   /** Over the link table of `manyToMany`. */
   readonly links: Filter;
-  /** Whether an index finds the including rows, and no primary key of theirs is NULL. */
+  /** True if an index finds the including rows, and no primary key of theirs is NULL. */
   readonly isIndexed: boolean;
   /** The relations that its rows include in turn. */
   readonly shown: readonly ShownRelation[];
@@ -43,7 +43,7 @@ export interface ShownRelation {
 
 /** The right to included rows of another resource that a live view needs. */
 export interface ViewRight extends ScopedRequest {
-  /** Null where the subscriber has none: then no row of that resource is included. */
+  /** Null if the subscriber has none: then no row of that resource is included. */
   readonly grant: Grant | null;
   /** The view with another grant. */
   regranted(grant: Grant | null): LiveView;

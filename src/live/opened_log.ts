@@ -53,7 +53,7 @@ export class OpenedLog {
       });
   }
 
-  /** The context as far as it was asked for; null where no stream has begun yet. */
+  /** The context as far as it was asked for; null if no stream has begun yet. */
   present(): Promise<StreamContext | null> {
     return this.#context ?? Promise.resolve(null);
   }

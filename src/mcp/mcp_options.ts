@@ -24,7 +24,7 @@ export interface ResolvedMcp {
   readonly hosts: readonly string[];
 }
 
-/** Resolves the option `mcp`; null where it is off. */
+/** Resolves the option `mcp`; null if it is off. */
 export function resolveMcp(option: boolean | ResolvedMcp): ResolvedMcp | null {
   if (option === false) return null;
   return option === true ? { write: false, hosts: [] } : option;

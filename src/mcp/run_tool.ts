@@ -22,7 +22,7 @@ export interface ToolResource {
   /** Percent-encoded, below the base path: `/books`. */
   readonly path: string;
   readonly key: readonly string[];
-  /** Whether its rows have no key, so that none is named by an id. */
+  /** True if its rows have no key, so that none is named by an id. */
   readonly isKeyless: boolean;
   readonly fields: readonly string[];
   readonly hasEtag: boolean;

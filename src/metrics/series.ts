@@ -21,7 +21,7 @@ export class Counter {
   }
 
   /**
-   * Gives a function that takes the total of one of several that count by themselves, and adds what
+   * Returns a function that takes the total of one of several that count by themselves, and adds what
    * it has grown by.
    */
   follow(): (total: number) => void {

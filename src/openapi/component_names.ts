@@ -21,7 +21,7 @@ const suffixes = [
 /** Names that the document uses itself. */
 const reserved = ["Problem"];
 
-/** Gives each resource a name of ASCII letters and digits that no other has. */
+/** Returns each resource a name of ASCII letters and digits that no other has. */
 export function componentNames(resources: readonly Resource[]): ComponentNames {
   const taken = new Set(reserved);
   return new Map(resources.map((resource) => {

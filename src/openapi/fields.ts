@@ -18,9 +18,9 @@ export interface FieldSchema {
   readonly type: ColumnKind | "any" | "computed";
   /** Of an integer: with safe numbers, as the client asks for them, it is a string of digits. */
   readonly wide?: true;
-  /** Whether a row may have null there. */
+  /** True if a row may have null there. */
   readonly nullable: boolean;
-  /** Whether the body that creates a row must hold it. */
+  /** True if the body that creates a row must hold it. */
   readonly required: boolean;
   /** The only texts that it may have. */
   readonly enum?: readonly string[];
@@ -55,7 +55,7 @@ export function fieldsOf(resource: Resource): readonly FieldSchema[] {
   return [...columns, ...computed];
 }
 
-/** Whether the body that creates a row must hold a column that it may hold. */
+/** Returns true if the body that creates a row must hold a column that it may hold. */
 export function mustSend(column: ColumnInfo, resource: Resource): boolean {
   if (!isRequired(column) || column.default !== null || resource.generated.has(column)) {
     return false;

@@ -6,7 +6,7 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 export interface ProcedureSchema {
   /** The last segment of its path. */
   readonly name: string;
-  /** Whether it needs no user. */
+  /** True if it needs no user. */
   readonly public: boolean;
   /** Of the body; the empty schema, which takes any value, where the library writes none. */
   readonly input: JsonSchema;

@@ -38,7 +38,7 @@ export interface ServiceFacts extends DescribedService {
   /** By name; a request needs one of them where it needs a user. */
   readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly isIdempotent: boolean;
-  /** Whether a budget that is exhausted asks for proof of work. */
+  /** True if a budget that is exhausted asks for proof of work. */
   readonly challengesByWork: boolean;
   /** The header that carries the token of a CAPTCHA. */
   readonly captchaHeader: string;

@@ -35,7 +35,7 @@ export interface IndexRequest {
 
 /**
  * The index of a service for one caller: a resource that the caller has no right to is absent. An
- * error of a scope, but for a refusal, propagates.
+ * error of a scope, except for a refusal, propagates.
  */
 export async function indexFor(
   user: User | null,

@@ -34,7 +34,7 @@ export interface ResourceSchema {
   readonly relations: readonly RelationSchema[];
   /** Which of its operations exist. */
   readonly capabilities: ResolvedCapabilities;
-  /** Null where it has no ETags. */
+  /** Null if it has no ETags. */
   readonly etag: EtagSchema | null;
   /** At `/rpc/:name` below its path. */
   readonly procedures: readonly ProcedureSchema[];
@@ -50,7 +50,7 @@ export interface RelationSchema {
   readonly resource: string;
   /** The path of the related resource. */
   readonly path: string;
-  /** Whether `filter` may walk it. */
+  /** True if `filter` may walk it. */
   readonly filterable: boolean;
   /** What bodies may ask of it, a POST only `connect` and `create`; absent where they write no related rows. */
   readonly writes?: readonly RelationMember[];
@@ -66,9 +66,9 @@ export interface RelationSchema {
 
 /** What is to be known of a resource's ETags. */
 export interface EtagSchema {
-  /** Whether they are weak: `W/"…"`. */
+  /** True if they are weak: `W/"…"`. */
   readonly weak: boolean;
-  /** Whether a write of one row needs `If-Match`. */
+  /** True if a write of one row needs `If-Match`. */
   readonly required: boolean;
   /** The field that every write counts up; absent without one, or where it is hidden. */
   readonly versionField?: string;

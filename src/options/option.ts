@@ -23,7 +23,7 @@ export type OptionShape =
 export interface OptionRules {
   /** Follows "must be" in messages: `a whole number from 1 to 32`. */
   readonly takes: string;
-  /** Whether it takes a value, whose own parts aside. */
+  /** Returns true if it takes a value, whose own parts aside. */
   readonly fits: (given: unknown) => boolean;
   readonly shape: OptionShape;
   /** Reads the parts of a value that fits; the value itself where it has none. */
@@ -70,7 +70,7 @@ export class Option<T> {
     });
   }
 
-  /** The same option with a sentence for usual mistakes; null where a value is none. */
+  /** The same option with a sentence for usual mistakes; null if a value is none. */
   advising(advice: (given: unknown) => string | null): Option<T> {
     return new Option({ ...this.rules, advice });
   }

@@ -10,7 +10,7 @@ export function countedFrom(rows: number): CountedPosition {
 }
 
 /**
- * Whether positions in an order are counted. The values of a key do not vary: the deployer who names
+ * Returns true if positions in an order are counted. The values of a key do not vary: the deployer who names
  * one for a view says so.
  */
 export function isCounted(order: readonly OrderKey[]): boolean {

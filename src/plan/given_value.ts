@@ -7,9 +7,9 @@ import type { Assignments } from "./plan.ts";
 export class GivenValue {
   /** As it stands in the body. */
   readonly given: unknown;
-  /** As the kind of the column reads it; undefined where it refuses the value. */
+  /** As the kind of the column reads it; undefined if it refuses the value. */
   readonly read: unknown;
-  /** Why it is refused; null where it is not. */
+  /** Why it is refused; null if it is not. */
   readonly fault: string | null;
 
   /** A value whose kind has read it, or refused it with a message that completes "title …". */
@@ -20,7 +20,7 @@ export class GivenValue {
   }
 }
 
-/** Whether an update must know the row, because some of its values may be what it shows already. */
+/** Returns true if an update must know the row, because some of its values may be what it shows already. */
 export function holdsGivenValues(values: Assignments): boolean {
   for (const value of values.values()) {
     if (value instanceof GivenValue) return true;

@@ -124,7 +124,7 @@ export function keyId(key: Key, table: KeyColumns): string {
   );
 }
 
-/** Whether two values of a key column lead to the same row. */
+/** Returns true if two values of a key column lead to the same row. */
 export function isSameKeyValue(left: unknown, right: unknown, column: ColumnInfo): boolean {
   return kindOfColumn(column).compare?.(left, right) === 0 ||
     identityText(left, column) === identityText(right, column);

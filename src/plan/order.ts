@@ -116,7 +116,7 @@ function parseOrderKey(
   return { column, descending: direction === "desc" };
 }
 
-/** Whether a name is a path that begins with a column of documents, which filters would follow. */
+/** Returns true if a name is a path that begins with a column of documents, which filters would follow. */
 function leadsIntoDocument(
   name: string,
   table: TableInfo,

@@ -35,7 +35,7 @@ export interface ReadPlan {
   readonly from?: ReachedPosition;
   /** How many rows of the order are skipped; absent for none, and where there is a position. */
   readonly offset?: number;
-  /** Null where at most one row can match. */
+  /** Null if at most one row can match. */
   readonly limit: number | null;
   /** Locks the rows until the transaction ends. */
   readonly lock?: true;
@@ -76,9 +76,9 @@ export interface RelatedPlan {
   readonly limit: number;
   /** The maximum number of rows in total. */
   readonly most: number;
-  /** Whether an index finds the rows of a key and no primary key is NULL. */
+  /** True if an index finds the rows of a key and no primary key is NULL. */
   readonly byIndex: boolean;
-  /** Whether no index leads from a key to the rows of the first step. */
+  /** True if no index leads from a key to the rows of the first step. */
   readonly isUnindexed: boolean;
 }
 
@@ -186,7 +186,7 @@ export interface ColumnMetric {
   readonly name: "sum" | "avg" | "min" | "max";
   readonly column: ColumnInfo;
   readonly as: ColumnInfo;
-  /** Whether the engine computes it exactly, in a representation that the dialect decodes. */
+  /** True if the engine computes it exactly, in a representation that the dialect decodes. */
   readonly exact: boolean;
 }
 

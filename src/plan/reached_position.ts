@@ -40,7 +40,7 @@ export function reachedAfter(
 }
 
 /**
- * Whether two stored values of a column are certainly not equal to the database: `a` and `A` may be,
+ * Returns true if two stored values of a column are certainly not equal to the database: `a` and `A` may be,
  * and so may `1.0` and `1.00`.
  */
 function certainlyDiffer(left: SqlValue, right: SqlValue, column: ColumnInfo): boolean {
@@ -63,7 +63,7 @@ function differAsNumbers(left: number | bigint, right: number | bigint): boolean
   return left < right || left > right;
 }
 
-/** Whether two texts of a column are equal only if they are so without case and blanks at the end. */
+/** Returns true if two texts of a column are equal only if they are so without case and blanks at the end. */
 function hasPlainTexts({ kind, existingType, enumValues, looseCollation }: ColumnInfo): boolean {
   if (looseCollation) return false;
   return kind !== "text" || existingType === null || enumValues !== null ||

@@ -1,7 +1,7 @@
 import type { ColumnInfo, Row } from "../schema/table_info.ts";
 import type { RelatedKey } from "./plan.ts";
 
-/** The key by which a row leads to related ones; null where a NULL in it leads to none. */
+/** The key by which a row leads to related ones; null if a NULL in it leads to none. */
 export function relatedKeyOf(row: Row, columns: readonly ColumnInfo[]): RelatedKey | null {
   const key: unknown[] = [];
   for (const { name } of columns) {

@@ -4,7 +4,7 @@ import { blockBytes, createSha256, type Midstate, midstateAfter, type Sha256 } f
 export interface HmacSha256 {
   /** The 32 bytes of the code, in a new array. */
   sign(message: Uint8Array): Uint8Array<ArrayBuffer>;
-  /** Whether `code` is the code of the message; takes the same time wherever they differ. */
+  /** Returns true if `code` is the code of the message; takes the same time wherever they differ. */
   verify(message: Uint8Array, code: Uint8Array): boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Whether an address is a loopback one, which only this machine reaches. Any other name may resolve
+ * Returns true if an address is a loopback one, which only this machine reaches. Any other name may resolve
  * to any address.
  */
 export function isLoopback(host: string): boolean {

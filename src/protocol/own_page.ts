@@ -1,6 +1,6 @@
 /**
- * Whether a request comes from a page of this service's own origin, or of one that is trusted, by
- * what browsers send with every write (Fetch Metadata, and RFC 6454): null where it carries neither
+ * Returns true if a request comes from a page of this service's own origin, or of one that is trusted, by
+ * what browsers send with every write (Fetch Metadata, and RFC 6454): null if it carries neither
  * header, as a program's request.
  */
 export function isFromOwnPage(

@@ -19,7 +19,7 @@ export interface RouteDescription {
   /** The answers that are no problems, by status; null for one without a body. */
   readonly answers: Readonly<Record<number, AnswerDescription | null>>;
   readonly problems: readonly ProblemSlug[];
-  /** Whether it needs a user. */
+  /** True if it needs a user. */
   readonly needsUser: boolean;
   /** The path parameters, and what they are. */
   readonly parameters?: Readonly<Record<string, string>>;

@@ -67,7 +67,7 @@ export function callOperation<Intent, Plan, Outcome>(
   });
 }
 
-/** Whether an operation was refused as for a value that is no label of an enum. */
+/** Returns true if an operation was refused as for a value that is no label of an enum. */
 function mayBeLabel(error: unknown): boolean {
   if (error instanceof DatabaseError) return error.kind === "invalid-value";
   return error instanceof Problem &&
@@ -101,7 +101,7 @@ function callOnce<Intent, Plan, Outcome>(
   );
 }
 
-/** Whether a database refused a value that is not of the request, as a view may cast what it reads. */
+/** Returns true if a database refused a value that is not of the request, as a view may cast what it reads. */
 function isOfData(error: unknown, { query, segment }: ResourceRequest): boolean {
   return error instanceof DatabaseError && error.kind === "invalid-value" &&
     error.raised === null && segment === "" &&
@@ -165,7 +165,7 @@ function recorder<Outcome>(
     await record(await written(shaped(outcome), request, resource), connection);
 }
 
-/** Gives the reply, which counts until its client has received it where it is long and in one piece. */
+/** Returns the reply, which counts until its client has received it where it is long and in one piece. */
 function countLong(
   reply: Reply,
   access: Access,

@@ -1,6 +1,6 @@
 import type { Runtime } from "./runtime.ts";
 
-/** Whether the process is an instance on Deno Deploy, whose disk is lost when it stops. */
+/** Returns true if the process is an instance on Deno Deploy, whose disk is lost when it stops. */
 export function isOnDenoDeploy({ environment }: Pick<Runtime, "environment">): boolean {
   return environment("DENO_DEPLOYMENT_ID") !== undefined ||
     environment("DENO_DEPLOY") !== undefined;

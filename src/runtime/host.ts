@@ -1,7 +1,7 @@
 import process from "node:process";
 
 /**
- * Whether the host is Deno. On others, Node and Bun, there is no `Deno`: what needs it says so, or
+ * True if the host is Deno. On others, Node and Bun, there is no `Deno`: what needs it says so, or
  * takes the functions of Node, which Deno has as well.
  */
 export const isDeno: boolean = "Deno" in globalThis;

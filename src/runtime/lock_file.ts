@@ -22,7 +22,7 @@ export function openLockFile(path: string, mode: number): LockFile {
   }
 }
 
-/** Whether there is such a file; false as well where it could not be opened. */
+/** Returns true if there is such a file; false as well where it could not be opened. */
 export function lockFileExists(path: string): boolean {
   return isDeno && isPermitted(path) && existsSync(path);
 }

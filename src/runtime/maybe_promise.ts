@@ -12,7 +12,7 @@ export function then<T, U>(
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-/** Gives what `work` gives, or, where it throws or rejects, what `recover` makes of the error. */
+/** Returns what `work` gives, or, where it throws or rejects, what `recover` makes of the error. */
 export function recovered<T>(
   work: () => MaybePromise<T>,
   recover: (error: unknown) => MaybePromise<T>,

@@ -5,7 +5,7 @@ import type { Runtime } from "./runtime.ts";
 /** The option `env`, described; `SERVICE_ENV` takes the same values. */
 export const envOption = oneOf("development", "production");
 
-/** Whether this is production: by the option, else by `SERVICE_ENV`, and always on Deno Deploy. */
+/** Returns true if this is production: by the option, else by `SERVICE_ENV`, and always on Deno Deploy. */
 export function isInProduction(
   env: "development" | "production" | undefined,
   runtime: Pick<Runtime, "environment">,

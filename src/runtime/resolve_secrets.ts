@@ -35,7 +35,7 @@ function isSecret(given: unknown): boolean {
   return typeof given === "string" && given.length >= minSecretLength;
 }
 
-/** Whether a secret will resolve to a random one, because none is set. */
+/** Returns true if a secret will resolve to a random one, because none is set. */
 export function isRandomSecret(
   { given, variable }: Pick<SecretSource, "given" | "variable">,
   runtime: Runtime,
@@ -45,7 +45,7 @@ export function isRandomSecret(
 }
 
 /**
- * The secrets of an option or of the environment; null where none is set. Throws a plain Error for
+ * The secrets of an option or of the environment; null if none is set. Throws a plain Error for
  * one that is too short.
  */
 export function findSecrets(

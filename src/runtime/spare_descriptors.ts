@@ -2,7 +2,7 @@ import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 import { isDeno } from "./host.ts";
 
-/** Whether the process can open so many more files now; true as well where it may not try. */
+/** Returns true if the process can open so many more files now; true as well where it may not try. */
 export function hasSpareDescriptors(count: number): boolean {
   if (!mayOpenSpare()) return true;
   const opened = openSpare(count);
@@ -11,7 +11,7 @@ export function hasSpareDescriptors(count: number): boolean {
   return true;
 }
 
-/** Whether the process may open the null device. Asked for: an attempt would ask the person at the terminal. */
+/** Returns true if the process may open the null device. Asked for: an attempt would ask the person at the terminal. */
 export function mayOpenSpare(): boolean {
   // Windows has another one, and no such limit.
   if (devNull !== "/dev/null") return false;

@@ -61,7 +61,7 @@ type DenoCron = (
 ) => Promise<void>;
 
 /**
- * The cron of Deno; null where Deno runs without `--unstable-cron`, or where this is another
+ * The cron of Deno; null if Deno runs without `--unstable-cron`, or where this is another
  * platform.
  */
 function platformCron(): Cron | null {

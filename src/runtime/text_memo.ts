@@ -27,7 +27,7 @@ export class TextMemo<Value> {
     return this.#known.get(text);
   }
 
-  /** Whether it is worth to keep what was made from a text: it has come before. */
+  /** Returns true if it is worth to keep what was made from a text: it has come before. */
   comesAgain(text: string): boolean {
     const hash = hashOf(text);
     const place = hash & (places - 1);

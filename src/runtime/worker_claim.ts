@@ -7,7 +7,7 @@ import type { Clock } from "./runtime.ts";
  * start.
  */
 export interface WorkerClaim {
-  /** Whether no other worker is present. */
+  /** True if no other worker is present. */
   readonly isAlone: boolean;
   release(): void;
 }
@@ -51,7 +51,7 @@ interface WebLocks {
   query(): Promise<{ readonly held?: readonly { readonly name?: string }[] }>;
 }
 
-/** Null where they are missing, as in older versions of Deno. */
+/** Null if they are missing, as in older versions of Deno. */
 function webLocks(): WebLocks | null {
   // The types of Deno do not include them yet.
   return (navigator as { readonly locks?: WebLocks }).locks ?? null;

@@ -27,11 +27,11 @@ export interface ColumnDeclaration
   readonly kind: ColumnKind;
   /** The name in the database, or null for that of the property. */
   readonly dbName: string | null;
-  /** Whether every row has a value. */
+  /** True if every row has a value. */
   readonly notNull: boolean;
-  /** Whether it belongs to the primary key. */
+  /** True if it belongs to the primary key. */
   readonly primaryKey: boolean;
-  /** Whether no two rows share a value. */
+  /** True if no two rows share a value. */
   readonly unique: boolean;
   /** The default of an omitted value. */
   readonly default: ColumnDefault | null;

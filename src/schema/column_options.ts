@@ -23,7 +23,7 @@ export interface TextColumnOptions<Member extends string> {
   readonly maxLength?: number;
   /** What a part of each value matches: a regular expression, or its source. */
   readonly pattern?: string | RegExp;
-  /** Whether each value is an e-mail address. */
+  /** True if each value is an e-mail address. */
   readonly email?: boolean;
 }
 

@@ -253,7 +253,7 @@ function numberOf(source: string): unknown {
   return isExact(source, value) ? value : exactNumber(source);
 }
 
-/** Whether a double is the number that a text with a fraction or an exponent means. */
+/** Returns true if a double is the number that a text with a fraction or an exponent means. */
 function isExact(source: string, value: number): boolean {
   if (source === String(value)) return true;
   if (!Number.isFinite(value)) return false;

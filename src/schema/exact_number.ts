@@ -7,7 +7,7 @@ export interface ExactNumber {
   readonly rawJSON: string;
 }
 
-/** Whether a value is an {@link ExactNumber}: no member of a document can look like one. */
+/** Returns true if a value is an {@link ExactNumber}: no member of a document can look like one. */
 export function isExactNumber(value: unknown): value is ExactNumber {
   return typeof value === "object" && rawJson.isRawJSON(value);
 }

@@ -60,7 +60,7 @@ export function epochSecond(instant: string): number {
   return Date.parse(`${instant.slice(0, 19)}Z`) / 1000;
 }
 
-/** Whether the text is a canonical instant, with any number of fraction digits from 1 to 6. */
+/** Returns true if the text is a canonical instant, with any number of fraction digits from 1 to 6. */
 export function isInstant(text: string): boolean {
   return canonicalShape.test(text);
 }
@@ -80,7 +80,7 @@ export function compareInstants(left: string, right: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 
-/** Whether the text is `YYYY-MM-DD`, a day that exists, in the years 0001 to 9999. */
+/** Returns true if the text is `YYYY-MM-DD`, a day that exists, in the years 0001 to 9999. */
 export function isCalendarDate(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
   const year = Number(text.slice(0, 4));

@@ -5,7 +5,7 @@ import { isExactNumber } from "./exact_number.ts";
 export const maxBytesOfCharacter = 6;
 
 /**
- * Whether the JSON of a value has at most so many bytes. What stands at several places counts at
+ * Returns true if the JSON of a value has at most so many bytes. What stands at several places counts at
  * each of them, and nothing is written: a value that is far too large is found out early.
  */
 export function jsonFits(value: unknown, maxBytes: number): boolean {
@@ -13,7 +13,7 @@ export function jsonFits(value: unknown, maxBytes: number): boolean {
     leftAfter(value, maxBytes, bytesOfText, maxLevels) >= 0;
 }
 
-/** Whether a text has at most so many bytes; it is measured only where its length leaves that open. */
+/** Returns true if a text has at most so many bytes; it is measured only where its length leaves that open. */
 export function textFits(text: string, maxBytes: number): boolean {
   return text.length * maxUtf8BytesOfUnit <= maxBytes || Buffer.byteLength(text) <= maxBytes;
 }

@@ -47,7 +47,7 @@ function* partsOfObject(object: object, levels: number): Generator<string> {
   yield before === "{" ? "{}" : "}";
 }
 
-/** Whether a value is written in parts: one that writes itself never is. */
+/** Returns true if a value is written in parts: one that writes itself never is. */
 function holdsObjects(value: unknown, levels: number): value is object {
   if (typeof value !== "object" || value === null || levels === 0 || "toJSON" in value) {
     return false;

@@ -34,7 +34,7 @@ export interface ValueRules {
   readonly enumValues: readonly string[] | null;
   /** Of a decimal: the number of all digits. */
   readonly precision: number | null;
-  /** Of a decimal: the number of digits after the point; null where each value has its own. */
+  /** Of a decimal: the number of digits after the point; null if each value has its own. */
   readonly scale: number | null;
   /** Of a text: the longest value in characters, when declared. */
   readonly maxLength: number | null;
@@ -84,6 +84,6 @@ export interface Kind {
    * which have null tests only. A stored value that does not fit its kind never throws here.
    */
   readonly compare: ((left: unknown, right: unknown) => number) | null;
-  /** Whether `>` is defined: not for booleans, which can only be sorted. */
+  /** True if `>` is defined: not for booleans, which can only be sorted. */
   readonly ordered: boolean;
 }

@@ -7,7 +7,7 @@ export interface PlainLimits {
 }
 
 /**
- * Whether `JSON.parse` reads each line of UTF-8 exactly, and none of them exceeds the limits. Takes
+ * Returns true if `JSON.parse` reads each line of UTF-8 exactly, and none of them exceeds the limits. Takes
  * one look at each byte, where the exact answer takes several: false means that it is not known.
  */
 export function isPlainJson(bytes: Uint8Array, { levels, names }: PlainLimits): boolean {

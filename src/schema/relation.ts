@@ -11,9 +11,9 @@ export interface Relation {
   readonly target: TableInfo;
   /** The kind of relation, which says where the foreign keys are. */
   readonly type: "belongsTo" | "hasOne" | "hasMany" | "manyToMany";
-  /** Whether the filter of a request may use it. */
+  /** True if the filter of a request may use it. */
   readonly filterable: boolean;
-  /** Whether a row may have several related ones. */
+  /** True if a row may have several related ones. */
   readonly toMany: boolean;
   /** One step, or two through a link table. */
   readonly steps: readonly [RelationStep] | readonly [RelationStep, RelationStep];
@@ -63,7 +63,7 @@ export function otherColumns({ pairs }: RelationStep): readonly ColumnInfo[] {
 /** The relations of one resource, by name. */
 export type Relations = ReadonlyMap<string, Relation>;
 
-/** Whether a relation can use these columns: their kinds must have a common, exact equality. */
+/** Returns true if a relation can use these columns: their kinds must have a common, exact equality. */
 export function canRelate(own: ColumnInfo, other: ColumnInfo): boolean {
   // As SQLite compares what it keeps with a number or a text.
   if (isAny(own)) return isAny(other) || anyFamilies.has(families[other.kind]);

@@ -34,7 +34,7 @@ export function namesToMany(key: NamedKey): NameChoices {
 }
 
 /**
- * Whether a foreign key is called as the table that it refers to, as `language_id` is beside
+ * Returns true if a foreign key is called as the table that it refers to, as `language_id` is beside
  * `original_language_id`: then the table of the key is enough of a name for what it leads to.
  */
 export function isPlainKey(key: NamedKey): boolean {
@@ -57,7 +57,7 @@ export function namesThrough(near: NamedKey, far: NamedKey): NameChoices {
 }
 
 /**
- * Gives each relation the first of its names that is free. Those of an earlier group precede; in
+ * Returns each relation the first of its names that is free. Those of an earlier group precede; in
  * one group a name that several have as their next is given to none of them, so that no order
  * decides. Without a free name a relation has none.
  */

@@ -4,7 +4,7 @@ import { isDocument } from "./structured/kind_of_column.ts";
 import type { ColumnInfo, ValueShape } from "./table_info.ts";
 
 /**
- * Whether a request asks by its `Accept` header for safe numbers: an answer that a program can read
+ * Returns true if a request asks by its `Accept` header for safe numbers: an answer that a program can read
  * whose only numbers are doubles, as `JSON.parse` of JavaScript. The client does.
  */
 export function asksForSafeNumbers(accept: string | null): boolean {

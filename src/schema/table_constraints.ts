@@ -4,7 +4,7 @@
  */
 export type ReferentialAction = "cascade" | "restrict" | "set null" | "set default";
 
-/** What the database does to the referencing rows of a foreign key; null where that fails. */
+/** What the database does to the referencing rows of a foreign key; null if that fails. */
 export interface ForeignKeyActions {
   /** When the referenced row is deleted. */
   readonly onDelete: ReferentialAction | null;
@@ -35,7 +35,7 @@ export interface IndexInfo {
   readonly name: string;
   /** The columns by their names in the database, in order. */
   readonly columns: readonly string[];
-  /** Whether no two rows of the index share their values. */
+  /** True if no two rows of the index share their values. */
   readonly unique: boolean;
   /** Which rows it has; null for all. */
   readonly where: SqlCondition | null;

@@ -46,13 +46,13 @@ export interface DatabaseType {
   /** What its values are in JSON. */
   readonly shape: ValueShape;
   /**
-   * Whether its values have an order. Texts of other types are compared as texts, for equality alone;
+   * True if its values have an order. Texts of other types are compared as texts, for equality alone;
    * structures of other types have tests for NULL only.
    */
   readonly ordered: boolean;
-  /** Whether the database has min() and max() for it. */
+  /** True if the database has min() and max() for it. */
   readonly hasExtremes: boolean;
-  /** Whether texts that differ in case alone are equal. */
+  /** True if texts that differ in case alone are equal. */
   readonly ignoresCase: boolean;
 }
 
@@ -93,11 +93,11 @@ export interface ColumnInfo extends ValueRules {
   readonly dbName: string;
   /** The kind of its values. */
   readonly kind: ColumnKind;
-  /** Whether every row has a value. */
+  /** True if every row has a value. */
   readonly notNull: boolean;
-  /** Whether it belongs to the primary key. */
+  /** True if it belongs to the primary key. */
   readonly primaryKey: boolean;
-  /** Whether no two rows share a value. */
+  /** True if no two rows share a value. */
   readonly unique: boolean;
   /** The default of an omitted value. */
   readonly default: ColumnDefault | null;
@@ -124,7 +124,7 @@ export interface ColumnInfo extends ValueRules {
   /** Of an existing column: its type, where no kind stands for it. */
   readonly databaseType?: DatabaseType;
   /**
-   * Whether the collation of an existing column treats different texts as equal, as a
+   * True if the collation of an existing column treats different texts as equal, as a
    * nondeterministic one of Postgres does. Filters and keys distinguish them all the same.
    */
   readonly looseCollation: boolean;
@@ -136,7 +136,7 @@ export interface ColumnInfo extends ValueRules {
   /** Of a timestamp: its format in a database without such a type. */
   readonly timestampFormat: TimestampFormat;
   /**
-   * Whether it may be an expression of a view, whose value may differ between two statements though
+   * True if it may be an expression of a view, whose value may differ between two statements though
    * nothing was written.
    */
   readonly varies: boolean;
@@ -183,7 +183,7 @@ export interface ForeignKey extends ForeignKeyActions {
   readonly references: readonly string[];
 }
 
-/** Whether a foreign key refers to the table. */
+/** Returns true if a foreign key refers to the table. */
 export function refersTo(
   key: Pick<ForeignKey, "schema" | "table">,
   table: Pick<TableInfo, "schema" | "name">,
@@ -192,7 +192,7 @@ export function refersTo(
 }
 
 /**
- * Whether a new row needs a value, by the description of the column. A key column of SQLite may
+ * Returns true if a new row needs a value, by the description of the column. A key column of SQLite may
  * hold NULL in existing rows, and then is not `notNull`; but a new row without a key could never be
  * addressed.
  */
@@ -219,9 +219,9 @@ export interface TableInfo {
   readonly byName: ReadonlyMap<string, ColumnInfo>;
   /** In key order; empty where nothing is known to distinguish the rows, which are only read. */
   readonly primaryKey: readonly ColumnInfo[];
-  /** Whether no two rows share a key: one that was named for a view is not enforced by anything. */
+  /** True if no two rows share a key: one that was named for a view is not enforced by anything. */
   readonly distinct: boolean;
-  /** Whether rows are only read: those of a view, and of a table without a key. */
+  /** True if rows are only read: those of a view, and of a table without a key. */
   readonly readOnly: boolean;
   /** The foreign keys, of one or more columns each. */
   readonly foreignKeys: readonly ForeignKey[];
@@ -236,15 +236,15 @@ export interface TableInfo {
   readonly checks: readonly CheckInfo[];
   /** The name that it had in the database before, for migrations. */
   readonly formerName: string | null;
-  /** Whether the service creates it. False for existing tables, which keep their collations. */
+  /** True if the service creates it. False for existing tables, which keep their collations. */
   readonly own: boolean;
-  /** Whether a program declares it, by `table()` or by Drizzle; else introspection has found it. */
+  /** True if a program declares it, by `table()` or by Drizzle; else introspection has found it. */
   readonly declared: boolean;
   /** The engine that its declaration is for; null for one that means the same on each. */
   readonly engine: string | null;
   /**
    * Reads the labels of the database's enums again, into the columns; gives whether any is another
-   * one. Null where no column has such a type.
+   * one. Null if no column has such a type.
    */
   readonly refreshLabels: (() => Promise<boolean>) | null;
 }
@@ -264,13 +264,13 @@ export interface TableInfoOptions
   readonly label?: string;
   /** The key columns in key order, where that differs from the order of the columns. */
   readonly primaryKey?: readonly ColumnInfo[];
-  /** Whether a program declares it; as `own` unless set. */
+  /** True if a program declares it; as `own` unless set. */
   readonly declared?: boolean;
   /** The engine that its declaration is for; null unless set. */
   readonly engine?: string;
-  /** Whether it is a view; false unless set. */
+  /** True if it is a view; false unless set. */
   readonly readOnly?: boolean;
-  /** Whether its key is unique; true unless set. */
+  /** True if its key is unique; true unless set. */
   readonly distinct?: boolean;
 }
 

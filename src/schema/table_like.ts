@@ -27,7 +27,7 @@ export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column
 // deno-lint-ignore no-explicit-any
 export type AnyTable = any;
 
-/** Whether a name is not known: of any type, or any text. */
+/** True if a name is not known: of any type, or any text. */
 export type IsUnknownName<Name> = 0 extends (1 & Name) ? true : string extends Name ? true : false;
 
 /**
@@ -85,20 +85,20 @@ export function tableInfoOf(
   );
 }
 
-/** Whether a value is like a table: declared by `table()` or by Drizzle. A description is none. */
+/** Returns true if a value is like a table: declared by `table()` or by Drizzle. A description is none. */
 export function isTableLike(value: unknown): value is TableLike<unknown, unknown> {
   return isObject(value) && !hasColumnInfo(value) && (hasTableInfo(value) || isDrizzleTable(value));
 }
 
 /**
- * Whether something like a table is a description and not a declared table, which may have a column
+ * Returns true if something like a table is a description and not a declared table, which may have a column
  * called `byName`, but not as a Map.
  */
 export function isTableInfo(table: TableLike<unknown, unknown> | TableInfo): table is TableInfo {
   return "byName" in table && table.byName instanceof Map;
 }
 
-/** Whether a value is like a column of a declared table. */
+/** Returns true if a value is like a column of a declared table. */
 export function isColumn(value: unknown): value is ColumnLike<unknown> {
   return isObject(value) && (hasColumnInfo(value) || isDrizzleColumn(value));
 }

@@ -87,7 +87,7 @@ async function* pagesOf(
   }
 }
 
-/** Null where they are too many to be named. */
+/** Null if they are too many to be named. */
 async function keysInScope(
   { index: { table, reader } }: SearchedIndex,
   { connection, plan: { where } }: SearchedReads,

@@ -9,13 +9,13 @@ import type { MaybePromise } from "../runtime/maybe_promise.ts";
  * fails a write: no function throws or rejects. One indexer serves all writes of a table, at once.
  */
 export interface Indexer {
-  /** Whether writes of one statement need a transaction, for {@link beforeCommit}. */
+  /** True if writes of one statement need a transaction, for {@link beforeCommit}. */
   readonly joinsTransaction: boolean;
   /**
    * In the transaction of a write, once all rows are written and all hooks have run, right before
    * the commit. Gives what is to be called once the transaction has ended. Again for each try where the
    * database makes a transaction be tried again. `rows` are those of the keys, where they are known
-   * to be as they will be committed; null where they must be read.
+   * to be as they will be committed; null if they must be read.
    */
   beforeCommit(
     keys: readonly Key[],

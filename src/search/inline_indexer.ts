@@ -87,7 +87,7 @@ export class InlineIndexer implements Indexer {
 
 interface WrittenRows {
   readonly keys: readonly Key[];
-  /** Null where they must be read. */
+  /** Null if they must be read. */
   readonly rows: readonly Row[] | null;
 }
 

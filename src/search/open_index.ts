@@ -19,7 +19,7 @@ import { SearchVersions } from "./search_versions.ts";
 export interface OpenIndexOptions {
   readonly index: SearchIndex;
   readonly backend: IndexBackend;
-  /** Whether the rows that are there already are indexed by themselves. */
+  /** True if the rows that are there already are indexed by themselves. */
   readonly isFilledAtStart: boolean;
   readonly runtime: Runtime;
 }
@@ -41,9 +41,9 @@ export class OpenIndex implements IndexedTable {
   #state: "new" | "prepared" | "filled" = "new";
   #work: Promise<void> = Promise.resolve();
   #cancelRetry = () => {};
-  /** Whether it is being prepared and filled, or will be again after a failure. */
+  /** True if it is being prepared and filled, or will be again after a failure. */
   #isBuilding = false;
-  /** Whether the engine has lost it since it was filled. */
+  /** True if the engine has lost it since it was filled. */
   #wasLost = false;
   /** Why it was not prepared or filled the last time. */
   #failure: { readonly error: unknown } | null = null;
@@ -59,12 +59,12 @@ export class OpenIndex implements IndexedTable {
     backend.onLost?.(() => this.#beginAgain());
   }
 
-  /** Whether the engine has what it stores the index in. */
+  /** True if the engine has what it stores the index in. */
   get isPrepared(): boolean {
     return this.#state !== "new";
   }
 
-  /** Whether all rows are indexed that were there at the start. */
+  /** True if all rows are indexed that were there at the start. */
   get isFilled(): boolean {
     return this.#state === "filled";
   }

@@ -36,7 +36,7 @@ export function indexedRows(
 }
 
 /**
- * The keys of the rows that one of the choices leads to, as a SELECT of `_k0`, `_k1`, …; null where
+ * The keys of the rows that one of the choices leads to, as a SELECT of `_k0`, `_k1`, …; null if
  * each leads to more than {@link fewRows}. A search that begins with them looks at no row of others,
  * however many of these have its words.
  */

@@ -21,7 +21,7 @@ export interface SearchAdapter {
    * cannot have.
    */
   openIndex(index: IndexDescription, runtime: Runtime): IndexBackend;
-  /** Resolves where the engine answers, for `/readyz`; null where the check of the database says that. */
+  /** Resolves where the engine answers, for `/readyz`; null if the check of the database says that. */
   readonly check: (() => Promise<void>) | null;
   /** Closes what it opened itself. */
   close(): Promise<void>;
@@ -79,7 +79,7 @@ export interface IndexBackend {
   ): AsyncIterable<readonly Key[]>;
   /** The keys after another one, in an order of its own, for repairs; null gives the first ones. */
   keys(after: Key | null, most: number): Promise<readonly Key[]>;
-  /** Where the index is in the database of its table; null where it is elsewhere. */
+  /** Where the index is in the database of its table; null if it is elsewhere. */
   readonly local: LocalIndex | null;
   /** Which words of a found text the query matches, for highlights. */
   readonly matchWords: WordMatcher;
@@ -90,14 +90,14 @@ export const maxWithin = 10_000;
 
 /** How changes are written to an index. */
 export interface WriteOptions {
-  /** Whether a search that follows must find them. */
+  /** True if a search that follows must find them. */
   readonly isAwaited: boolean;
 }
 
 /** The part of an index backend for an index that is in the database of its table. */
 export interface LocalIndex {
   /**
-   * Whether a statement that fails ends the transaction, so that the changes need a savepoint; else
+   * True if a statement that fails ends the transaction, so that the changes need a savepoint; else
    * it is rolled back alone, and what came before it is tried again or reported with it.
    */
   readonly needsSavepoint: boolean;
@@ -111,7 +111,7 @@ export interface LocalIndex {
   matches(query: SearchQuery, within: Fragment | null): Fragment;
 }
 
-/** Gives those of some words that a query finds. */
+/** Returns those of some words that a query finds. */
 export type WordMatcher = (
   words: readonly string[],
   query: SearchQuery,

@@ -33,14 +33,14 @@ export interface SearchIndex extends IndexDescription {
   readonly columns: readonly ColumnInfo[];
   /** The rows that it has: those that are not marked deleted, for any user. */
   readonly undeleted: Filter;
-  /** Whether an index of the table begins with a column. */
+  /** Returns true if an index of the table begins with a column. */
   isIndexed(column: ColumnInfo): boolean;
 }
 
 /** The texts of a row for a search index, in the order of its fields; a field without one is empty. */
 export type SearchTexts = readonly string[];
 
-/** A row that was read for a search index: its texts, or null where it is gone or marked deleted. */
+/** A row that was read for a search index: its texts, or null if it is gone or marked deleted. */
 export interface SearchedRow {
   readonly key: Key;
   readonly texts: SearchTexts | null;

@@ -26,7 +26,7 @@ export interface ReindexProgress {
   readonly done: number;
   /** All rows of the table. */
   readonly total: number;
-  /** Whether this index is ready. */
+  /** True if this index is ready. */
   readonly isDone: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface ReindexOptions {
 
 /** The search indexes of an app. */
 export class SearchIndexes {
-  /** Null where the configuration names none: then there are no indexes. */
+  /** Null if the configuration names none: then there are no indexes. */
   readonly adapter: SearchAdapter | null;
   /** Null without a key-value store. */
   readonly outbox: AppOutbox | null;

@@ -17,7 +17,7 @@ const maxLength = 1_000;
 const maxTerms = 32;
 
 /**
- * Parses the parameter `q`: plain words, in which quotes and operators are text. Null where it has
+ * Parses the parameter `q`: plain words, in which quotes and operators are text. Null if it has
  * no word. Throws a 400 where it is missing, empty or too long.
  */
 export function parseSearchQuery(q: string | undefined): SearchQuery | null {

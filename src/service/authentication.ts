@@ -34,7 +34,7 @@ export function identifying(
   };
 }
 
-/** Makes the authentication of an app; `countRefusal` is null where no limit counts requests. */
+/** Makes the authentication of an app; `countRefusal` is null if no limit counts requests. */
 export function createAuthentication(
   given: Middleware,
   observe: Observer,

@@ -22,7 +22,7 @@ export interface BodyRoutes {
 export interface BodyRequest {
   readonly caller: HonoCaller;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Null where neither the listener nor a trusted proxy reports it. */
+  /** Null if neither the listener nor a trusted proxy reports it. */
   readonly address: string | null;
   readonly waiting: WaitingRequest;
   /** Begins work of the request in its turn. */

@@ -16,7 +16,7 @@ export type Fail = (thrown: unknown, request: Request, prefix: string) => Respon
 const clientLeftStatus = 499;
 
 /**
- * Whether an error says no more than that the client has left: its turn was not begun, what waited
+ * Returns true if an error says no more than that the client has left: its turn was not begun, what waited
  * for it was aborted, or its body broke off. Any other error is one, whether the client waits or not.
  */
 function hasLeft(error: unknown, request: Request): boolean {

@@ -85,7 +85,7 @@ export function storeCheck(store: KeyValue, isDispensable: boolean): HealthCheck
 }
 
 /**
- * Whether requests continue without the key-value store: limits do, and a gate of proof of work or a
+ * Returns true if requests continue without the key-value store: limits do, and a gate of proof of work or a
  * CAPTCHA refuses. Streams have no gates, and do not count.
  */
 export function worksWithoutStore({ routes }: RouteTable): boolean {

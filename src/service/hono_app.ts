@@ -32,7 +32,7 @@ export interface HonoAppOptions extends RouteHandlersOptions, Omit<ChainOptions,
   readonly authenticate: ((countRefusal: CountRefusal) => Authentication) | null;
   /** Identifies users without a context, where no middleware needs one. Null for none. */
   readonly identify: Credentials["identify"] | null;
-  /** Whether the authentication is more than {@link identify}. */
+  /** True if the authentication is more than {@link identify}. */
   readonly authenticatesByContext: boolean;
 }
 

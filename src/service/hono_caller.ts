@@ -18,7 +18,7 @@ export class DirectCaller implements Caller {
     this.#user = parseUser(innerRequestOf(info)?.user);
   }
 
-  /** An authenticator has identified the user; null where it knows none. */
+  /** An authenticator has identified the user; null if it knows none. */
   identifyAs(user: User | null): void {
     this.#user = user ?? this.#user;
   }
@@ -33,7 +33,7 @@ export class DirectCaller implements Caller {
     return remoteAddress(this.#info);
   }
 
-  /** The completion of the response; null where it is not reported. */
+  /** The completion of the response; null if it is not reported. */
   delivered(): Promise<unknown> | null {
     return deliveryOf(this.#info);
   }
@@ -76,7 +76,7 @@ export class HonoCaller implements Caller {
     return remoteAddress(this.#context.env);
   }
 
-  /** The completion of the response; null where it is not reported. */
+  /** The completion of the response; null if it is not reported. */
   delivered(): Promise<unknown> | null {
     return deliveryOf(this.#context.env);
   }
@@ -95,7 +95,7 @@ export class HonoCaller implements Caller {
     return form === "arrayBuffer" ? bytes : bytes.then(requireExact);
   }
 
-  /** The body, where a middleware has read it; null where it stands in the request. */
+  /** The body, where a middleware has read it; null if it stands in the request. */
   readBodyBefore(): Promise<Uint8Array<ArrayBuffer>> | null {
     return isBodyUnread(this.#context.req) ? null : this.receivedBody();
   }

@@ -14,7 +14,7 @@ export interface HttpException extends Error {
   getResponse(): Response;
 }
 
-/** Whether a thrown value is an `HTTPException` of any copy of Hono. */
+/** Returns true if a thrown value is an `HTTPException` of any copy of Hono. */
 export function isHttpException(error: unknown): error is HttpException {
   return error instanceof Error && "getResponse" in error &&
     typeof error.getResponse === "function" && "status" in error &&

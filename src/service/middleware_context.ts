@@ -76,7 +76,7 @@ class BodyOfContext {
     Object.defineProperty(this, "arrayBuffer", asOwnProperty);
   }
 
-  /** Whether anything has asked for it. */
+  /** True if anything has asked for it. */
   get isRead(): boolean {
     return this.#reading !== null;
   }
@@ -87,7 +87,7 @@ class BodyOfContext {
   }
 }
 
-/** Whether the body of a request still stands in it, although Hono would find it elsewhere. */
+/** Returns true if the body of a request still stands in it, although Hono would find it elsewhere. */
 export function isBodyUnread({ bodyCache, raw }: HonoRequest): boolean {
   const cache: unknown = bodyCache;
   return cache instanceof BodyOfContext && !cache.isRead && !raw.bodyUsed;

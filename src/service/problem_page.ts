@@ -8,7 +8,7 @@ import { problemExplanations, problemsToCome } from "../protocol/problem_explana
 import { escapeHtml, htmlPage } from "./html_page.ts";
 
 /**
- * The page of a problem, to which its `type` leads, or null where no problem has this slug. The
+ * The page of a problem, to which its `type` leads, or null if no problem has this slug. The
  * prefix is the path at which the app is mounted.
  */
 export function problemPage(slug: string, prefix = ""): string | null {

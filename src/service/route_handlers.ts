@@ -203,7 +203,7 @@ export class RouteHandlers {
     const routes = matchedRoutes(context);
     const isOwn = ({ handler }: RouterRoute) => findTargetHandler(handler) === this.elsewhere;
     const after = routes.slice(context.req.routeIndex).findIndex(isOwn);
-    // The app may be mounted twice: its own last handler follows the one that runs, but for added ones.
+    // The app may be mounted twice: its own last handler follows the one that runs, except for added ones.
     const own = after < 0 ? routes.findLastIndex(isOwn) : context.req.routeIndex + after;
     if (own < 0 || routes[own]?.basePath === "/") return "";
     const matched = context.req.path;

@@ -15,16 +15,16 @@ import { problemIndexPage, problemPage } from "./problem_page.ts";
 export interface ServicePage {
   /** As the path of a Hono route. */
   readonly path: string;
-  /** Whether it is answered without authentication: any caller may read it. */
+  /** True if it is answered without authentication: any caller may read it. */
   readonly isOpen: boolean;
-  /** Whether a caller whose credential is refused is anonymous here, and not refused. */
+  /** True if a caller whose credential is refused is anonymous here, and not refused. */
   readonly toleratesStrangers?: true;
   /** In the document of the service. */
   readonly description: RouteDescription;
-  /** Whether a route of the deployer's at its path precedes it. */
+  /** True if a route of the deployer's at its path precedes it. */
   readonly yields?: true;
   /**
-   * Answers GET at a raw path; null where it leads to another page. `prefix` is the path at which
+   * Answers GET at a raw path; null if it leads to another page. `prefix` is the path at which
    * the whole app is mounted.
    */
   at(path: string, prefix: string): ((request: PageRequest) => MaybePromise<Reply>) | null;
@@ -33,9 +33,9 @@ export interface ServicePage {
 /** A request for a page. */
 export interface PageRequest {
   readonly raw: Request;
-  /** Who asks; null where that is unknown. */
+  /** Who asks; null if that is unknown. */
   user(): User | null;
-  /** The address of the socket at the other end; null where it is unknown. */
+  /** The address of the socket at the other end; null if it is unknown. */
   address(): string | null;
 }
 
@@ -43,9 +43,9 @@ export interface PageRequest {
 export interface ServicePagesOptions {
   readonly health: boolean;
   readonly databases: readonly Driver[];
-  /** Null where the configuration names none. */
+  /** Null if the configuration names none. */
   readonly store: KeyValue | null;
-  /** Whether requests continue where it fails. */
+  /** True if requests continue where it fails. */
   readonly isStoreDispensable: boolean;
   /** What says whether the search index answers; null without search. */
   readonly search: (() => Promise<void>) | null;

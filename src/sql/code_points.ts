@@ -10,7 +10,7 @@ export function countCodePoints(text: string): number {
   return text.length - pairs;
 }
 
-/** The first `count` code points of a text; null where it has no more than these. */
+/** The first `count` code points of a text; null if it has no more than these. */
 export function firstCodePoints(text: string, count: number): string | null {
   if (text.length <= count) return null;
   let end = 0;

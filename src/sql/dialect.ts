@@ -21,7 +21,7 @@ export interface Dialect {
   readonly systemName: string;
   /** The most values one statement may bind. */
   readonly maxValues: number;
-  /** Whether a statement that writes keeps all other requests of the process waiting. */
+  /** True if a statement that writes keeps all other requests of the process waiting. */
   readonly blocksThread: boolean;
   /** `?` or `$7`. */
   placeholder(position: number): string;
@@ -46,17 +46,17 @@ export interface Dialect {
   decode(value: SqlValue, column: ColumnInfo, misfit: (column: ColumnInfo) => void): unknown;
   /**
    * A value from the driver that belongs to no column → a number, a text or base64, the same on
-   * every engine. `type` is the engine's number of its type, null where it has none. Undefined where
+   * every engine. `type` is the engine's number of its type, null if it has none. Undefined if
    * the engines have different forms.
    */
   decodePlain(value: SqlValue, type: number | null): unknown;
   /**
-   * Whether {@link encode} gives the stored value back: not for a moment in another format than
+   * Returns true if {@link encode} gives the stored value back: not for a moment in another format than
    * that of its column, nor for the JSON null.
    */
   roundTrips(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean;
   /**
-   * Whether a row that shows this value of a body may hold something else than a write of it would
+   * Returns true if a row that shows this value of a body may hold something else than a write of it would
    * store: a misfit, or the value in another form.
    */
   hasOtherForms(value: unknown, column: ColumnInfo): boolean;
@@ -103,14 +103,14 @@ export interface Dialect {
    * and in order: the columns, then the ordinal of the key. No primary key is NULL.
    */
   firstOfEach(rows: RowsOfKeys): Fragment;
-  /** Whether the planner itself evaluates an EXISTS once for all rows, where that costs less. */
+  /** True if the planner itself evaluates an EXISTS once for all rows, where that costs less. */
   readonly plansSemiJoins: boolean;
   /**
    * A comparison that is taken to pass few rows, so that an index on its column is used whatever the
    * statistics say of other values.
    */
   selective(comparison: Fragment): Fragment;
-  /** Whether an index over several columns is sought by one comparison of rows, `(a, b) > (1, 2)`. */
+  /** True if an index over several columns is sought by one comparison of rows, `(a, b) > (1, 2)`. */
   readonly comparesRows: boolean;
   /**
    * SQL that gives the first columns of the indexes that serve {@link operand}: schema (null for the
@@ -129,7 +129,7 @@ export interface Dialect {
   /**
    * A condition that holds for every row, and by which a driver ends a statement that has looked at
    * too many. `column` is one of the rows to check, where the statement joins others; `integer` one
-   * whose values differ from row to row. Null where the engine ends statements by itself.
+   * whose values differ from row to row. Null if the engine ends statements by itself.
    */
   readonly scanCheck: ((column?: Fragment, integer?: Fragment) => Fragment) | null;
   /** What follows GROUP BY: the same check of rows while they are added up. */
@@ -137,7 +137,7 @@ export interface Dialect {
   /** After a SELECT: locks its rows until the transaction ends. */
   readonly rowLock: Fragment;
   /**
-   * The statement that sets the counter of a key after its largest value; null where the counter looks
+   * The statement that sets the counter of a key after its largest value; null if the counter looks
    * at the values by itself.
    */
   readonly advanceCounter: ((column: ColumnInfo, table: TableInfo) => Statement) | null;
@@ -148,7 +148,7 @@ export interface Dialect {
   /** In an UPDATE: the default that the database keeps for the column. */
   columnDefault(column: ColumnInfo): Fragment;
 
-  /** The planner's estimate of the number of rows; null where the engine does not give it. */
+  /** The planner's estimate of the number of rows; null if the engine does not give it. */
   readonly estimate: RowEstimate | null;
   /** Conditions over rows that are not in their table: no longer, or not yet. */
   readonly images: ImageDialect;

@@ -15,7 +15,7 @@ export class Fragment {
   readonly texts: readonly string[];
   /** What is bound between the texts. */
   readonly values: readonly SqlValue[];
-  /** Whether every fragment of this shape has the same array of texts. */
+  /** True if every fragment of this shape has the same array of texts. */
   readonly isKept: boolean;
 
   /** {@link sql} makes fragments; what is in the texts here is SQL as it stands. */
@@ -32,9 +32,9 @@ export interface Statement {
   readonly text: string;
   /** What is bound at the placeholders, in their order. */
   readonly values: readonly SqlValue[];
-  /** Whether the result has the names and types of its columns. */
+  /** True if the result has the names and types of its columns. */
   readonly describe?: boolean;
-  /** Whether the result has one row at most, whatever the values are: by the primary key. */
+  /** True if the result has one row at most, whatever the values are: by the primary key. */
   readonly isSingle?: boolean;
   /** How long it may run where the engine itself sets no limit: as a part of a transaction of SQLite. */
   readonly timeoutMs?: number;

@@ -5,7 +5,7 @@ import type { Fragment } from "./fragment.ts";
 export type JsonPath = readonly string[];
 
 /**
- * Whether a name of a {@link JsonPath} is also the index of an element, where it meets an array. In
+ * Returns true if a name of a {@link JsonPath} is also the index of an element, where it meets an array. In
  * an object it is the name of a member.
  */
 export function isJsonIndex(name: string): boolean {

@@ -1,7 +1,7 @@
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Fragment } from "./fragment.ts";
 
-/** Whether a list must hold all items or one of them, in a {@link ListDialect}. */
+/** Says if a list must contain all items or one of them, in a {@link ListDialect}. */
 export type Quantifier = "all" | "any";
 
 /** An item of a list in a document that a {@link ListDialect} looks for; a number has all its digits. */

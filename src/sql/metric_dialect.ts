@@ -9,7 +9,7 @@ import type { Fragment, SqlValue } from "./fragment.ts";
 export interface MetricDialect {
   /** The least or the greatest value; text as `ordered` of a dialect has it. */
   extreme(name: "min" | "max", column: ColumnInfo): Fragment;
-  /** The sum: exact but for reals. */
+  /** The sum: exact except for reals. */
   sum(column: ColumnInfo): Fragment;
   /**
    * The average: of decimals exact, rounded half away from zero to `digits` after the point; of
@@ -18,13 +18,13 @@ export interface MetricDialect {
   average(column: ColumnInfo, digits: number): Fragment;
   /**
    * Quicker forms of the sums and averages of some columns, which may find that they cannot be exact.
-   * Null where the engine needs none.
+   * Null if the engine needs none.
    */
   readonly quick: QuickMetrics | null;
   /** A plain decimal, bound for a comparison with an exact metric. */
   boundExact(plain: string): Fragment;
   /**
-   * An exact metric from the driver → a plain decimal, or null where it is none, as Postgres' NaN.
+   * An exact metric from the driver → a plain decimal, or null if it is none, as Postgres' NaN.
    * `misfit` is called where a value of the group was no number and left out.
    */
   decodeExact(value: Exclude<SqlValue, null>, misfit: () => void): string | null;
@@ -38,7 +38,7 @@ export interface MetricDialect {
 export interface QuickMetrics {
   /** The text of a cell whose exact value another statement has to find. */
   readonly inexact: string;
-  /** Whether the column has these forms. */
+  /** Returns true if the column has these forms. */
   serves(column: ColumnInfo): boolean;
   /** The sum, as {@link MetricDialect.sum} has it. */
   sum(column: ColumnInfo): Fragment;

@@ -19,7 +19,7 @@ export function plainPattern(pattern: string): PlainPattern | null {
   return { operator: !before ? "startsWith" : after ? "contains" : "endsWith", text };
 }
 
-/** Whether a LIKE pattern is plain: it has no wildcard but a `%` at either end. */
+/** Returns true if a LIKE pattern is plain: it has no wildcard but a `%` at either end. */
 export function isPlain(pattern: string): boolean {
   return plain.test(pattern);
 }

@@ -9,6 +9,6 @@ import type { Fragment, SqlValue } from "./fragment.ts";
 export interface PreviewDialect {
   /** A column in a select list, short, but still longer than `length` where the value is. */
   selected(column: ColumnInfo, length: number): Fragment;
-  /** A cell that was so selected, cut to `length`; null where the value is not longer. */
+  /** A cell that was so selected, cut to `length`; null if the value is not longer. */
   cut(cell: Exclude<SqlValue, null>, column: ColumnInfo, length: number): SqlValue;
 }

@@ -1,5 +1,5 @@
 /**
- * Whether a text matches a LIKE pattern: `%` is any text, `_` any one character, `\` makes the next
+ * Returns true if a text matches a LIKE pattern: `%` is any text, `_` any one character, `\` makes the next
  * character literal. It takes a few steps for each character of the text, whatever the pattern: the
  * parts between `%` are found one after the other, each where it occurs first.
  */

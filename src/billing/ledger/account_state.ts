@@ -22,7 +22,7 @@ export interface OpenHold {
   readonly expiresAt: number;
 }
 
-/** Decodes the stored state of an account; undefined where it has no entries. */
+/** Decodes the stored state of an account; undefined if it has no entries. */
 export function accountState(account: string, value: unknown): AccountState {
   // No other code writes this key.
   return value === undefined ? { account, balance: 0, seq: 0, holds: [] } : value as AccountState;

@@ -44,7 +44,7 @@ export interface Reservation {
   readonly state: ReservationState;
 }
 
-/** The result of a reservation; `reservation` is null where the balance did not suffice. */
+/** The result of a reservation; `reservation` is null if the balance did not suffice. */
 export interface ReserveResult extends LedgerResult {
   /** To be committed or released. */
   readonly reservation: Reservation | null;
@@ -116,7 +116,7 @@ export interface CreditsLedger {
    * give partial refunds one each, as the id of the refund: a repeated event then takes once.
    */
   reverse(grantKey: string, options?: ReverseOptions): Promise<LedgerResult>;
-  /** What a grant with this key gave to which account; null where none was begun. */
+  /** What a grant with this key gave to which account; null if none was begun. */
   findGrant(grantKey: string): Promise<FoundGrant | null>;
   /** Folds all entries of an account, or of every account, and compares with the balances. */
   audit(account?: string): Promise<readonly AccountAudit[]>;

@@ -8,7 +8,7 @@ export interface LedgerResult {
   readonly ok: boolean;
   /** The balance right after this operation, or the one that did not suffice. */
   readonly balance: number;
-  /** Whether it was done before, under the same key: nothing was changed by this call. */
+  /** True if it was done before, under the same key: nothing was changed by this call. */
   readonly replayed: boolean;
 }
 
@@ -56,7 +56,7 @@ export interface Transfer {
   readonly kind: "grant" | "consume";
   readonly amount: number;
   readonly reason: string | undefined;
-  /** Whether a consumption may leave the balance negative. */
+  /** True if a consumption may leave the balance negative. */
   readonly allowNegative: boolean;
 }
 

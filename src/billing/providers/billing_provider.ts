@@ -13,7 +13,7 @@ export interface CheckoutSession {
   readonly url: string;
 }
 
-/** Whether a checkout starts a subscription or is one payment. */
+/** True if a checkout starts a subscription, false if it is one payment. */
 export type CheckoutMode = "subscription" | "payment";
 
 /** A price and how many of it. */
@@ -76,7 +76,7 @@ export interface PaidPrice {
   readonly quantity: number;
   /** What was charged for it after discounts, however it is netAmount; that of the payment unless set. */
   readonly amount?: number;
-  /** Whether it pays for a part of a period, as after a change. */
+  /** True if it pays for a part of a period, as after a change. */
   readonly isProration?: boolean;
 }
 
@@ -84,7 +84,7 @@ export interface PaidPrice {
 export interface VendorPayment extends BillingPayment {
   /** Empty where the event does not name them: {@link BillingProvider.findPrices} may know them. */
   readonly prices: readonly PaidPrice[];
-  /** Whether the event has not all of the prices: {@link BillingProvider.findPrices} gives all. */
+  /** True if the event has not all of the prices: {@link BillingProvider.findPrices} gives all. */
   readonly hasMorePrices?: boolean;
   /** False where it never pays for a whole period or a purchase, whatever its lines say. */
   readonly isForCredits: boolean;
@@ -92,11 +92,11 @@ export interface VendorPayment extends BillingPayment {
   readonly netAmount?: number;
   /** When it was bought, where that is not the time of the event: RFC 3339 in UTC. */
   readonly boughtAt?: string;
-  /** Whether it pays for a change of its subscription, which names no prices. */
+  /** True if it pays for a change of its subscription, which names no prices. */
   readonly isChange?: boolean;
-  /** Whether it pays for a change of plan, and a balance or credit pays for it, in whole or in part. */
+  /** True if it pays for a change of plan, and a balance or credit pays for it, in whole or in part. */
   readonly isPaidByCredit?: boolean;
-  /** Whether a payment of a plan with periods is reported by an event of its own, and this is none. */
+  /** True if a payment of a plan with periods is reported by an event of its own, and this is none. */
   readonly isOnlyForOneTime: boolean;
 }
 
@@ -109,11 +109,11 @@ export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> 
   /** The provider's id of the subscription that it is about. */
   readonly subscriptionId?: string;
   /**
-   * Whether only a server with a key of the provider can have set its metadata. Of others nothing is
+   * True if only a server with a key of the provider can have set its metadata. Of others nothing is
    * believed without the code of a checkout of this service.
    */
   readonly isMetadataOfServer?: boolean;
-  /** Whether a completed checkout is still to be paid. */
+  /** True if a completed checkout is still to be paid. */
   readonly isUnpaid?: boolean;
 }
 
@@ -121,7 +121,7 @@ export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> 
 export interface VendorDelivery {
   /** Repeated deliveries of the same event have the same. */
   readonly id: string;
-  /** Whether it is about real money; null where the provider does not say. */
+  /** True if it is about real money; null if the provider does not say. */
   readonly isLive: boolean | null;
   /** At least one: a paid checkout is two. */
   readonly events: readonly VendorEvent[];
@@ -135,12 +135,12 @@ export interface VendorDelivery {
 export interface BillingProvider {
   /** Names it in keys and events, and never changes. */
   readonly name: string;
-  /** Whether deliveries are verified, by a secret. */
+  /** True if deliveries are verified, by a secret. */
   readonly isSigned: boolean;
-  /** Whether it is used with real money; null where deliveries do not say. */
+  /** True if it is used with real money; null if deliveries do not say. */
   readonly isLive: boolean | null;
   /**
-   * Whether it finds an existing customer by the address that a buyer enters, which may be that of
+   * True if it finds an existing customer by the address that a buyer enters, which may be that of
    * another person.
    */
   readonly findsCustomerByEmail?: boolean;

@@ -74,7 +74,7 @@ export class JsonFields {
 }
 
 /**
- * Whether money paid less than half of what was charged. Of some providers, credit may be the proration
+ * Returns true if money paid less than half of what was charged. Of some providers, credit may be the proration
  * of the plan before, or a balance: what is left of a plan by months is less than half of a year.
  */
 export function isMostlyCredit(cash: number | undefined, charged: number | undefined): boolean {

@@ -9,7 +9,7 @@ export interface OfferedSignature {
   readonly prefix: string;
   /** During a rotation there are several; one that is right suffices. */
   readonly codes: readonly Uint8Array<ArrayBuffer>[];
-  /** Seconds since 1970 as the header has them; null where nothing says when it was signed. */
+  /** Seconds since 1970 as the header has them; null if nothing says when it was signed. */
   readonly timestamp: string | null;
 }
 

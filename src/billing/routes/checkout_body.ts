@@ -83,7 +83,7 @@ function emailOf(value: unknown): string | null {
   return typeof value === "string" && /^[^\s@]{1,100}@[^\s@]{1,100}$/.test(value) ? value : null;
 }
 
-/** Null where it is no such list; what is wrong within an item is added to the faults. */
+/** Null if it is no such list; what is wrong within an item is added to the faults. */
 function itemsOf(value: unknown, faults: CheckoutFault[]): readonly CheckoutItem[] | null {
   if (!Array.isArray(value) || value.length === 0 || value.length > 20) return null;
   const all: readonly unknown[] = value;

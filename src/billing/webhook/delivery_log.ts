@@ -4,7 +4,7 @@ import type { Clock } from "../../runtime/runtime.ts";
 export interface ReceivedDelivery {
   /** In milliseconds since 1970. */
   readonly at: number;
-  /** As the provider numbers its events; null where the delivery was not believed. */
+  /** As the provider numbers its events; null if the delivery was not believed. */
   readonly id: string | null;
   /** The types of its events. */
   readonly events: readonly string[];
@@ -13,7 +13,7 @@ export interface ReceivedDelivery {
    * repeats it, or `refused`.
    */
   readonly outcome: "handled" | "duplicate" | "in-flight" | "failed" | "refused";
-  /** Why it was refused, or the name of the error; null where it was accepted. */
+  /** Why it was refused, or the name of the error; null if it was accepted. */
   readonly reason: string | null;
 }
 

@@ -10,9 +10,9 @@ export interface ReportedSubscription {
   readonly occurredAt: string;
   /** The id of the delivery. */
   readonly deliveryId: string;
-  /** Whether it is the state that it was created with. */
+  /** True if it is the state that it was created with. */
   readonly isFirst?: boolean;
-  /** Whether the state was read at the provider, and may be newer than the event. */
+  /** True if the state was read at the provider, and may be newer than the event. */
   readonly isRead?: boolean;
 }
 
@@ -22,7 +22,7 @@ interface KeptSubscription extends ReportedSubscription {
   readonly terms?: readonly SubscriptionTerms[];
 }
 
-/** Reads the state as it is now at the provider; null where that cannot be had. */
+/** Reads the state as it is now at the provider; null if that cannot be had. */
 export type ReadNow = (id: string) => Promise<BillingSubscription | null>;
 
 /**
@@ -41,7 +41,7 @@ export class NewestSubscriptions {
     this.#readNow = readNow;
   }
 
-  /** The newest known state; null where none was reported. */
+  /** The newest known state; null if none was reported. */
   async find(id: string): Promise<BillingSubscription | null> {
     const { value } = await this.#store.get(billingKeys.subscription(this.#provider, id));
     return asKept(value)?.subscription ?? null;

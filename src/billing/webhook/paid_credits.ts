@@ -18,7 +18,7 @@ import {
 export interface PaidCreditsOptions {
   readonly provider: Pick<BillingProvider, "findPrices" | "getSubscription">;
   readonly plans: BillingPlans;
-  /** Whether a payment of nothing grants, as of a trial or a coupon of 100 %. */
+  /** True if a payment of nothing grants, as of a trial or a coupon of 100 %. */
   readonly grantOnZeroAmount: boolean;
   /** The known terms of a subscription, the oldest first. */
   readonly terms: (subscriptionId: string) => Promise<readonly SubscriptionTerms[]>;

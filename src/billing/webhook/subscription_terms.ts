@@ -41,7 +41,7 @@ export function addTerms(
   return [{ ...first, ...present({ unknownFrom }) }, ...others.slice(-50)];
 }
 
-/** The terms at a time; undefined where none are known, or they were dropped. */
+/** The terms at a time; undefined if none are known, or they were dropped. */
 export function termsAt(
   history: readonly SubscriptionTerms[],
   at: string,
@@ -51,7 +51,7 @@ export function termsAt(
   return isDropped ? undefined : terms;
 }
 
-/** The change of the price that an invoice of a time pays for; undefined where none is known. */
+/** The change of the price that an invoice of a time pays for; undefined if none is known. */
 export function changeAt(
   history: readonly SubscriptionTerms[],
   at: string,

@@ -251,12 +251,12 @@ interface NamedAccount {
   readonly isProven: boolean;
 }
 
-/** Whether money was paid: a trial costs nothing, so that anyone can begin one with any address. */
+/** Returns true if money was paid: a trial costs nothing, so that anyone can begin one with any address. */
 function isPaid({ type, payment }: VendorEvent): boolean {
   return type === "payment.succeeded" && (payment?.amount ?? payment?.netAmount ?? 1) > 0;
 }
 
-/** Whether its customer has paid, or has begun a trial. */
+/** Returns true if its customer has paid, or has begun a trial. */
 function isPurchase({ type, isUnpaid, subscription }: VendorEvent): boolean {
   switch (type) {
     case "payment.succeeded":

@@ -7,7 +7,7 @@ export interface CreditsCommand {
   readonly kv: string | null;
   /** The path of a configuration file, or null. */
   readonly config: string | null;
-  /** Whether to print JSON, one value a line. */
+  /** True if to print JSON, one value a line. */
   readonly json: boolean;
   readonly action: CreditsAction;
 }
@@ -43,7 +43,7 @@ export const creditsHelp = `Credits, in the store of service.config.ts, or in --
   credits reverse GRANT_KEY [--amount N] [--reason TEXT] [--key KEY]
   credits audit [ACCOUNT]               adds all entries up again; 1 where they do not fit`;
 
-/** Whether the arguments are those of a command for credits. */
+/** Returns true if the arguments are those of a command for credits. */
 export function isCreditsCommand([first]: readonly string[]): boolean {
   return first === "credits";
 }

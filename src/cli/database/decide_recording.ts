@@ -8,7 +8,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 
 /** What the command line asks for about the recording of changes. */
 export interface RecordingWishes {
-  /** Whether the database records the changes of every program. */
+  /** True if the database records the changes of every program. */
   readonly triggers: boolean;
   /** The schema of the log on Postgres, or null. */
   readonly schema: string | null;
@@ -16,7 +16,7 @@ export interface RecordingWishes {
 
 /** How changes are recorded, and what live streams show by that. */
 export interface Recording {
-  /** Null where there is no log, and so no stream. */
+  /** Null if there is no log, and so no stream. */
   readonly changes: ChangesOptions | null;
   /** A sentence for the start of the command line. */
   readonly streams: string;

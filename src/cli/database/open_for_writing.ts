@@ -21,7 +21,7 @@ export interface WritingOptions {
 /** A database that the command line has opened to write to it. */
 export interface OpenedForWriting {
   readonly db: Database;
-  /** The journal mode that a SQLite file had before; null where it is none. */
+  /** The journal mode that a SQLite file had before; null if it is none. */
   readonly journalMode: string | null;
 }
 

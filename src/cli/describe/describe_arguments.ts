@@ -4,7 +4,7 @@ import { readCommandWords, textOf } from "../command_options.ts";
 export interface DescribeCommand {
   readonly kind: "describe";
   readonly form: DescriptionForm;
-  /** Whether a document is YAML, not JSON. */
+  /** True if a document is YAML, not JSON. */
   readonly yaml: boolean;
   /** The URL of a running service, or null. */
   readonly url: string | null;
@@ -26,7 +26,7 @@ export const describeHelp =
   types [FILE | URL] --check API.D.TS   1 where this file differs from them
   openapi [FILE | URL] [--yaml]         the OpenAPI document, likewise with --token and --check`;
 
-/** Whether the arguments are those of a command for descriptions. */
+/** Returns true if the arguments are those of a command for descriptions. */
 export function isDescribeCommand([first]: readonly string[]): boolean {
   return first === "types" || first === "openapi";
 }

@@ -11,7 +11,7 @@ export interface MigrateCommand {
   readonly config: string | null;
   /** A folder of SQL files, which are run instead of what the tables ask for. */
   readonly migrations: string | null;
-  /** Whether the files are noted as applied without being run. */
+  /** True if the files are noted as applied without being run. */
   readonly baseline: boolean;
   readonly dryRun: boolean;
   readonly yes: boolean;

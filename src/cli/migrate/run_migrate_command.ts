@@ -11,7 +11,7 @@ import { type MigratedDatabase, openMigrated } from "./migrated_database.ts";
 /** How the command speaks with its user. */
 export interface MigrateDialogue {
   readonly print: (line: string) => void;
-  /** Asks a question with the answers yes and no; null where there is no terminal. */
+  /** Asks a question with the answers yes and no; null if there is no terminal. */
   readonly ask: ((question: string) => boolean) | null;
 }
 

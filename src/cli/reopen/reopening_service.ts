@@ -15,7 +15,7 @@ export interface ReopeningOptions {
   readonly open: (runtime: Runtime, isFirst: boolean) => Promise<OpenService>;
   /** Looks at the tables every few seconds; else after a signal and after a failed statement. */
   readonly watches: boolean;
-  /** Whether SIGHUP is for this process. */
+  /** True if SIGHUP is for this process. */
   readonly takesSignals: boolean;
   readonly runtime: Runtime;
 }
@@ -39,10 +39,10 @@ class ReopeningService {
   #known: DescribedTables = new Map();
   /** What records changes, as the app that is open has left it. */
   #installed = "";
-  /** That of the last look; null where the database did not answer. */
+  /** That of the last look; null if the database did not answer. */
   #version: string | null = null;
   #look: Promise<void> | null = null;
-  /** Whether the look that is to come opens the service again in any case. */
+  /** True if the look that is to come opens the service again in any case. */
   #isAsked = false;
   /** How long after a look a failed statement is no reason for another: longer if it found nothing. */
   #pauseMs = minPauseMs;
@@ -113,7 +113,7 @@ class ReopeningService {
     });
   }
 
-  /** Null where the database does not answer now. */
+  /** Null if the database does not answer now. */
   async #readVersion(): Promise<string | null> {
     const db = this.#opened?.service.config.db;
     try {
@@ -200,7 +200,7 @@ function onHangUp(lookAgain: () => void): () => void {
 }
 
 /**
- * Whether a statement failed because the database has other tables than the service knows: it is
+ * Returns true if a statement failed because the database has other tables than the service knows: it is
  * found to be so, it may be so, or it is not.
  */
 function failureOf(observation: Observation): "changed" | "unknown" | null {

@@ -6,7 +6,7 @@ import type { CliService } from "../cli_service.ts";
 /** A random secret that several apps share, where none is set. */
 export interface SharedSecret {
   readonly secret: string;
-  /** With what it ends, for the notice; null where that has been said. */
+  /** With what it ends, for the notice; null if that has been said. */
   readonly endsWith: string | null;
 }
 

@@ -8,7 +8,7 @@ export interface OutboxCommand {
   readonly kv: string | null;
   /** The path of a configuration file, or null. */
   readonly config: string | null;
-  /** Whether to print JSON, one value a line. */
+  /** True if to print JSON, one value a line. */
   readonly json: boolean;
 }
 
@@ -23,7 +23,7 @@ export const outboxHelp =
   search outbox dead        what failed too often, and why; search outbox
                             replay tries it again`;
 
-/** Whether the arguments are those of a command for the search outbox. */
+/** Returns true if the arguments are those of a command for the search outbox. */
 export function isOutboxCommand([first, second]: readonly string[]): boolean {
   return first === "search" && second === "outbox";
 }

@@ -17,7 +17,7 @@ export const searchHelp = `Search, of service.config.ts, of another FILE, or of 
   search reindex [--config FILE]              index every row again, with progress
   search reindex DATABASE [--schema NAMES]    the same, for a database`;
 
-/** Whether the arguments are those of the command for search. */
+/** Returns true if the arguments are those of the command for search. */
 export function isSearchCommand([first]: readonly string[]): boolean {
   return first === "search";
 }

@@ -7,7 +7,7 @@ export interface Balancer {
   listenOrder(): ListenOrder;
   /** The worker listens at this port, for the first time or again. */
   add(worker: WorkerProcess, port: number): void;
-  /** Gives the worker no new connection any more, and orders it to retire. */
+  /** Returns the worker no new connection any more, and orders it to retire. */
   retire(worker: WorkerProcess): void;
   /** The worker accepts none any more; nothing where that is known. */
   remove(worker: WorkerProcess): void;

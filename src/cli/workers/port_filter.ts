@@ -24,7 +24,7 @@ export function openPortFilter(port: number): PortFilter {
   };
 }
 
-/** Why the connections of a port cannot be filtered here; null where they can. */
+/** Why the connections of a port cannot be filtered here; null if they can. */
 export function whyNoPortFilter(): string | null {
   if (Deno.build.os !== "linux") return "only that of Linux does";
   if (!canReusePorts()) return "Deno runs without --unstable-net";

@@ -94,7 +94,7 @@ function listenOn(hostname: string, port: number): Deno.TcpListener {
   }
 }
 
-/** Null where nothing listens: the worker is about to end. */
+/** Null if nothing listens: the worker is about to end. */
 async function connectTo(port: number): Promise<Deno.TcpConn | null> {
   try {
     return await Deno.connect({ hostname: loopback, port });

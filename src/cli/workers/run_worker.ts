@@ -116,7 +116,7 @@ function onListeningAgain(runtime: Runtime, work: () => void): Runtime {
 }
 
 interface WorkerState {
-  /** Whether another worker takes over. */
+  /** True if another worker takes over. */
   isReplaced: boolean;
 }
 

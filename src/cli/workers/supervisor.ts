@@ -76,7 +76,7 @@ export class Supervisor {
     return worker;
   }
 
-  /** Gives a place to a worker that serves, and to another one should it end. */
+  /** Returns a place to a worker that serves, and to another one should it end. */
   #take(slot: Slot, worker: WorkerProcess): void {
     const { clock } = this.#runtime;
     const since = clock.elapsedMs();
@@ -107,7 +107,7 @@ export class Supervisor {
     }
   }
 
-  /** Whether the old worker has left its place: one that has ended is replaced in any case. */
+  /** Returns true if the old worker has left its place: one that has ended is replaced in any case. */
   async #replace(slot: Slot): Promise<boolean> {
     const old = slot.worker;
     if (old.hasEnded()) return true;

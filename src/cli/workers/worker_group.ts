@@ -34,7 +34,7 @@ export class WorkerGroup {
     this.#runtime = runtime;
   }
 
-  /** Whether no worker starts any more. */
+  /** True if no worker starts any more. */
   get isStopping(): boolean {
     return this.#isStopping;
   }

@@ -6,7 +6,7 @@ export type WorkerReport =
     /** Where its options say that the service listens. */
     readonly host: string;
     readonly port: number;
-    /** Why the kernel cannot balance the connections; null where it can. */
+    /** Why the kernel cannot balance the connections; null if it can. */
     readonly unbalanced: string | null;
     readonly stopDeadlineMs: number;
   }
@@ -55,13 +55,13 @@ export function enveloped(
   return { [envelope]: message };
 }
 
-/** The report in what a worker sent; null where there is none. */
+/** The report in what a worker sent; null if there is none. */
 export function reportIn(message: unknown): WorkerReport | null {
   // Workers are of this program, and only `enveloped` makes the envelope.
   return contentOf(message) as WorkerReport | null;
 }
 
-/** The order in what a supervisor sent; null where there is none. */
+/** The order in what a supervisor sent; null if there is none. */
 export function orderIn(message: unknown): ListenOrder | WorkerOrder | null {
   // As above.
   return contentOf(message) as ListenOrder | WorkerOrder | null;

@@ -21,7 +21,7 @@ export function shareVariable(share: WorkerShare): Record<string, string> {
 }
 
 /**
- * Takes the share out of the environment, which the children of this process inherit; null where it
+ * Takes the share out of the environment, which the children of this process inherit; null if it
  * is no worker.
  */
 export function takeShare(): WorkerShare | null {

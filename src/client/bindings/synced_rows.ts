@@ -46,7 +46,7 @@ export class SyncedRows<Row, Key> implements Subscriber {
   #description: RowDescription | undefined;
   #token: string | null = null;
   #asked = 0;
-  /** Whether the changes are all rows there are. */
+  /** True if the changes are all rows there are. */
   #isSnapshot = false;
   #changes = new Map<string, LiveRow | null>();
   #echoes = new Set<string>();

@@ -16,7 +16,7 @@ export class DirectConnection implements LiveConnection {
   /** For what is beyond the subscriptions that one stream takes. */
   #overflow: DirectConnection | null = null;
   #lastKey = 0;
-  /** The stream that is read; null where there is none. */
+  /** The stream that is read; null if there is none. */
   #stream: AbortController | null = null;
   /** The one that is asked for, which will replace it. */
   #asking: AbortController | null = null;

@@ -9,7 +9,7 @@ import { createStore, type Store } from "./store.ts";
 export interface LiveAggregateState<Group = unknown> {
   /** As in the answer of `GET /aggregate`. */
   readonly groups: readonly Group[];
-  /** Whether there are more groups than were asked for. */
+  /** True if there are more groups than were asked for. */
   readonly hasMore: boolean;
   /** As of a live list. */
   readonly status: LiveStatus;

@@ -33,7 +33,7 @@ export interface LiveListOptions<
   /** What `prefetch` has read, in a server for instance: the list continues after it. */
   readonly seed?: LiveSeed | undefined;
   /**
-   * Whether a row that is not confirmed yet belongs to the list. Unset, new rows show where the list
+   * Returns true if a row that is not confirmed yet belongs to the list. Unset, new rows show where the list
    * has no filter, and changed rows stay.
    */
   readonly accepts?: ((row: R["row"]) => boolean) | undefined;

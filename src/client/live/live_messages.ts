@@ -31,7 +31,7 @@ export type LiveMessage =
   | (RowDescription & {
     readonly type: "opened";
     /**
-     * Whether it continues after the token that it was asked for with; else all rows come. Which of
+     * True if it continues after the token that it was asked for with; else all rows come. Which of
      * them, the present token does not say: the stream before may have sent one since.
      */
     readonly isResumed: boolean;

@@ -7,9 +7,9 @@ export interface OpenList {
   /** Of its resource: `/api/posts`. */
   readonly resource: string;
   readonly set: RowSet;
-  /** Whether an unconfirmed row belongs to it; undefined where the list does not know. */
+  /** Returns true if an unconfirmed row belongs to it; undefined if the list does not know. */
   readonly accepts: ((row: never) => boolean) | undefined;
-  /** Whether it takes unconfirmed new rows. */
+  /** True if it takes unconfirmed new rows. */
   readonly takesNew: boolean;
   /** Shows what has changed. */
   show(): void;

@@ -5,7 +5,7 @@ import { compareBy, type CompareRows, replaceRow } from "./row_order.ts";
 export class RowSet {
   readonly #orderBy: readonly string[];
   #changes = new Map<string, LiveRow | null>();
-  /** Whether the changes are all rows there are. */
+  /** True if the changes are all rows there are. */
   #isSnapshot = false;
   /** By the texts of their ids. */
   readonly rows = new Map<string, LiveRow>();

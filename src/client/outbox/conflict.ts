@@ -8,16 +8,16 @@ import type { Transport } from "../../api/transport.ts";
 export interface JobConflict {
   /** The write. */
   readonly job: Job;
-  /** The row that the user saw, as the service had sent it; null where it is not known. */
+  /** The row that the user saw, as the service had sent it; null if it is not known. */
   readonly base: JobRow | null;
   /** What the write sets; null for a delete. */
   readonly mine: JobRow | null;
-  /** The row as it is now; null where the user can read none. */
+  /** The row as it is now; null if the user can read none. */
   readonly theirs: JobRow | null;
 }
 
 /**
- * Gives what to send in place of a write in conflict; for a delete, anything but null deletes the
+ * Returns what to send in place of a write in conflict; for a delete, anything but null deletes the
  * row as it is now. Null leaves the write as a dead letter.
  */
 export type OnConflict = (conflict: JobConflict) => JobRow | null | Promise<JobRow | null>;

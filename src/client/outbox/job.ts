@@ -23,9 +23,9 @@ export interface Job {
   readonly of: string | null;
   /** What is sent; null for a delete. */
   readonly body: JobRow | null;
-  /** The tag of the row that the user saw; null where no tag is known. */
+  /** The tag of the row that the user saw; null if no tag is known. */
   readonly ifMatch: string | null;
-  /** The row that the user saw, without any waiting write; null where it is not known. */
+  /** The row that the user saw, without any waiting write; null if it is not known. */
   readonly base: JobRow | null;
   /** When its key was made: milliseconds since 1970. */
   readonly createdAt: number;
@@ -67,14 +67,14 @@ export type NewJob = Omit<Job, "order">;
  * which they are called.
  */
 export interface JobStorage {
-  /** Whether other tabs, or other processes, have the same jobs. */
+  /** True if other tabs, or other processes, have the same jobs. */
   readonly isShared: boolean;
   /** All jobs, by their places. */
   all(): Promise<readonly Job[]>;
   /** Adds a job after all others, and gives its place. */
   add(job: NewJob): Promise<number>;
   /**
-   * Replaces the job at a place by what `change` makes of it, and gives that; undefined where there
+   * Replaces the job at a place by what `change` makes of it, and gives that; undefined if there
    * is none, or where `change` gives undefined. No other operation comes in between.
    */
   update(order: number, change: (stored: Job) => Job | undefined): Promise<Job | undefined>;

@@ -36,7 +36,7 @@ export interface JobBookOptions extends KnownJobs {
   readonly view: JobView;
   /** Never rejects. */
   readonly opening: Promise<JobStorage>;
-  /** To the other tabs: the end of a job, or null when they have to read; null where there are none. */
+  /** To the other tabs: the end of a job, or null when they have to read; null if there are none. */
   readonly channel: BroadcastChannel | null | undefined;
   readonly environment: ClientEnvironment;
   readonly signal: AbortSignal;

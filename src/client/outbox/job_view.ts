@@ -8,7 +8,7 @@ export type JobOverlays = Pick<Overlays, "add" | "acknowledge" | "reject" | "row
 /** A row as it was created. */
 export interface CreatedRow {
   readonly path: string;
-  /** Null where its resource has no tags. */
+  /** Null if its resource has no tags. */
   readonly tag: string | null;
 }
 

@@ -10,7 +10,7 @@ export interface NewWrite {
   /** The row: its key, or the write that creates it; null for a new row. */
   readonly target: KeyInput | NewRow | null;
   readonly body: JobRow | null;
-  /** The row that the user saw; undefined where live lists know it. */
+  /** The row that the user saw; undefined if live lists know it. */
   readonly base?: JobRow | undefined;
 }
 
@@ -68,7 +68,7 @@ export function asSent<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
-/** The row of a job as the service has sent it to live lists; null where none has it. */
+/** The row of a job as the service has sent it to live lists; null if none has it. */
 export function seenRow(
   { resource, path }: Pick<Job, "resource" | "path">,
   overlays: JobOverlays,

@@ -37,7 +37,7 @@ export async function rowOf(response: Response): Promise<JobRow | null> {
 }
 
 /**
- * Whether the service would refuse the same request again, as opposed to a passing failure, and to
+ * Returns true if the service would refuse the same request again, as opposed to a passing failure, and to
  * what it has not said: the write may have been carried out before.
  */
 export function isRefusal(error: unknown): error is ServiceError {

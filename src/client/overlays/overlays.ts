@@ -89,7 +89,7 @@ export class Overlays implements ShownOverlays {
     for (const list of lists) list.show();
   }
 
-  /** The row as a live list has it from the service, with its `_etag`; null where none has it. */
+  /** The row as a live list has it from the service, with its `_etag`; null if none has it. */
   rowOf(path: string, key: LiveRowId): LiveRow | null {
     for (const { resource, set } of this.#lists.all) {
       const row = resource === path ? set.rows.get(idText(key)) : undefined;
@@ -172,7 +172,7 @@ export class Overlays implements ShownOverlays {
     return list.takesNew && creation?.overlay.kind === "create" && !creation.has.has(list);
   }
 
-  /** Whether the rows of the service already say what an acknowledged overlay has done. */
+  /** Returns true if the rows of the service already say what an acknowledged overlay has done. */
   #isDone(write: ShownWrite, list: OpenList): boolean {
     const { askedBefore, tag, overlay } = write;
     const row = list.set.rows.get(this.#targetOf(overlay));

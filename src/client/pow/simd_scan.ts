@@ -3,7 +3,7 @@ import { simdMemory, simdModule } from "./simd_wasm_module.ts";
 
 /**
  * Compiles the SIMD scan, which hashes four nonces at a time, for ranges whose word `at` varies.
- * Null where WebAssembly with vectors is missing, as in old browsers, or forbidden, as by the rules
+ * Null if WebAssembly with vectors is missing, as in old browsers, or forbidden, as by the rules
  * of a page: by contract the caller then searches without it.
  */
 export async function compileSearch(at: number): Promise<WebAssembly.Module | null> {

@@ -18,7 +18,7 @@ export interface CreateClientOptions {
   readonly fetch?: ClientEnvironment["fetch"] | undefined;
   /** How long an answer may take, its body included; 30,000 unless set, 0 is without limit. */
   readonly timeoutMs?: number | undefined;
-  /** Whether and how proof of work is done. */
+  /** True if and how proof of work is done. */
   readonly pow?: ClientPow | undefined;
   /** Shows a CAPTCHA and gives its token. Without it a request that needs one is refused. */
   readonly captcha?: ((challenge: RequiredCaptcha) => Promise<string>) | undefined;
@@ -28,12 +28,12 @@ export interface CreateClientOptions {
   readonly environment?: Partial<ClientEnvironment> | undefined;
 }
 
-/** Gives the bearer token of a request; null for none. */
+/** Returns the bearer token of a request; null for none. */
 export type TokenSource = (
   wanted: { readonly refresh: boolean },
 ) => string | null | Promise<string | null>;
 
-/** Whether and how the client does the proof of work that a request requires. */
+/** True if and how the client does the proof of work that a request requires. */
 export interface ClientPow {
   /** `false` refuses requests that need it; `true` unless set. */
   readonly enabled?: boolean | undefined;
@@ -43,7 +43,7 @@ export interface ClientPow {
   readonly solve?: PowSolver | undefined;
 }
 
-/** Gives the nonce for a challenge of proof of work. */
+/** Returns the nonce for a challenge of proof of work. */
 export type PowSolver = (
   challenge: { readonly token: string; readonly difficulty: number },
   options: { readonly signal?: AbortSignal | undefined },

@@ -52,7 +52,7 @@ export async function importRows(
   return count;
 }
 
-/** The size of parts that the service takes; null where the refusal has another reason. */
+/** The size of parts that the service takes; null if the refusal has another reason. */
 function smallerSize(error: unknown, size: number): number | null {
   // Whatever else was thrown has no slug. The class itself would be loaded a second time here.
   const { slug, problem } = error as Partial<ServiceError>;

@@ -23,7 +23,7 @@ export interface RequiredCaptcha {
   readonly provider: string;
   /** The public key that a page shows the CAPTCHA with. */
   readonly siteKey: string;
-  /** The action that the CAPTCHA is solved for; null where any passes. */
+  /** The action that the CAPTCHA is solved for; null if any passes. */
   readonly action: string | null;
 }
 
@@ -49,9 +49,9 @@ export class ServiceError extends Error {
   readonly slug: ServiceErrorSlug;
   /** The status of the answer; 0 where there was none. */
   readonly status: number = 0;
-  /** The body of the problem; null where the answer had none. */
+  /** The body of the problem; null if the answer had none. */
   readonly problem: ProblemBody | null = null;
-  /** How long the service asks to wait; null where it does not say. */
+  /** How long the service asks to wait; null if it does not say. */
   readonly retryAfterMs: number | null = null;
   /** The CAPTCHA that has to be solved; null for every other error. */
   readonly captcha: RequiredCaptcha | null = null;
@@ -69,13 +69,13 @@ export class ConflictError extends ServiceError {
   /** The name of the class. */
   override readonly name: string = "ConflictError";
 
-  /** The current tag of the row; null where the service did not say it. */
+  /** The current tag of the row; null if the service did not say it. */
   get currentETag(): string | null {
     // By contract a text, or null.
     return this.problem?.details?.currentETag as string | undefined ?? null;
   }
 
-  /** What the service suggests to do, as a sentence; null where it does not say. */
+  /** What the service suggests to do, as a sentence; null if it does not say. */
   get suggestion(): string | null {
     // By contract a text.
     return this.problem?.details?.suggestion as string | undefined ?? null;

@@ -16,7 +16,7 @@ export function createTransport(options: CreateClientOptions): Transport {
   const tokens = createTokens(options.token);
 
   async function send(request: ClientRequest): Promise<Response> {
-    // Undefined where there is none, whatever the type of this function says.
+    // Undefined if there is none, whatever the type of this function says.
     const body: string | undefined = JSON.stringify(request.body);
     let token = await tokens.current();
     let isRefreshed = false;

@@ -27,9 +27,9 @@ export class TabConnection implements LiveConnection {
   readonly #ending = new AbortController();
   readonly #stopWaking: () => void;
   #lastKey = 0;
-  /** Whether others would notice the end of this tab. */
+  /** True if others would notice the end of this tab. */
   #isAlive = false;
-  /** Gives the lock back; null in every other tab. */
+  /** Returns the lock back; null in every other tab. */
   #stepDown: (() => void) | null = null;
 
   /** Begins to wait for the lock, and to ask the tab that has it. */

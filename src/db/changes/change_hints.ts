@@ -9,7 +9,7 @@ import type { Driver } from "../driver.ts";
 export interface ChangeHints {
   /** Calls `listener` at every hint; the function that it returns removes it. */
   add(listener: () => void): () => void;
-  /** Gives no more hints. */
+  /** Returns no more hints. */
   close(): Promise<void>;
 }
 
@@ -77,7 +77,7 @@ interface Polling {
 
 interface PollingListener {
   readonly notify: () => void;
-  /** Records that other programs wrote to tables without triggers; null where all have them. */
+  /** Records that other programs wrote to tables without triggers; null if all have them. */
   readonly findUntracked: (() => Promise<void>) | null;
 }
 
@@ -123,7 +123,7 @@ function createPolling(driver: Driver, clock: Clock, listener: PollingListener):
 }
 
 interface PollingMethod {
-  /** Gives whether there was anything new. */
+  /** Returns whether there was anything new. */
   readonly poll: () => Promise<boolean>;
   readonly minMs: number;
   readonly maxMs: number;

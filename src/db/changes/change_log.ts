@@ -10,7 +10,7 @@ export interface Change {
   readonly seq: number;
   /** The transaction that made it, where positions are snapshots; else null. */
   readonly transaction: bigint | null;
-  /** Chance, by which it differs from a change with its number after a restore; null where none is needed. */
+  /** Chance, by which it differs from a change with its number after a restore; null if none is needed. */
   readonly mark: number | null;
   /** The table of the row. */
   readonly table: TableInfo;
@@ -51,7 +51,7 @@ export interface ChangeLog {
   readonly secret: string;
   /** Where the log ends now. */
   end(): Promise<Position>;
-  /** The next changes after a position or of an unfinished step; null where history is lost. */
+  /** The next changes after a position or of an unfinished step; null if history is lost. */
   next(from: Position | Step): Promise<Step | null>;
   /**
    * Runs a SELECT, and gives the position that it was read at in the same statement. Without any
@@ -62,16 +62,16 @@ export interface ChangeLog {
     statement: Statement,
     limits?: ReadLimits,
   ): Promise<QueryResult & { readonly position: Position }>;
-  /** Whether a position covers a change. */
+  /** Returns true if a position covers a change. */
   covers(position: Position, change: Change): boolean;
-  /** Whether `position` covers all that `earlier` covers. May be false when in doubt. */
+  /** Returns true if `position` covers all that `earlier` covers. May be false when in doubt. */
   includes(position: Position, earlier: Position): boolean;
   /** A position as a text, which the resume tokens of clients hold. */
   print(position: Position): string;
   /** The position of a text; null for a text of another database or epoch. */
   parse(text: string): Position | null;
   /**
-   * Whether the history of the log is still the one in which a position was given. False after the
+   * Returns true if the history of the log is still the one in which a position was given. False after the
    * database was restored to a state before it, and for a position that was purged.
    */
   holds(position: Position): MaybePromise<boolean>;

@@ -51,7 +51,7 @@ export async function evaluateFilters(
 }
 
 /**
- * Whether the database evaluated a filter as true; the truth comes as a letter from Postgres, as a
+ * Returns true if the database evaluated a filter as true; the truth comes as a letter from Postgres, as a
  * number from SQLite.
  */
 export function isTrue(truth: SqlValue): boolean {

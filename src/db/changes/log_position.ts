@@ -63,14 +63,14 @@ export function parsePosition(token: string): Position | null {
   return position !== null && printPosition(position) === token ? position : null;
 }
 
-/** Whether a position in the change log covers a change of the same epoch. */
+/** Returns true if a position in the change log covers a change of the same epoch. */
 export function covers(position: Position, change: ChangeNumbers): boolean {
   if (position.kind === "sequence") return change.seq <= position.seq;
   return change.transaction !== null && sees(position, change.transaction);
 }
 
 /**
- * The position in the change log right after a change that follows `position`; null where there is
+ * The position in the change log right after a change that follows `position`; null if there is
  * no position between the changes of a step.
  */
 export function positionAfter(position: Position, change: ChangeNumbers): Position | null {
@@ -78,7 +78,7 @@ export function positionAfter(position: Position, change: ChangeNumbers): Positi
   return position.kind === "sequence" && mark !== null ? { ...position, seq, mark } : null;
 }
 
-/** Whether one position in the change log covers all that an `earlier` one covers. */
+/** Returns true if one position in the change log covers all that an `earlier` one covers. */
 export function includes(position: Position, earlier: Position): boolean {
   if (position.epoch !== earlier.epoch) return false;
   if (position.kind === "sequence") {

@@ -5,7 +5,7 @@ import type { Connection } from "../driver.ts";
 /**
  * The target tables of a statement, by their full names as the change log has them, from the plan
  * that Postgres makes of it. The statement is not run. What triggers and functions write is not in
- * a plan. For INSERT, UPDATE, DELETE, MERGE and WITH: others cannot be explained. Null where the
+ * a plan. For INSERT, UPDATE, DELETE, MERGE and WITH: others cannot be explained. Null if the
  * server gives no plan that can be read.
  */
 export async function plannedTargets(

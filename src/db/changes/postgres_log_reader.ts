@@ -12,7 +12,7 @@ export interface LogPage {
   /** Changes of transactions below are forgotten. */
   readonly floor: bigint;
   readonly rows: readonly PostgresLogRow[];
-  /** Whether there is nothing more after the rows. */
+  /** True if there is nothing more after the rows. */
   readonly isComplete: boolean;
 }
 

@@ -9,7 +9,7 @@ import { imageDecoder } from "./image_decoder.ts";
 /** The optimistic ids of the rows that a transaction has written, by the ids of their keys. */
 export type OptimisticIds = ReadonlyMap<string, string>;
 
-/** Where a transaction stands in the change log before it writes; null where the log knows that. */
+/** Where a transaction stands in the change log before it writes; null if the log knows that. */
 export type LogMark = SqlValue;
 
 /** Marks where a transaction that is about to write stands in the change log. */

@@ -24,7 +24,7 @@ export interface RowHistoryRequest {
 /** Changes of one row, the newest first. */
 export interface RowHistory {
   readonly changes: readonly PastChange[];
-  /** The number below which older ones may be; null where the log has none. */
+  /** The number below which older ones may be; null if the log has none. */
   readonly next: number | null;
 }
 
@@ -109,7 +109,7 @@ function createBinder({ dialect }: Driver) {
 type Place = (value: SqlValue) => string;
 
 /**
- * Whether an image may be of the row, as SQL, with a place for each value in the order of the text.
+ * Returns true if an image may be of the row, as SQL, with a place for each value in the order of the text.
  * Which row it is of is decided by its values as they are read: some kinds are written in several
  * ways, and are not compared here.
  */

@@ -21,7 +21,7 @@ export interface PostgresLogTable {
   readonly table: TableInfo;
   /** Its name in the log: the full name, as SQL. */
   readonly name: string;
-  /** Whether triggers record it. */
+  /** True if triggers record it. */
   readonly isWatched: boolean;
   /** Columns whose texts are in the images, see {@link isTextInImages}. */
   readonly texts: ReadonlySet<string>;
@@ -72,7 +72,7 @@ export async function noteGap(
   await run(connection, `INSERT INTO "_service_changes" ("table", op) VALUES ($1, 'touch')`, name);
 }
 
-/** Gives the name of the function that triggers call, and whether the log is a new one. */
+/** Returns the name of the function that triggers call, and whether the log is a new one. */
 async function createLog(
   connection: Connection,
   wanted: string | null,
@@ -199,7 +199,7 @@ async function describe(table: TableInfo, connection: Connection): Promise<Postg
   };
 }
 
-/** Gives whether the table was recorded otherwise before, or not at all. */
+/** Returns whether the table was recorded otherwise before, or not at all. */
 async function installTriggers(
   { name, texts }: PostgresLogTable,
   hiddenColumns: readonly ColumnInfo[],

@@ -52,7 +52,7 @@ async function noteGap({ name }: TableInfo, connection: Connection): Promise<voi
   });
 }
 
-/** Gives whether it is a new one. */
+/** Returns whether it is a new one. */
 async function createLog(connection: Connection, random: Random): Promise<boolean> {
   const existing = await selectNamed(
     connection,
@@ -96,7 +96,7 @@ export function newEpoch(random: Random): string {
 /** How a table is recorded from now on. */
 interface Installed {
   readonly lifetime: "permanent" | "temporary";
-  /** Whether it was recorded otherwise before, or not at all. */
+  /** True if it was recorded otherwise before, or not at all. */
   readonly isFresh: boolean;
 }
 

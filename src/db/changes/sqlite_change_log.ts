@@ -192,7 +192,7 @@ class SqliteChangeLog implements ChangeLog {
     return this.#options.hints.close();
   }
 
-  /** Whether there may be more. */
+  /** Returns true if there may be more. */
   #purgeSome(
     [keepSeconds = 0, maxRows = 0, minSeconds = 0]: readonly number[],
   ): Promise<boolean> {
@@ -225,7 +225,7 @@ class SqliteChangeLog implements ChangeLog {
   }
 
   /**
-   * Whether the log has the change that a position names. A file that was restored repeats its
+   * Returns true if the log has the change that a position names. A file that was restored repeats its
    * epoch and its numbers, and no marks: then another epoch begins, because a client may have
    * received changes that its position does not cover yet.
    */

@@ -63,7 +63,7 @@ export class WriteRecorder {
     this.#compile = createCompiler(driver.dialect);
   }
 
-  /** Null where a statement changes nothing that is recorded. */
+  /** Null if a statement changes nothing that is recorded. */
   async writesOf(statement: Statement, connection: Connection): Promise<RecordedWrite | null> {
     const plan = planOf(statement);
     if (plan !== null) {
@@ -215,7 +215,7 @@ export class WriteRecorder {
   }
 }
 
-/** Whether deleting a row of one table may change rows of the other. */
+/** Returns true if deleting a row of one table may change rows of the other. */
 function mayCascade(from: TableInfo, { own, foreignKeys }: TableInfo): boolean {
   return foreignKeys.some((key) => {
     const fails = key.onDelete === null || key.onDelete === "restrict";
@@ -225,7 +225,7 @@ function mayCascade(from: TableInfo, { own, foreignKeys }: TableInfo): boolean {
 
 /** The images of a row. */
 interface RowUpdate {
-  /** Null where the row came to match after the images were read. */
+  /** Null if the row came to match after the images were read. */
   readonly before: SqlValue;
   readonly after: SqlValue;
 }

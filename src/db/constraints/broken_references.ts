@@ -24,7 +24,7 @@ export async function brokenReferences(
   return [...broken];
 }
 
-/** Null where one of the values is not known, or NULL, which refers to nothing. */
+/** Null if one of the values is not known, or NULL, which refers to nothing. */
 function referencingColumns(
   { columns }: ForeignKey,
   values: RowValues,

@@ -24,7 +24,7 @@ export async function postgresConstraintColumns(
 }
 
 /**
- * Whether rows of the table refer to others of it by columns that an update may change: it may have
+ * Returns true if rows of the table refer to others of it by columns that an update may change: it may have
  * broken the reference at its other end.
  */
 function refersToOwnColumns(columns: readonly string[], table: TableInfo): boolean {

@@ -2,7 +2,7 @@ import type { DrizzleDatabase } from "./drizzle_database.ts";
 
 /**
  * How a database of Drizzle 0.45 calls the columns that have no name of their own, by its option
- * `casing`; null where it takes the names of the properties.
+ * `casing`; null if it takes the names of the properties.
  */
 export function casingOf(database: DrizzleDatabase): ((name: string) => string) | null {
   // Whether a member is there is asked before it is used.

@@ -39,7 +39,7 @@ export async function missingParts(
   return missing;
 }
 
-/** Whether the role of a database may create tables in the schema where it creates them by itself. */
+/** Returns true if the role of a database may create tables in the schema where it creates them by itself. */
 export async function mayCreateTables(driver: Driver): Promise<boolean> {
   if (driver.dialect.engine === "sqlite") return true;
   const { rows } = await driver.query({

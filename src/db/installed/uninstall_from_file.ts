@@ -11,7 +11,7 @@ import { type InstalledPart, ownTables, sequenceTable } from "./installed_parts.
 /**
  * Removes from a SQLite file what the service has added to it. `announce` is called with the parts
  * before. Gives the journal mode that the file has then, which is the one that the command line found
- * at its first start; null where there was nothing. Throws a plain Error where another program has
+ * at its first start; null if there was nothing. Throws a plain Error where another program has
  * the file open.
  */
 export function uninstallFromFile(

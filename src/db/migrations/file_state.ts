@@ -92,7 +92,7 @@ function readNothing(view: string): string {
   return `SELECT 1 FROM ${quoteIdentifier(view)} LIMIT 0`;
 }
 
-/** Compiles the statement; null where that succeeds. */
+/** Compiles the statement; null if that succeeds. */
 async function whyNot(connection: Connection, text: string): Promise<string | null> {
   try {
     await connection.query({ text, values: [] });

@@ -12,7 +12,7 @@ import { readRecording, restoreRecording } from "./restore_recording.ts";
 
 /** A migration that was planned, and what became of it. */
 export interface Migration extends MigrationPlan {
-  /** Whether its steps were run: not for an empty plan, nor for one that is only shown. */
+  /** True if its steps were run: not for an empty plan, nor for one that is only shown. */
   readonly isApplied: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface MigrationRun extends MigrationRights {
   readonly driver: Driver;
   readonly tables: readonly TableInfo[];
   readonly random: Random;
-  /** Whether nothing is run. */
+  /** True if nothing is run. */
   readonly dryRun: boolean;
   /** The plan that was agreed to; with another one nothing is run. */
   readonly agreed: MigrationPlan | null;

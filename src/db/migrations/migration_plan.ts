@@ -28,7 +28,7 @@ export interface MigrationStep {
   readonly sql: string;
   /** What it is for: `add notes.size`. */
   readonly purpose: string;
-  /** What is lost by it, as `allowDrop` names it: `notes.size`; null where nothing is lost. */
+  /** What is lost by it, as `allowDrop` names it: `notes.size`; null if nothing is lost. */
   readonly loses: string | null;
 }
 

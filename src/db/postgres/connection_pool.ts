@@ -14,7 +14,7 @@ export interface Pool<T> {
    * what it is for; of a statement by itself it is the text.
    */
   acquire(use: string): T | Promise<T>;
-  /** Gives a connection back; the next wait has it. */
+  /** Returns a connection back; the next wait has it. */
   release(item: T): void;
   /** How it is used now. */
   usage(): PoolUsage;

@@ -62,7 +62,7 @@ export async function introspectPostgres(
   };
 }
 
-/** Whether several rows of a table have the same key, or to find out takes too long. */
+/** Returns true if several rows of a table have the same key, or to find out takes too long. */
 async function sharesKeys({ key, ...table }: TableDraft, driver: Driver): Promise<boolean> {
   if (key.length === 0) return false;
   const columns = join(key.map((name) => identifier(name)), ", ");

@@ -14,7 +14,7 @@ export interface PgliteOptions {
   /** Every transaction is read-only. */
   readonly readOnly?: boolean | undefined;
   /**
-   * Whether clients see the messages that triggers and functions raise on purpose; true by default.
+   * True if clients see the messages that triggers and functions raise on purpose; true by default.
    */
   readonly raisedMessages?: boolean | undefined;
   /** How long a request waits for its turn. 5,000 by default. */

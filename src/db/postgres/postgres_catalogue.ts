@@ -18,9 +18,9 @@ export interface CatalogueTable {
   readonly label: string;
   /** The SELECT of a view, also of one whose rows are stored; null for a table. */
   readonly view: string | null;
-  /** Whether its rows are stored, which those of a view mostly are not. */
+  /** True if its rows are stored, which those of a view mostly are not. */
   readonly isStored: boolean;
-  /** Whether rows of other tables, which inherit from it, are rows of it, too. */
+  /** True if rows of other tables, which inherit from it, are rows of it, too. */
   readonly isInherited: boolean;
 }
 
@@ -87,7 +87,7 @@ export interface CatalogueColumn {
   /** The whole type below a domain. */
   readonly baseType: string;
   readonly defaultSql: string | null;
-  /** Whether different texts are equal in its collation. */
+  /** True if different texts are equal in its collation. */
   readonly isLoose: boolean;
 }
 
@@ -138,7 +138,7 @@ export async function readColumns(
 export interface CatalogueUnique {
   readonly owner: string;
   readonly isKey: boolean;
-  /** Whether it holds at every moment: a constraint that is deferrable may hold at the end only. */
+  /** True if it holds at every moment: a constraint that is deferrable may hold at the end only. */
   readonly isImmediate: boolean;
   readonly columns: readonly string[];
 }
@@ -212,7 +212,7 @@ export async function readConstraints(
   }));
 }
 
-/** Null where the name alone finds the table: one of the server may hide another of its name. */
+/** Null if the name alone finds the table: one of the server may hide another of its name. */
 function schemaOf(table: string, schema: string): string {
   return `CASE WHEN ${schema} IS DISTINCT FROM current_schema() OR NOT pg_table_is_visible(${table})
     THEN ${schema} END`;

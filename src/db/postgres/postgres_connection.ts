@@ -14,7 +14,7 @@ export interface PostgresSession {
 export interface PostgresConnection {
   /** Null once it is open. Rejects with the library's own error when it cannot be opened. */
   readonly opening: Promise<void> | null;
-  /** Whether it is lost, and with it the transaction that it held. */
+  /** True if it is lost, and with it the transaction that it held. */
   readonly lost: boolean;
   /**
    * Runs one statement; values are text in both directions. Rejects with the library's own errors,

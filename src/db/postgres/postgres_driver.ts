@@ -29,12 +29,12 @@ export interface PostgresDriverOptions {
   readonly maxReads: number;
   /** How long a request waits for a session, its connection and the begin of its transaction. */
   readonly waitLimitMs: number;
-  /** Whether clients see the messages of RAISE; true unless set. */
+  /** True if clients see the messages of RAISE; true unless set. */
   readonly raisedMessages?: boolean;
   readonly clock: Clock;
-  /** Whether other processes may write to the database. */
+  /** True if other processes may write to the database. */
   readonly isShared: boolean;
-  /** Null where the connections carry no signals. */
+  /** Null if the connections carry no signals. */
   readonly signals: Signals | null;
   /** Closes what the sessions share. */
   readonly close: () => Promise<void>;

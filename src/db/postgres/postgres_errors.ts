@@ -46,7 +46,7 @@ function raisedError(code: string, error: Error, showsMessage: boolean): RaisedE
   };
 }
 
-/** Whether a SQLSTATE is of a class that neither Postgres nor its libraries have. */
+/** Returns true if a SQLSTATE is of a class that neither Postgres nor its libraries have. */
 function isOwnCode(code: string): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !postgresClasses.has(code.slice(0, 2));
 }
@@ -58,7 +58,7 @@ const postgresClasses: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether a prepared statement gives other columns than before, because its table was altered since.
+ * Returns true if a prepared statement gives other columns than before, because its table was altered since.
  * The code is that of all that is not supported.
  */
 export function isStalePlan(error: unknown): boolean {
@@ -84,7 +84,7 @@ function failedConstraint(error: Error): FailedConstraint | null {
 }
 
 /**
- * Whether an error of Postgres means that a value was refused with the code of a wrong statement: the
+ * Returns true if an error of Postgres means that a value was refused with the code of a wrong statement: the
  * input functions of tsquery, tsvector and jsonpath do that, and those of regclass and its like, whose
  * values name tables and types. The error of a statement has the position of the mistake, also that
  * of one in a function.
@@ -107,7 +107,7 @@ function codeOf(error: unknown): string | null {
   return typeof error.code === "string" ? error.code : null;
 }
 
-/** Whether an open connection broke: what was sent may have been done. */
+/** Returns true if an open connection broke: what was sent may have been done. */
 function losesOutcome(code: string): boolean {
   return lostAfterSending.has(code) || code.startsWith("08") && code !== "08001";
 }

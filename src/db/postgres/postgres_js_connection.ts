@@ -10,7 +10,7 @@ import type { PostgresConnection, PostgresResult, RunningRead } from "./postgres
 import type { PostgresOptions } from "./postgres_options.ts";
 
 /**
- * Whether the URL of a postgres.js connection leads to a pooler, which assigns connections by the
+ * Returns true if the URL of a postgres.js connection leads to a pooler, which assigns connections by the
  * transaction, so that LISTEN is not possible.
  */
 export function isPooled(url: string): boolean {
@@ -94,7 +94,7 @@ export class PostgresJsConnection implements PostgresConnection {
     return this.#lost;
   }
 
-  /** Whether a table was altered since it was opened, so that its prepared statements may be stale. */
+  /** True if a table was altered since it was opened, so that its prepared statements may be stale. */
   get stale(): boolean {
     return this.#alterations !== this.#options.alterations.count;
   }
@@ -288,7 +288,7 @@ function keepAll(): boolean {
   return true;
 }
 
-/** Whether the error is the server's answer to a statement: the connection is still good. */
+/** Returns true if the error is the server's answer to a statement: the connection is still good. */
 function isFromServer(error: unknown): boolean {
   if (!(error instanceof postgres.PostgresError)) return false;
   // Older servers and some poolers send the severity in their own language only.

@@ -16,7 +16,7 @@ export interface PostgresOptions {
    */
   readonly maxReadConnections?: number | undefined;
   /**
-   * Whether clients see the messages that triggers and functions raise on purpose; true by default.
+   * True if clients see the messages that triggers and functions raise on purpose; true by default.
    */
   readonly raisedMessages?: boolean | undefined;
   /** How long a request waits for a connection or a lock, and for connecting. 5,000 by default. */

@@ -20,7 +20,7 @@ export interface PostgresReadParts {
   /** Starts the time limit of the waits for a session and its connection. */
   readonly limit: () => Deadline;
   readonly clock: Clock;
-  /** Whether clients see the messages of RAISE. */
+  /** True if clients see the messages of RAISE. */
   readonly raisedMessages: boolean;
 }
 

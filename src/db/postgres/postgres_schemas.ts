@@ -10,9 +10,9 @@ export const everySchema = "*";
 export interface ChosenSchemas {
   /** In the order in which their tables are listed; the tables of the first have short names. */
   readonly names: readonly string[];
-  /** The one whose tables have short names; null where the search path has none that exists. */
+  /** The one whose tables have short names; null if the search path has none that exists. */
   readonly first: string | null;
-  /** Whether more than one was asked for: `*` is several, whatever there is now. */
+  /** True if more than one was asked for: `*` is several, whatever there is now. */
   readonly areSeveral: boolean;
   /** The others that have tables. */
   readonly leftOut: readonly LeftOutSchema[];
@@ -46,7 +46,7 @@ export async function chooseSchemas(
 
 interface SchemaRow {
   readonly name: string;
-  /** Whether the role may use it. */
+  /** True if the role may use it. */
   readonly isOpen: boolean;
   /** How many of its tables and views could be served. */
   readonly tables: number;

@@ -16,7 +16,7 @@ export interface PostgresType {
   /** The name below all domains, e.g. `int4`. */
   readonly baseName: string;
   readonly kind: ColumnKind;
-  /** Null where the kind stands for the type. */
+  /** Null if the kind stands for the type. */
   readonly databaseType: DatabaseType | null;
   /** The labels of an enum, in their order. */
   readonly labels: readonly string[] | null;

@@ -110,7 +110,7 @@ interface OpenTransaction {
   readonly done: Promise<void>;
 }
 
-/** Whether no statement of a transaction has failed: the library would commit it without an error. */
+/** Returns true if no statement of a transaction has failed: the library would commit it without an error. */
 async function isUsable(transaction: PgliteTransaction): Promise<boolean> {
   try {
     await transaction.query("SELECT 1", [], {});

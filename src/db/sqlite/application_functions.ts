@@ -27,7 +27,7 @@ type ApplicationFunction =
     readonly aggregate: null;
     readonly call: (...values: unknown[]) => unknown;
     readonly deterministic: boolean;
-    /** Whether it may take the name of a function of SQLite, which a helper does by mistake. */
+    /** True if it may take the name of a function of SQLite, which a helper does by mistake. */
     readonly replaces: boolean;
   };
 

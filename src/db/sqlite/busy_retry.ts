@@ -10,7 +10,7 @@ export interface BusyRetry {
   readonly clock: Clock;
   /** How long a write waits for its turn, and for other processes. */
   readonly waitLimitMs: number;
-  /** Whether an error says that another connection holds a lock. */
+  /** Returns true if an error says that another connection holds a lock. */
   readonly isBusy: (error: unknown) => boolean;
   /** Called after each attempt that has met a lock, and waited for before the next one. */
   readonly onBusy?: () => Promise<void>;

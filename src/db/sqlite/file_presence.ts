@@ -16,7 +16,7 @@ export interface FilePresenceOptions {
 }
 
 /**
- * Whether the path of a SQLite database still names the file that is open. After `mv`, or a copy
+ * True if the path of a SQLite database still names the file that is open. After `mv`, or a copy
  * that is not written into the file itself, a process keeps using a file that no other program
  * finds: what it writes there is lost, and what it reads is old.
  */
@@ -70,7 +70,7 @@ export class FilePresence {
 /** No answer, or that of a system which does not number files, proves nothing. */
 const unknown = "unknown";
 
-/** What distinguishes a file from others while it is open; null where there is none. */
+/** What distinguishes a file from others while it is open; null if there is none. */
 function identityOf(path: string): string | null {
   try {
     const stats = statSync(path, { throwIfNoEntry: false, bigint: true });

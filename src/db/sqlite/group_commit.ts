@@ -22,13 +22,13 @@ export interface GroupCommitOptions {
   readonly guard: TransactionGuard;
   /** How long a job waits for its turn, and a commit for its lock. */
   readonly busyRetry: BusyRetry;
-  /** Gives the library's errors their common form. */
+  /** Returns the library's errors their common form. */
   readonly translated: (error: unknown) => unknown;
   /** Throws where the file is not at its path any more, so that nothing is to be written. */
   readonly requireFile: () => void;
   /** Called after every commit. */
   readonly committed: () => void;
-  /** The turns of all processes that write to the file; null where there can be one only. */
+  /** The turns of all processes that write to the file; null if there can be one only. */
   readonly turn: WriteTurn | null;
 }
 
@@ -278,7 +278,7 @@ const begin: Statement = { text: "BEGIN IMMEDIATE", values: [] };
 const commit: Statement = { text: "COMMIT", values: [] };
 const rollback: Statement = { text: "ROLLBACK", values: [] };
 const keysOff: Statement = { text: "PRAGMA foreign_keys = OFF", values: [] };
-/** As it is but for changes of tables, which may have failed at any statement. */
+/** As it is except for changes of tables, which may have failed at any statement. */
 const usual: readonly Statement[] = [
   { text: "PRAGMA foreign_keys = ON", values: [] },
   { text: "PRAGMA legacy_alter_table = OFF", values: [] },

@@ -199,7 +199,7 @@ async function readForeignKeys(
 
 interface UniqueIndex {
   readonly owner: string;
-  /** Whether it is the index of the key: a key without one is the row id. */
+  /** True if it is the index of the key: a key without one is the row id. */
   readonly isKey: boolean;
   /** Null is an expression. */
   readonly columns: readonly (string | null)[];
@@ -294,7 +294,7 @@ async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<Ta
   };
 }
 
-/** Whether the least or the greatest key is beyond 2^53: an index has both at once. */
+/** Returns true if the least or the greatest key is beyond 2^53: an index has both at once. */
 async function readHasWideKey(
   connection: Connection,
   table: ListedTable,

@@ -39,7 +39,7 @@ export interface JobGroupOptions {
   /** Inside of a transaction, which the group neither begins nor ends. */
   readonly writer: SqliteConnection;
   readonly clock: Pick<Clock, "elapsedMs">;
-  /** Gives the library's errors their common form. */
+  /** Returns the library's errors their common form. */
   readonly translated: (error: unknown) => unknown;
   readonly forecast: WaitForecast;
 }
@@ -59,7 +59,7 @@ export class JobGroup {
     this.#startedAt = options.clock.elapsedMs();
   }
 
-  /** Whether it is young and small enough for one more job. */
+  /** Returns true if it is young and small enough for one more job. */
   takes(job: WriteJob): boolean {
     if (this.finished.length === 0) return true;
     if (this.finished.length === maxJobsPerCommit) return false;

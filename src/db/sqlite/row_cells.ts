@@ -9,7 +9,7 @@ export interface BytesLeft {
 
 /** Counts the bytes of the rows of one SQLite statement while they are read. */
 export class RowBytes {
-  /** Whether the rows of the statement that ran last had too many. */
+  /** True if the rows of the statement that ran last had too many. */
   isOver = false;
   #left = 0;
 
@@ -31,7 +31,7 @@ export class RowBytes {
 export const unlimitedBytes: BytesLeft = { left: Infinity };
 
 /**
- * Gives every cell of SQLite rows the form that both libraries share, in place: safe integers are numbers, bytes
+ * Returns every cell of SQLite rows the form that both libraries share, in place: safe integers are numbers, bytes
  * are a plain Uint8Array. False when a number may have lost digits. Throws when there are more bytes
  * than may be.
  */

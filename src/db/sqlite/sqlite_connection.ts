@@ -20,7 +20,7 @@ import type { StatementDeadline, TimeLimit } from "./reads/statement_deadline.ts
 export interface SqliteConnection {
   readonly inTransaction: boolean;
   kindOf(text: string): StatementKind;
-  /** Whether a statement has checks of the time, without which it cannot be ended. */
+  /** Returns true if a statement has checks of the time, without which it cannot be ended. */
   checksTime(text: string): boolean;
   run(statement: Statement): QueryResult;
   /** Runs a statement that reads. Throws `too-large` beyond the bytes that are left. */
@@ -40,9 +40,9 @@ export interface StatementChecks {
 export interface LimitedRead {
   readonly bytes: BytesLeft;
   readonly time: TimeLimit;
-  /** Whether all rows may be in memory before they are counted, which is faster. */
+  /** True if all rows may be in memory before they are counted, which is faster. */
   readonly atOnce: boolean;
-  /** Whether it needs no checks of the time, with all rows that there are. */
+  /** True if it needs no checks of the time, with all rows that there are. */
   readonly isShort?: boolean;
 }
 
@@ -159,11 +159,11 @@ export function sqliteConnection(
 interface Prepared {
   readonly statement: SqliteStatement;
   readonly kind: StatementKind;
-  /** Whether integers are read as bigints: set at the first integer that a number cannot hold. */
+  /** True if integers are read as bigints: set at the first integer that a number cannot hold. */
   exact: boolean;
   /** The columns of the result, where the text alone says them. */
   readonly columns: readonly ResultColumn[] | null;
-  /** Whether rows may be sorted once all of them are read. */
+  /** True if rows may be sorted once all of them are read. */
   readonly sorts: boolean;
   readonly checksTime: boolean;
   /** The same without checks of the time; null before it is needed. */

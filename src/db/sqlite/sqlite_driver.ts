@@ -135,10 +135,10 @@ class SqliteDriver implements Driver {
   readonly #commits: CommitListeners = commitListeners();
   /** Null when the file is read-only. */
   readonly #writes: GroupCommit | null;
-  /** Null where no other process can write to the file, or this one does not. */
+  /** Null if no other process can write to the file, or this one does not. */
   readonly #turn: WriteTurn | null;
   readonly #guard: TransactionGuard = transactionGuard();
-  /** Null where no other program knows the file. */
+  /** Null if no other program knows the file. */
   readonly #presence: FilePresence | null;
   readonly #limited: LimitedReads;
   readonly #readFreely: LimitedReadOf;
@@ -283,7 +283,7 @@ class SqliteDriver implements Driver {
       : translated;
   }
 
-  /** Whether the schema names a function: else the statement itself does, which is a mistake of it. */
+  /** Returns true if the schema names a function: else the statement itself does, which is a mistake of it. */
   #isInSchema(name: string): boolean {
     const text = "SELECT 1 FROM sqlite_schema WHERE instr(lower(sql), lower(?)) > 0 LIMIT 1";
     return this.#options.reader.run({ text, values: [name] }).rows.length > 0;

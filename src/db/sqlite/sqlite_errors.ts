@@ -68,7 +68,7 @@ const messages: ReadonlyMap<string, RegExp> = new Map([
 ]);
 
 /**
- * Whether a SQLite error means that another connection held a lock: a later attempt may succeed.
+ * Returns true if a SQLite error means that another connection held a lock: a later attempt may succeed.
  */
 export function isBusy(name: string | null): boolean {
   return name !== null && primaryName(name) === "SQLITE_BUSY";

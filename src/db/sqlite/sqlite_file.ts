@@ -11,7 +11,7 @@ export interface SqliteFile {
   /** Absolute, with the links that were given. */
   readonly givenPath: string;
   readonly temporary: boolean;
-  /** Whether there is an empty journal beside it, which was not there when it was claimed. */
+  /** Returns true if there is an empty journal beside it, which was not there when it was claimed. */
   hasIdleJournal(): boolean;
   /** Lets other libraries open the file; deletes a temporary one. */
   release(): void;

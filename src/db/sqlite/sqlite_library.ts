@@ -46,7 +46,7 @@ export interface SqliteAggregate<State> {
 
 /** A prepared statement of a SQLite library. */
 export interface SqliteStatement {
-  /** Whether it changes nothing in the database. */
+  /** True if it changes nothing in the database. */
   readonly readOnly: boolean;
   readonly returnsRows: boolean;
   /** The names of the columns of its rows. */
@@ -55,7 +55,7 @@ export interface SqliteStatement {
   run(values: readonly SqlValue[]): number;
   /**
    * Runs a statement with rows. `exact` gives every integer as a bigint; without it the result is
-   * null where the library refuses to give an integer as a number.
+   * null if the library refuses to give an integer as a number.
    */
   all(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
   /** The same for a statement that gives one row at most, whose rows after the first are not read. */

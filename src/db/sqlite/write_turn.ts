@@ -35,7 +35,7 @@ export class WriteTurn {
   readonly #options: WriteTurnOptions;
   /** Null as long as no other process was met. */
   #locks: Locks | null = null;
-  /** Whether it is closed, or there can be no locks. */
+  /** True if it is closed, or there can be no locks. */
   #isOff = false;
   #looksAt = 0;
   /** Between `take` and `release`. */
@@ -76,7 +76,7 @@ export class WriteTurn {
     this.#locks?.turn.unlockSync();
   }
 
-  /** Gives this observer the notice that there are no turns: once, also if it is known already. */
+  /** Returns this observer the notice that there are no turns: once, also if it is known already. */
   observeBy(observe: Observer): void {
     this.#observe = observe;
     if (this.#notice !== null) observe({ kind: "notice", message: this.#notice });

@@ -135,7 +135,7 @@ function requireEngine({ name, engine }: TableInfo, { dialect, label }: Driver):
   );
 }
 
-/** Whether the database has a table with these columns: all those of its description, unless given. */
+/** Returns true if the database has a table with these columns: all those of its description, unless given. */
 export async function isThere(
   { table, driver }: TableOfDriver,
   columns: readonly ColumnInfo[] = table.columns,
@@ -161,7 +161,7 @@ function selectNothing(
   return toStatement(select, dialect.placeholder);
 }
 
-/** Whether the error of so simple a statement means that a table or column in it is missing. */
+/** Returns true if the error of so simple a statement means that a table or column in it is missing. */
 function isMissing({ kind, cause }: DatabaseError): boolean {
   if (kind !== "other" || !(cause instanceof Error)) return false;
   // node:sqlite has one `code` for all errors, and distinguishes them by `errcode`.

@@ -45,7 +45,7 @@ export async function findDrift(driver: Driver, tables: readonly TableInfo[]): P
 
 /**
  * Only the server knows whether two expressions are the same, for which it makes temporary
- * tables. Null where it may not, or is only read from.
+ * tables. Null if it may not, or is only read from.
  */
 async function findSurely(
   driver: Driver,
@@ -65,7 +65,7 @@ function named(difference: Difference): NamedDifference {
   return { table: difference.table, text: describeDifference(difference) };
 }
 
-/** Whether no request, or not the right rows, could be answered with the difference. */
+/** Returns true if no request, or not the right rows, could be answered with the difference. */
 function preventsService(
   difference: Difference,
   existing: TableShape | undefined,

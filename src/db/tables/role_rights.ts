@@ -9,11 +9,11 @@ import type { TableOfDriver } from "./check_tables.ts";
 /** What a database keeps from the role of the service in one table. */
 export interface RoleLimits {
   readonly role: string;
-  /** Whether policies decide which rows the role sees. */
+  /** True if policies decide which rows the role sees. */
   readonly hidesRows: boolean;
   /** The columns that the role may not read. */
   readonly unreadable: readonly ColumnInfo[];
-  /** Whether the table has row level security that does not apply to the role. */
+  /** True if the table has row level security that does not apply to the role. */
   readonly isExempt: boolean;
 }
 
@@ -64,7 +64,7 @@ const roleRecheckMs = 60_000;
  */
 export class RoleRights {
   readonly #tables: ReadonlyMap<Driver, ReadonlySet<TableInfo>>;
-  /** Null where nothing is kept from the role. */
+  /** Null if nothing is kept from the role. */
   readonly #known = new Map<TableInfo, RoleLimits | null>();
   readonly #clock: Clock;
   #readAtMs = 0;
@@ -79,7 +79,7 @@ export class RoleRights {
     );
   }
 
-  /** Whether a database has roles. */
+  /** True if a database has roles. */
   get mayChange(): boolean {
     return [...this.#tables.keys()].some(({ dialect }) => dialect.engine !== "sqlite");
   }
@@ -100,7 +100,7 @@ export class RoleRights {
     }
   }
 
-  /** The limits in a table; null for none, undefined where they are not known yet. */
+  /** The limits in a table; null for none, undefined if they are not known yet. */
   known(table: TableInfo): RoleLimits | null | undefined {
     return this.#known.get(table);
   }

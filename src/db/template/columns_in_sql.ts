@@ -4,7 +4,7 @@ import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
 
 /** The columns that a statement names, interpolated or written as text. */
 export interface ColumnsInSql {
-  /** The column that ends with a token; null where there is none that is known. */
+  /** The column that ends with a token; null if there is none that is known. */
   endingAt(index: number): ColumnInfo | null;
   /** The column that begins with a token, after the name of its table. */
   startingAt(index: number): ColumnInfo | null;
@@ -15,7 +15,7 @@ export interface ColumnsInSql {
    * stands for what a subquery computes.
    */
   named(dbName: string): readonly (ColumnInfo | null)[];
-  /** Whether a written name may be one of several, of different kinds. */
+  /** Returns true if a written name may be one of several, of different kinds. */
   isAmbiguous(index: number): boolean;
 }
 
@@ -156,7 +156,7 @@ export function partAt(
   return token?.kind === "part" ? parts[token.index] : undefined;
 }
 
-/** Whether two columns are shown under one name in one form, so that either stands for both. */
+/** Returns true if two columns are shown under one name in one form, so that either stands for both. */
 function isSame(left: ColumnInfo | null, right: ColumnInfo | null): boolean {
   if (left === null || right === null) return left === right;
   return left === right ||

@@ -16,7 +16,7 @@ export type ResultItem =
     readonly kind: "one";
     readonly name: string;
     readonly column: ColumnInfo | null;
-    /** Whether it is the value of an expression, and not one that the column holds. */
+    /** True if it is the value of an expression, and not one that the column holds. */
     readonly computed: boolean;
   }
   /** All columns of one or more tables, each of which may have a column of a name. */

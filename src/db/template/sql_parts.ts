@@ -59,7 +59,7 @@ export interface SqlParts {
   readonly shape: readonly unknown[];
 }
 
-/** Gives the template of a value that is a statement; null for any other value. */
+/** Returns the template of a value that is a statement; null for any other value. */
 export type TemplateOf = (value: unknown) => SqlTemplate | null;
 
 /** Says what a template interpolates. */

@@ -8,7 +8,7 @@ export interface SqlTerms {
   clauseAt(index: number): string;
   /** The index after the last token of the term. */
   endOf(index: number): number;
-  /** Whether a token only decides what is chosen: it stands after WHEN. */
+  /** Returns true if a token only decides what is chosen: it stands after WHEN. */
   isCondition(index: number): boolean;
   /** A column in the term of a token whose values a text could be mistaken for. */
   kindedColumnNear(index: number): ColumnInfo | null;

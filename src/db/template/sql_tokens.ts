@@ -78,12 +78,12 @@ function refusal(found: Readonly<Record<string, string | undefined>>): Error {
   return new Error(`Cannot read the SQL: ${why}`);
 }
 
-/** Whether a token is one of these keywords. */
+/** Returns true if a token is one of these keywords. */
 export function isWord(token: SqlToken | undefined, ...keywords: readonly string[]): boolean {
   return token?.kind === "word" && keywords.includes(token.keyword);
 }
 
-/** Whether a token is one of these signs. */
+/** Returns true if a token is one of these signs. */
 export function isSign(token: SqlToken | undefined, ...signs: readonly string[]): boolean {
   return token?.kind === "sign" && signs.includes(token.text);
 }

@@ -62,7 +62,7 @@ export function requireStorable(
   }
 }
 
-/** Whether a column holds whole numbers only. */
+/** Returns true if a column holds whole numbers only. */
 export function isWhole({ kind }: ColumnInfo): boolean {
   return kind === "integer" || kind === "bigint";
 }

@@ -39,7 +39,7 @@ export type ValuePlace =
     readonly kind: "free";
     /** A column of the same expression that a text could be meant for. */
     readonly near: ColumnInfo | null;
-    /** Whether the expression is stored in a column of whole numbers, unrounded. */
+    /** True if the expression is stored in a column of whole numbers, unrounded. */
     readonly isWhole?: boolean;
   };
 
@@ -141,14 +141,14 @@ function unitedColumn(
   return null;
 }
 
-/** Whether a value is a whole item of a list. */
+/** Returns true if a value is a whole item of a list. */
 function isAlone(tokens: readonly SqlToken[], index: number): boolean {
   return (isWord(tokens[index - 1], "BY") || isSign(tokens[index - 1], ",")) &&
     (tokens[index + 1] === undefined || isSign(tokens[index + 1], ",", ";", ")") ||
       tokens[index + 1]?.kind === "word");
 }
 
-/** Whether a token is a whole result of a CASE. */
+/** Returns true if a token is a whole result of a CASE. */
 function isResult(tokens: readonly SqlToken[], index: number): boolean {
   return isWord(tokens[index - 1], "THEN", "ELSE") &&
     isWord(tokens[index + 1], "WHEN", "ELSE", "END");
@@ -266,7 +266,7 @@ function insertPlaces(
 
 const selectEnds = ["FROM", "WHERE", "UNION", "ON", "RETURNING"];
 
-/** The parenthesis of the names of columns; null where VALUES, SELECT or DEFAULT come first. */
+/** The parenthesis of the names of columns; null if VALUES, SELECT or DEFAULT come first. */
 function openOfColumns(tokens: readonly SqlToken[], start: number): number | null {
   for (let index = start; index < tokens.length; index++) {
     if (isSign(tokens[index], "(")) return index;

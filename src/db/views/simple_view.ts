@@ -9,7 +9,7 @@ export interface SimpleView {
 
 /** The table of a simple view, by its names in the view's definition. */
 export interface ViewedTable {
-  /** Null where the definition has the name alone. */
+  /** Null if the definition has the name alone. */
   readonly schema: string | null;
   readonly name: string;
 }
@@ -41,7 +41,7 @@ const pattern =
   /\s+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 const blank = /^(?:\s|--|\/\*)/;
 
-/** The place after SELECT; null where something else comes first, such as WITH. */
+/** The place after SELECT; null if something else comes first, such as WITH. */
 function selectOf(tokens: readonly string[]): number | null {
   let at = 0;
   if (isWord(tokens[0], "CREATE")) {
@@ -58,7 +58,7 @@ interface Clauses {
   readonly from: readonly string[];
 }
 
-/** The tokens of the select list and of FROM; null where a clause is another than WHERE and ORDER. */
+/** The tokens of the select list and of FROM; null if a clause is another than WHERE and ORDER. */
 function clausesOf(tokens: readonly string[]): Clauses | null {
   const list: string[] = [];
   const from: string[] = [];

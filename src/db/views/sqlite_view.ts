@@ -17,7 +17,7 @@ const limits: ReadLimits = {
   isLong: true,
 };
 
-/** Gives what `read` resolves to, or the reason why a view cannot be read at all. */
+/** Returns what `read` resolves to, or the reason why a view cannot be read at all. */
 export async function readOrReason<T>(
   read: () => Promise<T>,
 ): Promise<{ readonly value: T } | { readonly reason: string }> {
@@ -34,7 +34,7 @@ const ofView: ReadonlySet<string> = new Set([
   ...["other", "broken-table", "invalid-value", "failed-computation"],
 ]);
 
-/** Gives what `read` resolves to, and `otherwise` where that takes too long. */
+/** Returns what `read` resolves to, and `otherwise` where that takes too long. */
 export async function readInTime<T>(read: () => Promise<T>, otherwise: T): Promise<T> {
   try {
     return await read();

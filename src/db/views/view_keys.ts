@@ -3,11 +3,11 @@ import { isSortable } from "../../schema/structured/kind_of_column.ts";
 import type { ColumnDraft, IntrospectOptions, TableDraft } from "../introspection.ts";
 import type { SimpleView } from "./simple_view.ts";
 
-/** Whether two names are one to the engine. */
+/** True if two names are one to the engine. */
 export type SameName = (left: string, right: string) => boolean;
 
 /**
- * Gives each simple view the key of its table, where its columns are all there: its rows are rows of
+ * Returns each simple view the key of its table, where its columns are all there: its rows are rows of
  * the table, each at most once. Its columns that are those of the table have stored values. Views of
  * views follow from one another.
  */
@@ -24,7 +24,7 @@ export function inferViewKeys(
   }
 }
 
-/** Null where it has a key or gets none. */
+/** Null if it has a key or gets none. */
 function inferKey(
   view: TableDraft,
   drafts: readonly TableDraft[],
@@ -43,7 +43,7 @@ function inferKey(
   return { ...view, columns: keyed, key, isDistinct: true };
 }
 
-/** Null where no column of a view is found to be a stored one that was not before. */
+/** Null if no column of a view is found to be a stored one that was not before. */
 function withStoredColumns(
   view: TableDraft,
   drafts: readonly TableDraft[],
@@ -95,7 +95,7 @@ function sourcesOf(
 }
 
 /**
- * Gives the views and tables that have no key the declared ones. Throws a plain Error for a name
+ * Returns the views and tables that have no key the declared ones. Throws a plain Error for a name
  * that is none of theirs, unless it is among `leftOut`, and for a table that has a key.
  */
 export function declareKeys(

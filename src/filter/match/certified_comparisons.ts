@@ -18,7 +18,7 @@ import {
  * evaluates the others.
  */
 export interface CertifiedComparisons {
-  /** Whether memory gives the database's result for every row whose value fits its kind. */
+  /** Returns true if memory gives the database's result for every row whose value fits its kind. */
   isCertain(comparison: Comparison): boolean;
   /** Withdraws trust in this operator on this kind: memory and database gave different results. */
   demote(comparison: Comparison): void;
@@ -71,7 +71,7 @@ function cellOf(comparison: Comparison): string {
   return `${cellClass(comparison)} ${comparison.operator.symbols[0]}`;
 }
 
-/** Whether an existing column, which the service did not create, compares as memory does. */
+/** Returns true if an existing column, which the service did not create, compares as memory does. */
 function comparesAsMemory({ column, operator }: Comparison, dialect: Dialect): boolean {
   switch (dialect.comparesAsMemory(column)) {
     case "wholly":

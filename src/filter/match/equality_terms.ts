@@ -19,7 +19,7 @@ export const maxEqualityTerms = 16;
 
 /**
  * Equality terms of which every row that passes satisfies at least one, so that the filter need not
- * be evaluated for other rows. Null where the filter has none; an empty list where no row passes.
+ * be evaluated for other rows. Null if the filter has none; an empty list where no row passes.
  * `isCertain` is that of `CertifiedComparisons`: without it, values that are equal in the database
  * might not be equal in memory.
  *

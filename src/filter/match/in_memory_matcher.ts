@@ -7,7 +7,7 @@ import { columnValue } from "./row_matches.ts";
 import { type RowImage, storedForm } from "./row_image.ts";
 
 /**
- * Decides in memory whether a row image passes a filter; null where only the database can decide.
+ * Decides in memory whether a row image passes a filter; null if only the database can decide.
  */
 export type InMemoryMatcher = (image: RowImage) => boolean | null;
 
@@ -42,7 +42,7 @@ export function createInMemoryMatcher(
   }
 }
 
-/** Whether a matcher can decide the filter in memory for every row whose values fit their kinds. */
+/** Returns true if a matcher can decide the filter in memory for every row whose values fit their kinds. */
 export function isDecidableInMemory(filter: Filter, certification: CertifiedComparisons): boolean {
   switch (filter.kind) {
     case "all":

@@ -3,7 +3,7 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { Comparison, Filter } from "../filter.ts";
 
 /**
- * Whether a row passes the filter, in memory, with the result of the database. Unknown, the result
+ * Returns true if a row passes the filter, in memory, with the result of the database. Unknown, the result
  * of most operators for NULL, counts as false: the language has no negation that could invert it.
  */
 export function rowMatches(filter: Filter, row: Row): boolean {
@@ -37,7 +37,7 @@ export function columnValue(row: Row, { name }: ColumnInfo): unknown {
   return Object.hasOwn(row, name) ? row[name] ?? null : null;
 }
 
-/** Whether one value of a row matches a comparison of a filter. */
+/** Returns true if one value of a row matches a comparison of a filter. */
 export function valueMatches(comparison: Comparison, value: unknown): boolean {
   const { column, operator, values } = comparison;
   if (value === null && !operator.testsNull) return false;

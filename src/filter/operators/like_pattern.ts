@@ -25,7 +25,7 @@ export function patternWork(pattern: string): number {
   return isPlain(pattern) ? 1 : Math.max(1, maxPartLength(pattern));
 }
 
-/** Whether `text` matches a LIKE pattern: `%` is any text, `_` any one character, `\` escapes. */
+/** Returns true if `text` matches a LIKE pattern: `%` is any text, `_` any one character, `\` escapes. */
 export function matchesLike(text: string, pattern: string): boolean {
   const plain = plainPattern(pattern);
   if (plain === null) return matchesWildcards(text, pattern);
@@ -34,7 +34,7 @@ export function matchesLike(text: string, pattern: string): boolean {
     : text[plain.operator](plain.text);
 }
 
-/** Whether a LIKE pattern ends in a `\` that escapes nothing: the engines disagree about those. */
+/** Returns true if a LIKE pattern ends in a `\` that escapes nothing: the engines disagree about those. */
 export function hasDanglingEscape(pattern: string): boolean {
   let backslashes = 0;
   for (let i = pattern.length - 1; pattern.charCodeAt(i) === backslash; i--) backslashes++;

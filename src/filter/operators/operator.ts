@@ -34,11 +34,11 @@ export interface Operator {
   readonly symbols: readonly [string, ...string[]];
   /** The operands that it takes. */
   readonly takes: OperatorTakes;
-  /** The result of IS NULL that `null` after it requires; null where `null` is an error. */
+  /** The result of IS NULL that `null` after it requires; null if `null` is an error. */
   readonly nullMeans: boolean | null;
-  /** Whether it is defined for NULL. For every other operator a NULL does not match. */
+  /** True if it is defined for NULL. For every other operator a NULL does not match. */
   readonly testsNull: boolean;
-  /** Whether it fits a column. */
+  /** Returns true if it fits a column. */
   accepts(column: ColumnInfo): boolean;
   /** The SQL condition, which can be joined with others; values are bound. */
   toSql(column: ColumnInfo, values: readonly unknown[], dialect: Dialect): Fragment;
@@ -47,6 +47,6 @@ export interface Operator {
    * not search texts.
    */
   work?(values: readonly unknown[]): number;
-  /** Whether a stored value passes; it is NULL only for an operator that tests it. */
+  /** Returns true if a stored value passes; it is NULL only for an operator that tests it. */
   matches(value: unknown, values: readonly unknown[], column: ColumnInfo): boolean;
 }

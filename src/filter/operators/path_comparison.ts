@@ -12,19 +12,19 @@ import { equalOperator, inOperator, notEqualOperator, outOperator } from "./valu
 /** A comparison of a value within the documents of a json column. */
 export type PathComparison = Comparison & { readonly path: JsonPath };
 
-/** Whether a comparison is one of a value within documents. */
+/** Returns true if a comparison is one of a value within documents. */
 export function isPathComparison(comparison: Comparison): comparison is PathComparison {
   return comparison.path !== undefined;
 }
 
-/** Whether an operator fits values within documents: custom ones and those of lists are for columns. */
+/** Returns true if an operator fits values within documents: custom ones and those of lists are for columns. */
 export function fitsPaths({ takes }: Operator): boolean {
   return takes !== "texts" && takes !== "item" && takes !== "items";
 }
 
 /**
  * Why operands do not fit an operator on values within documents, as a message that completes
- * "name …"; null where they fit.
+ * "name …"; null if they fit.
  */
 export function pathOperandFault(
   operator: Operator,
@@ -46,7 +46,7 @@ const anyType: ReadonlySet<Operator> = new Set([
 
 /**
  * The SQL of a comparison of a value within documents. An operand is compared with values of its own
- * type: `!=` and `=out=` pass all values of other types, but for a missing one and the JSON null.
+ * type: `!=` and `=out=` pass all values of other types, except for a missing one and the JSON null.
  */
 export function pathComparisonSql(comparison: PathComparison, dialect: Dialect): Fragment {
   const { column, path, operator, values } = comparison;

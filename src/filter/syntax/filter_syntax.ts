@@ -56,7 +56,7 @@ export interface ComparisonSyntax {
   /** As written: `=gt=` is not yet `>`, and resolving it may find that it is unknown. */
   readonly operator: string;
   readonly operatorAt: number;
-  /** Whether the values are in `()` or `[]`; a list is never one value. */
+  /** True if the values are in `()` or `[]`. A list is never one value. */
   readonly list: boolean;
   /** The offset of the value or of the list's bracket. */
   readonly valuesAt: number;

@@ -19,7 +19,7 @@ export interface QuotedName {
   readonly end: number;
 }
 
-/** Reads the quoted name whose opening quote is at `at`; null where no quote closes it. */
+/** Reads the quoted name whose opening quote is at `at`; null if no quote closes it. */
 export function readQuotedName(text: string, at: number): QuotedName | null {
   let name = "";
   for (let end = at + 1; end < text.length; end++) {

@@ -20,7 +20,7 @@ export function skipSpace(scanner: Scanner): void {
   while (isSpace(peek(scanner))) scanner.at++;
 }
 
-/** Whether the scanner takes the code for white space: one of the four characters. */
+/** Returns true if the scanner takes the code for white space: one of the four characters. */
 export function isSpace(code: number): boolean {
   return code === 0x20 || (code <= 0x0d && (code === 0x09 || code === 0x0a || code === 0x0d));
 }

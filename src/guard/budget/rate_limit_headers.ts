@@ -52,7 +52,7 @@ export function limitProblem(
 }
 
 /**
- * The whole seconds until `amount` is available, as rate-limit headers report them; null where it
+ * The whole seconds until `amount` is available, as rate-limit headers report them; null if it
  * never will be.
  */
 export function secondsUntil(

@@ -36,7 +36,7 @@ export class RateLimiter {
     return this.#leaseOf(caller).take({ amount, toFloor: false, taken });
   }
 
-  /** Whether so many tokens would be refused without a call of the store. */
+  /** Returns true if so many tokens would be refused without a call of the store. */
   isKnownShort(caller: string, amount: number): boolean {
     return this.#leaseOf(caller).isKnownShort(amount);
   }

@@ -50,7 +50,7 @@ export class RequestBudget {
     return this.#cost - this.#taken - Math.max(0, this.#lastTake?.left.tokens ?? 0);
   }
 
-  /** Whether so many items are paid for. A whole bucket pays for any number. */
+  /** Returns true if so many items are paid for. A whole bucket pays for any number. */
   covers(items: number): boolean {
     return this.#costOf(items) <= this.#paid + roundingTolerance ||
       this.#taken + roundingTolerance >= this.capacity;

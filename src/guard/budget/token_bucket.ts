@@ -22,7 +22,7 @@ export interface BucketPolicy {
   refill(bucket: Bucket, now: number): Bucket;
   /** How long after `now` so many tokens are available, in a bucket that was refilled now. */
   waitMs(bucket: Bucket, amount: number, now: number): number;
-  /** Whether tokens taken from the one may be returned to the other. */
+  /** Returns true if tokens taken from the one may be returned to the other. */
   isSameSpan(left: Bucket, right: Bucket): boolean;
 }
 

@@ -37,7 +37,7 @@ export interface CaptchaQuestion {
   readonly token: string;
   /** The action that the CAPTCHA must have been solved for; undefined for any. */
   readonly action: string | undefined;
-  /** The client's address; undefined where it is unknown. */
+  /** The client's address; undefined if it is unknown. */
   readonly remoteIp: string | undefined;
   /** A UUID of this question, the same when it is sent to the provider a second time. */
   readonly id: string;

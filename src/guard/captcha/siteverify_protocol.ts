@@ -46,11 +46,11 @@ export interface CaptchaVendor {
   readonly maxTokenLength: number;
   /** How often a question is sent: twice only where the vendor recognises the repetition. */
   readonly tries: 1 | 2;
-  /** Whether its answer names the action that the CAPTCHA was solved for. */
+  /** True if its answer names the action that the CAPTCHA was solved for. */
   readonly hasActions: boolean;
   /** Site keys and secrets that the vendor publishes for tests. */
   readonly testKeys: RegExp;
-  /** The least score that passes; null where no score is required. */
+  /** The least score that passes; null if no score is required. */
   readonly minScore: number | null;
 }
 
@@ -106,7 +106,7 @@ const maxAnswerLength = 64 * 1024;
 
 type Fields = ReadonlyMap<string, unknown>;
 
-/** The members of the answer; null where it is no JSON object. */
+/** The members of the answer; null if it is no JSON object. */
 function parseFields(bytes: Uint8Array): Fields | null {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));

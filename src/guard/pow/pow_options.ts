@@ -15,7 +15,7 @@ export interface PowOptions {
   readonly difficulty?: number | undefined;
   /** How long a challenge may be solved, in milliseconds; 120,000 unless set. */
   readonly challengeTtlMs?: number | undefined;
-  /** Gives the difficulty for a request, 0 to demand no work. */
+  /** Returns the difficulty for a request, 0 to demand no work. */
   readonly trust?: Trust | undefined;
 }
 

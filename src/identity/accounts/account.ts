@@ -24,7 +24,7 @@ export type AccountChange = Partial<Pick<Account, "roles" | "isDisabled">>;
 export interface Accounts {
   findById(id: string): Promise<Account | null>;
   findByEmail(email: string): Promise<Account | null>;
-  /** Adds an account; null where another one has its e-mail address. */
+  /** Adds an account; null if another one has its e-mail address. */
   add(account: NewAccount): Promise<Account | null>;
   /** Replaces the hash of a password; false where it is no longer the expected one. */
   setPassword(account: Account, passwordHash: string): Promise<boolean>;
@@ -76,7 +76,7 @@ export function stampOf({ id, passwordHash }: Pick<Account, "id" | "passwordHash
   return createHash("sha256").update(facts).digest("base64url").slice(0, 32);
 }
 
-/** Whether a value that was read from a store is an object with members of these types. */
+/** Returns true if a value that was read from a store is an object with members of these types. */
 export function isOf(
   value: unknown,
   members: Readonly<Record<string, "string" | "number" | "boolean">>,

@@ -7,7 +7,7 @@ export interface AccountCall {
   readonly request: Request;
   /** The members of its body. */
   readonly fields: AccountFields;
-  /** The client's address; null where it is unknown. */
+  /** The client's address; null if it is unknown. */
   readonly address: string | null;
   /** The same as it takes turns and is counted. */
   readonly identity: string;
@@ -90,7 +90,7 @@ export class AccountFields {
 }
 
 /**
- * The name of a user; null where it is missing. A line break in it would begin a header of its own
+ * The name of a user; null if it is missing. A line break in it would begin a header of its own
  * in a mail to the user.
  */
 export function readName(fields: AccountFields): string | null {

@@ -6,7 +6,7 @@ import type { ResolvedPasswordAuthOptions } from "./password_auth_options.ts";
 /** What each route of accounts costs and requires. */
 export interface AccountProtections {
   readonly login: OperationProtection;
-  /** Of a login that needs a CAPTCHA by its risk; null where none is asked for by risk. */
+  /** Of a login that needs a CAPTCHA by its risk; null if none is asked for by risk. */
   readonly risky: OperationProtection | null;
   readonly signup: OperationProtection | null;
   readonly reset: OperationProtection | null;

@@ -42,7 +42,7 @@ interface AccountRoute<Input> {
   readonly description: AccountDescription;
   /** What it costs and requires at most, for its description. */
   readonly limits?: OperationProtection | null;
-  /** Whether one that succeeds costs nothing. */
+  /** True if one that succeeds costs nothing. */
   readonly isRefunded?: boolean;
   /** Throws a 422. */
   read(call: AccountCall, service: AccountService): Input;

@@ -20,7 +20,7 @@ export interface AccountService {
   readonly cookie: SessionCookie;
   readonly passwords: Passwords;
   readonly rules: PasswordRules;
-  /** Null where logins need no CAPTCHA by their risk. */
+  /** Null if logins need no CAPTCHA by their risk. */
   readonly risk: LoginRisk | null;
   readonly counters: HourlyCounters;
   readonly turns: LoginTurns;

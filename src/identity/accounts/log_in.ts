@@ -10,7 +10,7 @@ import { maxPasswordLength } from "./password_rules.ts";
 export interface LoginFields {
   readonly email: string;
   readonly password: string;
-  /** Whether the session is sent as a cookie, or as a token in the body: never both. */
+  /** True if the session is sent as a cookie, false if it is a token in the body. */
   readonly transport: "cookie" | "bearer";
 }
 

@@ -7,13 +7,13 @@ import type { CaptchaRequired, LoginFacts } from "./password_auth_options.ts";
 /** Who tries to log in, as failures are counted. */
 export interface LoginSubjects {
   readonly email: string;
-  /** The client's address; null where it is unknown. */
+  /** The client's address; null if it is unknown. */
   readonly address: string | null;
 }
 
 /** Counts failed logins, and decides by them whether a login needs a CAPTCHA. */
 export interface LoginRisk {
-  /** Whether this login needs a CAPTCHA. */
+  /** Returns true if this login needs a CAPTCHA. */
   needsCaptcha(request: Request, subjects: LoginSubjects): Promise<boolean>;
   /** Counts a login that has failed. */
   failed(subjects: LoginSubjects): Promise<void>;

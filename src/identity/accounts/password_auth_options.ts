@@ -97,7 +97,7 @@ export interface LoginOptions extends Pick<AccountGateOptions, "pow"> {
 export interface LoginCaptchaOptions {
   /** What it must have been solved for. */
   readonly action?: string | undefined;
-  /** Whether this login needs one, by what is known of it; always unless set. */
+  /** True if this login needs one, by what is known of it; always unless set. */
   readonly required?: CaptchaRequired | undefined;
 }
 
@@ -122,7 +122,7 @@ export interface SignupOptions extends AccountGateOptions {
   /** Tokens of the budget of the address; 1 unless set. */
   readonly cost?: number | undefined;
   /**
-   * Whether an account is only added once the link in a mail was followed; true unless set. Without
+   * True if an account is only added once the link in a mail was followed; true unless set. Without
    * it a signup shows whether an address has an account.
    */
   readonly verify?: boolean | undefined;

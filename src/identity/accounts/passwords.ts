@@ -21,11 +21,11 @@ export interface Passwords {
   /** The hash of a password, with its parameters and a salt of its own. */
   hash(password: string, identity: string): Promise<string>;
   /**
-   * Whether a password has this hash. Null is the hash of an account that does not exist: it costs
+   * Returns true if a password has this hash. Null is the hash of an account that does not exist: it costs
    * as much time, and no password has it.
    */
   verify(password: string, hash: string | null, identity: string): Promise<boolean>;
-  /** Whether a hash was made with less cost than hashes are made with now. */
+  /** Returns true if a hash was made with less cost than hashes are made with now. */
   isOutdated(hash: string): boolean;
 }
 
@@ -33,7 +33,7 @@ export interface Passwords {
 export interface PasswordHasher {
   /** The text to store, which holds all that `verify` needs. */
   hash(password: string): Promise<string>;
-  /** Whether a password has this hash; false for a text that is none. */
+  /** Returns true if a password has this hash; false for a text that is none. */
   verify(password: string, hash: string): Promise<boolean>;
 }
 

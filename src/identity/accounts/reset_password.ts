@@ -73,7 +73,7 @@ export async function resetPassword(
 
 /**
  * Replaces the password of an account, which ends all its sessions; gives the account with it, or
- * null where another request was faster.
+ * null if another request was faster.
  */
 export async function replacePassword(
   { fields, identity }: AccountCall,

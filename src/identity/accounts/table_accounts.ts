@@ -15,7 +15,7 @@ export interface AccountColumns {
   readonly id: ColumnInfo;
   readonly email: ColumnInfo;
   readonly passwordHash: ColumnInfo;
-  /** Null where the table has none, like the next two. */
+  /** Null if the table has none, like the next two. */
   readonly name: ColumnInfo | null;
   /** A document with a list of texts, or a text with one role. */
   readonly roles: ColumnInfo | null;
@@ -29,7 +29,7 @@ export interface AccountTable {
   readonly db: Database;
   readonly table: TableInfo;
   readonly columns: AccountColumns;
-  /** Whether its definition says what becomes of a violated constraint, as to replace other rows. */
+  /** True if its definition says what becomes of a violated constraint, as to replace other rows. */
   readonly isConflicting: boolean;
 }
 
@@ -111,7 +111,7 @@ export function createTableAccounts(
 
 type Columns = Pick<AccountTable, "table" | "columns">;
 
-/** The first column that a new account could not fill; null where there is none. */
+/** The first column that a new account could not fill; null if there is none. */
 export function unfilledColumn({ table, columns }: Columns): ColumnInfo | null {
   const known = new Set<ColumnInfo | null>(Object.values(columns));
   return table.columns.find((column) =>
@@ -180,7 +180,7 @@ function setsRoles(column: ColumnInfo, roles: readonly string[]): boolean {
   return roles.length > 0 || column.default === null;
 }
 
-/** Why a new account cannot have these roles, as said of the column; null where it can. */
+/** Why a new account cannot have these roles, as said of the column; null if it can. */
 export function mistakeOfNewRoles(column: ColumnInfo, roles: readonly string[]): string | null {
   return setsRoles(column, roles) ? mistakeOfRoles(column, roles) : null;
 }

@@ -25,7 +25,7 @@ export interface JwtAuthOptions {
   readonly type?: string | undefined;
   /** How far in milliseconds the clock of the issuer may differ; 5,000 unless set. */
   readonly clockToleranceMs?: number | undefined;
-  /** Whether a token without `exp` is refused; true unless set. */
+  /** True if a token without `exp` is refused; true unless set. */
   readonly requireExpiry?: boolean | undefined;
   /**
    * Makes the user of verified claims; null refuses the token. Unless set the id is `sub`, with

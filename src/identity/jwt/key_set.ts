@@ -54,7 +54,7 @@ export class KeySet {
     );
   }
 
-  /** The keys once they were fetched again, for a token whose key is unknown; null where they were not. */
+  /** The keys once they were fetched again, for a token whose key is unknown; null if they were not. */
   async newerKeys(): Promise<VerificationKey | null> {
     const before = this.#fetchedAt;
     await this.#fetchAfter(pauseMs);

@@ -12,7 +12,7 @@ export interface ApiKey {
   readonly id: string;
   /** What it is for. */
   readonly name: string;
-  /** The user that it acts for; null where it is a user by itself. */
+  /** The user that it acts for; null if it is a user by itself. */
   readonly userId: string | null;
   /** What it may be used for: the roles of its user. */
   readonly scopes: readonly string[];

@@ -16,7 +16,7 @@ export interface SessionAuthOptions {
 /** The token of a session as a request carries it. */
 export interface CarriedToken {
   readonly token: string;
-  /** Whether a browser may have added it by itself. */
+  /** True if a browser may have added it by itself. */
   readonly isCookie: boolean;
 }
 

@@ -12,7 +12,7 @@ export interface SessionCookieOptions {
    */
   readonly sameSite?: "Strict" | "Lax" | "None" | undefined;
   /**
-   * Whether the cookie is for HTTPS only, with the name `__Host-session`. Unless set it is, but under
+   * True if the cookie is for HTTPS only, with the name `__Host-session`. Unless set it is, but under
    * the names of this machine.
    */
   readonly secure?: boolean | undefined;
@@ -64,7 +64,7 @@ export class SessionCookie {
     this.#write(headers, this.#nameAt(sent, url), "", 0);
   }
 
-  /** Whether cookies for this host are for HTTPS only. */
+  /** Returns true if cookies for this host are for HTTPS only. */
   isSecureFor({ headers, url }: Request): boolean {
     return this.#isSecureAt(headers.get("host"), url);
   }

@@ -68,7 +68,7 @@ export class Sessions {
     });
   }
 
-  /** The identification of a session by its token; null where there is none, or none any more. */
+  /** The identification of a session by its token; null if there is none, or none any more. */
   identify(token: string): MaybePromise<Identification | null> {
     // Looked up before its letters are checked: nearly all are known.
     return token.length > maxTokenLength ? null : this.#trusted.identify(token);

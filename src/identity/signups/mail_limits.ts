@@ -8,7 +8,7 @@ export const maxMailsAnHour = 5;
 export const maxSourcesAnHour = 20;
 
 /**
- * Whether a mail of a kind may be sent to an address for this source, which counts it. A source is
+ * Returns true if a mail of a kind may be sent to an address for this source, which counts it. A source is
  * the network of the client. Beyond the limit of all, each source still has its first mail.
  */
 export async function mayMail(

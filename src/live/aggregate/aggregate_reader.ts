@@ -12,7 +12,7 @@ import type { LiveQuery } from "../live_query.ts";
 /** An answer of the database to an aggregate query, and the position that it was read at. */
 export interface AggregateReading {
   readonly groups: readonly AggregateGroup[];
-  /** Maintains the answer in memory; null where every event requires another reading. */
+  /** Maintains the answer in memory; null if every event requires another reading. */
   readonly incremental: IncrementalAggregate | null;
   readonly position: Position;
 }
@@ -33,7 +33,7 @@ export class AggregateReader {
   readonly #context: StreamContext;
   readonly #options: AggregateReaderOptions;
   readonly #plan: AggregatePlan;
-  /** Null where memory cannot maintain the answer. */
+  /** Null if memory cannot maintain the answer. */
   #maintenancePlan: MaintenancePlan | null;
   /** The bytes of the groups, where there was no room for them. */
   #neededBytes = 0;
@@ -79,7 +79,7 @@ export class AggregateReader {
     this.#abort.abort();
   }
 
-  /** Null where memory cannot maintain what was read, or has no room for it. */
+  /** Null if memory cannot maintain what was read, or has no room for it. */
   async #readIncremental(): Promise<AggregateReading | null> {
     const { memory, holder } = this.#options;
     if (this.#maintenancePlan === null || !memory.hasRoom(holder, this.#neededBytes)) return null;
@@ -92,7 +92,7 @@ export class AggregateReader {
     }
   }
 
-  /** Null where memory cannot maintain what was read; then it is not tried again. */
+  /** Null if memory cannot maintain what was read; then it is not tried again. */
   async #readGroups(plan: MaintenancePlan): Promise<AggregateReading | null> {
     const { limits: { groupMemory: { perAggregate } }, matcher } = this.#context;
     const { groups: found, position } = await this.#fetch(plan.base, perAggregate);

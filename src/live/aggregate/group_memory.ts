@@ -35,7 +35,7 @@ export class GroupMemory {
     return this.#inAll.bytes;
   }
 
-  /** Whether a holder could hold so many bytes beside all that is held now. */
+  /** Returns true if a holder could hold so many bytes beside all that is held now. */
   hasRoom({ identity }: GroupHolder, bytes: number): boolean {
     const { perAggregate, perIdentity, inAll } = this.#limits;
     return bytes <= perAggregate && this.#inAll.bytes + bytes <= inAll &&

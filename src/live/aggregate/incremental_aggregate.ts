@@ -34,7 +34,7 @@ export class IncrementalAggregate {
     this.#having = having;
   }
 
-  /** Begins with the groups that a plan has read; null where memory cannot maintain them. */
+  /** Begins with the groups that a plan has read; null if memory cannot maintain them. */
   static of(
     groups: readonly AggregateGroup[],
     plan: MaintenancePlan,
@@ -77,7 +77,7 @@ export class IncrementalAggregate {
       (from === null || left === null || this.#count(from, -1, left, stays ? to : null));
   }
 
-  /** The groups in order; null where memory cannot give them. */
+  /** The groups in order; null if memory cannot give them. */
   groups(): readonly AggregateGroup[] | null {
     const { order, limit } = this.#plan.requested;
     const shown: Shown[] = [];
@@ -90,7 +90,7 @@ export class IncrementalAggregate {
       .map(({ group }) => group);
   }
 
-  /** The group of a row; undefined where memory does not know it. */
+  /** The group of a row; undefined if memory does not know it. */
   #keyOf(row: Row): RowGroupKey | undefined {
     const columns = this.#plan.requested.keys.map(({ column }) => column);
     const key = columns.map((column) => knownValue(row, column));
@@ -165,7 +165,7 @@ interface RowGroupKey {
 
 /** A group, and what is shown of it. */
 interface Entry extends MaintainedGroup {
-  /** The group as it is shown; null where that is to be computed again. */
+  /** The group as it is shown; null if that is to be computed again. */
   shown: Shown | null;
   /** Its part of {@link IncrementalAggregate.bytes}. */
   bytes: number;

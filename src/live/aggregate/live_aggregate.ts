@@ -52,7 +52,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
   readonly #group: SubscriberGroup;
   readonly #reader: AggregateReader;
   #incremental: IncrementalAggregate | null = null;
-  /** Whether the answer in memory is exact at the position of the feed. */
+  /** True if the answer in memory is exact at the position of the feed. */
   #isExact = false;
   /** The number of transitions since the last reading. */
   #events = 0;
@@ -184,7 +184,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     try {
       await feed.whilePaused(() => {
         const groups = this.#isExact ? this.#incremental?.groups() : undefined;
-        // Null where memory cannot compare values; the database can.
+        // Null if memory cannot compare values; the database can.
         if (groups === null) this.#invalidateCount();
         else if (groups !== undefined) this.#show(groups, feed.position);
       });

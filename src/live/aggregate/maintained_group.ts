@@ -26,7 +26,7 @@ export interface MaintainedGroup {
   rows: number;
   /** For each summed column. */
   readonly totals: Total[];
-  /** Null where there is no value. */
+  /** Null if there is no value. */
   readonly extremes: unknown[];
 }
 
@@ -45,7 +45,7 @@ export interface MetricResult {
   readonly compared: unknown;
 }
 
-/** Makes a maintained group of one that was read; null where memory cannot maintain it. */
+/** Makes a maintained group of one that was read; null if memory cannot maintain it. */
 export function maintainedGroup(
   { key, metrics }: AggregateGroup,
   rank: number,
@@ -112,7 +112,7 @@ export function addRow(
   return true;
 }
 
-/** The result of a metric of a maintained group; null where memory cannot give every digit. */
+/** The result of a metric of a maintained group; null if memory cannot give every digit. */
 export function metricResult(
   metric: Metric,
   group: MaintainedGroup,
@@ -152,7 +152,7 @@ function sumOf(metric: ColumnMetric, total: Total | undefined): MetricResult | n
 }
 
 /**
- * A row's value for a maintained group, in wire form; undefined where it is not recorded, or not of
+ * A row's value for a maintained group, in wire form; undefined if it is not recorded, or not of
  * its kind.
  */
 export function knownValue(row: Row, column: ColumnInfo): unknown {
@@ -162,7 +162,7 @@ export function knownValue(row: Row, column: ColumnInfo): unknown {
   return isExact ? groupValue(value, column) : undefined;
 }
 
-/** Null where the sum is no plain number, such as NaN. */
+/** Null if the sum is no plain number, such as NaN. */
 function totalOf(sum: unknown, values: unknown): Total | null {
   if (sum === null) return values === 0 ? { sum: zero, values: 0 } : null;
   const plain = String(sum);

@@ -20,7 +20,7 @@ export interface MaintenancePlan {
   readonly summed: readonly ColumnInfo[];
   readonly extremes: readonly Extreme[];
   /**
-   * Whether the order of the keys is known only from the read: texts of an existing table have a
+   * True if the order of the keys is known only from the read: texts of an existing table have a
    * collation that memory does not know.
    */
   readonly isRanked: boolean;
@@ -33,7 +33,7 @@ export interface Extreme {
   compare(left: unknown, right: unknown): number;
 }
 
-/** Plans how memory maintains an aggregate; null where the result might not be exact. */
+/** Plans how memory maintains an aggregate; null if the result might not be exact. */
 export function maintenancePlan(
   requested: AggregatePlan,
   groups: AggregateSchema,
@@ -77,7 +77,7 @@ export function maintenancePlan(
   };
 }
 
-/** Whether groups with equal metrics are ordered by all keys, ascending. */
+/** Returns true if groups with equal metrics are ordered by all keys, ascending. */
 function endsInKeys(order: readonly OrderKey[], keys: readonly GroupKey[]): boolean {
   const start = order.findIndex(({ column }) => keys.some(({ as }) => as === column));
   const rest = start < 0 ? [] : order.slice(start);

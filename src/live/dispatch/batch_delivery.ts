@@ -17,7 +17,7 @@ export interface BatchDeliveryOptions {
   readonly fanOut: FanOut;
   /** Several events have about so many bytes at most. */
   readonly maxEventBytes: number;
-  /** The position after the batch; null where more of the step follows. */
+  /** The position after the batch; null if more of the step follows. */
   readonly to: Position | null;
 }
 
@@ -112,7 +112,7 @@ export class BatchDelivery {
     return served;
   }
 
-  /** The bytes for the subscribers of a group; null where no event concerns them. */
+  /** The bytes for the subscribers of a group; null if no event concerns them. */
   #chunk(group: SubscriberGroup, transitions: GroupTransitions): Chunk {
     const renderer = this.#renderers.get(rendererKey(group));
     let text = "";

@@ -65,7 +65,7 @@ export class ChangeDispatcher {
     for (const one of [table, ...related, ...included]) this.#forgetTable(one);
   }
 
-  /** Whether some subscribers have received a step that others are still to receive. */
+  /** True if some subscribers have received a step that others are still to receive. */
   get isDelivering(): boolean {
     return this.#fanOut.isUnderway;
   }

@@ -13,7 +13,7 @@ interface DeferredEvaluation {
 }
 
 /**
- * A deferred evaluation with the database's answer; null where the change is no event for the
+ * A deferred evaluation with the database's answer; null if the change is no event for the
  * group.
  */
 export interface EvaluatedTransition extends DeferredEvaluation {

@@ -13,7 +13,7 @@ export class EventRenderer {
   readonly #seq: number | null;
   readonly #rows = new Set<Row>();
   readonly #shown = new Map<Row, Row>();
-  /** Whether the rows were too many to be presented at once. */
+  /** True if the rows were too many to be presented at once. */
   isIncomplete = false;
   readonly #texts: Readonly<Record<Transition["kind"], Map<RowChange, string>>> = {
     added: new Map(),

@@ -4,10 +4,10 @@ import type { LiveSubscriber } from "./group_listener.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
-/** The bytes of a group's events; null where there are none. */
+/** The bytes of a group's events; null if there are none. */
 export type Chunk = Uint8Array | "too-large" | null;
 
-/** Gives the bytes to fan out to the live subscribers of a group. */
+/** Returns the bytes to fan out to the live subscribers of a group. */
 export type ChunkFor = (group: SubscriberGroup) => Chunk;
 
 /** What is fanned out: the bytes for each group, and the subscribers to leave out. */
@@ -25,7 +25,7 @@ export interface Delivery {
 export class FanOut {
   #isUnderway = false;
 
-  /** Whether some subscribers have received a step that others are still to receive. */
+  /** True if some subscribers have received a step that others are still to receive. */
   get isUnderway(): boolean {
     return this.#isUnderway;
   }

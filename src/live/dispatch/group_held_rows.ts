@@ -11,7 +11,7 @@ import type { GroupEvents, LiveSubscriber } from "./group_listener.ts";
 export class GroupHeldRows {
   readonly #log: Pick<ChangeLog, "includes">;
   #held: HeldRows;
-  /** By id, what single subscribers hold otherwise; null where that is unknown. */
+  /** By id, what single subscribers hold otherwise; null if that is unknown. */
   readonly #exceptions = new Map<LiveSubscriber, Map<string, boolean | null>>();
 
   /** Begins without subscribers. */
@@ -35,7 +35,7 @@ export class GroupHeldRows {
     } else this.#addExceptions(subscriber, own);
   }
 
-  /** A subscriber leaves; returns what stays known of its rows, null where that may be wrong. */
+  /** A subscriber leaves; returns what stays known of its rows, null if that may be wrong. */
   leave(subscriber: LiveSubscriber, others: ReadonlySet<LiveSubscriber>): HeldRows | null {
     const rest = this.#exceptions.delete(subscriber) ? null : this.#held.aheadOnly();
     // Without subscribers it is not kept up to date.

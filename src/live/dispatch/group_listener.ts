@@ -15,7 +15,7 @@ export interface GroupListener {
  * group's rendered events.
  */
 export interface LiveSubscriber extends GroupListener {
-  /** Takes bytes that streams share; `to` is null where more of the step follows. */
+  /** Takes bytes that streams share; `to` is null if more of the step follows. */
   deliver(bytes: Uint8Array, to: Position | null): void;
   /** The events of a step are too large to be sent at once: it reads the changes by itself. */
   lag(): void;
@@ -36,6 +36,6 @@ export interface TransitionListener extends GroupListener {
  */
 export interface GroupEvents {
   readonly events: readonly Transition[];
-  /** Of subscribers that held some of the rows otherwise; null where one must begin again. */
+  /** Of subscribers that held some of the rows otherwise; null if one must begin again. */
   readonly individual: ReadonlyMap<LiveSubscriber, readonly Transition[] | null>;
 }

@@ -39,7 +39,7 @@ export class IncludeGroup implements AffectedGroup {
     return this.#includePaths;
   }
 
-  /** Whether any group has live subscribers: the others look for changes by themselves. */
+  /** True if any group has live subscribers: the others look for changes by themselves. */
   get hasLiveSubscribers(): boolean {
     for (const { liveSubscribers } of this.#groups) if (liveSubscribers.size > 0) return true;
     return false;

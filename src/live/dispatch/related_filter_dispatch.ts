@@ -51,7 +51,7 @@ export class RelatedFilterDispatch {
     return true;
   }
 
-  /** The events of each group; null where its subscribers must begin again. */
+  /** The events of each group; null if its subscribers must begin again. */
   async evaluate(to: Position): Promise<ReadonlyMap<SubscriberGroup, GroupEvents | null>> {
     const { log, matcher } = this.#options;
     const events = new Map<SubscriberGroup, GroupEvents | null>();

@@ -16,9 +16,9 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   /** Seals the resume tokens of this group. */
   readonly queryDigest: string;
   readonly query: LiveQuery;
-  /** Shared with the groups that show the same related rows; null where none are shown. */
+  /** Shared with the groups that show the same related rows; null if none are shown. */
   readonly includeGroup: AffectedGroup | null;
-  /** The rows that its live subscribers hold; null where a row alone decides whether it passes. */
+  /** The rows that its live subscribers hold; null if a row alone decides whether it passes. */
   readonly heldRows: GroupHeldRows | null;
   /** From the related rows that its filter reads back to its own rows. */
   includePaths: readonly IncludePath[];
@@ -56,7 +56,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   }
 
   /**
-   * Whether rows are sent as they are now, once for each step, because more than their own changes
+   * True if rows are sent as they are now, once for each step, because more than their own changes
    * decides which events they have.
    */
   get isSentByStep(): boolean {
@@ -77,7 +77,7 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     return this.heldRows?.leave(subscriber, this.#liveSubscribers) ?? null;
   }
 
-  /** Whether any listener is to receive anything. */
+  /** True if any listener is to receive anything. */
   get hasListeners(): boolean {
     return this.#liveSubscribers.size > 0 || this.transitionListeners.size > 0;
   }

@@ -12,7 +12,7 @@ import { RingBuffer, type RingBufferLimits } from "./ring_buffer.ts";
  */
 export interface ChangeBatch {
   readonly changes: readonly Change[];
-  /** The position after it; null where more parts of the step follow. */
+  /** The position after it; null if more parts of the step follow. */
   readonly to: Position | null;
 }
 
@@ -74,7 +74,7 @@ export class ChangeFeed {
     if (this.#replaced !== null) throw this.#replaced;
   }
 
-  /** Whether there is nothing left to read, as far as is known. */
+  /** True if there is nothing left to read, as far as is known. */
   get isIdle(): boolean {
     return !this.#isReading;
   }

@@ -24,9 +24,9 @@ interface PositionInRing {
 export interface HistoryWindow {
   readonly changes: readonly Change[];
   readonly cursor: HistoryCursor;
-  /** Whether there are no more changes now. */
+  /** True if there are no more changes now. */
   readonly isEnd: boolean;
-  /** Whether it begins a step again of which a part was read before. */
+  /** True if it begins a step again of which a part was read before. */
   readonly isRepeated: boolean;
 }
 
@@ -60,12 +60,12 @@ export class ChangeHistory {
     this.#ringBuffer = ringBuffer;
   }
 
-  /** Changes after a cursor, in order; null where they were purged, or are too large together. */
+  /** Changes after a cursor, in order; null if they were purged, or are too large together. */
   read(cursor: HistoryCursor, max: WindowLimits): MaybePromise<HistoryWindow | null> {
     return this.readFromMemory(cursor, max) ?? this.#readFromLog(cursor, max);
   }
 
-  /** The same from memory alone; null where it no longer has them. */
+  /** The same from memory alone; null if it no longer has them. */
   readFromMemory({ position, within }: HistoryCursor, max: WindowLimits): HistoryWindow | null {
     const isInLog = within !== null && "changes" in within;
     const start = within === null || isInLog ? this.#ringBuffer.find(position) : within.entry;

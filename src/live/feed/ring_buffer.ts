@@ -73,7 +73,7 @@ export class RingBuffer {
     return this.#entries[number - this.#first];
   }
 
-  /** The number of the first entry that a position does not cover; null where it was dropped. */
+  /** The number of the first entry that a position does not cover; null if it was dropped. */
   find(position: Position): number | null {
     if (!this.#log.includes(position, this.#start)) return null;
     let low = 0;

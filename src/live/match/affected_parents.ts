@@ -41,7 +41,7 @@ export class AffectedParents<G extends AffectedGroup> {
     this.#identity = identity;
   }
 
-  /** Whether no change can affect any parent. */
+  /** True if no change can affect any parent. */
   get isEmpty(): boolean {
     return this.#searches.size === 0;
   }

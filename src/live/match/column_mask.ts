@@ -42,7 +42,7 @@ export function differingColumns(before: Row, after: Row, { columns }: TableInfo
   return bits;
 }
 
-/** Whether two rows are known to have the same stored value of a column. */
+/** Returns true if two rows are known to have the same stored value of a column. */
 export function isSameStored(before: Row, after: Row, column: ColumnInfo): boolean {
   return Object.is(columnValue(before, column), columnValue(after, column)) &&
     storedForm(before, column) === undefined && storedForm(after, column) === undefined;

@@ -20,7 +20,7 @@ export interface RowsToEvaluate {
   readonly rowChanges: readonly RowChange[];
   /** The rows that the clients hold. Afterwards those that they hold once they have the events. */
   readonly held: HeldRows;
-  /** Whether the clients may have received some of the changes already. */
+  /** True if the clients may have received some of the changes already. */
   readonly isRepeat: boolean;
 }
 
@@ -90,10 +90,10 @@ export async function evaluateCurrentRows<C extends RowsToEvaluate>(
 interface PendingRow {
   readonly id: string;
   readonly key: Key;
-  /** Whether a statement finds the row by this key. */
+  /** True if a statement finds the row by this key. */
   readonly isSearchable: boolean;
   readonly rowChange: RowChange;
-  /** Whether it passed the last time; null where that is not kept. */
+  /** True if it passed the last time; null if that is not kept. */
   readonly was: boolean | null;
 }
 
@@ -136,7 +136,7 @@ function isSearchable(key: Key, { primaryKey, own }: TableInfo): boolean {
 
 const inexactKinds: ReadonlySet<string> = new Set(["timestamp", "json", "bytes"]);
 
-/** Whether the rows passed before: the related rows of now decide it, unless one has changed. */
+/** Returns true if the rows passed before: the related rows of now decide it, unless one has changed. */
 async function evaluateBefore<C extends RowsToEvaluate>(
   pending: readonly PendingRows<C>[],
   { matcher, identity }: EvaluationContext,

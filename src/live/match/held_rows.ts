@@ -1,7 +1,7 @@
 import type { ChangeLog } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
 
-/** Whether a client holds a row that was read after changes that the client has not received. */
+/** True if a client holds a row that was read after changes that the client has not received. */
 interface RowAhead {
   readonly isHeld: boolean;
   readonly at: Position;
@@ -22,7 +22,7 @@ export interface ReadMoment {
  * whether the row passed the last time. The memory is bounded, and says what it does not know.
  */
 export class HeldRows {
-  /** Null where only the rows of {@link #ahead} are known. */
+  /** Null if only the rows of {@link #ahead} are known. */
   #all: Set<string> | null;
   #letters = 0;
   /** The rows that were read ahead of changes that the client is still to receive. */
@@ -46,12 +46,12 @@ export class HeldRows {
     return new HeldRows(log, null, 0);
   }
 
-  /** Whether it is known for every row. */
+  /** True if it is known for every row. */
   get isComplete(): boolean {
     return this.#all !== null;
   }
 
-  /** Whether the client holds a row; null where that is not known. */
+  /** Returns true if the client holds a row; null if that is not known. */
   has(id: string): boolean | null {
     return this.#all?.has(id) ?? this.#ahead.get(id)?.isHeld ?? null;
   }

@@ -19,9 +19,9 @@ export interface IncludePath {
   /** Two paths of one resource with the same name lead to the same rows. */
   readonly name: string;
   readonly table: TableInfo;
-  /** Whether a row of the table is included; null where only the database knows. */
+  /** True if a row of the table is included; null if only the database knows. */
   readonly decide: InMemoryMatcher;
-  /** Whether a change of such a row can matter; null where every change of an included one does. */
+  /** Returns true if a change of such a row can matter; null if every change of an included one does. */
   readonly mayMatter: ((change: Change) => boolean) | null;
   /** From the table up to the rows, one step after the other. Never empty. */
   readonly parentSteps: readonly ParentStep[];

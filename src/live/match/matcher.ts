@@ -25,13 +25,13 @@ import { burstSteps, WorkMeter } from "./work_meter.ts";
  * takes few steps, else in the database.
  */
 export interface Matcher {
-  /** Compiles a filter for memory, which returns null where only the database can decide. */
+  /** Compiles a filter for memory, which returns null if only the database can decide. */
   compile(filter: Filter): InMemoryMatcher;
-  /** Whether memory evaluates a comparison as the database does. */
+  /** Returns true if memory evaluates a comparison as the database does. */
   isCertain(comparison: Comparison): boolean;
-  /** Whether memory orders the keys of a table as the database does. */
+  /** Returns true if memory orders the keys of a table as the database does. */
   knowsKeyOrder(table: TableInfo): boolean;
-  /** Whether each image passes each filter, by one statement, which takes a turn of `identity`. */
+  /** Returns true if each image passes each filter, by one statement, which takes a turn of `identity`. */
   evaluateInDatabase(
     table: TableInfo,
     images: readonly RowImage[],

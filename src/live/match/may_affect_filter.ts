@@ -7,7 +7,7 @@ import { isSameStored } from "./column_mask.ts";
 import type { Matcher } from "./matcher.ts";
 
 /**
- * Whether a change of a related row may affect which rows pass a filter. Most changes cannot: the
+ * Returns true if a change of a related row may affect which rows pass a filter. Most changes cannot: the
  * related row passes as before, and its links are the same.
  */
 export function mayAffectFilter(change: Change, filter: Filter, matcher: Matcher): boolean {
@@ -15,7 +15,7 @@ export function mayAffectFilter(change: Change, filter: Filter, matcher: Matcher
 }
 
 /**
- * Whether a change of a related row may affect one term of a filter, without the terms within it.
+ * Returns true if a change of a related row may affect one term of a filter, without the terms within it.
  */
 export function mayAffectTerm(
   change: Change,

@@ -11,9 +11,9 @@ import type { Row, TableInfo } from "../../schema/table_info.ts";
 export interface RowChange {
   /** The number of the change; of several, of the last one. */
   readonly seq: number;
-  /** Null where the row did not exist. */
+  /** Null if the row did not exist. */
   readonly before: RowImage | null;
-  /** Null where the row no longer exists. */
+  /** Null if the row no longer exists. */
   readonly after: RowImage | null;
   /** The columns in which they differ: filters that read only others keep their answer. */
   readonly changed: ColumnMask;

@@ -53,7 +53,7 @@ export interface ParentRows<G> {
 }
 
 /**
- * Searches the parents of one include path, a statement for each step up. Null where there are too
+ * Searches the parents of one include path, a statement for each step up. Null if there are too
  * many, or too large ones.
  */
 export async function searchParents<G extends SearchedGroup>(
@@ -118,7 +118,7 @@ interface RelatedRead {
   readonly reader: RowReader;
 }
 
-/** Null where the rows are too large. */
+/** Null if the rows are too large. */
 async function readRelated({ log, limits, reader }: RelatedRead, plan: RelatedPlan) {
   let at: Position | null = null;
   const connection: Connection = {

@@ -21,7 +21,7 @@ export interface Evaluation {
 }
 
 /**
- * Evaluates logged changes for one group, to events one by one; null where the rows must be read
+ * Evaluates logged changes for one group, to events one by one; null if the rows must be read
  * again.
  */
 export async function evaluateChanges(

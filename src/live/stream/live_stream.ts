@@ -45,7 +45,7 @@ export abstract class LiveStream {
   /** The rows that it follows. */
   abstract get query(): LiveQuery;
 
-  /** Whether its client has been sent all that the feed has published. */
+  /** True if its client has been sent all that the feed has published. */
   abstract get isLive(): boolean;
 
   /** Called by the `ReadableStream` whenever it has room. */

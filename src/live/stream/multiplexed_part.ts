@@ -12,7 +12,7 @@ export interface SubscriptionFacts {
 
 /** The whole that a part belongs to. */
 export interface PartedStream {
-  /** Whether nothing is sent any more. */
+  /** True if nothing is sent any more. */
   readonly isClosed: boolean;
   /** The bytes that may be sent before the client has to read. */
   readonly room: number;
@@ -51,7 +51,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     this.#facts = facts;
   }
 
-  /** Whether a live stream is attached. */
+  /** True if a live stream is attached. */
   get isAttached(): boolean {
     return this.#stream !== null;
   }

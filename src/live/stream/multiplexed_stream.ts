@@ -7,7 +7,7 @@ export interface SubscriptionRefusal {
   readonly status: number;
   /** The body of the answer. */
   readonly problem: ProblemBody;
-  /** In seconds; null where the answer does not say. */
+  /** In seconds; null if the answer does not say. */
   readonly retryAfter: number | null;
   /** The headers of a challenge; absent without one. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -28,9 +28,9 @@ export interface RenderOptions extends Evaluation {
   readonly held: HeldRows | null;
   /** The position after the changes. */
   readonly to: Position;
-  /** Whether only the net change of each row becomes an event. */
+  /** True if only the net change of each row becomes an event. */
   readonly isNet: boolean;
-  /** Whether the client may have received some of the changes already. */
+  /** True if the client may have received some of the changes already. */
   readonly isRepeat: boolean;
   /** Only rows up to this key: the later ones are still to come in pages. Null for all rows. */
   readonly upTo: Key | null;
@@ -83,7 +83,7 @@ export async function renderChanges(
   return { text: transitions.map((transition) => renderer.text(transition)).join("") };
 }
 
-/** The rows whose included rows have changed; null where there are too many. */
+/** The rows whose included rows have changed; null if there are too many. */
 async function changesByIncludes(
   changes: readonly Change[],
   { group: { includeGroup }, log, to, identity }: RenderOptions,
@@ -94,7 +94,7 @@ async function changesByIncludes(
   return parents.isEmpty ? [] : unchangedRows(await parents.find(log, changes, to), to);
 }
 
-/** The rows of which related rows have changed that the filter reads; null where too many. */
+/** The rows of which related rows have changed that the filter reads; null if too many. */
 async function changesByFilter(
   changes: readonly Change[],
   { group, log, to, held, identity }: RenderOptions,
@@ -114,7 +114,7 @@ function unchangedRows<G>(
     : rows.map(({ row }) => unchangedRow(row, positionOrdinal(to)));
 }
 
-/** The events of rows that only the database can decide; null where the outcome is unknown. */
+/** The events of rows that only the database can decide; null if the outcome is unknown. */
 async function evaluateHeldRows(
   rowChanges: readonly RowChange[],
   options: RenderOptions & { readonly held: HeldRows },

@@ -29,7 +29,7 @@ export function requireRecorded(
   );
 }
 
-/** The first column of a filter that the change log does not record; null where it records all. */
+/** The first column of a filter that the change log does not record; null if it records all. */
 export function unrecordedIn(
   filter: Filter,
   excluded: ReadonlySet<ColumnInfo>,

@@ -28,7 +28,7 @@ export class ResumeTokens {
     return `${position}${separator}${this.#seal(position, queryDigest)}`;
   }
 
-  /** Why a client with a token must begin again; null where it may resume. */
+  /** Why a client with a token must begin again; null if it may resume. */
   invalidationReason({ position, seal }: ResumeToken, query: LiveQuery): InvalidationReason | null {
     const own = this.#seal(position, this.digestOf(query));
     if (seal === own) return null;
@@ -54,7 +54,7 @@ export interface ResumeToken {
   readonly seal: string;
 }
 
-/** Parses a resume token; null where the text is none. */
+/** Parses a resume token; null if the text is none. */
 export function parseResumeToken(token: string): ResumeToken | null {
   const at = token.indexOf(separator);
   return at < 0 ? null : { position: token.slice(0, at), seal: token.slice(at + 1) };

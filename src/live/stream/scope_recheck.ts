@@ -18,7 +18,7 @@ export interface ScopedRequest {
   readonly policy: AccessPolicy;
   readonly user: User | null;
   /**
-   * Whether the user has the fields still that the stream was opened with; null where they cannot
+   * Returns true if the user has the fields still that the stream was opened with; null if they cannot
    * change by themselves. It may throw.
    */
   readonly keepsFields: ((user: User | null) => boolean) | null;
@@ -133,7 +133,7 @@ export class ScopeRecheck {
 }
 
 /**
- * Whether the scope needs no recheck: access to all rows by `public`, and that without a user to
+ * Returns true if the scope needs no recheck: access to all rows by `public`, and that without a user to
  * rows of no public scope, cannot change. Fields that depend on the user can.
  */
 export function hasFixedScope({ access, policy, user, keepsFields }: ScopedRequest): boolean {

@@ -39,7 +39,7 @@ export interface SnapshotStart {
 export interface SnapshotRequest {
   /** Null for the first page. */
   readonly start: SnapshotStart | null;
-  /** The page must cover it; null where any page will do. */
+  /** The page must cover it; null if any page will do. */
   readonly minPosition: Position | null;
   /** The user or the address that reads. */
   readonly identity: string;

@@ -43,7 +43,7 @@ export class StreamSession implements ScopeHolder {
   readonly user: User | null;
   readonly stream: LiveStream;
   readonly #excluded: ReadonlySet<ColumnInfo>;
-  /** Null where the rights cannot change. */
+  /** Null if the rights cannot change. */
   readonly #request: GrantedRequest | null;
   /** The rows and the view by the present grants. */
   #grantedView: Pick<GrantedRequest, "scope" | "view"> | null;

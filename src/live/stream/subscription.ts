@@ -41,7 +41,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
   readonly #identity: string;
   #group: SubscriberGroup;
   #state: SubscriptionState;
-  /** Whether a part of a step was sent, and maybe not its last part. */
+  /** True if a part of a step was sent, and maybe not its last part. */
   #isWithinStep = false;
   #working: Promise<void> | null = null;
 
@@ -152,7 +152,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     }
   }
 
-  /** Whether work in a state is to continue after a wait. */
+  /** Returns true if work in a state is to continue after a wait. */
   #isCurrent(state: SubscriptionState): boolean {
     return this.#state === state && !this.isClosed;
   }
@@ -174,7 +174,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     this.send(this.#tokenText(page.position));
   }
 
-  /** The next page; null where the state has been replaced. */
+  /** The next page; null if the state has been replaced. */
   async #readPage(state: Snapshot): Promise<SnapshotPage | null> {
     const { feed, snapshots } = this.context;
     const minPosition = await this.#minPosition(state);
@@ -189,7 +189,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     return null;
   }
 
-  /** What the next page must cover; null where any page will do. */
+  /** What the next page must cover; null if any page will do. */
   async #minPosition({ sent, isFreshStart }: Snapshot): Promise<Position | null> {
     const { feed } = this.context;
     // The change that caused the invalidation may still be in delivery.
@@ -254,7 +254,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     this.#group.join(this, state.held);
   }
 
-  /** The next changes; null where the state has been replaced. */
+  /** The next changes; null if the state has been replaced. */
   async #readChanges(
     state: Snapshot | CatchUp,
     sent: SentChanges,

@@ -28,9 +28,9 @@ export type SubscriptionState = Snapshot | CatchUp | Live;
  */
 export interface Snapshot {
   readonly kind: "snapshot";
-  /** Whether it follows an invalidation: its pages must be newer than the cause of that. */
+  /** True if it follows an invalidation: its pages must be newer than the cause of that. */
   readonly isFreshStart: boolean;
-  /** The rows that the client holds; null where a row alone decides whether it passes. */
+  /** The rows that the client holds; null if a row alone decides whether it passes. */
   readonly held: HeldRows | null;
   /** The row after which the next page begins; null for the first page. */
   start: SnapshotStart | null;
@@ -63,9 +63,9 @@ export interface Live {
 /** What a subscription in the state of catching up has sent, and how it sends the next changes. */
 export interface SentChanges {
   cursor: HistoryCursor;
-  /** Whether only the net change of each row becomes an event. */
+  /** True if only the net change of each row becomes an event. */
   isNet: boolean;
-  /** Whether the client may have received some of the next changes already. */
+  /** True if the client may have received some of the next changes already. */
   isRepeat: boolean;
 }
 
@@ -137,12 +137,12 @@ export interface ChangesToSend {
   readonly to: Position;
   /** What was sent before. */
   readonly sent: SentChanges;
-  /** Whether the feed is paused, which no stream that waits for its turn may prolong. */
+  /** True if the feed is paused, which no stream that waits for its turn may prolong. */
   readonly isPaused?: boolean;
 }
 
 /**
- * The key up to which a snapshot has sent its rows; null where the keys say nothing about that, and
+ * The key up to which a snapshot has sent its rows; null if the keys say nothing about that, and
  * for every other state.
  */
 export function sentKey(

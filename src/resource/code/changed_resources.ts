@@ -4,7 +4,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import type { TransactionPart } from "../model/code_caller.ts";
 
-/** Gives a resource in another state, always the same one for the same resource. */
+/** Returns a resource in another state, always the same one for the same resource. */
 export type ChangedResource = (resource: Resource) => Resource;
 
 /** The resources of an app within a part of an open transaction; those of other databases as they are. */

@@ -17,11 +17,11 @@ export interface ImportSource {
   /** What they are. */
   readonly format: "ndjson" | "csv";
   /**
-   * Whether the bytes are there, as those of a file are: then they are read within the transaction,
+   * True if the bytes are there, as those of a file are: then they are read within the transaction,
    * and need no temporary file. Off unless set, because other writes would wait for a slow sender.
    */
   readonly isAtHand?: boolean | undefined;
-  /** Whether this process does nothing else, so that no other work needs turns. Off unless set. */
+  /** True if this process does nothing else, so that no other work needs turns. Off unless set. */
   readonly isAlone?: boolean | undefined;
   /** The rows of a chunk, each of which is written by itself; all or none unless set. */
   readonly chunk?: number | undefined;

@@ -11,12 +11,12 @@ export interface WidestFields {
   readonly table: TableInfo;
   readonly widest: FieldPolicy;
   readonly etag: EtagPolicy | null;
-  /** Whether rows have computed fields, which are functions of all columns. */
+  /** True if rows have computed fields, which are functions of all columns. */
   readonly hasComputed: boolean;
 }
 
 /**
- * Gives what depends on the fields of a caller, made once for the callers with the same lists: the
+ * Returns what depends on the fields of a caller, made once for the callers with the same lists: the
  * readers of rows keep what they know of a list of columns by the list.
  */
 export function createCallerFields(

@@ -102,7 +102,7 @@ function foreignKeys(from: ServedTable, targets: readonly ServedTable[]): readon
   );
 }
 
-/** Null where a relation cannot use them, or would reveal a hidden one. */
+/** Null if a relation cannot use them, or would reveal a hidden one. */
 function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): ColumnPairs | null {
   const pairs = key.columns.flatMap((name, index) => {
     const own = from.table.columns.find(({ dbName }) => dbName === name);
@@ -177,7 +177,7 @@ function throughLink(near: ServedKey, others: readonly ServedTable[]): readonly 
 }
 
 /**
- * Whether the rows of a table say only that two others are linked: its key are the columns of its
+ * Returns true if the rows of a table say only that two others are linked: its key are the columns of its
  * two foreign keys, and there is nothing else but when that was. A quantity or a price says more.
  */
 function isPureLink(

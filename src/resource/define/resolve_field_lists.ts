@@ -16,7 +16,7 @@ import type { CallerLists, FieldListName, FieldsOfCaller } from "../model/caller
 export interface ResolvedFields {
   /** What some caller may use: what descriptions show, and what no function can widen. */
   readonly widest: FieldPolicy;
-  /** Those of one caller; null where they are the same for all. */
+  /** Those of one caller; null if they are the same for all. */
   readonly of: FieldsOfCaller | null;
   /** The lists that depend on the caller. */
   readonly varying: ReadonlySet<FieldListName>;
@@ -112,7 +112,7 @@ function narrowed(
 
 const listNames = ["readable", "writable", "immutable", "filterable", "sortable"] as const;
 
-/** Whether any of the lists is a function of the user. */
+/** Returns true if any of the lists is a function of the user. */
 export function dependsOnCaller(options: FieldOptions<Row> = {}): boolean {
   return Object.values(options).some((list) => functionOf(list) !== null);
 }

@@ -59,7 +59,7 @@ export interface ResourceContext {
   readonly conflicting: ReadonlySet<TableInfo>;
   /** Read once the database was queried. */
   readonly roleRights: RoleRights;
-  /** Called only after the hubs were opened. Null where no changes are recorded. */
+  /** Called only after the hubs were opened. Null if no changes are recorded. */
   hubOf(driver: Driver): LiveHub | null;
   /** Called only after every resource is resolved. */
   apiOf(caller: CodeCaller, driver: Driver): CodeApi<AnyApi>;
@@ -67,7 +67,7 @@ export interface ResourceContext {
   readonly tagKeys: TagKeys;
   readonly readCosts: ReadCosts;
   readonly sending: SendingAnswers;
-  /** The most fields of a body; null where that depends on the resource. */
+  /** The most fields of a body; null if that depends on the resource. */
   readonly maxFields: number | null;
   readonly runtime: Runtime;
 }

@@ -5,7 +5,7 @@ import type { FieldPolicy } from "../model/field_policy.ts";
 type Options = ResourceDefinition["options"];
 
 /**
- * Whether a resource is subscribable: users, or anonymous callers as well, may subscribe to its rows.
+ * Returns true if a resource is subscribable: users, or anonymous callers as well, may subscribe to its rows.
  * No log has the changes of a view.
  */
 export function isSubscribable(

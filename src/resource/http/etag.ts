@@ -9,7 +9,7 @@ export interface EtagPolicy {
   readonly updatedAtField: ColumnInfo | null;
   readonly idField: ColumnInfo;
   readonly algorithm: "weak" | "strong";
-  /** Whether a write without `If-Match` is refused. */
+  /** True if a write without `If-Match` is refused. */
   readonly require: boolean;
   readonly primaryKey: readonly ColumnInfo[];
   /** A tag shows the values of these columns alone: it holds a hidden version as a hash. */
@@ -50,7 +50,7 @@ export function tagOf(row: Row, policy: EtagPolicy): string {
 }
 
 /**
- * Whether `If-Match` and the row's ETag allow a write: a listed tag must equal the current one byte
+ * Returns true if `If-Match` and the row's ETag allow a write: a listed tag must equal the current one byte
  * for byte, `W/` included. Strong comparison (RFC 9110, 13.1.1) would refuse every weak tag, and
  * weak ones are the default.
  */
@@ -60,7 +60,7 @@ export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): bo
   return listedTags(header).some((listed) => tags.includes(listed));
 }
 
-/** Whether `If-None-Match` names the row's ETag: weak comparison (RFC 9110, 13.1.2). */
+/** Returns true if `If-None-Match` names the row's ETag: weak comparison (RFC 9110, 13.1.2). */
 export function matchesIfNoneMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   if (header.trim() === "*") return true;
   const tags = tagsOf(row, policy).map(withoutWeakness);
@@ -113,7 +113,7 @@ export function requirePrecondition(
 }
 
 /**
- * The 412 of a write whose ETag precondition fails; `currentETag` is null where no row is stored.
+ * The 412 of a write whose ETag precondition fails; `currentETag` is null if no row is stored.
  */
 export function preconditionFailed(currentETag: string | null): Problem {
   return new Problem("precondition-failed", "The row has changed since you read it", {
@@ -123,7 +123,7 @@ export function preconditionFailed(currentETag: string | null): Problem {
 
 /** The part of a resource that preconditions depend on. */
 interface EtagOwner {
-  /** Null where the resource has no tags. */
+  /** Null if the resource has no tags. */
   readonly etag: EtagPolicy | null;
 }
 

@@ -50,7 +50,7 @@ export class FairTurns {
   /** What a request takes of the event loop's time. */
   #costMs = unknownCostMs;
   #lastMs = unknownCostMs;
-  /** Whether a turn is over that was too short for those that wait. */
+  /** True if a turn is over that was too short for those that wait. */
   #isResting = false;
   #isInTurn = false;
   #beganAt = -Infinity;

@@ -97,7 +97,7 @@ export interface RequestQueues {
 /** Parsing so many bytes takes as long as answering a small request. */
 const largeBodyBytes = 32 * 1024;
 
-/** Whether a request has to take its turn because of its body alone. */
+/** Returns true if a request has to take its turn because of its body alone. */
 export function isLargeBody(body: Uint8Array): boolean {
   return body.byteLength >= largeBodyBytes;
 }

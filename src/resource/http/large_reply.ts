@@ -5,7 +5,7 @@ import { type AnswerPart, answerTooLarge } from "./answer_bytes.ts";
 /** How large the JSON reply to a read may be, and how large it is at least. */
 export interface ReplySize {
   readonly limit: number;
-  /** The bytes of the values that were read for it; null where they were not counted. */
+  /** The bytes of the values that were read for it; null if they were not counted. */
   readonly counted: number | null;
   readonly part: AnswerPart;
 }
@@ -76,7 +76,7 @@ const encoder = new TextEncoder();
 /** What a socket has not taken counts as undelivered, so it is given no more than this at once. */
 const bytesOfChunk = 64 * 1024;
 
-/** The JSON in parts that are no shorter than a chunk, but for the last. */
+/** The JSON in parts that are no shorter than a chunk, except for the last. */
 function* encodedParts(json: unknown): Generator<Uint8Array, undefined> {
   let text = "";
   for (const part of jsonParts(json)) {

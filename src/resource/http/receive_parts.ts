@@ -11,7 +11,7 @@ export interface ReceivePartsOptions {
   readonly maxBytes: number;
 }
 
-/** What the import of a body keeps in memory at most, but for parts of one record. */
+/** What the import of a body keeps in memory at most, except for parts of one record. */
 const bytesInMemory = 4 * 1024 * 1024;
 
 /** So many bytes in the time of a whole body are enough: a client of a modem sends as many. */

@@ -18,7 +18,7 @@ const turnMs = 1;
 export interface HeldBody {
   /** Counts so many bytes for it, in place of those before. Throws a 503 beyond the limit. */
   hold(bytes: number): void;
-  /** Resolves when its next part may be read; undefined where that is now. */
+  /** Resolves when its next part may be read; undefined if that is now. */
   nextPart(): Promise<void> | undefined;
   /** Counts nothing any more. */
   end(): void;

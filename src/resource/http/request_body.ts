@@ -27,7 +27,7 @@ export function bodyJsonLimits(maxFields: number): JsonLimits {
 /** What may have read the body of a request before its route. */
 export interface BodyReceiver {
   /**
-   * The body, where it is read by way of this one; null where it still stands in the request. Fails
+   * The body, where it is read by way of this one; null if it still stands in the request. Fails
    * where it cannot be read a second time.
    */
   receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null;

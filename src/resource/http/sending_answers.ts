@@ -13,10 +13,10 @@ const maxSendingBytes = 128 * 1024 * 1024;
 export interface AnswerDelivery extends WritingTurns {
   /** The user or the address that it goes to. */
   readonly identity: string;
-  /** Whether its route has had large answers. */
+  /** True if its route has had large answers. */
   readonly mayBeLarge: boolean;
   /**
-   * Resolves or rejects when the answer was sent or its connection is gone; null where the listener
+   * Resolves or rejects when the answer was sent or its connection is gone; null if the listener
    * does not report it.
    */
   delivered(): Promise<unknown> | null;
@@ -109,7 +109,7 @@ export class SendingAnswers {
     else this.#byIdentity.set(identity, own);
   }
 
-  /** Whether the answers of an identity have as much as those of all that have some, on average. */
+  /** Returns true if the answers of an identity have as much as those of all that have some, on average. */
   #holdsItsShare(identity: string): boolean {
     const own = this.#byIdentity.get(identity) ?? 0;
     return own > 0 && own * this.#byIdentity.size >= this.#bytes;

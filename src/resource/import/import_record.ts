@@ -4,7 +4,7 @@ export class ImportRecord {
   readonly line: number;
   /** About its bytes. */
   readonly size: number;
-  /** A JSON value; null where there is none. */
+  /** A JSON value; null if there is none. */
   readonly body: unknown;
   /** Why there is none, or null. */
   readonly fault: RecordFault | null;

@@ -32,12 +32,12 @@ export class LineErrors {
   readonly #errors: LineError[] = [];
   readonly #unwritten: { from: number; to: number | null }[] = [];
 
-  /** Whether it names one. */
+  /** True if it names one. */
   get isEmpty(): boolean {
     return this.#errors.length === 0;
   }
 
-  /** Whether it names as many as an answer does. */
+  /** True if it names as many as an answer does. */
   get isFull(): boolean {
     return this.#errors.length >= maxLineErrors;
   }

@@ -63,7 +63,7 @@ const comma = 0x2c;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** Whether a field ends before the code, which is NaN at the end of a text. */
+/** Returns true if a field ends before the code, which is NaN at the end of a text. */
 function endsField(code: number): boolean {
   return code === comma || code === lineFeed || code === carriageReturn || Number.isNaN(code);
 }

@@ -14,7 +14,7 @@ export interface RowChunk {
   /** About the bytes of its records. */
   readonly size: number;
   readonly from: number;
-  /** Null where nothing after it can be read. */
+  /** Null if nothing after it can be read. */
   readonly to: number | null;
   readonly errors: readonly LineError[];
 }

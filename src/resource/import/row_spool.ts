@@ -108,7 +108,7 @@ export class RowSpool implements AsyncDisposable {
   }
 }
 
-/** Whether `JSON.parse` may read a value wrongly that `JSON.stringify` has written. */
+/** Returns true if `JSON.parse` may read a value wrongly that `JSON.stringify` has written. */
 function isInexact(value: unknown): boolean {
   return typeof value === "bigint" || typeof value === "object" && value !== null;
 }
@@ -126,7 +126,7 @@ const exactMark = "!";
 
 class SpoolFile {
   readonly #file: FileHandle;
-  /** Null where it is removed already. */
+  /** Null if it is removed already. */
   readonly #removeAtEnd: (() => Promise<void>) | null;
 
   private constructor(file: FileHandle, removeAtEnd: (() => Promise<void>) | null) {

@@ -19,7 +19,7 @@ export type ImportMode =
   | {
     readonly kind: "all";
     readonly dryRun: boolean;
-    /** Whether the body waits for no client, so that it can be read within the transaction. */
+    /** True if the body waits for no client, so that it can be read within the transaction. */
     readonly isAtHand: boolean;
   }
   | { readonly kind: "chunks"; readonly rows: number };
@@ -28,7 +28,7 @@ export type ImportMode =
 export interface ImportPlan {
   readonly grant: Grant;
   readonly mode: ImportMode;
-  /** Whether no other work of the process needs turns. Off unless set. */
+  /** True if no other work of the process needs turns. Off unless set. */
   readonly isAlone?: boolean;
   /** Called for each slice of rows. */
   readonly onProgress?: ((counts: ImportOutcome) => void) | undefined;
@@ -176,7 +176,7 @@ class RowImport {
 
   #isPaid = true;
 
-  /** Whether the rows of a chunk are written now. */
+  /** Returns true if the rows of a chunk are written now. */
   async #write(chunk: RowChunk): Promise<boolean> {
     try {
       await this.#call.request.debit.charge(this.#rows);

@@ -13,7 +13,7 @@ export class RowShape {
     this.places = new Map(columns.map((column, place) => [column, place]));
   }
 
-  /** Whether a row has these columns, in this order. */
+  /** Returns true if a row has these columns, in this order. */
   holds(row: Assignments): boolean {
     if (row.size !== this.columns.length) return false;
     let place = 0;
@@ -54,7 +54,7 @@ export class ShapedRow implements InsertValues {
   }
 }
 
-/** Gives rows their shapes: those that follow each other mostly have the same. */
+/** Returns rows their shapes: those that follow each other mostly have the same. */
 export class RowShaper {
   #last = new RowShape([]);
 

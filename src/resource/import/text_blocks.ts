@@ -11,7 +11,7 @@ export interface TextBlock {
 
 /** How a body is cut into blocks. */
 export interface BlockOptions {
-  /** Whether a line feed between double quotes ends no record, as in CSV. */
+  /** True if a line feed between double quotes ends no record, as in CSV. */
   readonly quotes: boolean;
   /** The most bytes of one record. */
   readonly maxRecordBytes: number;

@@ -153,7 +153,7 @@ function isRefusal(error: unknown): boolean {
 /** More make a statement no faster, and keep the event loop for longer. */
 const rowsPerStatement = 256;
 
-/** Whether anything looks at the rows as they are stored. */
+/** Returns true if anything looks at the rows as they are stored. */
 function needsRows({ grant, resource }: WriteCall, { inserts }: WriteConnection): boolean {
   return inserts !== "together" || grant.rows.kind !== "all" || resource.indexers.length > 0 ||
     resource.hooks.onAfterCreate !== undefined;

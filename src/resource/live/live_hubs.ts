@@ -70,7 +70,7 @@ export class LiveHubs {
     this.#stopRecheck = repeatUpkeep(this.#options.runtime, roleRecheckMs, recheck);
   }
 
-  /** How the changes of a table are recorded; null where they are not. */
+  /** How the changes of a table are recorded; null if they are not. */
   recordingOf(table: TableInfo): ResolvedChangesOptions | null {
     return this.#recorded.get(table) ?? null;
   }

@@ -9,7 +9,7 @@ import type { EtagPolicy } from "../http/etag.ts";
 export type FieldListName = keyof FieldOptions<Record<string, unknown>>;
 
 /**
- * The lists of one caller, null where the request is anonymous. Throws what a function throws, and a
+ * The lists of one caller, null if the request is anonymous. Throws what a function throws, and a
  * plain Error for a result that is no list of the table's columns.
  */
 export type FieldsOfCaller = (user: User | null) => CallerLists;

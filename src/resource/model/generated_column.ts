@@ -1,6 +1,6 @@
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
-/** Whether the server can generate the column's value for any new row. */
+/** Returns true if the server can generate the column's value for any new row. */
 export function canGenerate(column: ColumnInfo): boolean {
   return !column.notNull || column.default !== null || isOwnKey(column) ||
     column.kind === "timestamp";

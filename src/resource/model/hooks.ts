@@ -10,9 +10,9 @@ export interface HookContext {
   readonly db: DatabaseHandle;
   /** The user who writes; null for an anonymous caller, and for the system. */
   readonly user: User | null;
-  /** Whether code writes by `asSystem()`. */
+  /** True if code writes by `asSystem()`. */
   readonly isSystem: boolean;
-  /** The request; its body has been read. Null where code writes outside of any request. */
+  /** The request; its body has been read. Null if code writes outside of any request. */
   readonly request: Request | null;
   /**
    * The operations of the app, for the same user. In after-hooks they are a part of the open
@@ -26,7 +26,7 @@ export interface HookContext {
 /** What a before-hook receives about a row that is stored already. */
 export interface StoredRowContext<S> extends HookContext {
   /**
-   * Gives the row as it was stored before the hook, hidden columns included. It is not locked: other
+   * Returns the row as it was stored before the hook, hidden columns included. It is not locked: other
    * requests may change it until the transaction begins. Reads the row only where that has not been
    * done already, and once, however often it is called.
    */

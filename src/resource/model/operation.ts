@@ -21,17 +21,17 @@ export interface ResourceRequest {
   readonly query: Query;
   /** The parsed JSON body of operations that take one. */
   readonly body: unknown;
-  /** Whether its answer has the safe form of numbers, and its body had. */
+  /** True if its answer has the safe form of numbers, and its body had. */
   readonly safeNumbers: boolean;
   /** One header. There is no Headers object: making one costs more than reading a header. */
   header(name: string): string | null;
-  /** The client's address; null where the listener does not report it. */
+  /** The client's address; null if the listener does not report it. */
   address(): string | null;
   /** What is known of a call from code; null for a request. */
   readonly code: CodeCaller | null;
   /** The cost of the first item is debited already, that of the others once they are counted. */
   readonly debit: Debit;
-  /** The request itself, for hooks; null where code calls outside of any request. */
+  /** The request itself, for hooks; null if code calls outside of any request. */
   readonly raw: Request | null;
   /** Aborted when the caller does not wait any more. */
   signal(): AbortSignal;
@@ -40,7 +40,7 @@ export interface ResourceRequest {
   /** Stores the reply in the transaction of the write; null for most requests. */
   readonly record: RecordReply | null;
   /**
-   * The body part by part, for an operation that takes none as a whole; undefined where there is no
+   * The body part by part, for an operation that takes none as a whole; undefined if there is no
    * request over HTTP.
    */
   readonly bodyParts?: (maxBytes: number) => BodyParts;
@@ -85,7 +85,7 @@ export type OperationName =
 
 /** The grants of an operation's request beside the one for its own access. */
 export interface RelatedGrants {
-  /** For {@link Operation.alsoAccess}; null where the operation has none. */
+  /** For {@link Operation.alsoAccess}; null if the operation has none. */
   readonly also: Grant | null;
   /** For reading other resources; a resource that the user may not read is absent. */
   readonly related: ReadonlyMap<Resource, Grant>;
@@ -110,7 +110,7 @@ export interface RelatedWrite {
 export interface ResourceCall {
   readonly resource: Resource;
   readonly request: ResourceRequest;
-  /** Null where the request is anonymous. */
+  /** Null if the request is anonymous. */
   readonly user: User | null;
 }
 

@@ -14,10 +14,10 @@ export interface ProcedureContext<Caller extends User | null = User> {
   readonly db: DatabaseHandle;
   /** Who calls; null for an anonymous caller of a public procedure. */
   readonly user: Caller;
-  /** Whether code calls by `asSystem()`. */
+  /** True if code calls by `asSystem()`. */
   readonly isSystem: boolean;
   /**
-   * The request; its body has been read. Its `signal` aborts when the client disconnects. Null where
+   * The request; its body has been read. Its `signal` aborts when the client disconnects. Null if
    * code calls outside of any request.
    */
   readonly request: Request | null;

@@ -105,20 +105,20 @@ export interface Resource {
   readonly policy: AccessPolicy;
   /** Those of the caller in a resource that a request was given; before, those of any caller. */
   readonly fields: FieldPolicy;
-  /** What depends on the fields of a caller; null where they are the same for all. */
+  /** What depends on the fields of a caller; null if they are the same for all. */
   readonly fieldsOf: ((user: User | null) => CallerFields) | null;
   /** The lists of fields that depend on the caller; none where the fields are those of a caller. */
   readonly varyingFields: ReadonlySet<FieldListName>;
-  /** Whether any depend on the caller, here or in a resource that relations lead to. */
+  /** True if any depend on the caller, here or in a resource that relations lead to. */
   readonly variesByCaller: boolean;
   /**
-   * Gives what says whether a user has the same fields as the caller of this request, here and in the
-   * resources that it has reached; null where no fields depend on the caller. It may throw.
+   * Returns what says whether a user has the same fields as the caller of this request, here and in the
+   * resources that it has reached; null if no fields depend on the caller. It may throw.
    */
   keepsFields(): ((user: User | null) => boolean) | null;
   /** The columns that other callers may read, and the caller of this request may not. */
   readonly withheld: ReadonlySet<ColumnInfo>;
-  /** Whether answers have the safe form of numbers, as the caller of this request asks for. */
+  /** True if answers have the safe form of numbers, as the caller of this request asks for. */
   readonly safeNumbers: boolean;
   /** The same for callers with the same fields; empty where these do not depend on the caller. */
   readonly fieldsKey: string;
@@ -127,12 +127,12 @@ export interface Resource {
   readonly strictInput: boolean;
   readonly strictQuery: boolean;
   /**
-   * Whether lists may cut long values by the parameter `preview`: only those of the dashboard, whose
+   * True if lists may cut long values by the parameter `preview`: only those of the dashboard, whose
    * reader knows what a cut value is.
    */
   readonly allowsPreview: boolean;
   /**
-   * Whether an export as CSV prefixes texts that a spreadsheet would take for formulas: those of the
+   * True if an export as CSV prefixes texts that a spreadsheet would take for formulas: those of the
    * dashboard, which are opened in one. All others give the values as they are.
    */
   readonly escapesFormulas: boolean;
@@ -145,7 +145,7 @@ export interface Resource {
   };
   readonly computed: Computed;
   readonly capabilities: ResolvedCapabilities;
-  /** Whether users, or anonymous callers as well, may subscribe to its rows. */
+  /** True if users, or anonymous callers as well, may subscribe to its rows. */
   readonly isSubscribable: boolean;
   readonly page: PageLimits;
   readonly readCosts: ReadCosts;
@@ -168,20 +168,20 @@ export interface Resource {
   readonly procedureProtections: ReadonlyMap<string, OperationProtection>;
   /** The named relations to rows of other tables. */
   readonly relations: Relations;
-  /** Whether the bodies of POST, PATCH and PUT may write the rows of its relations. */
+  /** True if the bodies of POST, PATCH and PUT may write the rows of its relations. */
   readonly nestedWrites: boolean;
   /**
    * The resource that serves another table, with its policy and its mask; the first of several, and
-   * undefined where none does.
+   * undefined if none does.
    */
   resourceOf(table: TableInfo): Resource | undefined;
-  /** Whether an index begins with a column, of this table or of another served one. */
+  /** Returns true if an index begins with a column, of this table or of another served one. */
   isIndexed(column: ColumnInfo): boolean;
   /** What the databases of the app keep from its roles, in this table and in others. */
   readonly roleRights: RoleRights;
-  /** The hub of its database's live streams; null where no changes are recorded. */
+  /** The hub of its database's live streams; null if no changes are recorded. */
   hub(): LiveHub | null;
-  /** What `GET /search` looks in; null where there is no search. */
+  /** What `GET /search` looks in; null if there is no search. */
   readonly search: OpenIndex | null;
   /** What keeps search indexes up to date with writes of the table, those of other resources too. */
   readonly indexers: readonly Indexer[];

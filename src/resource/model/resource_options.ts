@@ -182,7 +182,7 @@ export interface PaginationOptions {
 }
 
 /**
- * A function of the user, null where the request is anonymous, that gives a list of columns. It is
+ * A function of the user, null if the request is anonymous, that gives a list of columns. It is
  * called for each request, and must be synchronous; an error, or a column of another table, ends the
  * request with a 500.
  */

@@ -30,11 +30,11 @@ export interface OptionTypes {
   readonly mayUpdate: unknown;
   /** False where no row is deleted. */
   readonly mayDelete: unknown;
-  /** Whether bodies may embed related rows. */
+  /** True if bodies may embed related rows. */
   readonly nestedWrites: unknown;
   /** How many rows each relation has. */
   readonly relationTypes: unknown;
-  /** False or undefined where no relations are derived from foreign keys. */
+  /** False or undefined if no relations are derived from foreign keys. */
   readonly autoRelations: unknown;
   /** The procedures, by their names. */
   readonly procedures: unknown;

@@ -30,7 +30,7 @@ interface ExportOutcome {
   readonly columns: readonly ColumnInfo[];
   readonly first: RowPage;
   readonly walk: RowPages;
-  /** Whether the client has left. Deno warns of the signal, which a slow read has used already. */
+  /** Returns true if the client has left. Deno warns of the signal, which a slow read has used already. */
   hasLeft(): boolean;
 }
 

@@ -60,7 +60,7 @@ interface ListIntent {
   readonly selection: ListQuery;
   readonly limit: number;
   readonly total: TotalCountMode;
-  /** The length to which values are cut; null where they are whole. */
+  /** The length to which values are cut; null if they are whole. */
   readonly preview: number | null;
 }
 

@@ -21,7 +21,7 @@ import { readsToAnswer } from "../read/limited_reads.ts";
 import { parseQueryFilter } from "../read/user_filter.ts";
 
 interface SearchIntent {
-  /** Null where no word is looked for: nothing is found. */
+  /** Null if no word is looked for: nothing is found. */
   readonly query: SearchQuery | null;
   readonly filter: RelationFilter;
   readonly limit: number;
@@ -38,7 +38,7 @@ interface PlannedSearch extends Omit<SearchIntent, "filter"> {
 interface SearchOutcome extends FoundRows {
   readonly columns: readonly ColumnInfo[];
   readonly bytes: AnswerBytes;
-  /** Null where none are requested. */
+  /** Null if none are requested. */
   readonly highlights: Highlights | null;
 }
 

@@ -44,7 +44,7 @@ interface UpdateIntent {
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
   /** The client's own id of the write. */
   readonly optimisticId: string | null;
-  /** With what the body asks of relations; null where it asks nothing. */
+  /** With what the body asks of relations; null if it asks nothing. */
   readonly nested: NestedRows | null;
 }
 
@@ -53,7 +53,7 @@ interface UpdatePlan {
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
   readonly optimisticId: string | null;
   readonly grant: Grant;
-  /** Null where the body asks nothing of relations. */
+  /** Null if the body asks nothing of relations. */
   readonly nested: UpdateNestedPlan | null;
 }
 

@@ -7,7 +7,7 @@ import type { SqlValue } from "../../sql/fragment.ts";
 import type { CutColumns } from "./preview.ts";
 
 /**
- * The rows of a preview: their values are cut, and so are the stored ones, but for those that the
+ * The rows of a preview: their values are cut, and so are the stored ones, except for those that the
  * next page begins after.
  */
 export interface PreviewRows extends FetchedRows {

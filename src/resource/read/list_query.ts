@@ -118,7 +118,7 @@ export interface ListRights extends Pick<RelatedGrants, "related"> {
 /** The plan of a list's query. */
 export interface ListRead {
   readonly read: ReadPlan;
-  /** The row after which the list continues, which is read first; null where it is known already. */
+  /** The row after which the list continues, which is read first; null if it is known already. */
   readonly from: ContinuedRow | null;
   /** Where positions are counted: that of the page, whose rows come after those that are compared. */
   readonly counted: CountedPosition | null;

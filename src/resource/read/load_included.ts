@@ -241,7 +241,7 @@ function planFor(
 }
 
 /**
- * The included rows of a relation that `related` lets a user load; null where there can be none.
+ * The included rows of a relation that `related` lets a user load; null if there can be none.
  */
 export function relatedRight(
   { relation, target, filter }: Include,

@@ -15,7 +15,7 @@ const maxLength = 1_000;
 
 /**
  * Parses the query parameter `preview` of a list: to how many characters its texts and documents are
- * cut, and to how many bytes its bytes. Null where there is none. Throws a 400 unless it is a whole
+ * cut, and to how many bytes its bytes. Null if there is none. Throws a 400 unless it is a whole
  * number from 1 to 1,000.
  *
  * A row of which something was cut has the names of those fields as `_cut`. A document that was cut
@@ -57,7 +57,7 @@ export function planPreview(
   return { length, cut: new Set(cut.filter((column) => !whole.includes(column))), whole: [] };
 }
 
-/** Whether a key finds each row. */
+/** Returns true if a key finds each row. */
 function hasFindingKey({ primaryKey }: TableInfo): boolean {
   return primaryKey.length > 0 && primaryKey.every(({ notNull }) => notNull);
 }

@@ -11,7 +11,7 @@ import { comparisonsOf, type PlacedComparison } from "./user_filter.ts";
 
 /**
  * The problem of the first value in a user's filter that the database does not take as one of its
- * column's type: only the database knows what an `inet` or a range may be. Null where it takes all.
+ * column's type: only the database knows what an `inet` or a range may be. Null if it takes all.
  */
 export async function refusedLiteral(
   text: string | undefined,

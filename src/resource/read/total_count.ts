@@ -17,7 +17,7 @@ export interface TotalCount {
 /** The plan by which a list's total count is determined. */
 export interface TotalCountPlan {
   readonly count: CountPlan;
-  /** Tried first; null where the rows must be counted. */
+  /** Tried first; null if the rows must be counted. */
   readonly estimate: EstimatePlan | null;
 }
 

@@ -151,7 +151,7 @@ function comparisonsIn(syntax: FilterSyntax): readonly ComparisonSyntax[] {
 interface Place {
   readonly resource: Resource;
   readonly related: ReadonlyMap<Resource, Grant>;
-  /** Whether the filter looks at each of the rows once at most. */
+  /** True if the filter looks at each of the rows once at most. */
   readonly looksOnce: boolean;
 }
 

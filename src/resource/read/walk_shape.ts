@@ -3,9 +3,9 @@ import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
 /** The shape of a filter's walk along one relation: how often it looks at the related rows. */
 export interface WalkShape {
-  /** Whether the related rows that pass must be found once for all rows. */
+  /** True if the related rows that pass must be found once for all rows. */
   readonly isOnce: boolean;
-  /** Whether the walk then looks at each related row once at most. */
+  /** True if the walk then looks at each related row once at most. */
   readonly looksOnce: boolean;
 }
 

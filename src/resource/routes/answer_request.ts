@@ -21,7 +21,7 @@ export type AnswerRequest = (
 /** What requests to resources are answered with. */
 export interface AnswerOptions extends RoutedRequestOptions {
   readonly guard: Guard;
-  /** Null where the `Idempotency-Key` header is ignored. */
+  /** Null if the `Idempotency-Key` header is ignored. */
   readonly idempotency: IdempotentAnswers | null;
 }
 
@@ -63,7 +63,7 @@ export async function countRefused(
   return admission.finishReply({ status: 401, headers: {}, body: null }).headers;
 }
 
-/** Whether any of these routes has a limit that counts requests. */
+/** Returns true if any of these routes has a limit that counts requests. */
 export function countsRequests(routes: readonly ResourceRoute[]): boolean {
   return routes.some(({ endpoint, resource }) => {
     const protection = endpoint.protection(resource);
@@ -74,7 +74,7 @@ export function countsRequests(routes: readonly ResourceRoute[]): boolean {
 interface GuardedAnswer {
   readonly guard: Guard;
   readonly protection: OperationProtection;
-  /** Answers by the request's `Idempotency-Key`; null where it has none. */
+  /** Answers by the request's `Idempotency-Key`; null if it has none. */
   readonly byKey: AnswerIdempotently | null;
 }
 

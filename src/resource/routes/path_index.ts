@@ -12,7 +12,7 @@ export interface ResourcePaths {
   readonly url: string;
   /** Adds a route of the resource. */
   add(route: ResourceRoute): void;
-  /** The routes at a path at or below that of the resource; null where there are none. */
+  /** The routes at a path at or below that of the resource; null if there are none. */
   at(path: string): RoutesByMethod | null;
 }
 

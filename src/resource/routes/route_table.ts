@@ -7,7 +7,7 @@ import { type ResourceRoute, type Route, routesOf } from "./routes.ts";
 export interface RouteTable {
   /** Every route, for registration: of nested resources the inner ones first. */
   readonly routes: readonly ResourceRoute[];
-  /** The routes at a raw path, whichever method they answer; null where there are none. */
+  /** The routes at a raw path, whichever method they answer; null if there are none. */
   at(path: string): RoutesByMethod | null;
   /**
    * One spelling of a raw path, whichever characters of the resource's own path a client

@@ -22,7 +22,7 @@ import type { ResourceRoute } from "./routes.ts";
 /** The sender of a routed request: user and address, each looked up only when it is needed. */
 export interface Caller extends Pick<AnswerDelivery, "delivered" | "part">, BodyReceiver {
   user(): User | null;
-  /** The address of the socket's peer; null where the listener does not report it. */
+  /** The address of the socket's peer; null if the listener does not report it. */
   address(): string | null;
 }
 
@@ -77,7 +77,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     this.#options = options;
   }
 
-  /** The client's address; null where neither the listener nor a trusted proxy reports it. */
+  /** The client's address; null if neither the listener nor a trusted proxy reports it. */
   address(): string | null {
     return clientAddress(
       this.request.headers,
@@ -91,7 +91,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     return callerIdentity(this.user, this.address());
   }
 
-  /** Whether the answer is read by a program whose only numbers are doubles. */
+  /** True if the answer is read by a program whose only numbers are doubles. */
   get safeNumbers(): boolean {
     return asksForSafeNumbers(this.request.headers.get("accept"));
   }

@@ -43,7 +43,7 @@ export interface Endpoint {
   ownParameters(resource: Resource): ReadonlySet<string> | undefined;
   /** The accesses that it needs, all of them; empty for procedures, which decide by themselves. */
   readonly accesses: readonly Access[];
-  /** What the guard requires of requests; undefined where nothing is. */
+  /** What the guard requires of requests; undefined if nothing is. */
   protection(resource: Resource): OperationProtection | undefined;
   /** The capabilities that must all be on; empty where the endpoint always exists. */
   readonly capabilities: readonly (keyof ResolvedCapabilities)[];

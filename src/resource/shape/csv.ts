@@ -85,7 +85,7 @@ function escapedField(value: unknown): string {
 
 /**
  * What OWASP names, also in full width, which some spreadsheets take for the same. Documents begin
- * with none of these, but for negative numbers: a text in them has its quotes.
+ * with none of these, except for negative numbers: a text in them has its quotes.
  */
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
 

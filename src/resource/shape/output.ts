@@ -18,7 +18,7 @@ export interface View {
   readonly computed: Computed;
   /** The included relations, whose rows stand beside the columns. */
   readonly include: readonly Include[];
-  /** Whether values are shown in their safe form. */
+  /** True if values are shown in their safe form. */
   readonly safeNumbers: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface GroupView {
   readonly metrics: readonly Metric[];
   /** The readable columns. */
   readonly readable: readonly ColumnInfo[];
-  /** Whether values are shown in their safe form. */
+  /** True if values are shown in their safe form. */
   readonly safeNumbers: boolean;
 }
 

@@ -13,7 +13,7 @@ export type Selectable = Pick<
 
 /**
  * Parses the query parameter `select=a,b` to those of the readable columns that it names, in the
- * table's order. Hidden and unknown names are alike silently absent, but for near misses of a field
+ * table's order. Hidden and unknown names are alike silently absent, except for near misses of a field
  * that is shown: these are a 400 with the right name, because the row would lack what was wanted.
  */
 export function parseSelect(text: string, resource: Selectable): readonly ColumnInfo[] {

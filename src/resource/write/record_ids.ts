@@ -26,7 +26,7 @@ export const noOptimisticIds: OptimisticIds = Object.freeze(new Map<string, stri
 
 /**
  * Runs work that writes in a transaction, and records the optimistic ids of its rows with their
- * changes. `idsOf` is null where there are none: that costs no statement.
+ * changes. `idsOf` is null if there are none: that costs no statement.
  */
 export async function recordIds<Written>(
   idsOf: ((written: Written) => OptimisticIds) | null,
@@ -56,7 +56,7 @@ export async function recordId(
   return { row: written, optimisticId: recorded.size === 0 ? null : optimisticId };
 }
 
-/** The optimistic ids of items that name their rows; null where no item has one. */
+/** The optimistic ids of items that name their rows; null if no item has one. */
 export function idsOfItems(
   items: readonly { readonly key: Key; readonly optimisticId: string | null }[],
   resource: Resource,
@@ -68,7 +68,7 @@ export function idsOfItems(
   return ids.length === 0 ? null : () => new Map(ids);
 }
 
-/** The optimistic ids of rows, which are in the same order; null where no row has one. */
+/** The optimistic ids of rows, which are in the same order; null if no row has one. */
 export function idsOfRows(
   ids: readonly (string | null)[],
   table: TableInfo,

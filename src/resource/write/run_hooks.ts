@@ -14,7 +14,7 @@ import type { NamedItem } from "./values/batch_items.ts";
 import { parseHookValues, toRecord } from "./values/parse_fields.ts";
 import { withoutKey } from "./row_target.ts";
 
-/** Gives the stored row that a before-hook is about, where it was not read before. */
+/** Returns the stored row that a before-hook is about, where it was not read before. */
 export type ReadCurrent = () => MaybePromise<Row>;
 
 /** Runs the before-hook of a row to create, and gives the values as it leaves them. */

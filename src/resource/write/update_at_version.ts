@@ -13,7 +13,7 @@ import { updateReturning } from "./update_row.ts";
 /**
  * Updates the row that a request names by one statement, without reading it before: where its
  * `If-Match` names one version, and neither a scope, a hook, a time of update, a search index nor a
- * stored answer needs a transaction. Null where that does not apply or no row has this version: why not is for
+ * stored answer needs a transaction. Null if that does not apply or no row has this version: why not is for
  * {@link updateRow} to find out.
  */
 export async function updateAtVersion(

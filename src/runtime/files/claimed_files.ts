@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve } from "node:path";
 export interface ClaimedFile {
   /** Absolute, without links. */
   readonly path: string;
-  /** Whether nothing else of this process has it open. */
+  /** True if nothing else of this process has it open. */
   readonly isFirst: boolean;
   /** Lets other libraries open the file. A second call does nothing. */
   release(): void;

@@ -14,9 +14,9 @@ export type AccountObservation =
   | {
     readonly kind: "account_event";
     readonly event: AccountEvent;
-    /** The id of the account; null where there is none. */
+    /** The id of the account; null if there is none. */
     readonly user: string | null;
-    /** The client's address; null where it is unknown. */
+    /** The client's address; null if it is unknown. */
     readonly address: string | null;
   }
   | {
@@ -41,7 +41,7 @@ const kinds: Readonly<Record<AccountObservation["kind"], true>> = {
   keys_not_fetched: true,
 };
 
-/** Whether an observation is about accounts or credentials. */
+/** Returns true if an observation is about accounts or credentials. */
 export function isAboutAccounts<Other extends { readonly kind: string }>(
   observation: AccountObservation | Other,
 ): observation is AccountObservation {

@@ -21,7 +21,7 @@ const kinds: ReadonlySet<string> = new Set<BillingObservation["kind"]>([
   "ungranted_money",
 ]);
 
-/** Whether an observation is about payments. */
+/** Returns true if an observation is about payments. */
 export function isAboutBilling(
   observation: { readonly kind: string },
 ): observation is BillingObservation {

@@ -13,7 +13,7 @@ const kinds: ReadonlySet<string> = new Set<OutboxObservation["kind"]>([
   "search_outbox_failed",
 ]);
 
-/** Whether an observation is about the search outbox. */
+/** Returns true if an observation is about the search outbox. */
 export function isAboutOutbox(
   observation: { readonly kind: string },
 ): observation is OutboxObservation {

@@ -19,7 +19,7 @@ const kinds: ReadonlySet<string> = new Set<SearchObservation["kind"]>([
   "search_index_unfilled",
 ]);
 
-/** Whether an observation is about search indexes. */
+/** Returns true if an observation is about search indexes. */
 export function isAboutSearch(
   observation: { readonly kind: string },
 ): observation is SearchObservation {

@@ -42,7 +42,7 @@ export class FairQueue<Item> {
   }
 
   /**
-   * Takes the next, whose identity then comes after all others; undefined where there is none. The
+   * Takes the next, whose identity then comes after all others; undefined if there is none. The
    * identities whose first one `mayGo` refuses are passed over.
    */
   take(mayGo: (item: Item) => boolean = () => true): Item | undefined {

@@ -14,7 +14,7 @@ export class Semaphore {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** Whether the queue is full. */
+  /** True if the queue is full. */
   get isFull(): boolean {
     return this.#waiting.length >= this.#maxWaiting;
   }

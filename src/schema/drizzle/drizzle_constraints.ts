@@ -17,7 +17,7 @@ import {
 
 /** What a Drizzle table declares beside its columns, by their names in the database. */
 export interface DrizzleConstraints {
-  /** The columns of the primary key, in key order; null where a column says so. */
+  /** The columns of the primary key, in key order; null if a column says so. */
   readonly primaryKey: readonly string[] | null;
   /** Sets of columns that no two rows share. */
   readonly uniques: readonly (readonly string[])[];
@@ -96,7 +96,7 @@ function extraBuilders(table: DrizzleTable): readonly NamedBuilder[] {
   });
 }
 
-/** Whether all rows differ in its columns. */
+/** Returns true if all rows differ in its columns. */
 function isUnconditional({ unique, where, columns }: IndexConfig): boolean {
   return unique && where === undefined && columns.filter(isNamed).length === columns.length;
 }

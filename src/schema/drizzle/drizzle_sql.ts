@@ -5,7 +5,7 @@ export interface DrizzleSql {
   toQuery(config: unknown): { readonly sql: string };
 }
 
-/** Whether a value is a piece of SQL of Drizzle. */
+/** Returns true if a value is a piece of SQL of Drizzle. */
 export function isDrizzleSql(value: unknown): value is DrizzleSql {
   return entityKindOf(value) === "SQL";
 }

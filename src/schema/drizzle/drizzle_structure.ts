@@ -13,7 +13,7 @@ export interface DrizzleTable {
   readonly [extraColumnsKey]?: Readonly<Record<string, DrizzleColumn>>;
   /** The third argument of the table. */
   readonly [extraConfigKey]?: ((columns: unknown) => unknown) | undefined;
-  /** Whether it stands for another table in a query. */
+  /** True if it stands for another table in a query. */
   readonly [aliasKey]?: boolean;
   /** What its columns without a name of their own are called, where the program has said so. */
   readonly [casingKey]?: (property: string) => string;
@@ -25,7 +25,7 @@ export interface DrizzleTable {
 export interface DrizzleColumn {
   /** The name in the database. */
   readonly name: string;
-  /** Whether the name is that of the property, which the older line may still convert. */
+  /** True if the name is that of the property, which the older line may still convert. */
   readonly keyAsName?: boolean;
   /** Its table. */
   readonly table: DrizzleTable;
@@ -81,7 +81,7 @@ export const sqliteForeignKeys: unique symbol = Symbol.for("drizzle:SQLiteInline
 export const postgresForeignKeys: unique symbol = Symbol.for("drizzle:PgInlineForeignKeys");
 const entityKindKey: unique symbol = Symbol.for("drizzle:entityKind");
 
-/** Whether a value is a table of Drizzle. */
+/** Returns true if a value is a table of Drizzle. */
 export function isDrizzleTable(value: object): value is DrizzleTable {
   return tableKey in value && columnsKey in value && nameKey in value;
 }
@@ -105,7 +105,7 @@ export interface InlineForeignKey {
   readonly onUpdate?: string | undefined;
 }
 
-/** Whether a value is a column of a table of Drizzle. */
+/** Returns true if a value is a column of a table of Drizzle. */
 export function isDrizzleColumn(value: object): value is DrizzleColumn {
   return "columnType" in value && "getSQLType" in value && "table" in value &&
     typeof value.table === "object" && value.table !== null && isDrizzleTable(value.table);

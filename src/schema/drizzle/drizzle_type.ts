@@ -20,8 +20,8 @@ export interface DrizzleDialect {
   readonly engine: string;
   /** The type of a column. Throws an `UnservableColumn` for what cannot be served. */
   typeOf(column: DrizzleColumn): DrizzleType;
-  /** Whether the columns of a primary key are never NULL. */
+  /** True if the columns of a primary key are never NULL. */
   readonly hasWholeKeys: boolean;
-  /** Whether the database numbers the rows by the column; `isKey` where it alone is the key. */
+  /** Returns true if the database numbers the rows by the column; `isKey` where it alone is the key. */
   isAssigned(column: DrizzleColumn, isKey: boolean): boolean;
 }

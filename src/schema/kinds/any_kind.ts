@@ -31,7 +31,7 @@ export const anyKind: Kind = {
   ordered: true,
 };
 
-/** Whether SQL would read the text as a number, without spaces around it. */
+/** Returns true if SQL would read the text as a number, without spaces around it. */
 export function looksLikeNumber(text: string): boolean {
   return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text);
 }

@@ -42,7 +42,7 @@ export function plainDecimal(text: string): string | null {
 }
 
 /**
- * A {@link plainDecimal} with exactly `scale` fraction digits, or null where that drops one. With a
+ * A {@link plainDecimal} with exactly `scale` fraction digits, or null if that drops one. With a
  * negative scale it is a whole number that ends in so many zeros.
  */
 export function withScale(plain: string, scale: number | null): string | null {

@@ -4,7 +4,7 @@ import type { ColumnKind } from "../kind.ts";
 import { isCanonicalUuid } from "./uuid_kind.ts";
 
 /**
- * Whether an in-process value fits the kind of its column. A row may hold other values, because
+ * Returns true if an in-process value fits the kind of its column. A row may hold other values, because
  * SQLite stores, for example, a text in a numeric column. NULL fits every kind.
  */
 export function fitsKind(value: unknown, column: ColumnInfo): boolean {

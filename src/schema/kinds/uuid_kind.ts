@@ -15,7 +15,7 @@ export const uuidKind: Kind = {
   ordered: true,
 };
 
-/** Whether the text is a UUID in canonical form: lower case, with hyphens. */
+/** Returns true if the text is a UUID in canonical form: lower case, with hyphens. */
 export function isCanonicalUuid(text: string): boolean {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 }

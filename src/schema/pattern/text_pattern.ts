@@ -21,7 +21,7 @@ export class TextPattern {
     this.#steps = steps;
   }
 
-  /** Whether a part of the text matches. */
+  /** Returns true if a part of the text matches. */
   matches(text: string): boolean {
     const steps = this.#steps;
     const characters = [...text];

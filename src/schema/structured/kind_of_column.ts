@@ -6,23 +6,23 @@ import type { ColumnInfo } from "../table_info.ts";
 import { textKind } from "../kinds/text_kind.ts";
 import { fromStructure } from "./structured_value.ts";
 
-/** Whether rows can be ordered by a column, and its values be grouped. */
+/** Returns true if rows can be ordered by a column, and its values be grouped. */
 export function isSortable({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType === undefined ? kindOf(kind).compare !== null : databaseType.ordered;
 }
 
-/** Whether a column has equality. */
+/** Returns true if a column has equality. */
 export function hasEquality({ kind, databaseType }: ColumnInfo): boolean {
   if (databaseType === undefined) return kindOf(kind).compare !== null;
   return databaseType.shape.kind === "text" || databaseType.ordered;
 }
 
-/** Whether `>` is defined for a column. */
+/** Returns true if `>` is defined for a column. */
 export function isOrdered({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType === undefined ? kindOf(kind).ordered : databaseType.ordered;
 }
 
-/** Whether min and max are defined for a column. */
+/** Returns true if min and max are defined for a column. */
 export function hasExtremes({ kind, databaseType }: ColumnInfo): boolean {
   return databaseType === undefined ? kindOf(kind).compare !== null : databaseType.hasExtremes;
 }
@@ -32,12 +32,12 @@ export function elementOf({ databaseType }: ColumnInfo): ColumnInfo | null {
   return databaseType?.shape.kind === "list" ? databaseType.shape.element : null;
 }
 
-/** Whether a column may hold numbers and texts. */
+/** Returns true if a column may hold numbers and texts. */
 export function isAny({ databaseType }: ColumnInfo): boolean {
   return databaseType?.shape.kind === "any";
 }
 
-/** Whether a column is one of documents, whose values have the form that each row gives them. */
+/** Returns true if a column is one of documents, whose values have the form that each row gives them. */
 export function isDocument({ kind, databaseType }: ColumnInfo): boolean {
   return kind === "json" && databaseType === undefined;
 }

@@ -56,7 +56,7 @@ function fromList(
   });
 }
 
-/** Whether a list within the list is a further dimension, and no element. */
+/** Returns true if a list within the list is a further dimension, and no element. */
 export function hasDimensions({ element }: ShapeOf<"list">): boolean {
   return element.kind !== "json" || element.databaseType?.shape.kind === "record" ||
     element.databaseType?.shape.kind === "map";

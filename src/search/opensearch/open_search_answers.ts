@@ -14,7 +14,7 @@ export interface IndexFacts {
   /** The server's own mark of it: one that is made again by the same name has another. */
   readonly uuid: string;
   readonly aliases: readonly string[];
-  /** Null where no service has made it; `filled` is the uuid that it had when it was filled. */
+  /** Null if no service has made it; `filled` is the uuid that it had when it was filled. */
   readonly meta: { readonly shape: unknown; readonly filled: unknown } | null;
   /** The names of its fields. */
   readonly fields: readonly string[];
@@ -30,7 +30,7 @@ export interface BulkTarget {
 export interface BulkOutcome {
   /** The reasons of the documents that are not confirmed. */
   readonly failures: readonly string[];
-  /** Whether the index that was written to is missing, or is another one. */
+  /** True if the index that was written to is missing, or is another one. */
   readonly isLost: boolean;
 }
 
@@ -46,13 +46,13 @@ export function hitsOf(body: unknown): readonly Hit[] {
   });
 }
 
-/** Whether an answer confirms that every shard, of one at least, has done its part. */
+/** Returns true if an answer confirms that every shard, of one at least, has done its part. */
 export function isFromAllShards(body: unknown): boolean {
   const { total, successful, failed } = Object(member(body, "_shards"));
   return typeof total === "number" && total > 0 && failed === 0 && successful > 0;
 }
 
-/** Whether an answer is the server's own that there is no such index. */
+/** Returns true if an answer is the server's own that there is no such index. */
 export function isMissingIndex(body: unknown): boolean {
   return member(member(body, "error"), "type") === "index_not_found_exception";
 }
@@ -87,7 +87,7 @@ export function requireAcknowledged(body: unknown): void {
   if (member(body, "acknowledged") !== true) throw strange;
 }
 
-/** Whether an answer is that of a server of OpenSearch about itself. */
+/** Returns true if an answer is that of a server of OpenSearch about itself. */
 export function isServer(body: unknown): boolean {
   return typeof member(member(body, "version"), "number") === "string";
 }

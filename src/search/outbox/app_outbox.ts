@@ -51,7 +51,7 @@ export class AppOutbox {
     });
   }
 
-  /** The outbox; null where no index feeds from it. */
+  /** The outbox; null if no index feeds from it. */
   get outbox(): SearchOutbox | null {
     return this.#indexes.size === 0 ? null : this.#outbox;
   }

@@ -20,7 +20,7 @@ export interface OutboxIndex {
   readonly open: Pick<OpenIndex, "index" | "backend" | "versions" | "isPrepared" | "refill">;
   /** Receives what failed too often. */
   readonly report: ReportFailure;
-  /** Whether sweeps index its rows: not where only the deployer does. */
+  /** True if sweeps index its rows: not where only the deployer does. */
   readonly isSwept: boolean;
 }
 
@@ -98,7 +98,7 @@ const soloWrites = 10;
 
 interface Outcome {
   readonly entry: OutboxEntry;
-  /** Null where the document is written. */
+  /** Null if the document is written. */
   readonly fault: OutboxFault | null;
 }
 

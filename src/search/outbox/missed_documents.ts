@@ -8,7 +8,7 @@ export class MissedDocuments {
   readonly #names = new Map<string, DocumentName>();
   #downUntil = -Infinity;
 
-  /** Whether the store did not answer a moment ago, so that no write shall wait for it. */
+  /** Returns true if the store did not answer a moment ago, so that no write shall wait for it. */
   isStoreDown(nowMs: number): boolean {
     return nowMs < this.#downUntil;
   }

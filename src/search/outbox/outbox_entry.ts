@@ -17,7 +17,7 @@ export interface OutboxEntry extends DocumentName {
   readonly revision: number;
   /** Writes of the row that have begun, and are neither known to be committed nor rolled back. */
   readonly intents: readonly OutboxIntent[];
-  /** The revision at which work was last added; null where the entry holds intents only. */
+  /** The revision at which work was last added; null if the entry holds intents only. */
   readonly readyRevision: number | null;
   /** Since when the index may differ from the row; milliseconds since 1970. */
   readonly since: number;
@@ -30,7 +30,7 @@ export interface OutboxEntry extends DocumentName {
   readonly lease: OutboxLease | null;
   /** Since when no drainer takes it, as it failed too often; null while one may. */
   readonly deadSince: number | null;
-  /** What {@link SearchOutbox.enqueue} was given instead of a row; null where the row is read. */
+  /** What {@link SearchOutbox.enqueue} was given instead of a row; null if the row is read. */
   readonly given: "document" | "delete" | null;
 }
 
@@ -86,7 +86,7 @@ export function confirmIntent(
   };
 }
 
-/** The announced write was rolled back. Null where nothing is left to do. */
+/** The announced write was rolled back. Null if nothing is left to do. */
 export function withdrawIntent(entry: OutboxEntry, { id }: OutboxIntent): OutboxEntry | null {
   const intents = entry.intents.filter((other) => other.id !== id);
   return withoutNothing({ ...entry, intents });
@@ -117,7 +117,7 @@ export function placeOf(entry: OutboxEntry): OutboxPlace {
 }
 
 /**
- * Takes the entry for a drainer; null where it is not due. Writes that were announced too long ago
+ * Takes the entry for a drainer; null if it is not due. Writes that were announced too long ago
  * become part of the work.
  */
 export function takeEntry(
@@ -142,7 +142,7 @@ export function takeEntry(
 
 /**
  * Ends the work of a drainer that has made the index equal to the row. What came while it worked
- * stays; null where that is nothing. An entry that another drainer has taken is not changed.
+ * stays; null if that is nothing. An entry that another drainer has taken is not changed.
  */
 export function finishEntry(entry: OutboxEntry, owner: string, now: number): OutboxEntry | null {
   const { lease, readyRevision } = entry;
@@ -196,7 +196,7 @@ export function postponeEntry(
   return { ...entry, lease: null, failure: reason, notBefore };
 }
 
-/** Gives an entry back that its drainer has not worked on. */
+/** Returns an entry back that its drainer has not worked on. */
 export function releaseEntry(entry: OutboxEntry, owner: string): OutboxEntry {
   return entry.lease?.owner === owner ? { ...entry, lease: null } : entry;
 }

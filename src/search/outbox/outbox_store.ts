@@ -12,7 +12,7 @@ export interface PlacedDocument extends DocumentName {
   readonly at: number;
   readonly since: number;
   readonly isLeased: boolean;
-  /** Whether there is more than announced writes. */
+  /** True if there is more than announced writes. */
   readonly hasWork: boolean;
 }
 
@@ -60,13 +60,13 @@ export class OutboxStore {
     });
   }
 
-  /** The document that an entry was given, as UTF-8; null where it is gone. */
+  /** The document that an entry was given, as UTF-8; null if it is gone. */
   async givenDocument(name: DocumentName): Promise<Uint8Array | null> {
     const { value } = await this.#store.get(outboxKeys.document(name));
     return value instanceof Uint8Array ? value : null;
   }
 
-  /** The entries of some documents; null where there is none. */
+  /** The entries of some documents; null if there is none. */
   async entries(names: readonly DocumentName[]): Promise<readonly (OutboxEntry | null)[]> {
     const found = await this.#store.getMany(names.map(outboxKeys.entry));
     return found.map(({ value }) => asEntry(value));
@@ -105,7 +105,7 @@ export class OutboxStore {
   }
 
   /**
-   * Whether a sweep is due, of which this process then notes the begin. The first call notes it too:
+   * Returns true if a sweep is due, of which this process then notes the begin. The first call notes it too:
    * an index is filled when it is new.
    */
   async takeSweep(intervalMs: number): Promise<boolean> {
@@ -134,7 +134,7 @@ export class OutboxStore {
     });
   }
 
-  /** Gives the lease of the timer's drainer back. */
+  /** Returns the lease of the timer's drainer back. */
   async releaseDrainerLease(owner: string): Promise<void> {
     await this.#hot.update(outboxKeys.drainer, (value) => {
       const isOwn = asDrainer(value)?.owner === owner;

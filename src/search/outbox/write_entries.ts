@@ -34,7 +34,7 @@ export interface WriteParts {
 
 /**
  * Reads the rows of entries as they are now, or what the entries were given instead, and writes them
- * to their index, within the time of their leases. They fail together; null where all are written.
+ * to their index, within the time of their leases. They fail together; null if all are written.
  */
 export async function writeEntries(
   some: readonly VersionedEntry[],
@@ -80,14 +80,14 @@ function asUnwritten(cause: unknown): never {
   throw new Unwritten(reasonOf(cause), { cause });
 }
 
-/** Whether the rows could not be read because of the database or the store, not of themselves. */
+/** Returns true if the rows could not be read because of the database or the store, not of themselves. */
 function isOutage(error: unknown): boolean {
   if (error instanceof StoreError) return true;
   return error instanceof DatabaseError &&
     ["unavailable", "timeout", "retryable", "overloaded"].includes(error.kind);
 }
 
-/** An entry with its key, and the texts that it was given; undefined where its row is read. */
+/** An entry with its key, and the texts that it was given; undefined if its row is read. */
 interface GivenEntry {
   readonly key: Key;
   readonly version: number;

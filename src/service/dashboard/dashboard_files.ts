@@ -2,7 +2,7 @@ import type { Reply } from "../../protocol/reply.ts";
 import { bundledFileReply, readBundledFile } from "../bundled_file.ts";
 
 /**
- * The answer at a path of the dashboard that has a file of its page; null where there is none.
+ * The answer at a path of the dashboard that has a file of its page; null if there is none.
  */
 export async function dashboardFile(path: string, { headers }: Request): Promise<Reply | null> {
   if (path === "" || path === "/") return { status: 200, headers: pageHeaders, body: page(path) };

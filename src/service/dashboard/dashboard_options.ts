@@ -20,7 +20,7 @@ export interface DashboardOptions {
 }
 
 /**
- * Whether a request may use the dashboard: only `true` allows it. A caller whose credential the
+ * True if a request may use the dashboard: only `true` allows it. A caller whose credential the
  * authentication refuses is anonymous here, so that a credential of its own can be compared.
  */
 export type AuthorizeDashboard = (
@@ -40,7 +40,7 @@ export const dashboardOption = either(flag(), group(members)).unlessSet(false);
 
 /** The options of the dashboard, every default resolved. */
 export interface ResolvedDashboard {
-  /** Null where only this machine may use it. */
+  /** Null if only this machine may use it. */
   readonly authorize: AuthorizeDashboard | null;
   readonly readOnly: boolean;
   /** Null without one. */
@@ -49,7 +49,7 @@ export interface ResolvedDashboard {
   readonly billing: Billing | null;
 }
 
-/** Resolves the option `adminUI`; null where it is off. Throws a plain Error in production. */
+/** Resolves the option `adminUI`; null if it is off. Throws a plain Error in production. */
 export function resolveDashboard(
   option: boolean | ReadGroup<typeof members>,
   isProduction: boolean,

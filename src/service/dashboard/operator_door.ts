@@ -6,7 +6,7 @@ import type { ResolvedDashboard } from "./dashboard_options.ts";
 
 /** A request for something of the dashboard. */
 export interface OperatorRequest extends PageRequest {
-  /** Whether a link of another site may lead here: the page itself, which does nothing. */
+  /** True if a link of another site may lead here: the page itself, which does nothing. */
   readonly isPage: boolean;
 }
 

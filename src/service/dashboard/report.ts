@@ -7,9 +7,9 @@ export interface Report {
   readonly name: string;
   /** GET for a report, POST for an action. */
   readonly method: "GET" | "POST";
-  /** Whether a read-only dashboard refuses it. */
+  /** True if a read-only dashboard refuses it. */
   readonly writes?: true;
-  /** Gives what is sent as JSON. Throws a Problem for a request that is wrong. */
+  /** Returns what is sent as JSON. Throws a Problem for a request that is wrong. */
   answer(request: ReportRequest): MaybePromise<unknown>;
 }
 

@@ -30,7 +30,7 @@ export interface ResourceFacts {
   /** The field that marks a row deleted. */
   readonly softDelete: string | null;
   readonly searchable: boolean;
-  /** Whether it has live streams. */
+  /** True if it has live streams. */
   readonly live: boolean;
 }
 
@@ -222,7 +222,7 @@ function rightsOf(
   };
 }
 
-/** The capability without which an access has no operation; null where there always is one. */
+/** The capability without which an access has no operation; null if there always is one. */
 const capabilityOf: Readonly<Record<Access, keyof ResolvedCapabilities | null>> = {
   read: null,
   create: "enableCreate",

@@ -28,7 +28,7 @@ export interface MetricsOptions {
 }
 
 /**
- * Whether a request may read the metrics: only `true` allows it. A caller whose credential the
+ * True if a request may read the metrics: only `true` allows it. A caller whose credential the
  * authentication refuses is anonymous here, so that a token of its own can be compared.
  */
 export type AuthorizeMetrics = (
@@ -52,20 +52,20 @@ export const observabilityOption = either(flag(), group(members)).unlessSet(fals
 
 /** What a service shows of its own work, every default resolved. */
 export interface ResolvedObservability {
-  /** Null where none are collected. */
+  /** Null if none are collected. */
   readonly metrics: ResolvedMetrics | null;
-  /** Whether each answered request is observed. */
+  /** True if each answered request is observed. */
   readonly requests: boolean;
-  /** Whether spans have routes and statements. */
+  /** True if spans have routes and statements. */
   readonly openTelemetry: boolean;
-  /** Whether answers have `Server-Timing`: never in production. */
+  /** True if answers have `Server-Timing`: never in production. */
   readonly serverTiming: boolean;
 }
 
 /** The options of metrics, every default resolved. */
 export interface ResolvedMetrics {
   readonly registry: Metrics;
-  /** Null where nothing but the default decides. */
+  /** Null if nothing but the default decides. */
   readonly authorize: AuthorizeMetrics | null;
 }
 

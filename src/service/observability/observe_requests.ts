@@ -9,9 +9,9 @@ import type { FindRoute } from "./route_finder.ts";
 /** What requests are observed with. */
 export interface RequestObservers {
   readonly findRoute: FindRoute;
-  /** Null where they are not counted. */
+  /** Null if they are not counted. */
   readonly metrics: RequestMetrics | null;
-  /** Takes an observation of each; null where nothing does. */
+  /** Takes an observation of each; null if nothing does. */
   readonly observe: Observer | null;
   readonly clock: Clock;
 }

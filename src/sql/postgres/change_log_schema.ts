@@ -118,7 +118,7 @@ export function logName(name: string): string {
 }
 
 /**
- * Whether JSON loses a part of the values of a type, by its row `t` in `pg_type`: the bounds of an
+ * True if JSON loses a part of the values of a type, by its row `t` in `pg_type`: the bounds of an
  * array, the NULL beside the JSON null in an array or a composite, and whatever the cast to JSON of
  * a type of an extension leaves out. Images have the text of such values.
  */
@@ -218,7 +218,7 @@ END `;
 }
 
 /**
- * Whether the trigger has to wake the readers of the log. Transactions that notify commit one after
+ * True if the trigger has to wake the readers of the log. Transactions that notify commit one after
  * the other, so that only one at a time does: changes of the others are found by the poll after the
  * signal. Sessions of a process that signals after its commits never notify; and a transaction that
  * has notified could not be prepared for a two-phase commit.

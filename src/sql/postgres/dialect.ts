@@ -222,7 +222,7 @@ function castOf(value: unknown, column: ColumnInfo): Fragment {
 }
 
 /**
- * Whether the value is in the range of float4: `0.1` must be rounded like the stored 0.1 to be
+ * Returns true if the value is in the range of float4: `0.1` must be rounded like the stored 0.1 to be
  * equal, but the cast fails for 1e300 and for 1e-300.
  */
 function isSingle(value: unknown): boolean {

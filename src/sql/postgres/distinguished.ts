@@ -16,7 +16,7 @@ export function distinguished(
   return rest.length === 0 ? [] : [sql`md5(ROW(${names})::text)`];
 }
 
-/** Whether values of the column are equal only where they are the same. */
+/** Returns true if values of the column are equal only where they are the same. */
 function isStrict({ kind, databaseType, looseCollation }: ColumnInfo): boolean {
   return strictKinds.has(kind) && databaseType === undefined && !looseCollation;
 }

@@ -37,7 +37,7 @@ export const postgresJsonPaths: JsonPathDialect & WholeDocuments = {
 };
 
 /**
- * Whether the text of a document, as a `json` column may keep it, has an escaped character that no
+ * Returns true if the text of a document, as a `json` column may keep it, has an escaped character that no
  * text of Postgres has.
  */
 export function isUnreadable(document: string): boolean {

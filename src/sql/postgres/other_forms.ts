@@ -2,7 +2,7 @@ import { isSpecialValue } from "../../schema/special_values.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
 /**
- * Whether Postgres may hold a value in another form than it is written in: documents have spaces,
+ * Returns true if Postgres may hold a value in another form than it is written in: documents have spaces,
  * zeros at the end of numbers and a null of their own; floats have −0; and some types have values
  * that their kinds have not.
  */

@@ -1,7 +1,7 @@
 import { tokens } from "./parse_create_index.ts";
 
 /**
- * Whether a CREATE TABLE statement of SQLite says what becomes of a write that violates one of its
+ * Returns true if a CREATE TABLE statement of SQLite says what becomes of a write that violates one of its
  * constraints, as `UNIQUE ON CONFLICT REPLACE` does. ABORT is what happens without a clause.
  */
 export function hasConflictClause(statement: string): boolean {

@@ -6,7 +6,7 @@ import { quoteIdentifier, type SqlValue } from "../fragment.ts";
 export interface ImageColumn {
   /** In the spelling of the database. */
   readonly name: string;
-  /** Whether its affinity allows floating-point numbers. */
+  /** True if its affinity allows floating-point numbers. */
   readonly mayBeReal: boolean;
 }
 

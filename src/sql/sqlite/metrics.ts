@@ -106,7 +106,7 @@ export interface RestSum {
   /** Millionths that are not in `exact` yet: an integer that a double still holds. */
   millionths: number;
   isEmpty: boolean;
-  /** Whether a value was no number. */
+  /** True if a value was no number. */
   isOdd: boolean;
 }
 

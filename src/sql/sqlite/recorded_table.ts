@@ -9,11 +9,11 @@ export interface RecordedTable {
   readonly columns: readonly RecordedColumn[];
   /** What identifies its rows where there are no row ids. */
   readonly key: readonly RecordedColumn[];
-  /** The name of the row id; null where there is none. */
+  /** The name of the row id; null if there is none. */
   readonly rowId: string | null;
-  /** Whether a row keeps its identity: VACUUM may give other row ids, unless they are a key. */
+  /** True if a row keeps its identity: VACUUM may give other row ids, unless they are a key. */
   readonly hasStableIdentity: boolean;
-  /** Whether triggers may write while a row is being deleted, by the action of a foreign key. */
+  /** True if triggers may write while a row is being deleted, by the action of a foreign key. */
   readonly mayBeInterrupted: boolean;
   /** The unique indexes, besides the row id. */
   readonly uniques: readonly UniqueRule[];
@@ -22,7 +22,7 @@ export interface RecordedTable {
 /** A column of a SQLite table to record in the change log. */
 export interface RecordedColumn extends ImageColumn {
   readonly generated: boolean;
-  /** Whether it is the row id itself. */
+  /** True if it is the row id itself. */
   readonly isRowId: boolean;
   /** The default, as SQL, that REPLACE puts in place of a NULL that is not allowed; else null. */
   readonly replaceDefault: string | null;

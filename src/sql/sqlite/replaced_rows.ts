@@ -129,7 +129,7 @@ function touch({ name }: RecordedTable): string {
   return `INSERT INTO "_service_changes" ("table", op) SELECT ${sqliteLiteral(name)}, 'touch'`;
 }
 
-/** Whether the row of a note is not in the table. */
+/** Returns true if the row of a note is not in the table. */
 function isAbsent(table: RecordedTable, schemaPrefix: string): string {
   const name = quoteIdentifier(table.name);
   const { key, rowId } = table;

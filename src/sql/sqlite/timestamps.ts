@@ -36,7 +36,7 @@ export function encodeTimestamp(instant: string, format: TimestampFormat): SqlVa
   }
 }
 
-/** Decodes a stored SQLite timestamp to a canonical moment, or null where it is none. */
+/** Decodes a stored SQLite timestamp to a canonical moment, or null if it is none. */
 export function decodeTimestamp(value: SqlValue, format: TimestampFormat): string | null {
   switch (format) {
     case "epoch-seconds":
@@ -55,7 +55,7 @@ export function decodeTimestamp(value: SqlValue, format: TimestampFormat): strin
 }
 
 /**
- * Whether all values of a SQLite column are timestamps in this format: each equals the encoding of
+ * Returns true if all values of a SQLite column are timestamps in this format: each equals the encoding of
  * its decoded form.
  */
 export function isTimestampFormat(format: TimestampFormat, values: readonly SqlValue[]): boolean {

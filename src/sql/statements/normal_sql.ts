@@ -72,7 +72,7 @@ function withBareComparisons(words: readonly string[]): readonly string[] {
 
 const joins: ReadonlySet<string> = new Set(["and", "or", "(", ")"]);
 
-/** Whether the first parenthesis closes at the end. */
+/** Returns true if the first parenthesis closes at the end. */
 function isWrapped(words: readonly string[]): boolean {
   if (words[0] !== "(") return false;
   let depth = 0;

@@ -42,9 +42,9 @@ export type ParsedConstraint =
 export interface ParsedTarget {
   /** With its schema, where that is named. */
   readonly table: readonly string[];
-  /** Null where the clause leaves them out: then they are the key. */
+  /** Null if the clause leaves them out: then they are the key. */
   readonly columns: readonly string[] | null;
-  /** In lower case; null where there is none. */
+  /** In lower case; null if there is none. */
   readonly onDelete: string | null;
   readonly onUpdate: string | null;
 }
@@ -193,7 +193,7 @@ class TokenReader {
     return isNext;
   }
 
-  /** Whether the word comes before the next constraint; passes over what is before it. */
+  /** Returns true if the word comes before the next constraint; passes over what is before it. */
   takesBefore(word: string): boolean {
     let ahead = this.at;
     while (

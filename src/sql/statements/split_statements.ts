@@ -32,7 +32,7 @@ export function splitStatements(script: string, engine: SqlEngine): readonly str
   return statements;
 }
 
-/** Whether a statement begins or ends a transaction, which is for the caller that runs the script. */
+/** Returns true if a statement begins or ends a transaction, which is for the caller that runs the script. */
 export function isTransactionBoundary(statement: string): boolean {
   const start = statement.replace(/^(?:\s|--[^\n]*(?:\n|$)|\/\*[^]*?\*\/)+/, "");
   return /^(?:BEGIN|COMMIT|END|START\s+TRANSACTION|ABORT|PREPARE\s+TRANSACTION)\b/i.test(start) ||

@@ -36,7 +36,7 @@ export interface LemonSqueezyOptions extends ProviderOptions {
   readonly apiKey: string;
   /** The id of the store, for checkouts. */
   readonly storeId: string;
-  /** Whether this is test mode, whose deliveries are refused otherwise. Live unless set. */
+  /** True if this is test mode, whose deliveries are refused otherwise. Live unless set. */
   readonly testMode?: boolean | undefined;
 }
 

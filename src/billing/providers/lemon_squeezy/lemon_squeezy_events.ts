@@ -135,7 +135,7 @@ function subscriptionFacts(
   return subscription === null ? {} : { subscription, subscriptionId: subscription.id };
 }
 
-/** Reads a subscription of Lemon Squeezy; null where it is none. */
+/** Reads a subscription of Lemon Squeezy; null if it is none. */
 export function lemonSqueezySubscription(data: JsonFields): BillingSubscription | null {
   const attributes = data.at("attributes");
   const [id, customerId] = [data.id("id"), attributes.id("customer_id")];

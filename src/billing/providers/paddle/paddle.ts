@@ -32,7 +32,7 @@ import { paddleName, paddleSubscription, readPaddleEvent } from "./paddle_events
 export interface PaddleOptions extends ProviderOptions {
   /** The key of the API. */
   readonly apiKey: string;
-  /** Whether this is the sandbox, which has an API and secrets of its own. Live unless set. */
+  /** True if this is the sandbox, which has an API and secrets of its own. Live unless set. */
   readonly sandbox?: boolean | undefined;
 }
 

@@ -94,7 +94,7 @@ function transactionFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subs
 }
 
 /**
- * Whether the balance of the customer pays for some of it. The proration of the plan before is a line
+ * Returns true if the balance of the customer pays for some of it. The proration of the plan before is a line
  * with a negative amount since `credit_to_balance` is among the totals, and was a credit before.
  */
 function isPaidByCredit(totals: JsonFields): boolean {
@@ -125,7 +125,7 @@ function subscriptionFacts(
   return subscription === null ? {} : { subscription, subscriptionId: subscription.id };
 }
 
-/** Reads a subscription of Paddle; null where it is none. */
+/** Reads a subscription of Paddle; null if it is none. */
 export function paddleSubscription(data: JsonFields): BillingSubscription | null {
   const [id, customerId] = [data.text("id"), data.text("customer_id")];
   if (id === undefined || customerId === undefined) return null;

@@ -77,7 +77,7 @@ function orderFacts(data: JsonFields): Pick<VendorEvent, "payment" | "subscripti
   };
 }
 
-/** Whether it pays for a change of plan, and the balance of the customer pays for some of it. */
+/** Returns true if it pays for a change of plan, and the balance of the customer pays for some of it. */
 function isPaidByCredit(data: JsonFields): boolean {
   const total = data.number("total_amount") ?? data.number("net_amount");
   if (data.text("billing_reason") !== "subscription_update" || total === undefined) return false;
@@ -119,7 +119,7 @@ function subscriptionFacts(
   return subscription === null ? {} : { subscription, subscriptionId: subscription.id };
 }
 
-/** Reads a subscription of Polar; null where it is none. */
+/** Reads a subscription of Polar; null if it is none. */
 export function polarSubscription(data: JsonFields): BillingSubscription | null {
   const id = data.text("id");
   const customerId = data.text("customer_id") ?? data.at("customer").text("id");

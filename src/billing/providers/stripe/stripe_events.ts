@@ -119,7 +119,7 @@ const changeReasons: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether it pays for a change of plan, and the balance of the customer pays for some of it. Without
+ * Returns true if it pays for a change of plan, and the balance of the customer pays for some of it. Without
  * this rule, a change to months and back would grant a year for what is left of it.
  */
 function isPaidByCredit(invoice: JsonFields): boolean {
@@ -248,7 +248,7 @@ function subscriptionFacts(object: JsonFields): EventFacts & Pick<VendorEvent, "
   };
 }
 
-/** Reads a subscription of Stripe; null where it is none. */
+/** Reads a subscription of Stripe; null if it is none. */
 export function stripeSubscription(object: JsonFields): BillingSubscription | null {
   const [id, customerId] = [object.text("id"), object.id("customer")];
   if (id === undefined || customerId === undefined) return null;

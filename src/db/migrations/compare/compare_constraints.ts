@@ -106,7 +106,7 @@ function compareForeignKeys(
   return found;
 }
 
-/** Whether two foreign keys pair the same columns, in whichever order. */
+/** Returns true if two foreign keys pair the same columns, in whichever order. */
 function isSameKey(left: ForeignKeyShape, right: ForeignKeyShape): boolean {
   const pairsOf = ({ columns, references }: ForeignKeyShape) =>
     columns.map((name, index) => JSON.stringify([name, references[index]]));
@@ -126,7 +126,7 @@ function compareIndexes(declared: TableShape, existing: TableShape, isOwn: IsOwn
   ];
 }
 
-/** Whether two indexes are the same but for their names. */
+/** Returns true if two indexes are the same except for their names. */
 export function isSameIndex(left: IndexShape, right: IndexShape, engine: SqlEngine): boolean {
   const conditionOf = ({ where }: IndexShape) => where === null ? null : normalSql(where, engine);
   return isSameList(left.parts, right.parts) && left.unique === right.unique &&

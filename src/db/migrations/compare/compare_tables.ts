@@ -90,7 +90,7 @@ function existingOf(
   return formerName === null ? null : shapeOf(tables, { schema, name: formerName }) ?? null;
 }
 
-/** Whether a table of the database is to be renamed, and makes place for another one of its name. */
+/** Returns true if a table of the database is to be renamed, and makes place for another one of its name. */
 function isLeaving(
   found: TableShape,
   table: TableInfo,
@@ -213,7 +213,7 @@ function compareColumn(
 }
 
 /**
- * Whether two types keep the same values. SQLite knows affinities; the digits of a decimal, which it
+ * Returns true if two types keep the same values. SQLite knows affinities; the digits of a decimal, which it
  * ignores, document the declaration.
  */
 function isSameType(wanted: string, has: string, isFile: boolean): boolean {
@@ -226,7 +226,7 @@ function isSameType(wanted: string, has: string, isFile: boolean): boolean {
   return affinityOfType(wanted) === affinityOfType(has) && isSameNumber;
 }
 
-/** Whether two expressions of the same engine certainly mean the same. */
+/** Returns true if two expressions of the same engine certainly mean the same. */
 export function isSameExpression(
   left: string | null,
   right: string | null,

@@ -128,7 +128,7 @@ function describeConstraint(difference: ConstraintDifference, table: string): st
   }
 }
 
-/** Whether a column that is not declared refuses each new row. */
+/** Returns true if a column that is not declared refuses each new row. */
 export function isNeeded({ notNull, default: given, generated, countsUp }: ColumnShape): boolean {
   return notNull && given === null && generated === null && !countsUp;
 }

@@ -1,6 +1,6 @@
 import { quoteIdentifier } from "../../../sql/fragment.ts";
 
-/** Gives the new name of what is renamed, and any other name as it is; `renamed` has the old names by the new ones. */
+/** Returns the new name of what is renamed, and any other name as it is; `renamed` has the old names by the new ones. */
 export function newNames(renamed: ReadonlyMap<string, string>): (name: string) => string {
   const now = new Map([...renamed].map(([to, from]) => [from.toLowerCase(), to]));
   return (name) => now.get(name.toLowerCase()) ?? name;

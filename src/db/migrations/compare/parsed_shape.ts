@@ -73,7 +73,7 @@ export function parsedShape(facts: ParsedTableFacts): TableShape {
   };
 }
 
-/** Whether an index keeps whole columns distinct, as a UNIQUE constraint does. */
+/** Returns true if an index keeps whole columns distinct, as a UNIQUE constraint does. */
 export function isWholeUnique({ unique, where, isPlain, isValid }: IndexShape): boolean {
   return unique && where === null && isPlain && isValid;
 }

@@ -26,13 +26,13 @@ export interface ColumnShape {
   readonly type: string;
   /** The collation that it names; null for the one that comes with the type. */
   readonly collation: string | null;
-  /** Whether no row may have NULL. A key column of SQLite says so only where it is declared. */
+  /** True if no row may have NULL. A key column of SQLite says so only where it is declared. */
   readonly notNull: boolean;
   /** The expression of the DEFAULT clause. */
   readonly default: string | null;
   /** The expression of a generated column. */
   readonly generated: string | null;
-  /** Whether the database gives the values: an identity column, or a row id of SQLite. */
+  /** True if the database gives the values: an identity column, or a row id of SQLite. */
   readonly countsUp: boolean;
   /** The texts that a check allows, and its name where it has one. */
   readonly members: { readonly values: readonly string[]; readonly check: string | null } | null;
@@ -60,12 +60,12 @@ export interface ForeignKeyShape {
   readonly schema: string | null;
   readonly table: string;
   readonly references: readonly string[];
-  /** In lower case, e.g. `set null`; null where nothing is done. */
+  /** In lower case, e.g. `set null`; null if nothing is done. */
   readonly onDelete: string | null;
   readonly onUpdate: string | null;
 }
 
-/** In the shape of a table: an index, but for those that keep whole columns distinct. */
+/** In the shape of a table: an index, except for those that keep whole columns distinct. */
 export interface IndexShape {
   readonly name: string;
   /** Columns or expressions. */
@@ -73,7 +73,7 @@ export interface IndexShape {
   readonly unique: boolean;
   /** The condition of a partial index. */
   readonly where: string | null;
-  /** Whether a declaration could ask for it: no expression, no other kind of index. */
+  /** True if a declaration could ask for it: no expression, no other kind of index. */
   readonly isPlain: boolean;
   /** False for what a failed `CREATE INDEX CONCURRENTLY` of Postgres leaves: it keeps nothing distinct. */
   readonly isValid: boolean;
@@ -102,7 +102,7 @@ export function shapeOf<T extends TableName & { readonly sql?: string | null }>(
   return tables.find((table) => table.schema === schema && isNamedAlike(table, table.name, name));
 }
 
-/** Whether two names are the same in the database of a table: Postgres, which has no `sql` of tables, heeds case. */
+/** Returns true if two names are the same in the database of a table: Postgres, which has no `sql` of tables, heeds case. */
 export function isNamedAlike(
   { sql }: { readonly sql?: string | null },
   left: string,
@@ -111,19 +111,19 @@ export function isNamedAlike(
   return sql === null ? left === right : isSameName(left, right);
 }
 
-/** Whether two lists of names are the same set, by the comparison of names of SQLite. */
+/** Returns true if two lists of names are the same set, by the comparison of names of SQLite. */
 export function isSameSet(left: readonly string[], right: readonly string[]): boolean {
   return left.length === right.length &&
     left.every((name) => right.some((other) => isSameName(name, other)));
 }
 
-/** Whether two lists of names are the same in the same order. */
+/** Returns true if two lists of names are the same in the same order. */
 export function isSameList(left: readonly string[], right: readonly string[]): boolean {
   return left.length === right.length &&
     left.every((name, index) => isSameName(name, right[index] ?? ""));
 }
 
-/** Whether two names are the same to SQLite. */
+/** Returns true if two names are the same to SQLite. */
 export function isSameName(left: string, right: string): boolean {
   return left === right || left.toLowerCase() === right.toLowerCase();
 }

@@ -13,7 +13,7 @@ export interface MigrationFile {
   /** The whole text, with line ends of one form. */
   readonly sql: string;
   readonly statements: readonly string[];
-  /** Whether it begins by switching foreign keys off, as a table of SQLite that is made again needs. */
+  /** True if it begins by switching foreign keys off, as a table of SQLite that is made again needs. */
   readonly withoutKeys: boolean;
 }
 

@@ -86,7 +86,7 @@ async function guardTypes(table: TableMigration): Promise<void> {
   }
 }
 
-/** Whether the values of a column follow from others, before and after. */
+/** Returns true if the values of a column follow from others, before and after. */
 function isComputed({ pair: { shape, current } }: TableMigration, column: string): boolean {
   return [shape, current].every(({ columns }) =>
     columns.some(({ name, generated }) => name === column && generated !== null)

@@ -85,7 +85,7 @@ function lossesOf(table: TableMigration): string | null {
 interface NewDefinitions {
   readonly definitions: readonly string[];
   readonly options: string;
-  /** Whether its key is AUTOINCREMENT. */
+  /** True if its key is AUTOINCREMENT. */
   readonly isCounted: boolean;
 }
 

@@ -94,7 +94,7 @@ function alterations(table: TableMigration): readonly MigrationStep[] {
   ];
 }
 
-/** Whether ALTER TABLE cannot do what a table needs. */
+/** Returns true if ALTER TABLE cannot do what a table needs. */
 function takesRebuild(table: TableMigration): boolean {
   const added = table.of("missing-column");
   const isCovered = (columns: readonly string[]) =>

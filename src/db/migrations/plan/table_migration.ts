@@ -13,7 +13,7 @@ export class TableMigration {
   readonly pair: PairedTable;
   /** Those of this table. */
   readonly differences: readonly Difference[];
-  /** Whether there is any row in it. */
+  /** True if there is any row in it. */
   readonly hasRows: boolean;
   readonly dialect: Dialect;
   readonly #context: PlanContext;
@@ -43,12 +43,12 @@ export class TableMigration {
     );
   }
 
-  /** Whether what is called `name` in this table may be lost. */
+  /** Returns true if what is called `name` in this table may be lost. */
   mayLose(name: string): boolean {
     return isNamed(this.#context.rights.allowDrop, `${this.label}.${name}`);
   }
 
-  /** Whether a column that is not declared was said to stay. */
+  /** Returns true if a column that is not declared was said to stay. */
   isKept(name: string): boolean {
     return isNamed(this.#context.rights.keep, `${this.label}.${name}`);
   }
@@ -73,7 +73,7 @@ export class TableMigration {
     });
   }
 
-  /** Whether a new column may be one that is declared no more, under its new name. */
+  /** Returns true if a new column may be one that is declared no more, under its new name. */
   mayBeRename(name: string): boolean {
     return this.#context.questions.some(({ table, to }) => table === this.label && to === name);
   }
@@ -82,7 +82,7 @@ export class TableMigration {
     this.#context.left.push(notice);
   }
 
-  /** Whether a row of the existing table meets a condition, in which columns have their new names. */
+  /** Returns true if a row of the existing table meets a condition, in which columns have their new names. */
   async hasRowWith(condition: string): Promise<boolean> {
     if (!this.hasRows) return false;
     const { connection } = this.#context;
@@ -90,7 +90,7 @@ export class TableMigration {
     return (await connection.query({ text, values: [] })).rows.length > 0;
   }
 
-  /** Whether several rows, of those that `where` is about, share the values of these columns: no NULL. */
+  /** Returns true if several rows, of those that `where` is about, share the values of these columns: no NULL. */
   async sharesValues(columns: readonly string[], where: string | null = null): Promise<boolean> {
     const names = columns.map(quoteIdentifier);
     const conditions = names.map((name) => `${name} IS NOT NULL`);
@@ -130,7 +130,7 @@ export interface PlanContext {
   readonly left: string[];
 }
 
-/** Whether a name is among those that were given. */
+/** Returns true if a name is among those that were given. */
 export function isNamed(names: readonly string[], name: string): boolean {
   return names.some((one) => isSameName(one, name));
 }

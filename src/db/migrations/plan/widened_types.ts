@@ -1,6 +1,6 @@
 import { affinityOfType } from "../../../sql/sqlite/column_type.ts";
 
-/** Whether a type of Postgres keeps every value of another one. */
+/** Returns true if a type of Postgres keeps every value of another one. */
 export function isWiderInPostgres(from: string, to: string): boolean {
   const [one, other] = [partsOf(from), partsOf(to)];
   if (other.name === "text") return !binary.has(one.name);
@@ -47,7 +47,7 @@ function hasRoom({ name, numbers }: TypeParts, { numbers: [size, scale = 0] }: T
     : size >= before;
 }
 
-/** Whether a type of SQLite keeps every value of another one, as far as it converts them. */
+/** Returns true if a type of SQLite keeps every value of another one, as far as it converts them. */
 export function isWiderInSqlite(from: string, to: string): boolean {
   const [one, other] = [affinityOfType(from), affinityOfType(to)];
   const [before, after] = [partsOf(from), partsOf(to)];

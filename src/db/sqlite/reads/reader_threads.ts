@@ -62,12 +62,12 @@ export class ReaderThreads implements DriverThreads {
   #observe: Observer = () => {};
   #nextId = 1;
   #starting: Promise<void> | null = null;
-  /** Whether threads are started before reads wait for them. */
+  /** True if threads are started before reads wait for them. */
   #isEager = false;
-  /** Whether threads can be started here; false where the first one could not. */
+  /** True if threads can be started here; false where the first one could not. */
   #isPossible: boolean;
   #hasStarted = false;
-  /** Whether the last start failed. */
+  /** True if the last start failed. */
   #hasFailed = false;
 
   /** Starts no thread before the first read. */

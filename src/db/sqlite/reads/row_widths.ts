@@ -17,7 +17,7 @@ export interface RowWidthsOptions {
   readonly clock: Pick<Clock, "elapsedMs">;
   /** The length of the longest value that was written since the last call, to whichever table. */
   readonly takeLongestWritten: () => number;
-  /** Gives the one number that a statement reads; null where that takes long. */
+  /** Returns the one number that a statement reads; null if that takes long. */
   readonly measure: (statement: Statement) => number | null;
   /** The same elsewhere, however long it takes. */
   readonly measureElsewhere: (statement: Statement) => Promise<number>;
@@ -27,9 +27,9 @@ export interface RowWidthsOptions {
 
 /** How the rows of a read are to be read. */
 export interface ReadStrategy {
-  /** Whether all of them fit in memory before their bytes are counted. */
+  /** True if all of them fit in memory before their bytes are counted. */
   readonly atOnce: boolean;
-  /** Whether another thread is to read them, in any case. */
+  /** True if another thread is to read them, in any case. */
   readonly isElsewhere: boolean;
 }
 
@@ -145,7 +145,7 @@ interface RowsOfPlan {
   readonly table: TableInfo;
   /** The most of them; 0 where the plan gives a number alone. */
   readonly most: number;
-  /** Whether none of them is there more than once. */
+  /** True if none of them is there more than once. */
   readonly isOnce: boolean;
 }
 

@@ -37,7 +37,7 @@ export type ReaderAnswer =
   | "ready"
   | "closed"
   | { readonly result: QueryResult; readonly bytesLeft: number }
-  /** Null where it is no error of the database. */
+  /** Null if it is no error of the database. */
   | { readonly kind: DatabaseErrorKind | null; readonly reason: string };
 
 // Only the driver starts this module, with such data.

@@ -8,7 +8,7 @@ import { identifier, sql, type Statement, tableName, toStatement } from "../../.
 /** What the sizes of tables are found with. */
 export interface ShortScansOptions {
   readonly clock: Pick<Clock, "elapsedMs">;
-  /** Gives the one number that a statement reads. */
+  /** Returns the one number that a statement reads. */
   readonly read: (statement: Statement) => number;
   /** The bytes of the widest row of a table; Infinity where that is not known. */
   readonly widestRow: (table: TableInfo) => number;
@@ -43,7 +43,7 @@ export class ShortScans {
     this.#options = options;
   }
 
-  /** Whether a statement is a short scan. */
+  /** Returns true if a statement is a short scan. */
   includes(statement: Statement): boolean {
     // A statement has a plan when a compiler made it.
     const plan = "plan" in statement ? (statement as PlannedStatement).plan : null;

@@ -8,7 +8,7 @@ export interface TimeLimit {
    * deadline; `sorts` where its rows may be sorted after that.
    */
   limitMs(now: number, sorts: boolean): number;
-  /** Whether its result is not needed any more. */
+  /** Returns true if its result is not needed any more. */
   isCancelled(): boolean;
   /** Called after a statement that has looked at many rows, with the time that it took. */
   spent(ms: number): void;
@@ -29,7 +29,7 @@ const looksOfLongStatement = 8;
  * {@link check}, which throws when the time of the running statement is over.
  */
 export class StatementDeadline {
-  /** Whether it has ended the statement that ran last. */
+  /** True if it has ended the statement that ran last. */
   isOver = false;
   readonly #clock: Pick<Clock, "elapsedMs">;
   #limit: TimeLimit | null = null;

@@ -56,7 +56,7 @@ function wholeNumber(text: string): number | null {
   return /^\s*\d+\s*$/.test(text) ? Number(text) : null;
 }
 
-/** Null where the name says nothing certain, as INTEGER_OR_TEXT. */
+/** Null if the name says nothing certain, as INTEGER_OR_TEXT. */
 function declaredKind(name: string): ColumnKind | null {
   return declaredKinds.find(([pattern]) => pattern.test(name))?.[1] ?? null;
 }
@@ -86,7 +86,7 @@ const affinities: Partial<Readonly<Record<ColumnKind, readonly Affinity[]>>> = {
 
 /**
  * The type that fits the values of a column whose declared type does not: numbers, bytes, or any.
- * As `real` integers among doubles would lose digits, but for a column that keeps none.
+ * As `real` integers among doubles would lose digits, except for a column that keeps none.
  */
 function storedShape(sample: readonly SqlValue[], affinity: Affinity): InferredType {
   if (sample.every(isInteger)) return { ...plain, kind: "integer" };

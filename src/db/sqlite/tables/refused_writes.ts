@@ -6,7 +6,7 @@ import { missingPart } from "../sqlite_errors.ts";
 
 /**
  * Why SQLite refuses to prepare writes of a table: its triggers call a function, or its indexes have a
- * collation, that only another program has. Null where all can be prepared.
+ * collation, that only another program has. Null if all can be prepared.
  */
 export async function refusedWrites(
   connection: Connection,

@@ -4,7 +4,7 @@ import type { ColumnDraft } from "../../introspection.ts";
 
 /**
  * The column that gives each row of a SQLite table without a key its number, by a name that no
- * column of the table has. Null where all of these names are taken.
+ * column of the table has. Null if all of these names are taken.
  *
  * A row keeps its number until VACUUM, which may give the rows other ones.
  */

@@ -74,12 +74,12 @@ export function changingKeys(
   return new Map([...foreignKeys].filter(([column]) => !fixed.has(column)));
 }
 
-/** Whether a row has these values in its foreign key: not where one of them is unknown. */
+/** Returns true if a row has these values in its foreign key: not where one of them is unknown. */
 export function holdsKeys(row: Row, keys: Assignments): boolean {
   return [...keys].every(([column, value]) => hasValue(row, column, value));
 }
 
-/** Whether a row has a value in a column of a foreign key. */
+/** Returns true if a row has a value in a column of a foreign key. */
 export function hasValue(row: Row, column: ColumnInfo, value: unknown): boolean {
   const stored = row[column.name] ?? null;
   return stored !== null && value !== databaseDefault && isSame(stored, value, column);
@@ -90,7 +90,7 @@ export function referringRows(keys: Assignments): Filter {
   return and(...[...keys].map(([column, value]) => comparison(equalOperator, column, [value])));
 }
 
-/** Whether a body may change a column of a row that exists: a relation may set it then, too. */
+/** Returns true if a body may change a column of a row that exists: a relation may set it then, too. */
 export function mayChange(column: ColumnInfo, resource: Resource): boolean {
   return !column.primaryKey && mayWrite(column, resource) && !resource.fields.immutable.has(column);
 }

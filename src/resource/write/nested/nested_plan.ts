@@ -15,7 +15,7 @@ export interface NestedPlan extends Pick<RelatedGrants, "written" | "related"> {
   readonly body: NestedRows;
   /** For the rows of the top level. */
   readonly grant: Grant;
-  /** The one row of the top level, where it exists; null where rows are created. */
+  /** The one row of the top level, where it exists; null if rows are created. */
   readonly updated: UpdatedRow | null;
 }
 

@@ -61,7 +61,7 @@ export interface RelationChange {
   readonly connect: readonly NestedRow[];
   /** The rows not to be related any more. */
   readonly disconnect: readonly NestedRow[];
-  /** Where the body asks for no others than those to connect, and to create; null where it does not. */
+  /** Where the body asks for no others than those to connect, and to create; null if it does not. */
   readonly removesOthers: BodyPath | null;
   /** Where the body creates the only related row, which must not exist then; null elsewhere. */
   readonly requiresNone: BodyPath | null;

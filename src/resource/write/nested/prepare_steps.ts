@@ -30,7 +30,7 @@ export interface Prepared {
 /** The preparation of a body as far as it has come. */
 interface Preparation {
   readonly values: Map<NestedRow, Assignments>;
-  /** The row that the request names, as it is stored; null where it was not read. */
+  /** The row that the request names, as it is stored; null if it was not read. */
   readonly current: Row | null;
   readonly plan: NestedPlan;
   readonly call: ResourceCall;

@@ -9,7 +9,7 @@ export interface WriteState {
   readonly prepared: Prepared;
   readonly plan: NestedPlan;
   readonly call: ResourceCall;
-  /** Whether what other requests do at the same time is an error now, and no reason to begin again. */
+  /** True if what other requests do at the same time is an error now, and no reason to begin again. */
   readonly isLast: boolean;
   /** The rows as they are stored: grows with each step. */
   readonly written: Map<NestedRow, Row>;

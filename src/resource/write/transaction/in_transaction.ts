@@ -185,7 +185,7 @@ function modeAfter(error: unknown): InsertMode | null {
 }
 
 /**
- * Whether the write of one row needs no transaction, being one statement: no row is locked before
+ * Returns true if the write of one row needs no transaction, being one statement: no row is locked before
  * it, and neither a scope nor an after-hook looks at the result.
  */
 export function isLoneStatement(

@@ -33,7 +33,7 @@ export interface ItemsToSort {
   /** What their names are keys of. */
   readonly by: KeyColumns;
   readonly update: Grant;
-  /** Whether the one row is changed as by a PATCH, which may need its tag. */
+  /** True if the one row is changed as by a PATCH, which may need its tag. */
   readonly isCounted: boolean;
   /** After the before-hooks: the indexes of the items whose row existed before them. */
   readonly expected?: ReadonlySet<number>;

@@ -31,7 +31,7 @@ export function uniqueKeysOf(resource: Keyed): readonly (readonly ColumnInfo[])[
   });
 }
 
-/** Whether a create may name a unique key, and so change a row instead. */
+/** Returns true if a create may name a unique key, and so change a row instead. */
 export function mayUpsert(resource: Resource): boolean {
   const { enableCreate, enableUpdate } = resource.capabilities;
   return enableCreate && enableUpdate && uniqueKeysOf(resource).length > 0;

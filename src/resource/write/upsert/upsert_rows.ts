@@ -27,7 +27,7 @@ export interface UpsertPlan {
   readonly by: KeyColumns;
   readonly create: Grant;
   readonly update: Grant;
-  /** Whether each row that is changed has its version incremented. */
+  /** True if each row that is changed has its version incremented. */
   readonly isCounted: boolean;
 }
 
@@ -140,7 +140,7 @@ async function writeSorted(
   });
 }
 
-/** The values with the key of the item. A hook may have set other ones, but for a primary key. */
+/** The values with the key of the item. A hook may have set other ones, except for a primary key. */
 function withName(
   { name, values }: UpsertItem,
   by: KeyColumns,

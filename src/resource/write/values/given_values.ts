@@ -42,7 +42,7 @@ export function changedValues(
   return new Map(plain === undefined ? [] : [[plain, storedValue]]);
 }
 
-/** `stored` is undefined where the column was not read. */
+/** `stored` is undefined if the column was not read. */
 export function isStoredAlready(value: unknown, stored: unknown): boolean {
   if (value === storedValue || Object.is(value, stored)) return true;
   if (typeof value !== "object" || typeof stored !== "object") return false;

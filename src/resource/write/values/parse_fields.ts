@@ -45,7 +45,7 @@ export interface OtherMembers {
 
 const noOthers: OtherMembers = new Set<string>();
 
-/** Parses the fields of a body, but for its `others`. Throws a 422 that names every error. */
+/** Parses the fields of a body, except for its `others`. Throws a 422 that names every error. */
 export type ParseFields = (
   body: unknown,
   resource: Resource,
@@ -73,7 +73,7 @@ function newRow({ nestedWrites }: Resource): BodyUse {
 }
 
 /**
- * Parses the fields of a body that changes a row as {@link parseColumns} does, but for the immutable
+ * Parses the fields of a body that changes a row as {@link parseColumns} does, except for the immutable
  * ones: these are dropped, or refused under `strictInput`.
  */
 export const parseChanges: ParseFields = (body, resource, others = noOthers) =>
@@ -96,9 +96,9 @@ const noColumns: ReadonlySet<ColumnInfo> = new Set();
 interface BodyUse {
   /** The columns that it may not change. */
   readonly immutable: ReadonlySet<ColumnInfo>;
-  /** Whether relations are among the names that it may hold. */
+  /** True if relations are among the names that it may hold. */
   readonly embeds: boolean;
-  /** Whether it may hold what a row shows already. */
+  /** True if it may hold what a row shows already. */
   readonly mayBeStored: boolean;
 }
 
@@ -250,7 +250,7 @@ export function ownMember(body: object, name: string): unknown {
   return own?.value;
 }
 
-/** Whether a body may hold the column: what it holds of any other one is dropped. */
+/** Returns true if a body may hold the column: what it holds of any other one is dropped. */
 export function mayWrite(
   column: ColumnInfo,
   resource: Pick<Resource, "fields" | "generated">,

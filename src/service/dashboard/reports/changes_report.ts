@@ -17,7 +17,7 @@ import { requireText, resourceNamed, wholeOf } from "../report_query.ts";
 export interface ChangesReportParts {
   readonly resources: readonly Resource[];
   readonly basePath: string;
-  /** How the changes of a table are recorded; null where they are not. */
+  /** How the changes of a table are recorded; null if they are not. */
   recordingOf(table: TableInfo): ResolvedChangesOptions | null;
 }
 
@@ -27,9 +27,9 @@ export interface ChangesReport {
   readonly changes: readonly ChangeOfRow[];
   /** Whose writes are recorded: of every program, of this service alone, of no program. */
   readonly recorded: "triggers" | "service" | "no";
-  /** How long changes are kept at least; null where none are recorded. */
+  /** How long changes are kept at least; null if none are recorded. */
   readonly keptMs: number | null;
-  /** Given as `before`, what older changes are asked for by; null where there are none. */
+  /** Given as `before`, what older changes are asked for by; null if there are none. */
   readonly next: number | null;
 }
 
@@ -39,7 +39,7 @@ interface ChangeOfRow {
   readonly at: number;
   /** `truncate` removed all rows of the table; `touch` changed some, and it is not known which. */
   readonly operation: PastChange["kind"];
-  /** Without hidden columns; null where there was no row. */
+  /** Without hidden columns; null if there was no row. */
   readonly before: Row | null;
   readonly after: Row | null;
 }

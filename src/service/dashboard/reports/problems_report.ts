@@ -7,7 +7,7 @@ export interface ProblemsReport {
   readonly problems: readonly ProblemGroup[];
   /** When the counts began, in milliseconds since 1970. */
   readonly since: number;
-  /** Whether no group was forgotten. */
+  /** True if no group was forgotten. */
   readonly isComplete: boolean;
 }
 

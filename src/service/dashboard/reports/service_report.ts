@@ -9,7 +9,7 @@ export interface ServiceReport {
   readonly name: string;
   readonly version: string;
   readonly environment: "development" | "production";
-  /** Whether the dashboard refuses every write. */
+  /** True if the dashboard refuses every write. */
   readonly isReadOnly: boolean;
   readonly features: DashboardFeatures;
   /** The path of the resources for its callers, `/api`: a view as a user has the same. */
@@ -27,7 +27,7 @@ export interface DashboardFeatures {
   readonly webhooks: boolean;
   readonly budgets: boolean;
   readonly metrics: boolean;
-  /** Whether the changes of some rows are recorded. */
+  /** True if the changes of some rows are recorded. */
   readonly changes: boolean;
 }
 

@@ -20,7 +20,7 @@ export interface StreamsReport {
   /** The ones that were opened first. */
   readonly streams: readonly OpenStream[];
   readonly total: number;
-  /** Whether all of them are shown. */
+  /** True if all of them are shown. */
   readonly isComplete: boolean;
 }
 
@@ -32,15 +32,15 @@ interface OpenStream {
   readonly resource: string;
   /** Null for a caller without one. */
   readonly user: string | null;
-  /** As streams are counted by it; null where it is not known. */
+  /** As streams are counted by it; null if it is not known. */
   readonly address: string | null;
   /** In milliseconds since 1970. */
   readonly since: number;
   /** Scope and filter together: the rows that it follows. */
   readonly filter: string;
-  /** Whether it was sent all changes by now; null for aggregates, which are sent the last state. */
+  /** True if it was sent all changes by now; null for aggregates, which are sent the last state. */
   readonly isLive: boolean | null;
-  /** Whether it is one of several in a multiplexed stream. */
+  /** True if it is one of several in a multiplexed stream. */
   readonly isPart: boolean;
 }
 

@@ -13,6 +13,6 @@ export interface DraftRow extends NestedRow {
   readonly foreignKeySources: ForeignKeySource[];
   readonly embedded: EmbeddedRows[];
   readonly nested: ReadonlyMap<string, unknown>;
-  /** Whether it is created. */
+  /** True if it is created. */
   readonly isNew: boolean;
 }

@@ -177,7 +177,7 @@ function parseRelation(
   }
 }
 
-/** Null where no resource serves the related rows, or a new row cannot be linked with any. */
+/** Null if no resource serves the related rows, or a new row cannot be linked with any. */
 function targetOf(
   { target, type, steps: [step] }: Relation,
   { isNew }: DraftRow,

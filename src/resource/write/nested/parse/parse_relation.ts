@@ -13,7 +13,7 @@ export interface RelationRequest {
   readonly wanted: readonly WantedRow[];
   /** The ids of the rows not to be related any more. */
   readonly disconnect: readonly BodyPart[];
-  /** Where it asks for no other related rows than the wanted ones; null where it does not. */
+  /** Where it asks for no other related rows than the wanted ones; null if it does not. */
   readonly removesOthers: BodyPath | null;
 }
 

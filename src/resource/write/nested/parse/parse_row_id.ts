@@ -19,13 +19,13 @@ export function parseRowId(value: unknown, resource: Resource): Key {
   return parseValues(value, resource);
 }
 
-/** Whether a value is an object that holds the key of a row, and nothing else. */
+/** Returns true if a value is an object that holds the key of a row, and nothing else. */
 export function isKeyObject(value: unknown, { table: { primaryKey } }: Resource): value is object {
   return isPlainObject(value) && Object.keys(value).length === primaryKey.length &&
     primaryKey.every(({ name }) => Object.hasOwn(value, name));
 }
 
-/** Whether a value of a body is an object with members. */
+/** Returns true if a value of a body is an object with members. */
 export function isPlainObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

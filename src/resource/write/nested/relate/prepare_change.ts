@@ -15,7 +15,7 @@ import { resolveStep } from "./resolve_change.ts";
 export type PreparedChange = ReadonlyMap<string, Assignments>;
 
 /**
- * Whether the rows that a change writes must be known before the transaction: for their before-hooks,
+ * Returns true if the rows that a change writes must be known before the transaction: for their before-hooks,
  * or because they cost something and the body does not say how many they are.
  */
 export function needsPreparing({ written, relation, changes }: RelateStep): boolean {

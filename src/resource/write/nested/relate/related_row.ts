@@ -19,7 +19,7 @@ export type RelatedRow =
     readonly current: Row;
     /** The new values of its foreign key. */
     readonly values: Assignments;
-    /** The row of the body that it is; null where the body does not name it. */
+    /** The row of the body that it is; null if the body does not name it. */
     readonly row: NestedRow | null;
   }
   | {
