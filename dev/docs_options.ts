@@ -39,7 +39,7 @@ export function withOptionTables(document: string): string {
   return text;
 }
 
-/** The same text for a table whose columns are wider. */
+/** The same string for a table whose columns are wider. */
 export function tidy(document: string): string {
   return document.replaceAll(/ +\|/g, " |").replaceAll(/-{3,}/g, "---");
 }

@@ -16,7 +16,7 @@ export function withoutFormulas(): TransformStream<string, string> {
   });
 }
 
-/** The complete cells of a text, made safe, and what is left. */
+/** The complete cells of a string, made safe, and what is left. */
 function safeCells(text: string): readonly [done: string, rest: string] {
   const cell = /("(?:[^"]|"")*"|[^,\r\n"]*)(,|\r\n|\n)/y;
   let done = "";

@@ -49,7 +49,7 @@ function Cell({ resource, field, row, isFirst }: {
   return <CellValue value={value} isCut={isCut(row, field.name)} />;
 }
 
-/** Whether the service has sent the beginning of a text alone. */
+/** Whether the service has sent the beginning of a string alone. */
 function isCut({ _cut: cut }: Row, name: string): boolean {
   return Array.isArray(cut) && cut.includes(name);
 }

@@ -4,7 +4,7 @@ import { type Draft, draftOf } from "./draft.ts";
 import { ReferenceLabel } from "./reference_label.tsx";
 import { ReferencePicker } from "./reference_picker.tsx";
 
-/** Longer texts are shown only when they are asked for. */
+/** Longer strings are shown only when they are asked for. */
 const longText = 20_000;
 
 /** A field of a row as it is edited: its name, its value, whether it is NULL, what is wrong. */

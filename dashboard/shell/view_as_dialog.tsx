@@ -65,7 +65,7 @@ export function ViewAsDialog() {
   );
 }
 
-/** Null for a text that is not a JSON object. */
+/** Null for a string that is not a JSON object. */
 function parseMore(text: string): object | null {
   if (text.trim() === "") return {};
   try {

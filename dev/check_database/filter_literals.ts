@@ -9,7 +9,7 @@ export function isPlain(value: unknown): boolean {
     String(value).length < 200;
 }
 
-/** A value as a filter writes it: a text in quotes. */
+/** A value as a filter writes it: a string in quotes. */
 export function literal(value: unknown): string {
   return typeof value === "string" ? `"${value.replace(/["\\]/g, "\\$&")}"` : String(value);
 }

@@ -55,7 +55,7 @@ const undefinedFunction = "42883";
 function openSqlite(path: string): Oracle {
   const db = new DatabaseSync(path, { readOnly: true });
   const nameOf = ({ name }: OracleTable) => quote(name);
-  // The service distinguishes texts that are equal, whatever the collation of the column, and orders by it.
+  // The service distinguishes strings that are equal, whatever the collation of the column, and orders by it.
   const condition = ({ column, operator, values }: Condition) =>
     written(
       operator === "<" || operator === ">=" ? quote(column) : `${quote(column)} COLLATE BINARY`,
@@ -114,7 +114,7 @@ async function openPostgres(url: string): Promise<Oracle> {
     });
   }
   async function run(text: string, values: readonly Cell[]) {
-    // Values are bound as texts, and cast by the statement.
+    // Values are bound as strings, and cast by the statement.
     const rows = await client.unsafe(text, values as string[]).values();
     return rows.map((row) => [...row] as Cell[]);
   }

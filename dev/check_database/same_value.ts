@@ -19,7 +19,7 @@ export function isSameValue(value: unknown, cell: Cell, type: string): boolean |
       return [stored, stored.replace(/\/(?:32|128)$/, "")].includes(sent) ||
         sent.toLowerCase() === stored.toLowerCase() && type === "uuid";
     case "any":
-      // SQLite writes whole numbers of doubles as 1.0, and its texts are no numbers.
+      // SQLite writes whole numbers of doubles as 1.0, and its strings are no numbers.
       return typeof value === "string" ? sent === stored : Number(sent) === Number(stored);
     case "integer":
     case "bigint":
@@ -27,7 +27,7 @@ export function isSameValue(value: unknown, cell: Cell, type: string): boolean |
     case "real":
       return sent === stored || Number(sent) === Number(stored);
     case "decimal":
-      // A double has no more digits than it shows; those of a text all count.
+      // A double has no more digits than it shows; those of a string all count.
       return withoutZeros(sent) === withoutZeros(stored) ||
         typeof cell === "number" && Number(sent) === cell;
     case "boolean":
@@ -35,7 +35,7 @@ export function isSameValue(value: unknown, cell: Cell, type: string): boolean |
     case "bytes":
       return sent === stored || stored === `\\x${Buffer.from(sent, "base64").toString("hex")}`;
     case "json":
-      // An array, a composite and an hstore of Postgres have notations of their own as texts.
+      // An array, a composite and an hstore of Postgres have notations of their own as strings.
       if (Array.isArray(value) && /^(?:\[[\d:[\]-]+=)?\{/.test(stored)) return null;
       if (isObject(value) && /^\(.*\)$/s.test(stored)) return sameMembers(value, stored);
       if (isObject(value) && isHstore(stored)) return sameMap(value, stored);
@@ -51,7 +51,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The members of a composite, `(1,"a ""b""",)`, where each is a number or a text; else null. */
+/** The members of a composite, `(1,"a ""b""",)`, where each is a number or a string; else null. */
 function sameMembers(value: Readonly<Record<string, unknown>>, stored: string): boolean | null {
   const members = Object.values(value);
   if (members.some((member) => typeof member === "object" && member !== null)) return null;
@@ -89,7 +89,7 @@ function sameJson(value: unknown, text: string): boolean {
     return JSON.stringify(value) === JSON.stringify(JSON.parse(text)) ||
       sorted(value) === sorted(JSON.parse(text));
   } catch {
-    // A text that is no document is sent as a text.
+    // A string that is no document is sent as a string.
     return value === text;
   }
 }
@@ -114,7 +114,7 @@ function isMoment(sent: string, stored: string): boolean {
   return !Number.isNaN(moment) && momentsOf(stored).includes(moment);
 }
 
-/** The moments that a stored timestamp may mean: a text in UTC, or seconds or milliseconds. */
+/** The moments that a stored timestamp may mean: a string in UTC, or seconds or milliseconds. */
 function momentsOf(stored: string): readonly number[] {
   if (/^-?[\d.]+$/.test(stored)) return [Number(stored) * 1_000, Number(stored)];
   const iso = stored.replace(" ", "T").replace(/(\.\d{3})\d+/, "$1").replace(/\+00(:00)?$/, "Z");

@@ -17,7 +17,7 @@ export interface Served {
   close(): Promise<void>;
 }
 
-/** An answer of the service, with its body as a text. */
+/** An answer of the service, with its body as a string. */
 export interface Answer {
   readonly status: number;
   readonly text: string;

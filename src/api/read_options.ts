@@ -9,7 +9,7 @@ export interface RequestOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** A filter: a text in the filter language, or the result of `rsql`. */
+/** A filter: a string in the filter language, or the result of `rsql`. */
 export type FilterInput = string | { readonly filter: string; toString(): string };
 
 /** A key of an order: a field, upwards unless it says otherwise. */

@@ -65,7 +65,7 @@ export interface ImportOptionsOf extends RequestOptions {
 
 /**
  * The body that replaces a row: what creates one, without what no update may change. Of relations it
- * may ask what an update may; `Relations` are their names, and none where they may be any text.
+ * may ask what an update may; `Relations` are their names, and none where they may be any string.
  */
 export type ReplaceBody<
   R extends ApiResource,

@@ -20,7 +20,7 @@ export interface BillingPlan {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A text of 1 to 200 characters, which messages may show. */
+/** A string of 1 to 200 characters, which messages may show. */
 function shortText() {
   return other<string>(
     "a text of 1 to 200 characters",

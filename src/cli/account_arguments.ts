@@ -181,7 +181,7 @@ function usersAction(
   }
   if (email === undefined) return `users ${verb} needs the e-mail address of an account`;
   if (verb === "role") {
-    // An empty text, as of a variable that is not set, would take all roles away.
+    // An empty string, as of a variable that is not set, would take all roles away.
     if (more.some((one) => listOf(one).length === 0)) {
       return "users role takes the names of roles; without any it takes all away";
     }

@@ -120,7 +120,7 @@ function exampleCommand(url: string, rights: CliRights | null): string {
 }
 
 /**
- * Quotes a text for the example command of the banner: in every POSIX shell, all characters but the
+ * Quotes a string for the example command of the banner: in every POSIX shell, all characters but the
  * quote itself are literal in single quotes.
  */
 export function shellQuote(text: string): string {

@@ -28,7 +28,7 @@ export interface CliService {
   readonly exampleQuery: string;
   /** Looks at the tables as they are now; absent where no other program can alter them. */
   readonly describe?: (() => Promise<DescribedTables>) | undefined;
-  /** What records changes in the database, as a text; absent where nothing does. */
+  /** What records changes in the database, as a string; absent where nothing does. */
   readonly installed?: (() => Promise<string>) | undefined;
 }
 

@@ -32,7 +32,7 @@ export interface ServeCommand {
   readonly triggers: boolean;
   /** The schema of a Postgres for the log of changes, or null. */
   readonly changesSchema: string | null;
-  /** True if every table with texts has a search. */
+  /** True if every table with strings has a search. */
   readonly search: boolean;
   /** True if there is a dashboard. */
   readonly ui: boolean;

@@ -4,7 +4,7 @@ import type { Dialect } from "../sql/dialect.ts";
 
 /**
  * Returns true if the keys of a table can be compared in memory: `compareKeys` gives their order in the
- * database. They cannot for texts of existing tables, which may have another collation, for kinds
+ * database. They cannot for strings of existing tables, which may have another collation, for kinds
  * without an order, and for keys that may be NULL.
  */
 export function hasComparableKey(table: TableInfo, dialect: Dialect): boolean {

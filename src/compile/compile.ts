@@ -87,7 +87,7 @@ export function createCompiler(
 
   const manyRows = new WeakMap<readonly ColumnInfo[], Map<string, string>>();
 
-  /** Rows that have a value in every column have the same text, of which a large one takes long. */
+  /** Rows that have a value in every column have the same string, of which a large one takes long. */
   function compileManyRows(plan: InsertPlan): Statement {
     const values = valuesOfAll(plan, dialect);
     if (values === null) return compile(plan);

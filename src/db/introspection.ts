@@ -222,7 +222,7 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   if (constant === undefined || column.generated || isStructure) return database;
   if (/^null$/i.test(constant)) return null;
   const isText = constant.startsWith("'");
-  // Only the database knows what `TRUE` or `9.50` is in a text: in SQLite it is 1 and 9.5.
+  // Only the database knows what `TRUE` or `9.50` is in a string: in SQLite it is 1 and 9.5.
   if (!isText && (column.kind === "text" || column.kind === "json")) return database;
   // A number is a moment in the format of the column's rows, which is not known yet.
   if (column.kind === "timestamp" && /^'?[-+]?[\d.]+'?$/.test(constant)) return database;
@@ -235,6 +235,6 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   }
 }
 
-/** A text, a number, TRUE, FALSE or NULL; perhaps in parentheses, perhaps cast. */
+/** A string, a number, TRUE, FALSE or NULL; perhaps in parentheses, perhaps cast. */
 const constantClause =
   /^\(*('(?:[^']|'')*'|[-+]?\d[\d.]*|true|false|null)\)*(?:::[\w ()",[\]]+)?\)*$/i;

@@ -41,7 +41,7 @@ export async function selectNamed<Name extends string>(
   return rows.map(decode);
 }
 
-/** The cell of a named column if it is a text; null for every other value. */
+/** The cell of a named column if it is a string; null for every other value. */
 export function textOrNull(cell: SqlValue): string | null {
   return typeof cell === "string" ? cell : null;
 }

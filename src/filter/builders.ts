@@ -157,7 +157,7 @@ export function isNotNull<Of = AnyTable>(column: ColumnLike<unknown, Of>): Filte
 }
 
 /**
- * Builds a filter from code: the rows that match the pattern: `%` any text, `_` any character, `\`
+ * Builds a filter from code: the rows that match the pattern: `%` any string, `_` any character, `\`
  * escapes; exact case.
  */
 export function like<Of = AnyTable>(

@@ -12,10 +12,10 @@ import {
 } from "./operators/value_operators.ts";
 
 /**
- * The canonical text of a filter: two filters over one table have the same text only if they mean
+ * The canonical text of a filter: two filters over one table have the same string only if they mean
  * the same, so that their subscribers can share work. The order of terms and of a list's values,
  * repetitions, aliases and parentheses make no difference. The converse does not hold: equivalent
- * filters may have different texts.
+ * filters may have different strings.
  */
 export function canonicalFilterText(filter: Filter): string {
   switch (filter.kind) {
@@ -36,7 +36,7 @@ export function canonicalFilterText(filter: Filter): string {
   }
 }
 
-/** Every text inside is delimited by its own syntax, so that no two groups share a text. */
+/** Every string inside is delimited by its own syntax, so that no two groups share a string. */
 function groupKey(kind: "and" | "or", terms: readonly Filter[]): string {
   // A tree built by hand may nest a group in a group of the same kind, or hold a single term.
   const flat = kind === "and" ? and(...terms) : or(...terms);
@@ -51,7 +51,7 @@ function comparisonKey({ column, path, operator, values }: Comparison): string {
     operand(value, operator) ??
       (path === undefined ? canonicalValueText(value, column) : JSON.stringify(value))
   );
-  // Only lists of the language: to a custom operator the order of its texts may matter.
+  // Only lists of the language: to a custom operator the order of its strings may matter.
   const isSet = operator.takes === "list" || operator.takes === "items";
   const operands = isSet ? sortedOnce(texts) : texts;
   const [symbol] =

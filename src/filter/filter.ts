@@ -7,7 +7,7 @@ import type { Operator } from "./operators/operator.ts";
 /**
  * A resolved filter, a condition on rows: a tree whose values already have the type of their
  * column. `all` and `none` are values of their own, so that neither is mistaken for the other.
- * Filters are combined as trees, never as texts.
+ * Filters are combined as trees, never as strings.
  *
  * `Of` is the name of the table whose rows it is about, which the builders set, so that the compiler
  * refuses it for another table. Without it, the compiler accepts the filter for any table.

@@ -1,8 +1,8 @@
 import type { Comparison, Filter } from "./filter.ts";
 
 /**
- * The work of a filter: about how many steps it takes for each character of the texts that it
- * compares. A comparison that does not search a text counts nothing.
+ * The work of a filter: about how many steps it takes for each character of the strings that it
+ * compares. A comparison that does not search a string counts nothing.
  */
 export function filterWork(filter: Filter): number {
   switch (filter.kind) {
@@ -23,7 +23,7 @@ export function comparisonWork({ operator, values }: Comparison): number {
   return operator.work?.(values) ?? 0;
 }
 
-/** Allows the work of filters in memory, a comparison with a text at a time. */
+/** Allows the work of filters in memory, a comparison with a string at a time. */
 export interface WorkAllowance {
   /** Returns true if so many steps may be taken now; they are counted. */
   take(steps: number): boolean;

@@ -19,7 +19,7 @@ export interface JsonNumberOperand {
 export type JsonOperandType = "text" | "number" | "boolean";
 
 /**
- * Reads a literal by its look: a number of JSON, `true` or `false`, and any other text as a string;
+ * Reads a literal by its look: a number of JSON, `true` or `false`, and any other string as a string;
  * a quoted one is always a string. Throws `InvalidValue` for a number of more than 1,000 digits.
  */
 export function jsonOperand({ text, quoted }: Literal): JsonOperand {

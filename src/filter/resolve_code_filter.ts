@@ -6,8 +6,8 @@ import { withPlaceholders } from "./resolve_scope_filter.ts";
 import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
 
 /**
- * Resolves a filter that code has built for a user, who may filter by the same fields as in a text;
- * null for an empty template. Throws the 400 of a text for a field that the user may not filter by,
+ * Resolves a filter that code has built for a user, who may filter by the same fields as in a string;
+ * null for an empty template. Throws the 400 of a string for a field that the user may not filter by,
  * and a plain Error for a column of another table and for a value that is no filter.
  */
 export function resolveCodeFilter(

@@ -119,7 +119,7 @@ function parseLiteral(
       if (!literal.quoted && /^(true|false)$/.test(literal.text)) return literal.text === "true";
       throw invalid(literal, column, "must be true or false");
     case "count":
-      // No text has more characters than the largest number that every engine compares with.
+      // No string has more characters than the largest number that every engine compares with.
       if (!literal.quoted && /^\d+$/.test(literal.text)) {
         return Math.min(Number(literal.text), 0x7fffffff);
       }

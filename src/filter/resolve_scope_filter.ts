@@ -48,8 +48,8 @@ export function createScopeResolver(
 }
 
 /**
- * Resolves what a scope function returned to a filter. An empty text denies. Throws a plain Error,
- * because the mistake is the deployer's, for a text that does not parse, for columns of another
+ * Resolves what a scope function returned to a filter. An empty string denies. Throws a plain Error,
+ * because the mistake is the deployer's, for a string that does not parse, for columns of another
  * table and for a value that is not a filter.
  */
 export function resolveScopeFilter(

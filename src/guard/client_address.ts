@@ -15,7 +15,7 @@ export function clientAddress(
 
 /**
  * The group that a client's address is limited in: an IPv4 address, or the /64 of an IPv6 address,
- * which is what one customer of a provider gets. All texts that are no address share one group.
+ * which is what one customer of a provider gets. All strings that are no address share one group.
  */
 export function addressGroup(address: string | null): string {
   if (address === null) return unknownGroup;

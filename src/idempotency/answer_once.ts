@@ -126,7 +126,7 @@ export function inFlightProblem(): Problem {
   );
 }
 
-/** JSON delimits the parts, and keeps an empty text apart from a missing one. */
+/** JSON delimits the parts, and keeps an empty string apart from a missing one. */
 function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): IdempotencyClaim {
   const { key, identity, share, method, path, query, ifMatch, fields, body } = request;
   // An answer may have fields that the caller may not read any more.

@@ -24,7 +24,7 @@ export const idempotencyLeaseMs = 30_000;
 
 /** A request's claim on its key in an idempotency store. */
 export interface IdempotencyClaim {
-  /** Names the key of one caller at one path: a text of 43 characters. */
+  /** Names the key of one caller at one path: a string of 43 characters. */
   readonly id: string;
   /** Distinguishes a repeated request from another one under the same key. */
   readonly fingerprint: string;

@@ -13,7 +13,7 @@ export function makeToken(prefix: string, random: Random): string {
   return prefix + encodeBase64url(random.bytes(secretBytes));
 }
 
-/** Returns true if a text is the spelling of such a token: anything else is not looked up. */
+/** Returns true if a string is the spelling of such a token: anything else is not looked up. */
 export function isToken(text: string, prefix: string): boolean {
   return text.length === prefix.length + secretLength && text.startsWith(prefix) &&
     decodeBase64url(text, prefix.length, new Uint8Array(secretBytes));

@@ -91,7 +91,7 @@ export class TrustedCredentials {
     // It has ended while it was read.
     if (known === null) return null;
     if (state === null) {
-      // An unknown one is not kept: texts that are made up would drop those that are in use.
+      // An unknown one is not kept: strings that are made up would drop those that are in use.
       if (known !== undefined) this.end(text);
       return null;
     }

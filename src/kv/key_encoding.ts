@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { KeyValueKey, KeyValueKeyPart } from "./key_value.ts";
 
 /**
- * Encodes a key as a text of bytes, in the order of the keys and unique for each: the tuple encoding
+ * Encodes a key as a string of bytes, in the order of the keys and unique for each: the tuple encoding
  * of FoundationDB, which Deno KV uses too. Throws a plain Error for an invalid key.
  */
 export function encodeKey(key: KeyValueKey): string {

@@ -25,7 +25,7 @@ export interface KeyValue {
  */
 export type KeyValueKey = readonly KeyValueKeyPart[];
 
-/** One part of a {@link KeyValueKey}. A text holds no lone surrogate, a number is not NaN. */
+/** One part of a {@link KeyValueKey}. A string holds no lone surrogate, a number is not NaN. */
 export type KeyValueKeyPart = Uint8Array | string | bigint | number | boolean;
 
 /** An entry of a key-value store: a key and its value at one moment. */

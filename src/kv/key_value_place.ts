@@ -20,7 +20,7 @@ export function placeMistake(kv: string): string | null {
   return isLoopback(hostOf(kv)) ? null : "takes http:// on this machine alone: use https://";
 }
 
-/** The host of a URL; the empty text for an invalid one. */
+/** The host of a URL; the empty string for an invalid one. */
 function hostOf(url: string): string {
   const { hostname = "" } = URL.parse(url) ?? {};
   return hostname.replace(/^\[(.*)\]$/, "$1");

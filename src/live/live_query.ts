@@ -22,12 +22,12 @@ export interface CompiledLiveQuery {
   readonly decide: InMemoryMatcher;
 }
 
-/** A text that two live queries share only when they show rows alike. */
+/** A string that two live queries share only when they show rows alike. */
 export function viewKey({ resource, view }: Pick<LiveQuery, "resource" | "view">): string {
   return `${resource} ${view.key}`;
 }
 
-/** The identity of a live query: a text that two share only when they show the same rows alike. */
+/** The identity of a live query: a string that two share only when they show the same rows alike. */
 export function liveQueryKey(query: LiveQuery): string {
   return JSON.stringify([viewKey(query), canonicalFilterText(query.filter)]);
 }

@@ -1,7 +1,7 @@
 /** The most characters of an answer. */
 const maxCharacters = 20_000;
 
-/** The most characters of one text in it, and where more do not fit. */
+/** The most characters of one string in it, and where more do not fit. */
 const cellCharacters = 500;
 const shortCellCharacters = 80;
 
@@ -26,7 +26,7 @@ export async function fitRows(
   }
 }
 
-/** A value that fits: long texts are cut, further where they are many. */
+/** A value that fits: long strings are cut, further where they are many. */
 export function shortened(value: unknown): unknown {
   const cut = cutCells(value, cellCharacters);
   if (sizeOf(cut) <= maxCharacters) return cut;

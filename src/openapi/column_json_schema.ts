@@ -59,7 +59,7 @@ function limitsOfText({ minLength, maxLength, pattern, format }: ColumnInfo): Js
   };
 }
 
-/** JSON Schema has no limits for numbers and moments in texts: descriptions name those. */
+/** JSON Schema has no limits for numbers and moments in strings: descriptions name those. */
 function limitsOfNumber({ min, max }: ColumnInfo): JsonSchema {
   return {
     ...(min === null ? {} : { minimum: Number(min) }),
@@ -67,7 +67,7 @@ function limitsOfNumber({ min, max }: ColumnInfo): JsonSchema {
   };
 }
 
-/** The limits of a column whose values are texts in JSON, in words. */
+/** The limits of a column whose values are strings in JSON, in words. */
 function limitsInWords({ min, max }: ColumnInfo): JsonSchema {
   const words = [
     ...(min === null ? [] : [`at least ${min}`]),

@@ -22,15 +22,15 @@ export interface FieldSchema {
   readonly nullable: boolean;
   /** True if the body that creates a row must hold it. */
   readonly required: boolean;
-  /** The only texts that it may have. */
+  /** The only strings that it may have. */
   readonly enum?: readonly string[];
-  /** Of a text: the fewest characters. */
+  /** Of a string: the fewest characters. */
   readonly minLength?: number;
-  /** Of a text: the most characters. */
+  /** Of a string: the most characters. */
   readonly maxLength?: number;
-  /** Of a text: a regular expression with the flag `u` that a part of it matches. */
+  /** Of a string: a regular expression with the flag `u` that a part of it matches. */
   readonly pattern?: string;
-  /** Of a text: what it is. */
+  /** Of a string: what it is. */
   readonly format?: "email";
   /** The lowest value, as it is in JSON. */
   readonly min?: unknown;

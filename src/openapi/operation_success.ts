@@ -199,7 +199,7 @@ function pageContent({ capabilities }: Resource, name: string): JsonSchema {
   };
 }
 
-/** Sums and averages of exact kinds are texts, and each metric of no values is null. */
+/** Sums and averages of exact kinds are strings, and each metric of no values is null. */
 function groupsOf({ groups }: Resource): JsonSchema {
   const keys = [...groups.keys].map(([field, { as }]) =>
     [field, answeredColumn({ ...as, notNull: false })] as const

@@ -7,7 +7,7 @@ export interface DocumentInfo {
   readonly title: string;
   /** The version of the service. */
   readonly version: string;
-  /** A text without line breaks. */
+  /** A string without line breaks. */
   readonly description?: string | undefined;
   /** The license of the API. */
   readonly license?: { readonly name: string; readonly url?: string | undefined } | undefined;

@@ -66,7 +66,7 @@ export function oneOf<const Name extends string>(
 }
 
 /**
- * A text of a pattern without control characters, which is no secret: messages show it. `takes`
+ * A string of a pattern without control characters, which is no secret: messages show it. `takes`
  * follows "must be" in them.
  */
 export function textLike(takes: string, pattern: RegExp): Option<string | undefined> {

@@ -84,7 +84,7 @@ export function sealCounted({ rows, compared, hash }: CountedPosition, list: Cur
 export function fittingValues(values: readonly SqlValue[]): number {
   let bytes = 0;
   const tooMany = values.findIndex((value) => {
-    // Of a long text, to write it would cost more than to skip rows does.
+    // Of a long string, to write it would cost more than to skip rows does.
     const isLong = (typeof value === "string" || value instanceof Uint8Array) &&
       value.length > maxPositionBytes;
     bytes += isLong ? value.length : Buffer.byteLength(JSON.stringify(toJson(value))) + 1;

@@ -42,7 +42,7 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
 
 /**
  * Prints a key as a path segment that {@link parseKey} parses and no route of the resource shadows.
- * With its columns, a text is between quotes where the path would mean a number.
+ * With its columns, a string is between quotes where the path would mean a number.
  */
 export function formatKey(key: Key, columns: readonly ColumnInfo[] = []): string {
   const segment = key.map((value, index) => {

@@ -45,7 +45,7 @@ export interface ReadPlan {
 
 /** How a plan that reads rows cuts their long values in the database. */
 export interface Preview {
-  /** The most characters of a text and of the text of a document, and the most bytes. */
+  /** The most characters of a string and of the text of a document, and the most bytes. */
   readonly length: number;
   /** The columns whose values are cut, none of them a key. */
   readonly cut: ReadonlySet<ColumnInfo>;

@@ -45,7 +45,7 @@ export function reachedAfter(
  */
 function certainlyDiffer(left: SqlValue, right: SqlValue, column: ColumnInfo): boolean {
   if (left === null || right === null) return left !== right;
-  // Two texts of an interval may be one value.
+  // Two strings of an interval may be one value.
   if (column.databaseType !== undefined) return false;
   if (isNumber(left) && isNumber(right)) return differAsNumbers(left, right);
   if (typeof left !== "string" || typeof right !== "string") return false;
@@ -63,7 +63,7 @@ function differAsNumbers(left: number | bigint, right: number | bigint): boolean
   return left < right || left > right;
 }
 
-/** Returns true if two texts of a column are equal only if they are so without case and blanks at the end. */
+/** Returns true if two strings of a column are equal only if they are so without case and blanks at the end. */
 function hasPlainTexts({ kind, existingType, enumValues, looseCollation }: ColumnInfo): boolean {
   if (looseCollation) return false;
   return kind !== "text" || existingType === null || enumValues !== null ||

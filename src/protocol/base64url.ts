@@ -1,5 +1,5 @@
 /**
- * Decodes base64url without padding (RFC 4648, section 5) from a part of a text into `bytes`, and
+ * Decodes base64url without padding (RFC 4648, section 5) from a part of a string into `bytes`, and
  * returns whether that part is the canonical spelling of exactly `bytes.length` bytes. The
  * platform's decoders accept up to four spellings of the same bytes, white space and padding: a
  * single-use token that is recorded by its text could then be used several times.

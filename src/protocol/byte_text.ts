@@ -9,7 +9,7 @@ export function bytesToHex(bytes: Uint8Array): string {
   return hasNative ? bytes.toHex() : view(bytes).toString("hex");
 }
 
-/** Decodes hexadecimal text to bytes; throws a SyntaxError for any other text. */
+/** Decodes hexadecimal text to bytes; throws a SyntaxError for any other string. */
 export function hexToBytes(text: string): Uint8Array {
   if (hasNative) return Uint8Array.fromHex(text);
   if (!/^(?:[0-9a-f]{2})*$/i.test(text)) throw new SyntaxError("it is not hexadecimal");
@@ -30,7 +30,7 @@ export function encodeBase64url(bytes: Uint8Array): string {
 
 /**
  * Decodes base64 to bytes; throws a SyntaxError for text without padding, with white space or with
- * bits after the last byte, so that equal bytes have one text.
+ * bits after the last byte, so that equal bytes have one string.
  */
 export function base64ToBytes(text: string): Uint8Array {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text)) throw new SyntaxError("it is not base64");

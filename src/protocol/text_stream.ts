@@ -1,12 +1,12 @@
-/** Of a text this long, a stream is the better body. */
+/** Of a string this long, a stream is the better body. */
 export const longText = 64 * 1024;
 
 const charactersOfPart = 64 * 1024;
 const encoder = new TextEncoder();
 
 /**
- * A text as the body of an answer that is encoded part by part, as its client receives it. A listener
- * takes a text at once, so that an answer would count as delivered which its client never reads.
+ * A string as the body of an answer that is encoded part by part, as its client receives it. A listener
+ * takes a string at once, so that an answer would count as delivered which its client never reads.
  */
 export function textStream(text: string): ReadableStream<Uint8Array> {
   let at = 0;

@@ -7,7 +7,7 @@ export interface BoundedMap<K, V> {
   entries(): Iterable<readonly [K, V]>;
 }
 
-/** The bound of a map whose entries are of any size, because a client chooses their texts. */
+/** The bound of a map whose entries are of any size, because a client chooses their strings. */
 export interface ByteBound<K, V> {
   /** The most bytes of all entries together. An entry of more than half of them is not kept. */
   readonly maxBytes: number;

@@ -5,7 +5,7 @@ import { deriveKey } from "./derive_key.ts";
 import type { Random } from "./runtime.ts";
 import { TextMemo } from "./text_memo.ts";
 
-/** Seals texts: encrypts and authenticates them, for all processes with the same secret. */
+/** Seals strings: encrypts and authenticates them, for all processes with the same secret. */
 export interface Sealer {
   /** The sealed text, base64url. Only {@link open} with the same `context` reads it. */
   seal(text: string, context: string): string;
@@ -20,7 +20,7 @@ const maxSealedLength = 16_384;
 /**
  * Makes a sealer: AES-256-GCM (NIST SP 800-38D) with keys derived from the secrets by HKDF (RFC
  * 5869): the first secret seals, all open. Synchronous on purpose: Web Crypto costs ten times as
- * much on small texts.
+ * much on small strings.
  */
 export function createSealer(secrets: readonly string[], random: Random): Sealer {
   const keys = secrets.map((secret) => Buffer.from(deriveKey(secret, "seal")));

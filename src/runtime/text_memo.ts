@@ -1,7 +1,7 @@
 import { type BoundedMap, boundedMap, type ByteBound } from "./bounded_map.ts";
 
 /**
- * How many hashes of texts that came once are kept: a text that comes again after more others would
+ * How many hashes of strings that came once are kept: a string that comes again after more others would
  * be forgotten before it comes a third time.
  */
 const places = 256;
@@ -9,7 +9,7 @@ const places = 256;
 const hashedCharacters = 128;
 
 /**
- * A {@link BoundedMap} of what was made from texts, which keeps nothing of a text before it comes a
+ * A {@link BoundedMap} of what was made from strings, which keeps nothing of a string before it comes a
  * second time: where each request has a new one, V8 would copy all that is kept for a while from
  * collection to collection.
  */
@@ -22,12 +22,12 @@ export class TextMemo<Value> {
     this.#known = boundedMap(capacity, bound);
   }
 
-  /** What was kept of a text. */
+  /** What was kept of a string. */
   get(text: string): Value | undefined {
     return this.#known.get(text);
   }
 
-  /** Returns true if it is worth to keep what was made from a text: it has come before. */
+  /** Returns true if it is worth to keep what was made from a string: it has come before. */
   comesAgain(text: string): boolean {
     const hash = hashOf(text);
     const place = hash & (places - 1);
@@ -36,13 +36,13 @@ export class TextMemo<Value> {
     return false;
   }
 
-  /** Keeps what was made from a text. */
+  /** Keeps what was made from a string. */
   keep(text: string, value: Value): void {
     this.#known.set(text, value);
   }
 }
 
-/** FNV-1a over UTF-16 units, those of a long text at equal distances. */
+/** FNV-1a over UTF-16 units, those of a long string at equal distances. */
 function hashOf(text: string): number {
   const { length } = text;
   const step = Math.ceil(length / hashedCharacters);

@@ -15,7 +15,7 @@ export function constraintName(parts: readonly string[], what: string): string {
   return `${start}_${hash}_${what}`;
 }
 
-/** A short hash of texts. */
+/** A short hash of strings. */
 export function hashOf(parts: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 8);
 }

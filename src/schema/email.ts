@@ -1,5 +1,5 @@
 /**
- * Returns true if a text is an e-mail address as browsers accept it in a form: ASCII, without quotes and
+ * Returns true if a string is an e-mail address as browsers accept it in a form: ASCII, without quotes and
  * comments, at most 254 characters (RFC 5321, 4.5.3.1). Nothing says that mail for it arrives.
  */
 export function isEmail(text: string): boolean {

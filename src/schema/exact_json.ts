@@ -17,7 +17,7 @@ export function parseJson(text: string): unknown {
     : undefined;
 }
 
-/** {@link parseJson} of a text that {@link jsonExcess} has looked at. */
+/** {@link parseJson} of a string that {@link jsonExcess} has looked at. */
 export function parseShallowJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -53,7 +53,7 @@ export interface JsonLimits {
 /** A document of places, as GeoJSON has them, is mostly arrays. */
 const containersPerName = 8;
 
-/** What a text, which need not be JSON, has more of than the limits allow; null within them. */
+/** What a string, which need not be JSON, has more of than the limits allow; null within them. */
 export function jsonExcess(
   text: string,
   { levels, names, digits }: JsonLimits,
@@ -103,7 +103,7 @@ export function writeJson(value: unknown): string {
 }
 
 /**
- * The exact raw JSON texts of an object's members, by name. `text` must be valid JSON, as a
+ * The exact raw JSON strings of an object's members, by name. `text` must be valid JSON, as a
  * database generates it. Numbers keep all their digits, and a nested document keeps its own text.
  */
 export function jsonMembers(text: string): ReadonlyMap<string, string> {
@@ -121,7 +121,7 @@ export function jsonMembers(text: string): ReadonlyMap<string, string> {
   return members;
 }
 
-/** The exact raw JSON texts of an array's items; `text` must be valid JSON. */
+/** The exact raw JSON strings of an array's items; `text` must be valid JSON. */
 export function jsonItems(text: string): readonly string[] {
   const items: string[] = [];
   let at = afterSpace(text, text.indexOf("[") + 1);
@@ -253,7 +253,7 @@ function numberOf(source: string): unknown {
   return isExact(source, value) ? value : exactNumber(source);
 }
 
-/** Returns true if a double is the number that a text with a fraction or an exponent means. */
+/** Returns true if a double is the number that a string with a fraction or an exponent means. */
 function isExact(source: string, value: number): boolean {
   if (source === String(value)) return true;
   if (!Number.isFinite(value)) return false;

@@ -1,6 +1,6 @@
 /**
  * Moments as text: `2026-01-31T12:00:00.000Z`, with six fraction digits where the microseconds
- * need them, in the years 0001 to 9999. Texts are not parsed with Date, because V8 parses
+ * need them, in the years 0001 to 9999. Strings are not parsed with Date, because V8 parses
  * `2024-02-30` as the first of March.
  */
 

@@ -13,7 +13,7 @@ export function jsonFits(value: unknown, maxBytes: number): boolean {
     leftAfter(value, maxBytes, bytesOfText, maxLevels) >= 0;
 }
 
-/** Returns true if a text has at most so many bytes; it is measured only where its length leaves that open. */
+/** Returns true if a string has at most so many bytes; it is measured only where its length leaves that open. */
 export function textFits(text: string, maxBytes: number): boolean {
   return text.length * maxUtf8BytesOfUnit <= maxBytes || Buffer.byteLength(text) <= maxBytes;
 }

@@ -30,25 +30,25 @@ export class InvalidValue extends Error {
 
 /** The constraints of a column on its values beside their kind, which the kind also checks. */
 export interface ValueRules {
-  /** The allowed texts of an enum column. */
+  /** The allowed strings of an enum column. */
   readonly enumValues: readonly string[] | null;
   /** Of a decimal: the number of all digits. */
   readonly precision: number | null;
   /** Of a decimal: the number of digits after the point; null if each value has its own. */
   readonly scale: number | null;
-  /** Of a text: the longest value in characters, when declared. */
+  /** Of a string: the longest value in characters, when declared. */
   readonly maxLength: number | null;
-  /** Of a text: the shortest value in characters, when declared. */
+  /** Of a string: the shortest value in characters, when declared. */
   readonly minLength: number | null;
   /** The lowest allowed value of an ordered kind, in process; null for any. */
   readonly min: unknown;
   /** The highest allowed value of an ordered kind, in process; null for any. */
   readonly max: unknown;
-  /** Of a text: what a part of every value matches, as in JSON Schema. */
+  /** Of a string: what a part of every value matches, as in JSON Schema. */
   readonly pattern: TextPattern | null;
-  /** Of a text: what every value is. */
+  /** Of a string: what every value is. */
   readonly format: "email" | null;
-  /** Of a UUID: whether the database compares it as a text, so that its case matters. */
+  /** Of a UUID: whether the database compares it as a string, so that its case matters. */
   readonly exactCase: boolean;
 }
 

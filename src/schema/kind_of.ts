@@ -36,7 +36,7 @@ const kinds: Readonly<Record<ColumnKind, Kind>> = {
   bytes: bytesKind,
 };
 
-/** The kind of a column by the kind's name, with its checks, its texts and its order. */
+/** The kind of a column by the kind's name, with its checks, its strings and its order. */
 export function kindOf(kind: ColumnKind): Kind {
   return kinds[kind];
 }

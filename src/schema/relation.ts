@@ -65,7 +65,7 @@ export type Relations = ReadonlyMap<string, Relation>;
 
 /** Returns true if a relation can use these columns: their kinds must have a common, exact equality. */
 export function canRelate(own: ColumnInfo, other: ColumnInfo): boolean {
-  // As SQLite compares what it keeps with a number or a text.
+  // As SQLite compares what it keeps with a number or a string.
   if (isAny(own)) return isAny(other) || anyFamilies.has(families[other.kind]);
   if (isAny(other)) return anyFamilies.has(families[own.kind]);
   const family = families[own.kind];

@@ -1,7 +1,7 @@
 import type { ColumnKind } from "./kind.ts";
 
 /**
- * Returns true if a text is a value of Postgres that a column kind does not have: an infinity, NaN, or a day
+ * Returns true if a string is a value of Postgres that a column kind does not have: an infinity, NaN, or a day
  * or moment before Christ or after the year 9999, as a row shows it. A filter may compare with it; a
  * body may only give back what the row shows.
  */

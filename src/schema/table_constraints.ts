@@ -14,7 +14,7 @@ export interface ForeignKeyActions {
 
 /**
  * A condition of a constraint or an index: SQL of the database, or what writes it for an engine,
- * because the same filter is another text there.
+ * because the same filter is another string there.
  */
 export type SqlCondition = string | ConditionWriter;
 

@@ -16,7 +16,7 @@ export type ColumnDefault =
  * service creates use {@link ownTimestamps}. It is detected once from the stored rows, then used
  * for reading, binding and writing.
  *
- * The texts are in UTC. `.fff` are three digits, or six where the microseconds need them; `[.fff]`
+ * The strings are in UTC. `.fff` are three digits, or six where the microseconds need them; `[.fff]`
  * is the same, omitted where it is zero; `[.ffffff]` are six digits or none.
  */
 export type TimestampFormat =
@@ -24,7 +24,7 @@ export type TimestampFormat =
   | "epoch-milliseconds"
   | `date${"T" | " "}time${".ffffff" | ".fff" | "[.fff]" | "[.ffffff]"}${"" | "Z" | "+00:00"}`;
 
-/** In a column's description: the formats of timestamps that are texts. */
+/** In a column's description: the formats of timestamps that are strings. */
 export type TimestampText = Exclude<TimestampFormat, `epoch-${string}`>;
 
 /**
@@ -40,23 +40,23 @@ export const ownTimestamps: TimestampText = "dateTtime.ffffffZ";
  */
 export interface DatabaseType {
   /**
-   * What a text is cast to: quoted, with its schema and without numbers, of a domain its base type.
+   * What a string is cast to: quoted, with its schema and without numbers, of a domain its base type.
    */
   readonly sqlName: string;
   /** What its values are in JSON. */
   readonly shape: ValueShape;
   /**
-   * True if its values have an order. Texts of other types are compared as texts, for equality alone;
+   * True if its values have an order. Strings of other types are compared as strings, for equality alone;
    * structures of other types have tests for NULL only.
    */
   readonly ordered: boolean;
   /** True if the database has min() and max() for it. */
   readonly hasExtremes: boolean;
-  /** True if texts that differ in case alone are equal. */
+  /** True if strings that differ in case alone are equal. */
   readonly ignoresCase: boolean;
 }
 
-/** In a column's description: the type of a SQLite column that may hold numbers and texts. */
+/** In a column's description: the type of a SQLite column that may hold numbers and strings. */
 export const anyType: DatabaseType = Object.freeze({
   sqlName: "any",
   shape: { kind: "any" } as const,
@@ -67,9 +67,9 @@ export const anyType: DatabaseType = Object.freeze({
 
 /** In a column's description: what the values of a {@link DatabaseType} are in JSON. */
 export type ValueShape =
-  /** A text, as the database prints it. */
+  /** A string, as the database prints it. */
   | { readonly kind: "text" }
-  /** A number or a text, as SQLite keeps it: the declared type of the column says nothing certain. */
+  /** A number or a string, as SQLite keeps it: the declared type of the column says nothing certain. */
   | { readonly kind: "any" }
   /** A list of values of the element, and of lists of them where it has several dimensions. */
   | {
@@ -82,7 +82,7 @@ export type ValueShape =
   }
   /** An object with these members, in their order. */
   | { readonly kind: "record"; readonly fields: readonly ColumnInfo[] }
-  /** An object with texts, or null, under any names. */
+  /** An object with strings, or null, under any names. */
   | { readonly kind: "map" };
 
 /** The description of a column, declared with `table()` or introspected. */
@@ -124,7 +124,7 @@ export interface ColumnInfo extends ValueRules {
   /** Of an existing column: its type, where no kind stands for it. */
   readonly databaseType?: DatabaseType;
   /**
-   * True if the collation of an existing column treats different texts as equal, as a
+   * True if the collation of an existing column treats different strings as equal, as a
    * nondeterministic one of Postgres does. Filters and keys distinguish them all the same.
    */
   readonly looseCollation: boolean;

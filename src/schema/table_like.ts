@@ -27,7 +27,7 @@ export const columnInfoKey: unique symbol = Symbol.for("@svc/resource-api:column
 // deno-lint-ignore no-explicit-any
 export type AnyTable = any;
 
-/** True if a name is not known: of any type, or any text. */
+/** True if a name is not known: of any type, or any string. */
 export type IsUnknownName<Name> = 0 extends (1 & Name) ? true : string extends Name ? true : false;
 
 /**
@@ -56,7 +56,7 @@ export interface TableLike<Select, Insert, Name = AnyTable> {
 }
 
 /**
- * The type of a value as a service takes and gives it: texts in the place of moments, big integers
+ * The type of a value as a service takes and gives it: strings in the place of moments, big integers
  * and bytes, which tables of Drizzle have as objects.
  */
 export type ServedValue<T> = T extends Date | bigint | Uint8Array ? string

@@ -37,7 +37,7 @@ function isOpaque(given: string): boolean {
   return /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/.test(given);
 }
 
-/** What is wrong with a text that browsers never send as an origin; null for what is no text. */
+/** What is wrong with a string that browsers never send as an origin; null for what is no string. */
 function originMistake(given: unknown): string | null {
   if (typeof given !== "string") return null;
   const shown = JSON.stringify(given.slice(0, 100));

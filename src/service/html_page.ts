@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** A page of the service itself. The content is HTML, whose texts the caller has escaped. */
+/** A page of the service itself. The content is HTML, whose strings the caller has escaped. */
 export function htmlPage(title: string, content: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -19,7 +19,7 @@ ${content}
 `;
 }
 
-/** A text as HTML, also within quotes. */
+/** A string as HTML, also within quotes. */
 export function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
     .replaceAll('"', "&quot;");

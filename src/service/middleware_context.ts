@@ -46,7 +46,7 @@ function setEarlyHeader(
 
 /**
  * Whatever form a middleware reads the body in, Hono takes it from these bytes, which are read once,
- * within the limits. Without that, `c.req.json()` would leave a text that no longer shows whether
+ * within the limits. Without that, `c.req.json()` would leave a string that no longer shows whether
  * the bytes were UTF-8.
  */
 function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): void {

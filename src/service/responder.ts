@@ -87,7 +87,7 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
   };
 }
 
-/** A long text goes out as a stream, with the length that it would have by itself. */
+/** A long string goes out as a stream, with the length that it would have by itself. */
 function sentBody(body: Reply["body"], headers: Record<string, string>): Reply["body"] {
   if (typeof body !== "string" || body.length < longText) return body;
   headers["content-length"] = String(Buffer.byteLength(body));

@@ -1,5 +1,5 @@
 /**
- * The number of code points in a text, as the databases count characters: a surrogate pair is one.
+ * The number of code points in a string, as the databases count characters: a surrogate pair is one.
  */
 export function countCodePoints(text: string): number {
   let pairs = 0;
@@ -10,7 +10,7 @@ export function countCodePoints(text: string): number {
   return text.length - pairs;
 }
 
-/** The first `count` code points of a text; null if it has no more than these. */
+/** The first `count` code points of a string; null if it has no more than these. */
 export function firstCodePoints(text: string, count: number): string | null {
   if (text.length <= count) return null;
   let end = 0;
@@ -19,7 +19,7 @@ export function firstCodePoints(text: string, count: number): string | null {
 }
 
 /**
- * The least text, by code points, above every text that begins with `prefix`; null when there is
+ * The least text, by code points, above every string that begins with `prefix`; null when there is
  * none. With it a prefix is a range, which an index serves.
  */
 export function afterPrefix(prefix: string): string | null {
@@ -28,7 +28,7 @@ export function afterPrefix(prefix: string): string | null {
     const last = characters.pop()?.codePointAt(0);
     if (last === undefined) return null;
     if (last === 0x10ffff) continue;
-    // Surrogates are no characters: no text can hold one.
+    // Surrogates are no characters: no string can hold one.
     const next = last === 0xd7ff ? 0xe000 : last + 1;
     return characters.join("") + String.fromCodePoint(next);
   }

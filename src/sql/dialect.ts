@@ -45,7 +45,7 @@ export interface Dialect {
    */
   decode(value: SqlValue, column: ColumnInfo, misfit: (column: ColumnInfo) => void): unknown;
   /**
-   * A value from the driver that belongs to no column → a number, a text or base64, the same on
+   * A value from the driver that belongs to no column → a number, a string or base64, the same on
    * every engine. `type` is the engine's number of its type, null if it has none. Undefined if
    * the engines have different forms.
    */
@@ -67,7 +67,7 @@ export interface Dialect {
    * is the name of its row, where the column's own name is not enough.
    */
   operand(column: ColumnInfo, row?: Fragment): Fragment;
-  /** The column's text, which text operators search; {@link operand} where it is a text already. */
+  /** The column's text, which text operators search; {@link operand} where it is a string already. */
   textOperand(column: ColumnInfo): Fragment;
   /**
    * The column as its index has it, where {@link operand} differs: it is equal wherever the operand
@@ -174,7 +174,7 @@ export interface Dialect {
 export interface RowEstimate {
   /** A select → the statement whose only cell {@link parse} takes. */
   statement(select: Fragment): Fragment;
-  /** The estimate; null for any other text. */
+  /** The estimate; null for any other string. */
   parse(cell: SqlValue): number | null;
 }
 
@@ -268,7 +268,7 @@ export interface RowImages {
 }
 
 /**
- * The part of a dialect for the text operators. `operand` is SQL of a text; `argument` is the
+ * The part of a dialect for the text operators. `operand` is SQL of a string; `argument` is the
  * literal text of the filter. `fold` is the project's case folding (Unicode simple lower case per
  * code point, ς as σ, and no non-ASCII code point folds to ASCII).
  */

@@ -13,12 +13,12 @@ export class Fragment {
   declare private readonly isFragment: true;
   /** One more than `values`: the values are bound between them. */
   readonly texts: readonly string[];
-  /** What is bound between the texts. */
+  /** What is bound between the strings. */
   readonly values: readonly SqlValue[];
-  /** True if every fragment of this shape has the same array of texts. */
+  /** True if every fragment of this shape has the same array of strings. */
   readonly isKept: boolean;
 
-  /** {@link sql} makes fragments; what is in the texts here is SQL as it stands. */
+  /** {@link sql} makes fragments; what is in the strings here is SQL as it stands. */
   constructor(texts: readonly string[], values: readonly SqlValue[], isKept = false) {
     this.texts = texts;
     this.values = values;
@@ -49,7 +49,7 @@ export function sql(
   strings: readonly string[],
   ...parts: readonly (Fragment | SqlValue)[]
 ): Fragment {
-  // A list that is no template is new at each call: its texts would never be found again.
+  // A list that is no template is new at each call: its strings would never be found again.
   let place = "raw" in strings ? kept.template(strings) : null;
   let values = noValues;
   for (const part of parts) {
@@ -125,7 +125,7 @@ export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Joins fragments of SQL with `separator` between them; no fragments give the empty text. */
+/** Joins fragments of SQL with `separator` between them; no fragments give the empty string. */
 export function join(fragments: readonly Fragment[], separator: string): Fragment {
   const values: SqlValue[] = [];
   let place: Place | null = kept.list(separator);

@@ -25,7 +25,7 @@ export interface JsonPathDialect {
  * document is no JSON.
  */
 export interface JsonPathValue {
-  /** Its type, as a text: `'null'` for the JSON null, anything else for other values. */
+  /** Its type, as a string: `'null'` for the JSON null, anything else for other values. */
   readonly type: Fragment;
   /** The text of a string; NULL for other types. Its order is by code point. */
   readonly text: Fragment;

@@ -1,9 +1,9 @@
-/** The texts of a fragment of SQL: its values are bound between them. */
+/** The strings of a fragment of SQL: its values are bound between them. */
 export type Texts = readonly string[];
 
 /**
- * A place in the tree of kept texts: what was made from the parts on the path to it. The same parts
- * in the same order give the same texts.
+ * A place in the tree of kept strings: what was made from the parts on the path to it. The same parts
+ * in the same order give the same strings.
  */
 export interface Place {
   /** Null before the first fragment with exactly these parts. */
@@ -22,11 +22,11 @@ export const valuePart: Texts = Object.freeze([]);
 
 /** All of them together: a client chooses how many shapes of filters there are. */
 const maxCharacters = 4_000_000;
-/** What a place takes beside its texts. */
+/** What a place takes beside its strings. */
 const charactersOfPlace = 200;
 
 /**
- * The texts of fragments of SQL, kept by what they are made of: a statement of a known shape is not
+ * The strings of fragments of SQL, kept by what they are made of: a statement of a known shape is not
  * put together again, and its text is the same string, which need not be hashed again to find the
  * prepared statement. Nothing but the time shows what is kept.
  */
@@ -38,7 +38,7 @@ export class KeptTexts {
   #statements = new WeakMap<object, WeakMap<Texts, string>>();
   #characters = 0;
 
-  /** The texts of a fragment without parts. */
+  /** The strings of a fragment without parts. */
   word(text: string): Texts {
     return this.#words.get(text) ?? this.#keepWord(this.#words, text, text);
   }
@@ -63,14 +63,14 @@ export class KeptTexts {
     return this.#placeAt(part, place.after);
   }
 
-  /** Keeps the texts of a place. */
+  /** Keeps the strings of a place. */
   keep(place: Place, texts: Texts): Texts {
     this.#count(texts.reduce((sum, { length }) => sum + length, 0));
     place.texts = texts;
     return texts;
   }
 
-  /** The text of a statement of these texts, from `make` at the first time. */
+  /** The text of a statement of these strings, from `make` at the first time. */
   statement(texts: Texts, placeholder: object, make: () => string): string {
     let known = this.#statements.get(placeholder);
     if (known === undefined) this.#statements.set(placeholder, known = new WeakMap());

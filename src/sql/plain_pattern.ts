@@ -10,7 +10,7 @@ export interface PlainPattern {
 
 /**
  * A plain LIKE pattern as its literal text; null when it has other wildcards, or none at all.
- * Searching a text is many times faster than trying a pattern at every position.
+ * Searching a string is many times faster than trying a pattern at every position.
  */
 export function plainPattern(pattern: string): PlainPattern | null {
   const [, before, literal = "", after] = plain.exec(pattern) ?? [];

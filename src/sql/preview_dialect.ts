@@ -2,7 +2,7 @@ import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Fragment, SqlValue } from "./fragment.ts";
 
 /**
- * The part of a dialect that reads the beginnings of texts, documents and bytes. Lengths are
+ * The part of a dialect that reads the beginnings of strings, documents and bytes. Lengths are
  * characters, which are code points, and bytes of bytes. A document is cut as the text that the
  * database has of it.
  */

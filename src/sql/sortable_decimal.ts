@@ -1,6 +1,6 @@
 /**
  * A plain decimal as a sortable text, whose order, byte by byte, is that of the numbers, and which
- * is the same for `1.5` and `1.50`. SQLite has no exact decimals: as such texts it can compare and
+ * is the same for `1.5` and `1.50`. SQLite has no exact decimals: as such strings it can compare and
  * sort them.
  *
  * A digit for the sign, the exponent of `0.d₁d₂… × 10^e` in four digits, the digits. Those of a

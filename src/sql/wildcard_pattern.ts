@@ -1,5 +1,5 @@
 /**
- * Returns true if a text matches a LIKE pattern: `%` is any text, `_` any one character, `\` makes the next
+ * Returns true if a string matches a LIKE pattern: `%` is any string, `_` any one character, `\` makes the next
  * character literal. It takes a few steps for each character of the text, whatever the pattern: the
  * parts between `%` are found one after the other, each where it occurs first.
  */
@@ -41,7 +41,7 @@ function partsOf(pattern: string): readonly Part[] {
   return parts;
 }
 
-/** Where the part ends that the text begins with; -1 where it begins with another text. */
+/** Where the part ends that the text begins with; -1 where it begins with another string. */
 function endOfPrefix(text: string, part: Part, from = 0): number {
   let at = from;
   for (const code of part) {
@@ -52,11 +52,11 @@ function endOfPrefix(text: string, part: Part, from = 0): number {
   return at;
 }
 
-/** Where the part begins that the text ends with; -1 where it ends with another text. */
+/** Where the part begins that the text ends with; -1 where it ends with another string. */
 function startOfSuffix(text: string, part: Part): number {
   let at = text.length;
   for (let left = part.length; left > 0; left--) {
-    // The second half of a pair follows its first half: texts are well-formed.
+    // The second half of a pair follows its first half: strings are well-formed.
     at -= (text.charCodeAt(at - 1) & 0xfc00) === 0xdc00 ? 2 : 1;
     if (at < 0) return -1;
   }
@@ -126,7 +126,7 @@ function masksOf(part: Part): Masks {
 
 const asciiCodes = 128;
 
-/** The units of a character in a text. */
+/** The units of a character in a string. */
 function widthOf(code: number): number {
   return code > 0xffff ? 2 : 1;
 }

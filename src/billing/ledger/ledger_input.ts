@@ -10,7 +10,7 @@ export function parseAmount(given: unknown, path: string = "amount"): number {
   throw wrongInput(path, `must be a whole number from 1 to 2^53 - 1, not ${showValue(given)}`);
 }
 
-/** Parses the name of an account: a text of 1 to 1,024 characters. Throws a 422. */
+/** Parses the name of an account: a string of 1 to 1,024 characters. Throws a 422. */
 export function parseAccount(given: unknown): string {
   return parseText(given, "account", 1_024);
 }
@@ -20,7 +20,7 @@ export function parseLedgerKey(given: unknown, path: string = "key"): string {
   return parseText(given, path, 255);
 }
 
-/** Parses a reason: a text of at most 200 characters, or undefined. Throws a 422. */
+/** Parses a reason: a string of at most 200 characters, or undefined. Throws a 422. */
 export function parseReason(given: unknown): string | undefined {
   return given === undefined ? undefined : parseText(given, "reason", 200);
 }

@@ -11,7 +11,7 @@ export class JsonFields {
     this.value = value;
   }
 
-  /** A text that is not empty. */
+  /** A string that is not empty. */
   text(name: string): string | undefined {
     const value = this.#own(name);
     return typeof value === "string" && value !== "" ? value : undefined;
@@ -47,14 +47,14 @@ export class JsonFields {
     return Array.isArray(value) ? value.map((one) => new JsonFields(one)) : [];
   }
 
-  /** An id: a text, a number, or the object that was put in its place. */
+  /** An id: a string, a number, or the object that was put in its place. */
   id(name: string): string | undefined {
     const value = this.#own(name);
     if (typeof value === "number") return String(value);
     return typeof value === "object" ? new JsonFields(value).text("id") : this.text(name);
   }
 
-  /** Metadata: the fields of an object that are texts, numbers or flags, as texts. */
+  /** Metadata: the fields of an object that are strings, numbers or flags, as strings. */
   texts(name: string): Readonly<Record<string, string>> {
     const value = this.#own(name);
     if (typeof value !== "object" || value === null) return {};

@@ -13,7 +13,7 @@ export async function readRequestBytes(
   { req }: Context,
   clock: Clock,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  // Bytes of a text that was decoded need not be those that were sent.
+  // Bytes of a string that was decoded need not be those that were sent.
   if (Object.keys(req.bodyCache)[0] === "arrayBuffer") {
     const bytes = new Uint8Array(await req.arrayBuffer());
     if (bytes.length > maxBytes) throw tooLarge();

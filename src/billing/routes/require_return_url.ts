@@ -3,7 +3,7 @@ import { invalidCheckout } from "../invalid_checkout.ts";
 /**
  * Requires that a URL to return to has one of these origins: else a page of the provider that the
  * customer trusts would lead to any other. Gives the URL as it was understood, since a provider or a
- * browser may read the same text in another way. Throws a 422.
+ * browser may read the same string in another way. Throws a 422.
  */
 export function requireReturnUrl(
   path: string,

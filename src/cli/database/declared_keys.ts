@@ -5,7 +5,7 @@ export type DeclaredKeys = Readonly<Record<string, readonly string[]>>;
 
 /**
  * Reads the values of `--key`, each `view=column` or `view=column,column`; a name with `=`, a comma
- * or a quote stands in double quotes. Gives what is wrong with them as a text.
+ * or a quote stands in double quotes. Gives what is wrong with them as a string.
  */
 export function readDeclaredKeys(values: readonly string[]): DeclaredKeys | string {
   const keys = new Map<string, readonly string[]>();

@@ -41,7 +41,7 @@ export interface ServeDatabaseOptions {
   readonly kv: string | undefined;
   /** The file or URL of the store of accounts; undefined without accounts. */
   readonly accountsIn: string | undefined;
-  /** True if every table with texts has a search. */
+  /** True if every table with strings has a search. */
   readonly isSearched: boolean;
   /** The schemas of a Postgres, or null for the first one of the search path. */
   readonly schemas: readonly string[] | null;

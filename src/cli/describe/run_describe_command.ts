@@ -107,7 +107,7 @@ async function readText(path: string): Promise<string | null> {
   }
 }
 
-/** A pipe takes a part of a long text at a time, and the process exits after this. */
+/** A pipe takes a part of a long string at a time, and the process exits after this. */
 async function printAll(text: string): Promise<void> {
   let rest = new TextEncoder().encode(text);
   while (rest.length > 0) rest = rest.subarray(await Deno.stdout.write(rest));

@@ -5,7 +5,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 export type DescribedTables = ReadonlyMap<string, DescribedTable>;
 
 interface DescribedTable {
-  /** All that is known of each column, as a text. */
+  /** All that is known of each column, as a string. */
   readonly columns: ReadonlyMap<string, string>;
   /** The same of its keys. */
   readonly keys: string;

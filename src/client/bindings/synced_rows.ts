@@ -41,7 +41,7 @@ export class SyncedRows<Row, Key> implements Subscriber {
   readonly path: string;
   readonly #options: SyncedRowsOptions<Key>;
   readonly #sink: RowSink<Row, Key>;
-  /** The keys of the rows that the collection has, by the texts of their ids. */
+  /** The keys of the rows that the collection has, by the strings of their ids. */
   readonly #keys = new Map<string, Key>();
   #description: RowDescription | undefined;
   #token: string | null = null;

@@ -1,4 +1,4 @@
-/** The fields of a block of a stream of server-sent events: `data`, `id` and `retry`, as texts. */
+/** The fields of a block of a stream of server-sent events: `data`, `id` and `retry`, as strings. */
 export type EventBlock = Readonly<Record<string, string | undefined>>;
 
 /** What receives a stream. */

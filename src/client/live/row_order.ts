@@ -5,7 +5,7 @@ export type CompareRows = (left: LiveRow, right: LiveRow) => number;
 
 /**
  * The order of a list as the service has it: the fields of `orderBy`, then the primary key; nulls
- * last in both directions, numbers before texts, and those by code point. `types` are the kinds of the fields.
+ * last in both directions, numbers before strings, and those by code point. `types` are the kinds of the fields.
  */
 export function compareBy(
   orderBy: readonly string[],

@@ -7,7 +7,7 @@ export class RowSet {
   #changes = new Map<string, LiveRow | null>();
   /** True if the changes are all rows there are. */
   #isSnapshot = false;
-  /** By the texts of their ids. */
+  /** By the strings of their ids. */
   readonly rows = new Map<string, LiveRow>();
   /** A new list after each commit, never changed. */
   items: readonly LiveRow[] = [];
@@ -75,7 +75,7 @@ function withoutMark({ _optimisticId, ...row }: LiveRow): LiveRow {
   return row;
 }
 
-/** A text for each id of the rows of one table; those of a composite key are compared as texts. */
+/** A string for each id of the rows of one table; those of a composite key are compared as strings. */
 export function idText(id: LiveRowId): string {
   return Array.isArray(id) ? JSON.stringify(id.map(String)) : String(id);
 }

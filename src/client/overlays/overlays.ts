@@ -34,7 +34,7 @@ export class Overlays implements ShownOverlays {
   readonly #transport: Transport;
   readonly #lists: OpenLists;
   readonly #writes = new Map<string, ShownWrite>();
-  /** The texts of the ids of rows that were created here, by the ids of the overlays. */
+  /** The strings of the ids of rows that were created here, by the ids of the overlays. */
   readonly #created = new Map<string, string>();
 
   /** Shows itself in the lists of a client that are open, and in those that will be. */
@@ -183,7 +183,7 @@ export class Overlays implements ShownOverlays {
   }
 }
 
-/** No text of an id begins with it. */
+/** No string of an id begins with it. */
 const newMark = "\0";
 
 /** An event comes within milliseconds of the answer; where it does not, a stream is asked for. */

@@ -81,7 +81,7 @@ type WorkerReport = "more" | { readonly counter: number; readonly index: number 
 const rangesAtOnce = 8;
 
 /**
- * The script of a worker. It is a text, so that it needs no URL, whatever bundles this; the ranges
+ * The script of a worker. It is a string, so that it needs no URL, whatever bundles this; the ranges
  * it receives are ready to be written to the memory of the search.
  */
 const script = `

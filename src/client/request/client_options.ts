@@ -3,7 +3,7 @@ import type { ClientEnvironment } from "../../api/client_environment.ts";
 
 /** The options of a client. */
 export interface CreateClientOptions {
-  /** Where the service is, as `https://example.com`; the empty text is the origin of the page. */
+  /** Where the service is, as `https://example.com`; the empty string is the origin of the page. */
   readonly baseUrl: string;
   /** The path below which the resources are; `/api` unless set. */
   readonly basePath?: string | undefined;

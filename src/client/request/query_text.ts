@@ -1,5 +1,5 @@
 /**
- * The query of a URL with its `?`, or the empty text where every value is left out: undefined and
+ * The query of a URL with its `?`, or the empty string where every value is left out: undefined and
  * null are. A list is joined by commas.
  */
 export function queryText(parameters: Readonly<Record<string, unknown>>): string {

@@ -71,13 +71,13 @@ export class ConflictError extends ServiceError {
 
   /** The current tag of the row; null if the service did not say it. */
   get currentETag(): string | null {
-    // By contract a text, or null.
+    // By contract a string, or null.
     return this.problem?.details?.currentETag as string | undefined ?? null;
   }
 
   /** What the service suggests to do, as a sentence; null if it does not say. */
   get suggestion(): string | null {
-    // By contract a text.
+    // By contract a string.
     return this.problem?.details?.suggestion as string | undefined ?? null;
   }
 }

@@ -66,9 +66,9 @@ export interface ChangeLog {
   covers(position: Position, change: Change): boolean;
   /** Returns true if `position` covers all that `earlier` covers. May be false when in doubt. */
   includes(position: Position, earlier: Position): boolean;
-  /** A position as a text, which the resume tokens of clients hold. */
+  /** A position as a string, which the resume tokens of clients hold. */
   print(position: Position): string;
-  /** The position of a text; null for a text of another database or epoch. */
+  /** The position of a string; null for a string of another database or epoch. */
   parse(text: string): Position | null;
   /**
    * Returns true if the history of the log is still the one in which a position was given. False after the

@@ -126,7 +126,7 @@ export function filterParts(
   filters: readonly Filter[],
   { maxValues }: Dialect,
 ): readonly { readonly from: number; readonly filters: readonly Filter[] }[] {
-  // A value is bound twice at most: the folding operators of Postgres need two texts beside it.
+  // A value is bound twice at most: the folding operators of Postgres need two strings beside it.
   const room = Math.floor(maxValues / 2);
   const parts: { from: number; filters: Filter[]; values: number }[] = [];
   filters.forEach((filter, from) => {

@@ -54,7 +54,7 @@ export function printPosition(position: Position): string {
 }
 
 /**
- * Parses the text of a position in the change log; null for a text that {@link printPosition} would
+ * Parses the text of a position in the change log; null for a string that {@link printPosition} would
  * not have written.
  */
 export function parsePosition(token: string): Position | null {

@@ -125,7 +125,7 @@ function rowMatch(engine: Engine, { primaryKey }: TableInfo, key: Key, place: Pl
 }
 
 function postgresMatch(column: ColumnInfo, value: string, image: string, place: Place): string {
-  // The blanks that pad such a text are in the image.
+  // The blanks that pad such a string are in the image.
   const isPadded = column.existingType !== null && /char/i.test(column.existingType);
   if (!plainKinds.has(column.kind) || isPadded) return "true";
   return `(${image} ->> ${place(column.dbName)}::text) = ${place(value)}::text`;

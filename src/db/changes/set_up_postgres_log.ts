@@ -23,7 +23,7 @@ export interface PostgresLogTable {
   readonly name: string;
   /** True if triggers record it. */
   readonly isWatched: boolean;
-  /** Columns whose texts are in the images, see {@link isTextInImages}. */
+  /** Columns whose strings are in the images, see {@link isTextInImages}. */
   readonly texts: ReadonlySet<string>;
 }
 

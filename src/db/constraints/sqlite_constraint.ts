@@ -27,7 +27,7 @@ export async function sqliteConstraintColumns(
 /** `notes.title, notes.owner` → `title` and `owner`; none of another table. */
 function listedColumns(failed: string, { name }: TableInfo): readonly string[] {
   const prefix = `${name}.`.toLowerCase();
-  // SQLite quotes no name: what is left of one that has such a text in it is no column.
+  // SQLite quotes no name: what is left of one that has such a string in it is no column.
   return failed.split(", ").flatMap((part) =>
     part.toLowerCase().startsWith(prefix) ? [part.slice(prefix.length)] : []
   );

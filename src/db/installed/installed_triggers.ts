@@ -3,7 +3,7 @@ import { sqliteTriggerPrefix } from "../../sql/sqlite/change_log_schema.ts";
 import type { Driver } from "../driver.ts";
 
 /**
- * A text that is another one once the triggers that record changes are: another program that makes a
+ * A string that is another one once the triggers that record changes are: another program that makes a
  * table again loses those of the table before, although its columns are the same.
  */
 export async function installedTriggers(driver: Driver): Promise<string> {

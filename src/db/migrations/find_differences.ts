@@ -45,7 +45,7 @@ export function namesOf({ schema, name, formerName }: TableInfo) {
   return [name, ...(formerName === null ? [] : [formerName])].map((name) => ({ schema, name }));
 }
 
-/** Returns true if two texts differ that may mean the same. */
+/** Returns true if two strings differ that may mean the same. */
 export function mayBeSame(difference: Difference): boolean {
   switch (difference.kind) {
     case "default":

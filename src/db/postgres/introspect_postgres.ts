@@ -167,7 +167,7 @@ function keyOf(
 
 const sized: ReadonlySet<string> = new Set(["varchar", "bpchar"]);
 
-/** The texts that a CHECK allows in the column, if one lists them. */
+/** The strings that a CHECK allows in the column, if one lists them. */
 function checkedTexts(
   column: CatalogueColumn,
   constraints: readonly CatalogueConstraint[],

@@ -87,7 +87,7 @@ export interface CatalogueColumn {
   /** The whole type below a domain. */
   readonly baseType: string;
   readonly defaultSql: string | null;
-  /** True if different texts are equal in its collation. */
+  /** True if different strings are equal in its collation. */
   readonly isLoose: boolean;
 }
 

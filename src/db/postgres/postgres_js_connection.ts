@@ -157,7 +157,7 @@ export class PostgresJsConnection implements PostgresConnection {
 
   /**
    * The settings that a session begins with. Poolers refuse settings that they do not know. Those
-   * sent here make texts the same on every server.
+   * sent here make strings the same on every server.
    */
   #settings(): Record<string, string | number> {
     const { options: { readOnly, statementTimeoutMs, maxParallelWorkers }, waitLimitMs } =
@@ -172,7 +172,7 @@ export class PostgresJsConnection implements PostgresConnection {
         bytea_output: "hex",
         extra_float_digits: 1,
         statement_timeout: statementTimeoutMs,
-        // A text: the library leaves out what is false, as the number 0 is.
+        // A string: the library leaves out what is false, as the number 0 is.
         max_parallel_workers_per_gather: String(maxParallelWorkers),
         // A wait for a lock keeps a connection from all other requests. 0 would be no limit.
         lock_timeout: Math.max(1, Math.ceil(waitLimitMs)),
@@ -218,7 +218,7 @@ export class PostgresJsConnection implements PostgresConnection {
     keep: (row: readonly (string | null)[]) => boolean = keepAll,
   ): RunningRead {
     // Without `simple: false`, which the declarations lack, a statement without values would be
-    // sent by the simple protocol, which runs several statements in one text.
+    // sent by the simple protocol, which runs several statements in one string.
     const options = { prepare, simple: false };
     const query = this.#client.unsafe<(string | null)[][]>(text, [...values], options);
     // Rows are arrays from here on, which the declarations do not combine with `forEach`.

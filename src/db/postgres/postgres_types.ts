@@ -197,5 +197,5 @@ const kinds: ReadonlyMap<string, ColumnKind> = new Map([
   ["bytea", "bytes"],
 ]);
 
-/** These compare as texts do. */
+/** These compare as strings do. */
 const textTypes: ReadonlySet<string> = new Set(["text", "varchar", "bpchar"]);

@@ -133,7 +133,7 @@ function textOptions({ parsers, serializers }: PgliteClient): object {
 
 function resultOf({ rows, command = "", rowCount, fields }: PgliteResult): PostgresResult {
   return {
-    // Rows of texts, by the options.
+    // Rows of strings, by the options.
     rows: rows as (string | null)[][],
     command,
     count: rowCount ?? 0,

@@ -1,6 +1,6 @@
 /**
  * A DEFAULT clause of a SQLite column as an expression that means the same in another statement. A
- * single word, in any quotes or none, is a text in the declaration, and would be a column name
+ * single word, in any quotes or none, is a string in the declaration, and would be a column name
  * elsewhere.
  */
 export function repeatableDefault(clause: string | null): string | null {

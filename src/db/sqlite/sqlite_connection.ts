@@ -61,7 +61,7 @@ export const maxPrepared = 500;
 /** The most bytes of all of them: a client chooses how long the text of a filter is. */
 const maxPreparedBytes = 32 * 1024 * 1024;
 
-/** Of a text with its prepared statement. */
+/** Of a string with its prepared statement. */
 const bytesPerCharacter = 32;
 
 /** Adds a cache of prepared statements, exact integers and one form of cells to a library's handle. */

@@ -1,5 +1,5 @@
 /**
- * Reads enum columns from SQLite's CHECK clauses: the texts of each `CHECK (column IN ('a', 'b'))`
+ * Reads enum columns from SQLite's CHECK clauses: the strings of each `CHECK (column IN ('a', 'b'))`
  * of a CREATE TABLE statement, by column in lower case; other forms of CHECK are ignored.
  */
 export function sqliteEnumChecks(createTable: string): ReadonlyMap<string, readonly string[]> {
@@ -12,8 +12,8 @@ export function sqliteEnumChecks(createTable: string): ReadonlyMap<string, reado
 }
 
 /**
- * Reads an enum column from a CHECK clause of Postgres: the texts of `CHECK (column IN ('a',
- * 'b'))`, which the catalogue defines with ANY, or with `=` for one text; null for other forms of
+ * Reads an enum column from a CHECK clause of Postgres: the strings of `CHECK (column IN ('a',
+ * 'b'))`, which the catalogue defines with ANY, or with `=` for one string; null for other forms of
  * CHECK.
  */
 export function postgresEnumCheck(definition: string): readonly string[] | null {

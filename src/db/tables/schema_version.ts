@@ -1,7 +1,7 @@
 import type { Driver } from "../driver.ts";
 
 /**
- * A text that is another one once any table of the database has other columns, constraints or triggers: much
+ * A string that is another one once any table of the database has other columns, constraints or triggers: much
  * cheaper than an introspection. It may change where no description does.
  */
 export async function schemaVersion(driver: Driver): Promise<string> {

@@ -37,7 +37,7 @@ export class ValueOfColumn {
   }
 }
 
-/** The texts of a template, and what stands between them. */
+/** The strings of a template, and what stands between them. */
 export interface SqlTemplate {
   /** One more than the values. */
   readonly strings: readonly string[];
@@ -45,17 +45,17 @@ export interface SqlTemplate {
   readonly values: readonly unknown[];
 }
 
-/** A template in which other templates are resolved: there is one part between each two texts. */
+/** A template in which other templates are resolved: there is one part between each two strings. */
 export interface FlatTemplate {
   readonly texts: readonly string[];
   readonly parts: readonly SqlPart[];
   readonly tokens: readonly SqlToken[];
 }
 
-/** What is interpolated in a template and in the templates in it, without reading their texts. */
+/** What is interpolated in a template and in the templates in it, without reading their strings. */
 export interface SqlParts {
   readonly parts: readonly SqlPart[];
-  /** What decides how the texts are read: two templates of equal shapes differ in values only. */
+  /** What decides how the strings are read: two templates of equal shapes differ in values only. */
   readonly shape: readonly unknown[];
 }
 
@@ -156,7 +156,7 @@ function requireApart(texts: readonly string[], index: number, part: SqlPart | u
   );
 }
 
-/** Texts are read one by one: joined, words would grow together, and a comment would continue. */
+/** Strings are read one by one: joined, words would grow together, and a comment would continue. */
 function separated(text: string): string {
   return text.includes("--") ? ` ${text}\n` : ` ${text} `;
 }

@@ -32,7 +32,7 @@ export interface SqlPlan {
   toObjects(result: QueryResult, dialect: Dialect): Record<string, unknown>[];
 }
 
-/** The most plans that one text in the source has: other columns or conditions make another. */
+/** The most plans that one string in the source has: other columns or conditions make another. */
 const maxPlansOfText = 16;
 /** Each value takes a placeholder, of which SQLite has the fewest. */
 const maxValues = 32_766;

@@ -79,7 +79,7 @@ export function createSqlTag(
   });
 }
 
-/** A text that code has put together, where the compiler does not look, may hold what a user sent. */
+/** A string that code has put together, where the compiler does not look, may hold what a user sent. */
 function requireTemplate(strings: unknown): void {
   if (typeof strings === "object" && strings !== null && "raw" in strings) return;
   throw new Error("Cannot run this as SQL: write it as a template without brackets, db.sql`…`");

@@ -10,7 +10,7 @@ export interface SqlTerms {
   endOf(index: number): number;
   /** Returns true if a token only decides what is chosen: it stands after WHEN. */
   isCondition(index: number): boolean;
-  /** A column in the term of a token whose values a text could be mistaken for. */
+  /** A column in the term of a token whose values a string could be mistaken for. */
   kindedColumnNear(index: number): ColumnInfo | null;
 }
 

@@ -4,7 +4,7 @@ export type SqlToken =
   | { readonly kind: "word"; readonly text: string; readonly keyword: string }
   /** A quoted identifier, without its quotes. */
   | { readonly kind: "quoted"; readonly text: string }
-  /** A number that the statement itself contains, or a text without its quotes. */
+  /** A number that the statement itself contains, or a string without its quotes. */
   | { readonly kind: "literal"; readonly value: string; readonly isText: boolean }
   /** An operator or a punctuation mark. */
   | { readonly kind: "sign"; readonly text: string }
@@ -12,7 +12,7 @@ export type SqlToken =
   | { readonly kind: "part"; readonly index: number };
 
 /**
- * Reads the texts of a template as SQL tokens, a part between each two. Throws a plain Error for
+ * Reads the strings of a template as SQL tokens, a part between each two. Throws a plain Error for
  * SQL that would not mean the same on every engine or with every value.
  */
 export function sqlTokens(texts: readonly string[]): readonly SqlToken[] {
@@ -30,7 +30,7 @@ const pattern = new RegExp(
     String.raw`(?<text>'(?:[^']|'')*')`,
     String.raw`(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)`,
     String.raw`(?<quoted>"(?:[^"]|"")*")`,
-    // E'a\'b' ends elsewhere than a text without the letter, and SQLite has only X.
+    // E'a\'b' ends elsewhere than a string without the letter, and SQLite has only X.
     String.raw`(?<prefix>(?:[A-Za-z]|[uU]&)')`,
     String.raw`(?<word>[\p{L}_][\p{L}\p{N}_]*)`,
     String.raw`(?<open>['"]|/\*|\$)`,

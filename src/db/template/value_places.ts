@@ -37,7 +37,7 @@ export type ValuePlace =
   /** Beside no column. */
   | {
     readonly kind: "free";
-    /** A column of the same expression that a text could be meant for. */
+    /** A column of the same expression that a string could be meant for. */
     readonly near: ColumnInfo | null;
     /** True if the expression is stored in a column of whole numbers, unrounded. */
     readonly isWhole?: boolean;

@@ -123,7 +123,7 @@ function columnOf(item: readonly string[], alias: string): ViewedColumn {
   return name === null || !isPlain ? { kind: "expression" } : { kind: "column", name };
 }
 
-/** The identifier that a token is; null for a sign, a text or a number. */
+/** The identifier that a token is; null for a sign, a string or a number. */
 function nameOf(token: string | undefined): string | null {
   if (token === undefined) return null;
   if (/^["`[]/.test(token)) {

@@ -73,7 +73,7 @@ function fromCode(
   }
 }
 
-/** A text is parsed like a literal: a user id is a text even where the key is a number. */
+/** A string is parsed like a literal: a user id is a string even where the key is a number. */
 function ofColumn(value: unknown, column: ColumnInfo): unknown {
   const kind = kindOfColumn(column);
   if (typeof value === "string") return kind.fromText(value, column);

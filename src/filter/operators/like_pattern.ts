@@ -3,7 +3,7 @@ import { matchesWildcards, maxPartLength } from "../../sql/wildcard_pattern.ts";
 import { filterLimits } from "../syntax/filter_syntax.ts";
 
 /**
- * Why a text is not a valid LIKE pattern, as a message that completes "name …"; null for a valid
+ * Why a string is not a valid LIKE pattern, as a message that completes "name …"; null for a valid
  * one. The length is limited because engines match a pattern at each position of the text.
  */
 export function patternFault(pattern: string): string | null {
@@ -14,18 +14,18 @@ export function patternFault(pattern: string): string | null {
 
 /**
  * The characters of a LIKE pattern that count to the sum of a filter: none of a plain pattern,
- * which is searched as a text.
+ * which is searched as a string.
  */
 export function countedCharacters(pattern: string): number {
   return isPlain(pattern) ? 0 : pattern.length;
 }
 
-/** The steps that a match of a LIKE pattern takes for each character of a text, about. */
+/** The steps that a match of a LIKE pattern takes for each character of a string, about. */
 export function patternWork(pattern: string): number {
   return isPlain(pattern) ? 1 : Math.max(1, maxPartLength(pattern));
 }
 
-/** Returns true if `text` matches a LIKE pattern: `%` is any text, `_` any one character, `\` escapes. */
+/** Returns true if `text` matches a LIKE pattern: `%` is any string, `_` any one character, `\` escapes. */
 export function matchesLike(text: string, pattern: string): boolean {
   const plain = plainPattern(pattern);
   if (plain === null) return matchesWildcards(text, pattern);

@@ -14,15 +14,15 @@ export type OperatorTakes =
   | "item"
   /** One or more values of the column's lists. */
   | "items"
-  /** A text, taken literally. */
+  /** A string, taken literally. */
   | "text"
-  /** A text with `%`, `_` and the escape `\`. */
+  /** A string with `%`, `_` and the escape `\`. */
   | "pattern"
   /** true or false. */
   | "flag"
   /** A whole number. */
   | "count"
-  /** One or more texts, whatever the column's kind: the operands of custom operators. */
+  /** One or more strings, whatever the column's kind: the operands of custom operators. */
   | "texts";
 
 /**
@@ -43,8 +43,8 @@ export interface Operator {
   /** The SQL condition, which can be joined with others; values are bound. */
   toSql(column: ColumnInfo, values: readonly unknown[], dialect: Dialect): Fragment;
   /**
-   * About how many steps a comparison takes for each character of a text; absent for one that does
-   * not search texts.
+   * About how many steps a comparison takes for each character of a string; absent for one that does
+   * not search strings.
    */
   work?(values: readonly unknown[]): number;
   /** Returns true if a stored value passes; it is NULL only for an operator that tests it. */

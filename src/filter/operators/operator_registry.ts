@@ -27,7 +27,7 @@ export type OperatorRegistry = ReadonlyMap<string, Operator>;
 
 /** A custom filter operator to add to the registry: one meaning in two forms, which must agree. */
 export interface CustomOperator {
-  /** The SQL; `dialect.operand(column)` is the column. `values` are the texts of the filter. */
+  /** The SQL; `dialect.operand(column)` is the column. `values` are the strings of the filter. */
   toSql(column: ColumnInfo, values: readonly string[], dialect: Dialect): Fragment;
   /** The same in memory, for live updates. It is not called for NULL, which never matches. */
   matches(value: unknown, values: readonly string[], column: ColumnInfo): boolean;
@@ -99,7 +99,7 @@ function customOperator(symbol: string, { toSql, matches }: CustomOperator): Ope
   };
 }
 
-/** What a custom operator does with a text is not known. */
+/** What a custom operator does with a string is not known. */
 const customWork = 10;
 
 function bySymbol(operators: readonly Operator[]): OperatorRegistry {

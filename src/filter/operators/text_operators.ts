@@ -5,7 +5,7 @@ import { type Fragment, rawSql, sql } from "../../sql/fragment.ts";
 import { matchesLike, patternWork } from "./like_pattern.ts";
 import type { Operator } from "./operator.ts";
 
-/** The specific part of an operator that compares a text with a text. */
+/** The specific part of an operator that compares a string with a string. */
 interface TextTest {
   readonly symbols: readonly [string, ...string[]];
   readonly takes: "text" | "pattern";
@@ -15,9 +15,9 @@ interface TextTest {
   holds(value: string, argument: string): boolean;
 }
 
-/** A text is found by one look at each character. */
+/** A string is found by one look at each character. */
 const search = () => 1;
-/** A text is folded first, which makes another text. */
+/** A string is folded first, which makes another string. */
 const foldedSearch = () => 1 + foldWork;
 const foldWork = 4;
 
@@ -51,7 +51,7 @@ const equalFolded: TextTest = {
   holds: (value, argument) => fold(value) === fold(argument),
 };
 
-/** The filter operator `%=`, also `=like=`, for a pattern that a text matches. */
+/** The filter operator `%=`, also `=like=`, for a pattern that a string matches. */
 export const likeOperator: Operator = textOperator(like);
 
 /** All filter operators that fit text columns only. */

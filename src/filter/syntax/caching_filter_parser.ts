@@ -4,12 +4,12 @@ import type { FilterSyntax } from "./filter_syntax.ts";
 
 /** Parses filters, and keeps a cache of recent results. */
 export interface CachingFilterParser {
-  /** The syntax tree of a text, or null for a blank text; throws `filter-parse-error`. */
+  /** The syntax tree of a string, or null for a blank text; throws `filter-parse-error`. */
   parse(text: string): FilterSyntax | null;
 }
 
 /**
- * Creates a filter parser that caches the syntax trees of the last `capacity` texts that came again.
+ * Creates a filter parser that caches the syntax trees of the last `capacity` strings that came again.
  * Trees are shared, therefore frozen. Errors are not cached: they are rare, and cheap to find again.
  */
 export function createCachingFilterParser(capacity = 100): CachingFilterParser {
@@ -30,7 +30,7 @@ export function createCachingFilterParser(capacity = 100): CachingFilterParser {
   };
 }
 
-/** Of a text with its tree: a list of single digits has one of its values for two characters. */
+/** Of a string with its tree: a list of single digits has one of its values for two characters. */
 const bytesPerCharacter = 50;
 
 function deepFreeze(syntax: FilterSyntax): FilterSyntax {

@@ -20,7 +20,7 @@ export const filterLimits = {
   listValues: 200,
   /** UTF-16 units of a pattern with more wildcards than a `%` at either end. */
   pattern: 100,
-  /** UTF-16 units of all such patterns: each is tried at every position of every text. */
+  /** UTF-16 units of all such patterns: each is tried at every position of every string. */
   patterns: 500,
   /** The values of all comparisons together. */
   values: 1000,
@@ -66,7 +66,7 @@ export interface ComparisonSyntax {
 /** One unescaped value in a filter's syntax tree. Its meaning depends on the column. */
 export interface Literal {
   readonly text: string;
-  /** `"null"` is a text, `null` is not. */
+  /** `"null"` is a string, `null` is not. */
   readonly quoted: boolean;
   readonly at: number;
 }

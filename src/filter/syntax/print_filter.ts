@@ -4,7 +4,7 @@ import type { FilterSyntax } from "./filter_syntax.ts";
 import { quoteName, quotePath } from "./quoted_name.ts";
 
 /**
- * Prints a resolved filter as text, which parses to the same filter. `all` is the empty text.
+ * Prints a resolved filter as text, which parses to the same filter. `all` is the empty string.
  * `none` has no syntax: it prints as `none`, which does not parse, so that it cannot be mistaken
  * for another filter.
  */

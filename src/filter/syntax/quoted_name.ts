@@ -31,7 +31,7 @@ export function readQuotedName(text: string, at: number): QuotedName | null {
   return null;
 }
 
-/** Finds the quoted names in a text that is read from left to right. */
+/** Finds the quoted names in a string that is read from left to right. */
 export interface QuotedNameFinder {
   /** The end of the quoted name that begins at `at`; `at` itself where none does. */
   after(at: number): number;

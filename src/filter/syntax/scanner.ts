@@ -220,7 +220,7 @@ function symbolAt(text: string, at: number): string | null {
   }
 }
 
-/** `=name=`; the length of a name is bounded so that a long text is not searched. */
+/** `=name=`; the length of a name is bounded so that a long string is not searched. */
 function namedSymbolAt(text: string, at: number): string | null {
   let end = at + 1;
   while (end - at <= 32 && (classes[text.charCodeAt(end)]! & nameLetter) !== 0) end++;

@@ -39,7 +39,7 @@ export class AccountFields {
     this.#body = { ...body };
   }
 
-  /** A text of at most so many characters; the empty text where it is wrong. */
+  /** A string of at most so many characters; the empty string where it is wrong. */
   text(name: string, maxLength: number): string {
     const value = this.#body[name];
     if (typeof value !== "string" || value === "") this.refuse(name, "must be a text");
@@ -65,7 +65,7 @@ export class AccountFields {
     return email ?? "";
   }
 
-  /** One of these texts; the first where it is missing. */
+  /** One of these strings; the first where it is missing. */
   oneOf<const Name extends string>(name: string, ...names: readonly [Name, ...Name[]]): Name {
     const value = this.#body[name] ?? names[0];
     const found = names.find((one) => one === value);

@@ -66,7 +66,7 @@ export interface UserColumnOptions {
   readonly passwordHash?: UserColumn | undefined;
   /** `name` unless set, where the table has it; the same holds for those below. */
   readonly name?: UserColumn | undefined;
-  /** A document with a list of texts, or a text with one role; `roles` unless set. */
+  /** A document with a list of strings, or a string with one role; `roles` unless set. */
   readonly roles?: UserColumn | undefined;
   /** A boolean; `disabled` unless set. */
   readonly disabled?: UserColumn | undefined;

@@ -33,7 +33,7 @@ export interface Passwords {
 export interface PasswordHasher {
   /** The text to store, which holds all that `verify` needs. */
   hash(password: string): Promise<string>;
-  /** Returns true if a password has this hash; false for a text that is none. */
+  /** Returns true if a password has this hash; false for a string that is none. */
   verify(password: string, hash: string): Promise<boolean>;
 }
 
@@ -108,7 +108,7 @@ function formatHash({ cost: { N, r, p }, salt, key }: StoredHash): string {
   return `$scrypt$ln=${Math.log2(N)},r=${r},p=${p}$${left}$${right}`;
 }
 
-/** Null for a text that is no such hash, or whose cost no service would have chosen. */
+/** Null for a string that is no such hash, or whose cost no service would have chosen. */
 function parseHash(text: string): StoredHash | null {
   const [, ln, r, p, salt = "", key = ""] =
     /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{43})$/

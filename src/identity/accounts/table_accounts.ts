@@ -17,7 +17,7 @@ export interface AccountColumns {
   readonly passwordHash: ColumnInfo;
   /** Null if the table has none, like the next two. */
   readonly name: ColumnInfo | null;
-  /** A document with a list of texts, or a text with one role. */
+  /** A document with a list of strings, or a string with one role. */
   readonly roles: ColumnInfo | null;
   readonly disabled: ColumnInfo | null;
   /** Set once, to the time of the signup. */
@@ -185,7 +185,7 @@ export function mistakeOfNewRoles(column: ColumnInfo, roles: readonly string[]):
   return setsRoles(column, roles) ? mistakeOfRoles(column, roles) : null;
 }
 
-/** A text holds one role. */
+/** A string holds one role. */
 function mistakeOfRoles(column: ColumnInfo, roles: readonly string[]): string | null {
   if (column.kind !== "text") return null;
   const [role, another] = roles;

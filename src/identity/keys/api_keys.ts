@@ -61,7 +61,7 @@ export class ApiKeys {
   }
 
   /**
-   * The key of a text, whose use is noted unless `isUsed` is false; null for one that is unknown,
+   * The key of a string, whose use is noted unless `isUsed` is false; null for one that is unknown,
    * revoked or expired.
    */
   async find(text: string, isUsed: boolean = true): Promise<ApiKey | null> {

@@ -3,7 +3,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import { hashOfToken } from "../opaque_token.ts";
 
-/** The epoch of a user, to which every session of the user is bound; the empty text at first. */
+/** The epoch of a user, to which every session of the user is bound; the empty string at first. */
 export async function sessionEpoch(store: KeyValue, userId: string): Promise<string> {
   const { value } = await store.get(epochKey(userId));
   return typeof value === "string" ? value : "";

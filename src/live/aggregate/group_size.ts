@@ -2,7 +2,7 @@ import type { MaintainedGroup } from "./maintained_group.ts";
 
 /**
  * About how many bytes a maintained group takes: its id, keys, sums and extremes, and the answer
- * that is kept of it. Texts count two bytes a letter.
+ * that is kept of it. Strings count two bytes a letter.
  */
 export function groupSize(id: string, { key, totals, extremes }: MaintainedGroup): number {
   const values = sizeOfAll(key) + sizeOfAll(extremes);

@@ -50,7 +50,7 @@ export class IncrementalAggregate {
       });
       const maintained = fits ? maintainedGroup(group, rank, plan) : null;
       const id = idOf(group.key, columns);
-      // Two groups of the database can decode alike, as with texts that are not UTF-8.
+      // Two groups of the database can decode alike, as with strings that are not UTF-8.
       if (maintained === null || incremental.#entries.has(id)) return null;
       const entry = { ...maintained, shown: null, bytes: 0 };
       incremental.#entries.set(id, entry);
@@ -179,7 +179,7 @@ interface Shown {
   readonly passes: boolean;
 }
 
-/** A text that two keys share exactly when they belong to one group. */
+/** A string that two keys share exactly when they belong to one group. */
 function idOf(key: readonly unknown[], columns: readonly ColumnInfo[]): string {
   const ids = columns.map((column, index) => {
     const value = key[index] ?? null;

@@ -20,7 +20,7 @@ export interface MaintenancePlan {
   readonly summed: readonly ColumnInfo[];
   readonly extremes: readonly Extreme[];
   /**
-   * True if the order of the keys is known only from the read: texts of an existing table have a
+   * True if the order of the keys is known only from the read: strings of an existing table have a
    * collation that memory does not know.
    */
   readonly isRanked: boolean;

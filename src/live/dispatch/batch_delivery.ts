@@ -130,7 +130,7 @@ export class BatchDelivery {
   }
 }
 
-/** A text that groups share where their rows are shown and numbered alike. */
+/** A string that groups share where their rows are shown and numbered alike. */
 function rendererKey({ viewKey, isSentByStep }: SubscriberGroup): string {
   return isSentByStep ? `step ${viewKey}` : viewKey;
 }

@@ -155,7 +155,7 @@ const maxConcurrentChecks = 8;
 /** A scope that never resolves must not keep the others from being checked. */
 const maxMs = 10_000;
 
-/** No scope has this text. */
+/** No scope has this string. */
 const mixed = "";
 
 function keyOf({ resource, access }: ScopedRequest): string {

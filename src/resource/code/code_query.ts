@@ -31,13 +31,13 @@ export type CallName = keyof typeof optionsOf;
 /** Those that stand in headers of a request. */
 const headers: ReadonlySet<string> = new Set(["ifMatch", "ifNoneMatch", "optimisticId"]);
 
-/** Options whose items are names: in a text, other ones than plain names are quoted. */
+/** Options whose items are names: in a string, other ones than plain names are quoted. */
 const nameLists: ReadonlySet<string> = new Set([
   ...["select", "groupBy", "sum", "avg", "min", "max", "on"],
 ]);
 
 /**
- * The query of a call: its options as the parameters of a request, of which lists are texts. Throws
+ * The query of a call: its options as the parameters of a request, of which lists are strings. Throws
  * a TypeError for an option that the operation does not take, which would be ignored.
  */
 export function queryOf(
@@ -66,7 +66,7 @@ export function queryOf(
 }
 
 /**
- * A filter that a call was given: a text, or what the builders made. Throws a TypeError for anything
+ * A filter that a call was given: a string, or what the builders made. Throws a TypeError for anything
  * else, which must not mean every row.
  */
 export function filterOf(given: unknown): string | Filter | FilterText {

@@ -15,7 +15,7 @@ export interface CodeCall {
   readonly key?: { readonly value: unknown };
   /** A copy of the values that the caller gave. */
   readonly body?: unknown;
-  /** The filter of a batch that is no text, which its body would have. */
+  /** The filter of a batch that is no string, which its body would have. */
   readonly filter?: Query["codeFilter"];
 }
 

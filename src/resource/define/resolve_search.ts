@@ -23,7 +23,7 @@ type Options = ReadDefinition["options"]["search"];
 
 /**
  * Opens the search index of a resource; null if it has none: without an adapter, disabled, of
- * a view, whose changes no index would follow, or with no text to search. Throws a plain Error for fields that cannot be searched.
+ * a view, whose changes no index would follow, or with no string to search. Throws a plain Error for fields that cannot be searched.
  */
 export function resolveSearch(
   options: Options,

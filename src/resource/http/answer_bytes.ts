@@ -109,7 +109,7 @@ const shortDocument = 1_024;
 const openBracket = 0x5b;
 const openBrace = 0x7b;
 
-/** Brackets in texts count as well: to leave them out would cost more. */
+/** Brackets in strings count as well: to leave them out would cost more. */
 function containerBytes(document: SqlValue): number {
   if (typeof document !== "string" || document.length < shortDocument) return 0;
   let count = 0;
@@ -134,7 +134,7 @@ export function countRows(
 /** A value of a group with its names. */
 const bytesOfValue = 64;
 
-/** About the bytes of the groups of an aggregate, which hold texts and numbers. */
+/** About the bytes of the groups of an aggregate, which hold strings and numbers. */
 export function bytesOfGroups(groups: readonly AggregateGroup[]): number {
   let bytes = 0;
   for (const { key, metrics } of groups) {

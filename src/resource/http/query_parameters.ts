@@ -5,7 +5,7 @@ import { Problem } from "../../problem/problem.ts";
 
 /** The known query parameters of a request's URL, decoded, or those of a call from code. */
 export interface Query extends ReadonlyMap<string, string> {
-  /** The filter of a call from code that is no text. */
+  /** The filter of a call from code that is no string. */
   readonly codeFilter?: Filter | FilterText;
 }
 

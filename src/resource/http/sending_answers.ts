@@ -41,7 +41,7 @@ export class SendingAnswers {
   }
 
   /**
-   * Counts a long text until it is delivered: a shorter one fits into the buffers of its socket, and
+   * Counts a long string until it is delivered: a shorter one fits into the buffers of its socket, and
    * needs no counting. Throws a 503 beyond the limit, unless the request has changed something: then
    * only its answer says that it did.
    */
@@ -116,7 +116,7 @@ export class SendingAnswers {
   }
 }
 
-/** A text with a character beyond Latin-1 is held with two bytes for each. */
+/** A string with a character beyond Latin-1 is held with two bytes for each. */
 function heldBytes(text: string): number {
   return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 }

@@ -110,7 +110,7 @@ function recordOf(
   return new ImportRecord(line, size, body);
 }
 
-/** The JSON value that an export writes as this text; a text that is none is refused by its kind. */
+/** The JSON value that an export writes as this string; a string that is none is refused by its kind. */
 function jsonValue(text: string, { kind, databaseType }: ColumnInfo): unknown {
   if (databaseType?.shape.kind === "any") return numberOf(text);
   if (databaseType !== undefined) {

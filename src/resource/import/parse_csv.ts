@@ -17,7 +17,7 @@ export interface CsvFault {
 /**
  * Parses CSV (RFC 4180), whose lines may end in CR LF, LF or CR: the first line has the number
  * `firstLine`. Gives `take` each record up to the end, or up to the fault that it returns. Quotes must
- * be exact, as in exports: a text that would have to be guessed is a fault.
+ * be exact, as in exports: a string that would have to be guessed is a fault.
  */
 export function parseCsv(
   text: string,
@@ -63,7 +63,7 @@ const comma = 0x2c;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** Returns true if a field ends before the code, which is NaN at the end of a text. */
+/** Returns true if a field ends before the code, which is NaN at the end of a string. */
 function endsField(code: number): boolean {
   return code === comma || code === lineFeed || code === carriageReturn || Number.isNaN(code);
 }

@@ -66,7 +66,7 @@ export class RowSpool implements AsyncDisposable {
     await this.#file?.close();
   }
 
-  /** One text for many rows, which takes a third of the time of a text for each. */
+  /** One string for many rows, which takes a third of the time of a string for each. */
   #textOf(rows: readonly PreparedRow[]): string {
     const runs: Run[] = [];
     let last: RowShape | null = null;
@@ -121,7 +121,7 @@ interface Run {
   readonly rows: (readonly unknown[])[];
 }
 
-/** Before a text that has to be read exactly. */
+/** Before a string that has to be read exactly. */
 const exactMark = "!";
 
 class SpoolFile {

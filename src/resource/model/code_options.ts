@@ -7,7 +7,7 @@ import type { FilterText } from "../../filter/builders.ts";
 import type { Filter } from "../../filter/filter.ts";
 
 /**
- * A filter in code: of the builders, as `eq(notes.status, "open")`, of `rsql`, or a text in the
+ * A filter in code: of the builders, as `eq(notes.status, "open")`, of `rsql`, or a string in the
  * filter language. The user's right to filter by a field is required of each.
  */
 export type CodeFilter = Filter | FilterText | string | { readonly filter: string };
@@ -20,9 +20,9 @@ export interface CodeCallOptions {
 
 /** What of a row is wanted. */
 export interface CodeRowOptions<Fields, Included> extends CodeCallOptions {
-  /** These fields alone: their names, or a text as in a URL. */
+  /** These fields alone: their names, or a string as in a URL. */
   readonly select?: readonly Fields[] | string | undefined;
-  /** These related rows as well: a list, or a text as in a URL. */
+  /** These related rows as well: a list, or a string as in a URL. */
   readonly include?: readonly Included[] | string | undefined;
 }
 

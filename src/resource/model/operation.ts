@@ -16,7 +16,7 @@ import type { Resource } from "./resource.ts";
  * the body.
  */
 export interface ResourceRequest {
-  /** The raw last path segment of routes with an id, else the empty text. */
+  /** The raw last path segment of routes with an id, else the empty string. */
   readonly segment: string;
   readonly query: Query;
   /** The parsed JSON body of operations that take one. */
@@ -142,7 +142,7 @@ export interface Operation<Intent, Plan, Outcome> {
   ownParameters?(resource: Resource): ReadonlySet<string> | undefined;
   /** Throws a 403 where the caller may not read columns that the operation cannot do without. */
   requireFields?(resource: Resource): void;
-  /** Parses the texts of the request, once. Fails with 400, 413, 415 or 422. */
+  /** Parses the strings of the request, once. Fails with 400, 413, 415 or 422. */
   parse(request: ResourceRequest, resource: Resource): Intent;
   /** How many rows the body holds, of operations that take several: each is debited. */
   items?(intent: Intent): number;

@@ -132,7 +132,7 @@ export interface Resource {
    */
   readonly allowsPreview: boolean;
   /**
-   * True if an export as CSV prefixes texts that a spreadsheet would take for formulas: those of the
+   * True if an export as CSV prefixes strings that a spreadsheet would take for formulas: those of the
    * dashboard, which are opened in one. All others give the values as they are.
    */
   readonly escapesFormulas: boolean;

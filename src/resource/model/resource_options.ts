@@ -135,7 +135,7 @@ export interface AutoRelationOptions {
 export interface SoftDeleteOptions<S, Of = AnyTable> {
   /**
    * The column that marks: a timestamp or date (NULL is live), a boolean or integer (0 or NULL is
-   * live), or a text (`""` or NULL is live). No body may set it unless `fields.writable` names it.
+   * live), or a string (`""` or NULL is live). No body may set it unless `fields.writable` names it.
    */
   readonly field: ColumnReferenceOf<S, Of>;
 }
@@ -148,7 +148,7 @@ export interface SearchOptions<S, Of = AnyTable> {
   readonly indexName?: string | undefined;
   /**
    * The columns whose words are found: a list of some, or an object that gives columns a weight or
-   * takes them out. All readable texts and JSON unless set.
+   * takes them out. All readable strings and JSON unless set.
    */
   readonly fields?:
     | readonly ColumnReferenceOf<S, Of>[]

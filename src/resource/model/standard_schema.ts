@@ -65,8 +65,8 @@ export type SchemaOutput<Schema extends StandardSchema> = NonNullable<
 >["output"];
 
 /**
- * The path of a Standard Schema's issue as a text: `["items", 0, { key: "name" }]` →
- * `items.0.name`; the empty text for the whole value.
+ * The path of a Standard Schema's issue as a string: `["items", 0, { key: "name" }]` →
+ * `items.0.name`; the empty string for the whole value.
  */
 export function issuePath({ path = [] }: SchemaIssue): string {
   return path.map((step) => String(typeof step === "object" ? step.key : step)).join(".");

@@ -44,7 +44,7 @@ interface SearchOutcome extends FoundRows {
 
 const offsetParameter: ReadonlySet<string> = new Set(["offset"]);
 
-/** `GET /search`: the rows whose texts hold the words of a query, the best first. */
+/** `GET /search`: the rows whose strings hold the words of a query, the best first. */
 export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
   name: "search",
   access: "read",

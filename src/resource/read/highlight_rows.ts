@@ -7,11 +7,11 @@ import type { SearchQuery } from "../../search/search_query.ts";
 import { wordsOf } from "../../search/words.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** The highlights of a search: by the id of a row and the name of a field, texts with `<em>`. */
+/** The highlights of a search: by the id of a row and the name of a field, strings with `<em>`. */
 export type Highlights = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 
 /**
- * Highlights what a search has found in rows: in their texts as they were just read, never in those
+ * Highlights what a search has found in rows: in their strings as they were just read, never in those
  * that the index holds, and only in searched fields, all of which are readable.
  */
 export async function highlightRows(

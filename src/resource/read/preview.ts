@@ -14,12 +14,12 @@ export type CutColumns = readonly (readonly ColumnInfo[])[];
 const maxLength = 1_000;
 
 /**
- * Parses the query parameter `preview` of a list: to how many characters its texts and documents are
+ * Parses the query parameter `preview` of a list: to how many characters its strings and documents are
  * cut, and to how many bytes its bytes. Null if there is none. Throws a 400 unless it is a whole
  * number from 1 to 1,000.
  *
  * A row of which something was cut has the names of those fields as `_cut`. A document that was cut
- * is a text, the beginning of what the database has as its text; one that fits is the document. Keys
+ * is a string, the beginning of what the database has as its text; one that fits is the document. Keys
  * are never cut: neither the columns of the primary key, nor those of foreign keys and relations.
  * Included rows are whole.
  */

@@ -31,7 +31,7 @@ export function parseUserFilter(text: string | undefined, resource: Resource): F
   return syntax === null ? null : resolveFilter(syntax, ownColumns(resource));
 }
 
-/** A filter that code has built, as {@link parseUserFilter} gives that of a text. */
+/** A filter that code has built, as {@link parseUserFilter} gives that of a string. */
 export function resolveOwnFilter(given: Filter | FilterText, resource: Resource): Filter | null {
   return resolveCodeFilter(given, ownColumns(resource), resource.filters);
 }
@@ -55,7 +55,7 @@ export function comparisonsOf(text: string, resource: Resource): readonly Placed
   return found;
 }
 
-/** The filter of a query as {@link parseRelationFilter} gives it: a text, or one that code built. */
+/** The filter of a query as {@link parseRelationFilter} gives it: a string, or one that code built. */
 export function parseQueryFilter(query: Query, resource: Resource): RelationFilter {
   const { codeFilter } = query;
   if (codeFilter === undefined) return parseRelationFilter(query.get("filter"), resource);

@@ -15,7 +15,7 @@ export function seenBy(user: User | null, resource: Resource, safeNumbers = fals
 }
 
 /**
- * A text that is the same for users with the same fields of a resource, and of all resources that
+ * A string that is the same for users with the same fields of a resource, and of all resources that
  * relations lead to; empty where no fields depend on the user.
  */
 export function fieldsKeyOf(user: User | null, resource: Resource): string {

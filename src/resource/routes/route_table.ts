@@ -60,7 +60,7 @@ export function createRouteTable(resources: readonly Resource[]): RouteTable {
 }
 
 /**
- * The raw path segment of the id in a path that leads to this route; the empty text where the route
+ * The raw path segment of the id in a path that leads to this route; the empty string where the route
  * has no id. Counted from the end, because the path may begin with that of another app.
  */
 export function idSegment(path: string, { path: pattern }: Route): string {

@@ -6,7 +6,7 @@ import type { RowFormat } from "./row_format.ts";
 
 /**
  * Writes exported rows as CSV (RFC 4180): a header of property names, then a record for each row.
- * NULL is an empty field and the empty text is `""`, so that they differ; JSON is JSON text; every
+ * NULL is an empty field and the empty string is `""`, so that they differ; JSON is JSON text; every
  * other value is written as in JSON answers, without quotes. Where the resource escapes formulas,
  * what a spreadsheet would take for one has `'` before it; a number stays a number.
  */
@@ -44,7 +44,7 @@ function isTextOfNumber(kind: ColumnKind): boolean {
   return kind === "decimal" || kind === "bigint";
 }
 
-/** A value of an existing table may be any text, whatever the kind of its column is. */
+/** A value of an existing table may be any string, whatever the kind of its column is. */
 function numberOr(write: Field["write"]): Field["write"] {
   return (value) => typeof value === "string" && number.test(value) ? value : write(value);
 }
@@ -77,7 +77,7 @@ function field(value: unknown): string {
   }
 }
 
-/** The written field, where a spreadsheet takes it for a text. */
+/** The written field, where a spreadsheet takes it for a string. */
 function escapedField(value: unknown): string {
   if (typeof value === "string") return textField(formulaStart.test(value) ? `'${value}` : value);
   return field(value);
@@ -85,16 +85,16 @@ function escapedField(value: unknown): string {
 
 /**
  * What OWASP names, also in full width, which some spreadsheets take for the same. Documents begin
- * with none of these, except for negative numbers: a text in them has its quotes.
+ * with none of these, except for negative numbers: a string in them has its quotes.
  */
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
 
-/** A text of a JSON column keeps its quotes: `"1"` is not `1`. */
+/** A string of a JSON column keeps its quotes: `"1"` is not `1`. */
 function jsonField(value: unknown): string {
   return value === null ? "" : textField(writeJson(value));
 }
 
-/** A value of a computed field: a list or an object, or a Date, which is a text in JSON. */
+/** A value of a computed field: a list or an object, or a Date, which is a string in JSON. */
 function objectField(value: unknown): string {
   // `JSON.stringify` returns undefined for a function.
   const json: string | undefined = writeJson(value);

@@ -81,7 +81,7 @@ export function withMoments(
 export function nextVersion(stored: unknown): unknown {
   if (typeof stored === "number") return Number.isSafeInteger(stored + 1) ? stored + 1 : null;
   if (typeof stored === "bigint") return stored + 1n;
-  // A column of kind bigint: its values are texts of digits.
+  // A column of kind bigint: its values are strings of digits.
   return typeof stored === "string" && /^-?\d+$/.test(stored) ? String(BigInt(stored) + 1n) : null;
 }
 

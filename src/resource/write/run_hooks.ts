@@ -201,6 +201,6 @@ function copiedValue(value: unknown): unknown {
 
 /** A key as hooks receive it: a value, or a list of them. */
 function rowId(key: Key): RowId {
-  // The values of a primary key are texts and numbers: `parseKey` and the database made them.
+  // The values of a primary key are strings and numbers: `parseKey` and the database made them.
   return (key.length === 1 ? key[0] : key) as RowId;
 }

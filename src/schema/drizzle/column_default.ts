@@ -60,11 +60,11 @@ function jsonOf(value: unknown, source: DrizzleColumn, column: ColumnInfo): unkn
     // Drizzle cuts it off: the column has whole seconds.
     return new Date(Math.floor(value.getTime() / 1000) * 1000);
   }
-  // Drizzle writes a document as JSON.stringify does, which makes a text of a Date.
+  // Drizzle writes a document as JSON.stringify does, which makes a string of a Date.
   if (column.kind === "json" && column.databaseType === undefined && typeof value === "object") {
     return JSON.parse(JSON.stringify(value));
   }
-  // A point and other structures of Drizzle are texts in the database.
+  // A point and other structures of Drizzle are strings in the database.
   const isText = column.databaseType?.shape.kind === "text";
   return isText && typeof value === "object" ? source.mapToDriverValue(value) : value;
 }

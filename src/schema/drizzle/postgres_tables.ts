@@ -190,7 +190,7 @@ function memberOf(type: DrizzleType): ColumnInfo {
   return { ...plainColumn, ...type, name: "element", dbName: "element" };
 }
 
-/** A type that converts values keeps others than it shows, such as encrypted texts. */
+/** A type that converts values keeps others than it shows, such as encrypted strings. */
 function requirePlain({ config }: DrizzleColumn): void {
   const { toDriver, fromDriver } = config?.customTypeParams ?? {};
   if (toDriver === undefined && fromDriver === undefined) return;

@@ -14,7 +14,7 @@ export const bytesKind: Kind = {
   ordered: false,
 };
 
-/** Decodes the canonical base64 of a `bytes` column; null for any other text. */
+/** Decodes the canonical base64 of a `bytes` column; null for any other string. */
 export function decodeBase64(text: string): Uint8Array | null {
   try {
     return base64ToBytes(text);

@@ -58,7 +58,7 @@ export function withScale(plain: string, scale: number | null): string | null {
   return scale === 0 ? whole : `${whole}.${fraction.slice(0, scale).padEnd(scale, "0")}`;
 }
 
-/** A {@link plainDecimal} without zeros at the end of its fraction: equal numbers have one text. */
+/** A {@link plainDecimal} without zeros at the end of its fraction: equal numbers have one string. */
 export function shortestDecimal(plain: string): string {
   return plain.includes(".") ? plain.replace(/\.?0+$/, "") : plain;
 }

@@ -5,7 +5,7 @@ import { isCanonicalUuid } from "./uuid_kind.ts";
 
 /**
  * Returns true if an in-process value fits the kind of its column. A row may hold other values, because
- * SQLite stores, for example, a text in a numeric column. NULL fits every kind.
+ * SQLite stores, for example, a string in a numeric column. NULL fits every kind.
  */
 export function fitsKind(value: unknown, column: ColumnInfo): boolean {
   return value === null || fits[column.kind](value, column);

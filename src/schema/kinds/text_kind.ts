@@ -32,7 +32,7 @@ export const textKind: Kind = {
 };
 
 /**
- * Requires a text that every engine can store: refuses characters that some engine would change
+ * Requires a string that every engine can store: refuses characters that some engine would change
  * silently, a NUL (node:sqlite truncates the text there, Postgres fails) and a lone surrogate
  * (stored as U+FFFD). Throws {@link InvalidValue}.
  */

@@ -3,7 +3,7 @@ import { parsePattern, type PatternPart } from "./parse_pattern.ts";
 /**
  * In the rules of a text column: a regular expression that a part of each value matches. It is
  * matched in one pass, in a time that grows with the length of the text and never more, because the
- * platform's own matching can take hours for a text that was made for it.
+ * platform's own matching can take hours for a string that was made for it.
  */
 export class TextPattern {
   /** The source of the regular expression, with the flag `u`. */

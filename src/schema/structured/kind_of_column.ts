@@ -32,7 +32,7 @@ export function elementOf({ databaseType }: ColumnInfo): ColumnInfo | null {
   return databaseType?.shape.kind === "list" ? databaseType.shape.element : null;
 }
 
-/** Returns true if a column may hold numbers and texts. */
+/** Returns true if a column may hold numbers and strings. */
 export function isAny({ databaseType }: ColumnInfo): boolean {
   return databaseType?.shape.kind === "any";
 }
@@ -42,7 +42,7 @@ export function isDocument({ kind, databaseType }: ColumnInfo): boolean {
   return kind === "json" && databaseType === undefined;
 }
 
-/** The checks and texts of a column's values: those of its kind, narrowed by its type. */
+/** The checks and strings of a column's values: those of its kind, narrowed by its type. */
 export function kindOfColumn({ kind, databaseType, enumValues }: ColumnInfo): Kind {
   if (databaseType === undefined) return kindOf(kind);
   if (databaseType.shape.kind === "text") return enumValues === null ? textKind : labelKind;
@@ -55,7 +55,7 @@ export function kindOfColumn({ kind, databaseType, enumValues }: ColumnInfo): Ki
   };
 }
 
-/** The labels of an enum: the database has no order for another text. */
+/** The labels of an enum: the database has no order for another string. */
 const labelKind: Kind = {
   ...textKind,
   fromText(text, { enumValues }) {

@@ -7,7 +7,7 @@ type ShapeOf<Name extends ValueShape["kind"]> = Extract<ValueShape, { readonly k
 
 /**
  * A JSON value → the value of a column of lists, records or maps, whose members are values of their
- * own columns. A text that a row of the table may hold in place of a structure is given as it is.
+ * own columns. A string that a row of the table may hold in place of a structure is given as it is.
  * Throws {@link InvalidValue}.
  */
 export function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfColumn): unknown {
@@ -24,7 +24,7 @@ export function fromStructure(value: unknown, shape: ValueShape, kindOf: KindOfC
   }
 }
 
-/** `[0:1]={1,2}`: only this text says where the list begins. Also of documents in two dimensions. */
+/** `[0:1]={1,2}`: only this string says where the list begins. Also of documents in two dimensions. */
 const listText = /^(?:\[-?\d+:-?\d+\])*=?\{.*\}$/s;
 const recordText = /^\(.*\)$/s;
 

@@ -48,7 +48,7 @@ const icon = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="
 const iconHeaders = { "content-type": "image/svg+xml", "cache-control": "private, max-age=86400" };
 
 /**
- * Nothing but the files of the dashboard, no markup from a text, and no frame around it (Content
+ * Nothing but the files of the dashboard, no markup from a string, and no frame around it (Content
  * Security Policy Level 3; Trusted Types).
  */
 const securityPolicy = [

@@ -2,7 +2,7 @@ import type { Option, OptionShape } from "../../options/option.ts";
 
 /**
  * A configuration as the dashboard may show it, by the description of its options: numbers, flags and
- * texts of which the description says that messages may show them. A secret is masked, of a URL
+ * strings of which the description says that messages may show them. A secret is masked, of a URL
  * nothing is shown that could be one, and a function or an object that was made elsewhere is only
  * named. What is not set is left out.
  */
@@ -51,7 +51,7 @@ function members(
   );
 }
 
-/** A URL without its user and password, its query and its fragment; any other text as it is. */
+/** A URL without its user and password, its query and its fragment; any other string as it is. */
 function withoutCredentials(text: string): string {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return text;
   const url = URL.parse(text);

@@ -125,7 +125,7 @@ function factsOf(
   };
 }
 
-/** Readable texts, the most telling names first; else the key. */
+/** Readable strings, the most telling names first; else the key. */
 function labelOf({ fields: { readable }, table: { primaryKey } }: Resource): string {
   const texts = readable.filter(({ kind, primaryKey }) => kind === "text" && !primaryKey);
   for (const name of labelNames) {

@@ -12,7 +12,7 @@ export class RequestMetrics {
   readonly #count;
   readonly #duration;
   readonly #active = new Map<string, Gauge>();
-  /** By route, method and status: a request only looks its series up, and makes no text. */
+  /** By route, method and status: a request only looks its series up, and makes no string. */
   readonly #answers = new Map<string, Map<string, (AnswerSeries | undefined)[]>>();
 
   /** Registers them. */

@@ -145,7 +145,7 @@ export function postgresImage(
   return `(SELECT row_to_json(r.*) FROM (SELECT ${names.join(", ")}) AS r)`;
 }
 
-/** Quotes a text as a literal in the SQL of the Postgres change log. */
+/** Quotes a string as a literal in the SQL of the Postgres change log. */
 export function postgresLiteral(text: string): string {
   const quoted = `'${text.replaceAll("'", "''")}'`;
   return text.includes("\\") ? ` E${quoted.replaceAll("\\", "\\\\")}` : quoted;

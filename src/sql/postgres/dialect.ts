@@ -45,7 +45,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     encode,
     decode,
     decodePlain,
-    // A type of the server reads each text in one way, misfits included.
+    // A type of the server reads each string in one way, misfits included.
     roundTrips: (stored, decoded) => decoded !== null || stored === null,
     hasOtherForms,
     selected: (column) => asValue(column),
@@ -148,7 +148,7 @@ function check(value: unknown, column: ColumnInfo): void {
 /** A float4, also below a domain, is compared with the value rounded to its few digits. */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
-  // Labels of an enum are equal where their texts are; the database knows about other types.
+  // Labels of an enum are equal where their strings are; the database knows about other types.
   if (column.databaseType !== undefined && column.enumValues === null) return "never";
   if (column.kind === "text") return "but for order";
   return column.kind === "real" && !doubleTypes.has(introspectedTypeName(column))

@@ -4,7 +4,7 @@ import { type Fragment, identifier, join, sql } from "../fragment.ts";
 
 /**
  * What follows ORDER BY in SQL of Postgres, so that only rows are equal that are the same: a hash of the
- * columns whose values may be equal and have different texts, like `1.0` and `1.00`, or have no
+ * columns whose values may be equal and have different strings, like `1.0` and `1.00`, or have no
  * order.
  */
 export function distinguished(

@@ -48,12 +48,12 @@ function conditionsOf(node: unknown): readonly string[] {
 
 const conditions = /(?:^| )(?:Cond|Filter|Key)$/;
 
-/** An expression of a plan, with `?` in place of each text and each number. */
+/** An expression of a plan, with `?` in place of each string and each number. */
 function withoutConstants(expression: string): string {
   return expression.replace(tokens, (token) => /^['\d]/.test(token) ? "?" : token);
 }
 
-/** A quoted name, a text, in which quotes are doubled, a name or a parameter, and a number. */
+/** A quoted name, a string, in which quotes are doubled, a name or a parameter, and a number. */
 const tokens =
   /"(?:[^"]|"")*"|'(?:[^']|'')*'|[$_\p{L}][$_\p{L}\p{N}]*|\d+(?:\.\d+)?(?:e[+-]?\d+)?/giu;
 

@@ -64,7 +64,7 @@ function follow(document: Fragment, path: JsonPath): Fragment {
 
 /**
  * The document of a `json` column, which keeps its text: NULL where that holds an escaped character
- * that no text of Postgres has. To look into it would end the statement with an error.
+ * that no string of Postgres has. To look into it would end the statement with an error.
  */
 function readable({ dbName }: ColumnInfo): Fragment {
   const document = sql`${identifier(dbName)}::json`;

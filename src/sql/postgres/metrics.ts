@@ -18,7 +18,7 @@ export function postgresMetrics(
       if (column.kind === "uuid") {
         return sql`${rawSql(name)}(${operand(column)}::text COLLATE "C")::uuid`;
       }
-      // In a collation where different texts are equal, the least one would not be determined.
+      // In a collation where different strings are equal, the least one would not be determined.
       const value = column.looseCollation ? operand(column) : ordered(column);
       return sql`${rawSql(name)}(${value})`;
     },

@@ -4,7 +4,7 @@ import { asStored, type SqlValue } from "../fragment.ts";
 
 /** The types of Postgres, by their numbers, whose values are numbers on every engine. */
 const numbers: ReadonlySet<number> = new Set([20, 21, 23, 26, 700, 701, 1700]);
-/** text, varchar, char(n), name, date and uuid: other engines have the same texts. */
+/** text, varchar, char(n), name, date and uuid: other engines have the same strings. */
 const texts: ReadonlySet<number> = new Set([25, 1043, 1042, 19, 705, 1082, 2950]);
 const booleanType = 16;
 const bytesType = 17;

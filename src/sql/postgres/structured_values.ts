@@ -24,7 +24,7 @@ export interface MemberCodec {
 }
 
 /**
- * A list, record or map in process → the text that Postgres reads. A text, which a row of the table
+ * A list, record or map in process → the text that Postgres reads. A string, which a row of the table
  * held, is that already.
  */
 export function encodeStructure(value: unknown, shape: Structure, codec: MemberCodec): string {

@@ -111,8 +111,8 @@ function operand(column: ColumnInfo, row?: Fragment): Fragment {
 }
 
 /**
- * An existing column may convert what it is compared with, and store one moment as several texts.
- * Its texts may have another collation, which no PRAGMA gives.
+ * An existing column may convert what it is compared with, and store one moment as several strings.
+ * Its strings may have another collation, which no PRAGMA gives.
  */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
@@ -133,7 +133,7 @@ const numberKinds: ReadonlySet<string> = new Set(["real", "decimal", "integer", 
 function encode(value: unknown, column: ColumnInfo): SqlValue {
   if (value === null) return null;
   if (isAny(column)) return encodeAny(value, affinityOf(column));
-  // JSON has infinities by name; as texts they would be greater than any number.
+  // JSON has infinities by name; as strings they would be greater than any number.
   if (numberKinds.has(column.kind) && (value === "Infinity" || value === "-Infinity")) {
     return Number(value);
   }
@@ -158,7 +158,7 @@ function encode(value: unknown, column: ColumnInfo): SqlValue {
 }
 
 /**
- * Bound in the class in which SQLite would store and compare it: a text that looks like a number is
+ * Bound in the class in which SQLite would store and compare it: a string that looks like a number is
  * one in a column for numbers. Some libraries bind each number as a double.
  */
 function encodeAny(value: unknown, affinity: Affinity): SqlValue {

@@ -73,8 +73,8 @@ const moreName = "$more";
 const bytesHead = '{"$bytes":"';
 
 /**
- * JSON has no bytes, and `json_object` throws for them, which would make the write fail. A text
- * stays a text whatever its content is.
+ * JSON has no bytes, and `json_object` throws for them, which would make the write fail. A string
+ * stays a string whatever its content is.
  */
 function membersText(
   columns: readonly ImageColumn[],
@@ -146,7 +146,7 @@ function numberOf(raw: string): number | bigint {
   return /^-?\d+$/.test(raw) && !Number.isSafeInteger(number) ? BigInt(raw) : number;
 }
 
-/** Quotes a text as a SQL literal of SQLite, such as a name in a JSON image. */
+/** Quotes a string as a SQL literal of SQLite, such as a name in a JSON image. */
 export function sqliteLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

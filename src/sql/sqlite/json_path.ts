@@ -16,7 +16,7 @@ export const jsonNumberFunction = {
   },
 } as const;
 
-/** Values within JSON documents in SQL of SQLite, which keeps documents as texts. */
+/** Values within JSON documents in SQL of SQLite, which keeps documents as strings. */
 export const sqliteJsonPaths: JsonPathDialect = {
   at({ dbName }, path) {
     const document = identifier(dbName);
@@ -26,7 +26,7 @@ export const sqliteJsonPaths: JsonPathDialect = {
       paths.length === 1
         ? value(paths.join())
         : sql`COALESCE(${join(paths.map((path) => value(path)), ", ")})`;
-    // A text that is no JSON would end the statement with an error.
+    // A string that is no JSON would end the statement with an error.
     const type = sql`CASE WHEN json_valid(${document}) THEN ${
       first((path) => sql`json_type(${document}, ${path})`)
     } END`;

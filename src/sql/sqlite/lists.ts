@@ -7,7 +7,7 @@ import { jsonNumberFunction } from "./json_path.ts";
 export const sqliteLists: ListDialect = {
   holds({ dbName }, items, quantifier) {
     const document = identifier(dbName);
-    // A text that is no JSON would end the statement with an error.
+    // A string that is no JSON would end the statement with an error.
     const list =
       sql`CASE WHEN json_valid(${document}) AND json_type(${document}) = 'array' THEN ${document} END`;
     // Operators resolve values for documents to these.

@@ -19,7 +19,7 @@ import { affinityOf } from "./column_type.ts";
  */
 const quickMetrics: QuickMetrics = {
   inexact: "inexact",
-  // Another affinity keeps numbers as texts, which `sum()` reads in its own way.
+  // Another affinity keeps numbers as strings, which `sum()` reads in its own way.
   serves: (column) =>
     (column.kind === "integer" || column.kind === "bigint") && affinityOf(column) === "INTEGER",
   sum: (column) => ofIntegers(column, (sum) => sum),
@@ -39,7 +39,7 @@ function ofIntegers(column: ColumnInfo, metric: (sum: Fragment) => Fragment): Fr
  * until it is decoded.
  */
 export const sqliteMetrics: MetricDialect = {
-  // An existing column may be NOCASE, where different texts are equal: any of them could be the
+  // An existing column may be NOCASE, where different strings are equal: any of them could be the
   // least.
   extreme: (name, column) => {
     const collation = rawSql(
@@ -48,7 +48,7 @@ export const sqliteMetrics: MetricDialect = {
     return sql`${rawSql(name)}(${identifier(column.dbName)}${collation})`;
   },
   sum: (column) =>
-    // Texts are of a column that may hold numbers: one that is none counts as 0, as in SQLite.
+    // Strings are of a column that may hold numbers: one that is none counts as 0, as in SQLite.
     // Without the cast, integers in a column without a type would be added as integers, and overflow.
     column.kind === "real" || column.kind === "text"
       ? sql`sum(CAST(${identifier(column.dbName)} AS REAL))`
@@ -122,7 +122,7 @@ export const restAggregate = {
     sum.isEmpty = false;
     if (typeof value === "number") {
       const millionths = Math.round(value * 1e6);
-      // At most fifteen digits that give this double are its shortest form: it needs no text.
+      // At most fifteen digits that give this double are its shortest form: it needs no string.
       if (Math.abs(millionths) < 1e15 && millionths / 1e6 === value) {
         sum.millionths += millionths;
         if (Math.abs(sum.millionths) > 8e15) flushMillionths(sum);

@@ -46,7 +46,7 @@ function parenthesized(all: readonly string[], open: number): string {
   return all.slice(open + 1, open + length).join("").trim();
 }
 
-/** SQLite takes off the quotes of a text that begins with a quoted name, and what follows them. */
+/** SQLite takes off the quotes of a string that begins with a quoted name, and what follows them. */
 function firstQuoted(text: string): string | null {
   const [first = ""] = tokensOf(text);
   return quoted.test(first) ? unquoted(first) : null;

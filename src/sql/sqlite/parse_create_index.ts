@@ -10,7 +10,7 @@ export interface ParsedIndex {
 
 /**
  * Parses a CREATE INDEX statement, as SQLite stores it. In it a word in double quotes that is no
- * column is a text to SQLite; in other statements that is an error, so that it is written as a text.
+ * column is a string to SQLite; in other statements that is an error, so that it is written as a string.
  */
 export function parseCreateIndex(
   statement: string,

@@ -3,8 +3,8 @@ import type { PreviewDialect } from "../preview_dialect.ts";
 import { identifier, sql } from "../fragment.ts";
 
 /**
- * The beginnings of values in SQLite. Those of texts are taken as bytes, four for each character:
- * `substr` of a text ends at U+0000, and that of no bytes is NULL. A cell of an existing table may have any type, whatever its
+ * The beginnings of values in SQLite. Those of strings are taken as bytes, four for each character:
+ * `substr` of a string ends at U+0000, and that of no bytes is NULL. A cell of an existing table may have any type, whatever its
  * column is declared as.
  */
 export const sqlitePreview: PreviewDialect = {

@@ -7,7 +7,7 @@ import { affinityOf } from "./column_type.ts";
 export const sqliteImages: ImageDialect = {
   // A statement may chain 500 SELECTs.
   maxRows: 100,
-  // A text in a column for numbers takes the affinity from that column in a whole statement.
+  // A string in a column for numbers takes the affinity from that column in a whole statement.
   batchKey: (row, columns) =>
     columns.map((column, index) => fits(row[index] ?? null, column) ? "+" : "-").join(""),
   from,
@@ -18,7 +18,7 @@ export const sqliteImages: ImageDialect = {
  * collation of its columns from the first SELECT, unless a later one may have another class of
  * value. With the casts none may, and they do not change a value that fits.
  *
- * A value that does not fit, such as a text in a column for numbers, has no cast and no affinity:
+ * A value that does not fit, such as a string in a column for numbers, has no cast and no affinity:
  * what it is compared with is not converted to a number, which it could not equal anyway.
  */
 function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
@@ -40,7 +40,7 @@ function cell(value: SqlValue, column: ColumnInfo): Fragment {
   return sql`CAST(${bound(value)} AS ${rawSql(affinity === "INTEGER" ? "NUMERIC" : affinity)})`;
 }
 
-/** Not every library binds a text with a NUL, but any program may have stored one. */
+/** Not every library binds a string with a NUL, but any program may have stored one. */
 function bound(value: SqlValue): Fragment {
   return typeof value === "string" && value.includes("\0")
     ? sql`CAST(${new TextEncoder().encode(value)} AS TEXT)`

@@ -16,13 +16,13 @@ export const foldFunctionName = "service_fold";
 /**
  * The SQL function for LIKE patterns with a long part between two `%`, which every SQLite driver
  * registers like the other one, as `matchesWildcards` of `wildcard_pattern.ts`: GLOB tries such a
- * part at each position of a text, and a statement cannot be ended within it.
+ * part at each position of a string, and a statement cannot be ended within it.
  */
 export const likeFunctionName = "service_like";
 
 /**
  * The text operators of SQLite in SQL. None of them uses LIKE: like GLOB it tries a pattern at each
- * position of a text, which takes seconds for a long literal, and blocks the whole process.
+ * position of a string, which takes seconds for a long literal, and blocks the whole process.
  */
 export const sqliteText: TextDialect = {
   contains: (operand, argument) => checked(operand, contains(operand, argument)),

@@ -193,7 +193,7 @@ async function findPrices(client: Stripe, { raw }: VendorEvent): Promise<readonl
   );
 }
 
-/** A text that an answer must have: the library believes whatever it receives. */
+/** A string that an answer must have: the library believes whatever it receives. */
 function answered(object: object, name: string): string {
   const text = new JsonFields(object).text(name);
   if (text === undefined) throw new Error(`Stripe's answer has no ${name}`);

@@ -6,7 +6,7 @@ export function newNames(renamed: ReadonlyMap<string, string>): (name: string) =
   return (name) => now.get(name.toLowerCase()) ?? name;
 }
 
-/** SQL in which names are replaced by their new ones; texts stay as they are. */
+/** SQL in which names are replaced by their new ones; strings stay as they are. */
 export function withNewNames(sql: string, renamed: ReadonlyMap<string, string>): string {
   if (renamed.size === 0) return sql;
   const now = newNames(renamed);

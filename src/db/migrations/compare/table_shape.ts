@@ -34,7 +34,7 @@ export interface ColumnShape {
   readonly generated: string | null;
   /** True if the database gives the values: an identity column, or a row id of SQLite. */
   readonly countsUp: boolean;
-  /** The texts that a check allows, and its name where it has one. */
+  /** The strings that a check allows, and its name where it has one. */
   readonly members: { readonly values: readonly string[]; readonly check: string | null } | null;
 }
 
@@ -47,7 +47,7 @@ export interface UniqueShape {
   readonly index: string | null;
 }
 
-/** In the shape of a table: a check that is no list of allowed texts. */
+/** In the shape of a table: a check that is no list of allowed strings. */
 export interface CheckShape {
   readonly name: string | null;
   readonly sql: string;

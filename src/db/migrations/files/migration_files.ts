@@ -17,7 +17,7 @@ export interface MigrationFile {
   readonly withoutKeys: boolean;
 }
 
-/** Reads the files of a folder. Throws an Error for a name or a text that cannot be meant. */
+/** Reads the files of a folder. Throws an Error for a name or a string that cannot be meant. */
 export async function readMigrationFiles(
   folder: string,
   engine: SqlEngine,

@@ -16,12 +16,12 @@ export function postgresColumn(column: ColumnShape): string {
   ].join(" ");
 }
 
-/** The check of a column whose texts are members of a list. */
+/** The check of a column whose strings are members of a list. */
 export function membersCheck(column: string, members: readonly string[]): string {
   return `${quoteIdentifier(column)} IN (${members.map(textLiteral).join(", ")})`;
 }
 
-/** A text as SQL: only of declarations and catalogues, never of input. */
+/** A string as SQL: only of declarations and catalogues, never of input. */
 export function textLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

@@ -124,7 +124,7 @@ function changed(table: TableMigration, name: string): readonly MigrationStep[] 
   if (isComputed) {
     steps.push(set("DROP EXPRESSION", "is computed no more"));
   } else if (type !== undefined) {
-    // Nor can a column of texts count up.
+    // Nor can a column of strings count up.
     if (counting?.declared === false) {
       steps.push(set("DROP IDENTITY IF EXISTS", "counts up no more"));
     }

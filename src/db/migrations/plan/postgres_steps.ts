@@ -187,7 +187,7 @@ function constraints(table: TableMigration): readonly MigrationStep[] {
   ];
 }
 
-/** Texts that are members no more become the default, or NULL, where that was allowed. */
+/** Strings that are members no more become the default, or NULL, where that was allowed. */
 function emptied(
   table: TableMigration,
   column: string,

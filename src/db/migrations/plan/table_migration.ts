@@ -108,7 +108,7 @@ export class TableMigration {
     });
     const added = columns.missing.filter(({ generated }) => generated === null).map((column) => {
       const value = column.default === null ? "NULL" : `(${column.default})`;
-      // Postgres would take it for a text.
+      // Postgres would take it for a string.
       const typed = this.dialect.engine === "sqlite" ? value : `CAST(${value} AS ${column.type})`;
       return `${typed} AS ${quoteIdentifier(column.name)}`;
     });

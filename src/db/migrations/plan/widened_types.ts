@@ -13,7 +13,7 @@ export function isWiderInPostgres(from: string, to: string): boolean {
     !(other.name === "numeric" && one.name.includes("real"));
 }
 
-/** Those whose texts are not what a reader expects. */
+/** Those whose strings are not what a reader expects. */
 const binary: ReadonlySet<string> = new Set(["bytea"]);
 
 const wider: ReadonlyMap<string, readonly string[]> = new Map([

@@ -33,7 +33,7 @@ export interface SlowRead {
   readonly inline: () => QueryResult;
 }
 
-/** A thread may be inside of one comparison of long texts when its time is over. */
+/** A thread may be inside of one comparison of long strings when its time is over. */
 const graceMs = 1_000;
 
 interface Job extends SlowRead {

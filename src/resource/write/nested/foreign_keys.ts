@@ -119,7 +119,7 @@ export const neverNull =
 /** Why a row cannot be related whose foreign key has another value in a column that stays. */
 export const partOfKeyStays = "cannot be related: a part of its foreign key cannot change";
 
-/** In existing tables the kinds of both columns may differ: a text may refer to a number. */
+/** In existing tables the kinds of both columns may differ: a string may refer to a number. */
 function valueFor(column: ColumnInfo, value: unknown, source: ColumnInfo): unknown {
   if (column.kind === source.kind) return value;
   return kindOfColumn(column).fromText(String(value), column);

@@ -110,7 +110,7 @@ function shown({ seq, at, kind, before, after }: PastChange, resource: Resource)
   };
 }
 
-/** Long texts are cut: the row itself has them whole. */
+/** Long strings are cut: the row itself has them whole. */
 function masked(row: Row | null, readable: readonly ColumnInfo[]): Row | null {
   if (row === null) return null;
   return Object.fromEntries(
