@@ -1,10 +1,10 @@
 import type { Driver } from "../driver.ts";
-import type { SqliteOptions } from "../driver_options.ts";
+import type { SqliteAdditions, SqliteOptions } from "../driver_options.ts";
 import { nodeSqlite, pathOfNodeSqlite } from "./node_sqlite_library.ts";
 import { requireFileOfClient } from "./sqlite_file.ts";
 import { sqliteDriver } from "./sqlite_driver.ts";
 
-export type { SqliteOptions };
+export type { SqliteAdditions, SqliteOptions };
 
 /**
  * Opens the driver of a SQLite file with `node:sqlite`, the library that is built into Deno:
