@@ -50,4 +50,4 @@ export async function serveMcp(
 }
 
 /** A path, not a literal import: the package is for services that have MCP. */
-const creator = "./mcp/create_mcp.ts";
+const creator = "../mcp/create_mcp.ts";
