@@ -41,7 +41,7 @@ export function readDraft({ text, isNull }: Draft, { type, wide }: FieldFacts): 
       };
     }
     case "any":
-      if (number.test(text)) return { value: Number(text) };
+      if (number.test(text)) return { value: anyNumber(text) };
       return {
         value: text.startsWith('"') && number.test(text.slice(1, -1)) ? text.slice(1, -1) : text,
       };
@@ -59,6 +59,12 @@ export function readDraft({ text, isNull }: Draft, { type, wide }: FieldFacts): 
     default:
       return { value: text };
   }
+}
+
+/** A number beyond 2^53 with its digits: the service refuses one that may have been rounded. */
+function anyNumber(text: string): unknown {
+  const value = Number(text);
+  return Math.abs(value) > Number.MAX_SAFE_INTEGER ? { $number: text } : value;
 }
 
 /** What a save would send, and what is wrong with what was written. */

@@ -206,7 +206,7 @@ function columnType({ type, wide, enum: values, schema }: FieldSchema): string {
     case "boolean":
       return "boolean";
     case "any":
-      return "number | string";
+      return "number | string | { $number: string }";
     case "json":
     case "computed":
       return "unknown";

@@ -48,7 +48,11 @@ export function sentColumn(column: ColumnInfo, mayBeNull: boolean): JsonSchema {
 }
 
 /** OpenAPI 3.0 has no type that is one of several. */
-const numberOrText: JsonSchema = { description: "A number or a string." };
+const numberOrText: JsonSchema = {
+  description:
+    "A number or a string. With Accept: application/json;numbers=safe an integer beyond " +
+    '2^53 is { "$number": "9007199254740993" }.',
+};
 
 function limitsOfText({ minLength, maxLength, pattern, format }: ColumnInfo): JsonSchema {
   return {

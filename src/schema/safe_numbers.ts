@@ -1,6 +1,6 @@
 import { parseShallowJson } from "./exact_json.ts";
-import { isExactNumber } from "./exact_number.ts";
-import { isDocument } from "./structured/kind_of_column.ts";
+import { exactNumber, isExactNumber } from "./exact_number.ts";
+import { isAny, isDocument } from "./structured/kind_of_column.ts";
 import type { ColumnInfo, ValueShape } from "./table_info.ts";
 
 /**
@@ -13,11 +13,12 @@ export function asksForSafeNumbers(accept: string | null): boolean {
 
 /**
  * The safe form of a column's value: integers of a wide column are strings of digits, as are values
- * of other columns that no double has; documents are as {@link safeDocument} writes them.
+ * of other columns that no double has; documents are as {@link safeDocument} writes them. In a column
+ * of any values a string is something else: an integer that no double has is marked as in documents.
  */
 export function safeValue(value: unknown, column: ColumnInfo): unknown {
   if (isDocument(column)) return safeDocument(value);
-  if (typeof value === "bigint") return String(value);
+  if (typeof value === "bigint") return isAny(column) ? { [mark]: String(value) } : String(value);
   if (typeof value === "number") return column.isWide ? String(value) : value;
   return column.databaseType === undefined ? value : safeMember(value, column.databaseType.shape);
 }
@@ -42,16 +43,27 @@ export function safeOutput(value: unknown): unknown {
 }
 
 /**
- * What a body in the safe form means. A number beyond 2^53 in it is the double that its sender had,
- * which columns of whole numbers refuse: it may have been rounded.
+ * What a body in the safe form means. A bare number beyond 2^53 in it is the double that its sender
+ * had, which all columns but those of doubles refuse: it may have been rounded. A marked one is a
+ * bigint or an `ExactNumber`.
  */
 export function fromSafeBody(value: unknown): unknown {
   if (typeof value === "bigint") return Number(value);
   if (typeof value !== "object" || value === null || isExactNumber(value)) return value;
   if (!isMarked(value)) return mapMembers(value, fromSafeBody);
   const { [mark]: inner } = value;
-  if (typeof inner === "string" && numberText.test(inner)) return parseShallowJson(inner) ?? value;
+  if (typeof inner === "string" && numberText.test(inner)) return markedNumber(inner) ?? value;
   return isMarked(inner) ? mapMembers(inner, fromSafeBody) : mapMembers(value, fromSafeBody);
+}
+
+function markedNumber(text: string): unknown {
+  const number = parseShallowJson(text);
+  return mayBeRounded(number) ? exactNumber(text) : number;
+}
+
+/** Whether it is a number beyond 2^53, which a program whose numbers are doubles may have rounded. */
+export function mayBeRounded(value: unknown): boolean {
+  return Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
 const mark = "$number";

@@ -168,8 +168,7 @@ function encodeAny(value: unknown, affinity: Affinity): SqlValue {
   }
   const text = value.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, "");
   if (!looksLikeNumber(text)) return value;
-  const whole = /^[-+]?\d{1,18}$/.test(text) ? BigInt(text.replace("+", "")) : null;
-  return whole ?? Number(text);
+  return int64(text.replace("+", "")) ?? Number(text);
 }
 
 /**
@@ -178,9 +177,15 @@ function encodeAny(value: unknown, affinity: Affinity): SqlValue {
  */
 function encodeDecimal(text: string): SqlValue {
   const whole = withScale(text, 0);
-  if (whole !== null && /^-?\d{16,18}$/.test(whole)) return BigInt(whole);
   const number = Number(text);
+  if (whole !== null && !Number.isSafeInteger(number)) return int64(whole) ?? number;
   return Number.isFinite(number) ? number : text;
+}
+
+/** The integer of 64 bits that these digits are; null for any other text. */
+function int64(text: string): bigint | null {
+  const whole = /^-?\d{1,19}$/.test(text) ? BigInt(text) : null;
+  return whole === null || BigInt.asIntN(64, whole) === whole ? whole : null;
 }
 
 function decode(

@@ -1,6 +1,7 @@
 import { GivenValue, holdsGivenValues } from "../../../plan/given_value.ts";
 import { type Assignments, storedValue } from "../../../plan/plan.ts";
 import { writeJson } from "../../../schema/exact_json.ts";
+import { mayBeRounded, safeValue } from "../../../schema/safe_numbers.ts";
 import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { type FieldError, InvalidFields } from "./parse_fields.ts";
@@ -12,15 +13,27 @@ import { type FieldError, InvalidFields } from "./parse_fields.ts";
 export function valuesFor(
   current: Row,
   values: Assignments,
-  { fields: { readable } }: Pick<Resource, "fields">,
+  { fields: { readable }, safeNumbers }: Pick<Resource, "fields" | "safeNumbers">,
 ): Assignments {
   if (!holdsGivenValues(values)) return values;
   const visible = new Set(readable);
+  const isShown = safeNumbers ? isShownSafely : isShownPlainly;
   return withoutGiven(
     values,
     (column, { given }) =>
-      visible.has(column) && writeJson(given) === writeJson(current[column.name] ?? null),
+      visible.has(column) && isShown(given, current[column.name] ?? null, column),
   );
+}
+
+function isShownPlainly(given: unknown, stored: unknown): boolean {
+  return writeJson(given) === writeJson(stored);
+}
+
+/** A bare number is never what is shown of an integer beyond 2^53: its sender has rounded it. */
+function isShownSafely(given: unknown, stored: unknown, column: ColumnInfo): boolean {
+  if (typeof given === "string") return given === safeValue(stored, column);
+  if (mayBeRounded(given) && typeof stored === "bigint") return false;
+  return isShownPlainly(given, stored);
 }
 
 /**

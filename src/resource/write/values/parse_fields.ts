@@ -5,7 +5,8 @@ import { didYouMean } from "../../../problem/nearest_name.ts";
 import { Problem } from "../../../problem/problem.ts";
 import { InvalidValue } from "../../../schema/kind.ts";
 import { requireSafe } from "../../../schema/kinds/number_kinds.ts";
-import { kindOfColumn } from "../../../schema/structured/kind_of_column.ts";
+import { mayBeRounded } from "../../../schema/safe_numbers.ts";
+import { isAny, kindOfColumn } from "../../../schema/structured/kind_of_column.ts";
 import { type ColumnInfo, isRequired } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 
@@ -273,14 +274,23 @@ function parseValue(
     return;
   }
   try {
-    // A bare number is exact in other bodies.
-    if (resource.safeNumbers && column.kind === "decimal") requireSafe(value);
+    if (resource.safeNumbers) requireUnrounded(value, column);
     const read = kindOfColumn(column).fromJson(value, column);
     resource.driver.dialect.check(read, column);
     values.set(column, read);
   } catch (error) {
     if (!(error instanceof InvalidValue)) throw error;
     errors.push(fault(column.name, error.message));
+  }
+}
+
+/** Throws for a bare number that its sender may have rounded. It is exact in other bodies. */
+function requireUnrounded(value: unknown, column: ColumnInfo): void {
+  if (column.kind === "decimal") requireSafe(value);
+  else if (isAny(column) && mayBeRounded(value)) {
+    throw new InvalidValue(
+      'must be { "$number": "…" } beyond 2^53: this number may be rounded',
+    );
   }
 }
 

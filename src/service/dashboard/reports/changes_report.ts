@@ -9,6 +9,7 @@ import { parseKey } from "../../../plan/key.ts";
 import { Problem } from "../../../problem/problem.ts";
 import type { Resource } from "../../../resource/model/resource.ts";
 import { requireShownToRole } from "../../../resource/live/shown_to_role.ts";
+import { safeValue } from "../../../schema/safe_numbers.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../../schema/table_info.ts";
 import type { Report } from "../report.ts";
 import { requireText, resourceNamed, wholeOf } from "../report_query.ts";
@@ -114,8 +115,9 @@ function shown({ seq, at, kind, before, after }: PastChange, resource: Resource)
 function masked(row: Row | null, readable: readonly ColumnInfo[]): Row | null {
   if (row === null) return null;
   return Object.fromEntries(
-    readable.filter(({ name }) => Object.hasOwn(row, name)).map(({ name }) => {
-      const value = row[name];
+    readable.filter(({ name }) => Object.hasOwn(row, name)).map((column) => {
+      const { name } = column;
+      const value = safeValue(row[name], column);
       const isLong = typeof value === "string" && value.length > maxText;
       return [name, isLong ? `${value.slice(0, maxText)}…` : value];
     }),
