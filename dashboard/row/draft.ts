@@ -12,10 +12,10 @@ export interface Draft {
 export type Drafts = Readonly<Record<string, Draft>>;
 
 /** A value as it is edited. */
-export function draftOf(value: unknown, { type }: FieldFacts): Draft {
+export function draftOf(value: unknown, { type, wide }: FieldFacts): Draft {
   if (value === null || value === undefined) return { text: "", isNull: true };
   const isText = typeof value === "string" && type !== "json" &&
-    !(type === "any" && number.test(value));
+    !(type === "any" && !wide && number.test(value));
   return { text: isText ? value : documentText(value, 2), isNull: false };
 }
 
@@ -42,6 +42,8 @@ export function readDraft({ text, isNull }: Draft, { type, wide }: FieldFacts): 
     }
     case "any":
       if (number.test(text)) return { value: anyNumber(text) };
+      // A key is sent as it is shown.
+      if (wide) return { value: text };
       return {
         value: text.startsWith('"') && number.test(text.slice(1, -1)) ? text.slice(1, -1) : text,
       };

@@ -1,7 +1,7 @@
 import { type Described, group, listOf, named } from "../options/option.ts";
 import { textLike } from "../options/option_kinds.ts";
 import { InvalidValue } from "../schema/kind.ts";
-import { kindOfColumn } from "../schema/structured/kind_of_column.ts";
+import { isAny, kindOfColumn } from "../schema/structured/kind_of_column.ts";
 import {
   type ColumnDefault,
   type ColumnInfo,
@@ -121,7 +121,7 @@ export function completeDrafts(
   return wide.map((draft) => completeDraft(draft, wide, refreshLabels));
 }
 
-/** With the columns that reference wide ones, or such columns, wide as well. */
+/** With keys of any values, and the columns that reference wide ones, or such columns, wide as well. */
 function widened(drafts: readonly TableDraft[]): readonly TableDraft[] {
   let isSame = true;
   const wider = drafts.map((draft): TableDraft => {
@@ -134,7 +134,10 @@ function widened(drafts: readonly TableDraft[]): readonly TableDraft[] {
       }),
     );
     const columns = draft.columns.map((column) => {
-      if (column.isWide || column.kind !== "integer" || !names.has(column.dbName)) return column;
+      const isNamed = names.has(column.dbName) ||
+        isAny(column) && draft.key.includes(column.dbName);
+      const mayBeWide = column.kind === "integer" || isAny(column);
+      if (column.isWide || !mayBeWide || !isNamed) return column;
       isSame = false;
       return { ...column, isWide: true };
     });

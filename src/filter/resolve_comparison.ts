@@ -1,5 +1,6 @@
 import { unreachable } from "../problem/unreachable.ts";
 import { InvalidValue } from "../schema/kind.ts";
+import { fromSafeKey } from "../schema/any_key.ts";
 import { textKind } from "../schema/kinds/text_kind.ts";
 import { elementOf, isAny, kindOfColumn } from "../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
@@ -18,6 +19,8 @@ export interface ComparedField {
   readonly column: ColumnInfo;
   /** The names that lead to a value within a document; null for the whole value. */
   readonly path: JsonPath | null;
+  /** True if strings mean what keys show with safe numbers. */
+  readonly safeNumbers?: boolean;
 }
 
 /**
@@ -27,9 +30,10 @@ export interface ComparedField {
  */
 export function resolveComparison(
   syntax: ComparisonSyntax,
-  { column, path }: ComparedField,
+  field: ComparedField,
   operator: Operator,
 ): Filter {
+  const { column, path } = field;
   // `==null` fits every kind, because it tests for NULL.
   if (operator.nullMeans !== null && !syntax.list && isNullWord(syntax.values[0])) {
     const test = nullTest(column, operator.nullMeans);
@@ -39,8 +43,7 @@ export function resolveComparison(
     throw operatorMisfit(syntax, column);
   }
   requireValueCount(syntax, operator);
-  const isWithin = path !== null;
-  const values = syntax.values.map((literal) => parseLiteral(literal, operator, column, isWithin));
+  const values = syntax.values.map((literal) => parseLiteral(literal, operator, field));
   if (path === null) return comparison(operator, column, values);
   requireOneType(syntax, column, operator);
   return { ...comparison(operator, column, values), path };
@@ -87,13 +90,8 @@ export function isNullWord(literal: Literal | undefined): boolean {
   return literal !== undefined && !literal.quoted && literal.text === "null";
 }
 
-/** `isWithin` is whether it is compared with a value within a document. */
-function parseLiteral(
-  literal: Literal,
-  operator: Operator,
-  column: ColumnInfo,
-  isWithin: boolean,
-): unknown {
+function parseLiteral(literal: Literal, operator: Operator, field: ComparedField): unknown {
+  const { column } = field;
   if (isNullWord(literal)) {
     throw invalid(literal, column, `must not be null, which stands after "==" and "!=" only`);
   }
@@ -101,11 +99,11 @@ function parseLiteral(
     case "value":
     case "list":
     case "pair":
-      return typed(literal, column, isWithin);
+      return typed(literal, field);
     case "item":
     case "items": {
       const element = elementOf(column);
-      return typed(literal, element ?? column, element === null);
+      return typed(literal, { column: element ?? column, path: element === null ? [] : null });
     }
     case "text":
     case "texts":
@@ -129,10 +127,12 @@ function parseLiteral(
   }
 }
 
-function typed(literal: Literal, column: ColumnInfo, isWithin: boolean): unknown {
+function typed(literal: Literal, { column, path, safeNumbers }: ComparedField): unknown {
   try {
-    if (isWithin) return jsonOperand(literal);
-    const kind = literal.quoted && isAny(column) ? textKind : kindOfColumn(column);
+    if (path !== null) return jsonOperand(literal);
+    const isString = literal.quoted && isAny(column);
+    if (isString && safeNumbers && column.isWide) return fromSafeKey(literal.text);
+    const kind = isString ? textKind : kindOfColumn(column);
     return kind.fromText(literal.text, column);
   } catch (error) {
     if (!(error instanceof InvalidValue)) throw error;

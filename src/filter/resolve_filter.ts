@@ -19,6 +19,8 @@ export interface FilterContext {
   readonly operators: OperatorRegistry;
   /** Returns true if a column may be filtered by. One that may not is treated like an unknown one. */
   mayFilter(column: ColumnInfo): boolean;
+  /** True for a filter of a program that has keys in their safe form. */
+  readonly safeNumbers?: boolean;
   /** The columns whose names a message may suggest, if they may be filtered by; absent for none. */
   readonly readable?: readonly ColumnInfo[];
   /** The relation of a dotted name; null for an unknown one. Absent where no relation is allowed. */
@@ -162,7 +164,7 @@ function walkPath(names: readonly string[], context: FilterContext): FoundField 
       const found = ownColumn(name, walk, here);
       if (inner.length === 0 || found === null) return found;
       const { column } = found.field;
-      return isDocument(column) ? { ...found, field: { column, path: inner } } : null;
+      return isDocument(column) ? { ...found, field: { ...found.field, path: inner } } : null;
     }
     walk.push(next.relation);
     here = next.target;
@@ -173,11 +175,11 @@ function walkPath(names: readonly string[], context: FilterContext): FoundField 
 function ownColumn(
   name: string,
   walk: readonly Relation[],
-  { table, operators, mayFilter }: FilterContext,
+  { table, operators, mayFilter, safeNumbers = false }: FilterContext,
 ): FoundField | null {
   const column = table.byName.get(name);
   if (column === undefined || !mayFilter(column)) return null;
-  return { walk, field: { column, path: null }, operators };
+  return { walk, field: { column, path: null, safeNumbers }, operators };
 }
 
 /** No related row passes `none`; a filter of `all` still requires that a related row exists. */

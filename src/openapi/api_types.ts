@@ -206,7 +206,7 @@ function columnType({ type, wide, enum: values, schema }: FieldSchema): string {
     case "boolean":
       return "boolean";
     case "any":
-      return "number | string | { $number: string }";
+      return wide ? "number | string" : "number | string | { $number: string }";
     case "json":
     case "computed":
       return "unknown";

@@ -16,7 +16,11 @@ export interface FieldSchema {
    * any value.
    */
   readonly type: ColumnKind | "any" | "computed";
-  /** Of an integer: with safe numbers, as the client asks for them, it is a string of digits. */
+  /**
+   * Of an integer: with safe numbers, as the client asks for them, it is a string of digits. Of `any`:
+   * it is what a path has, beyond 2^53 a string of digits, and a string that looks like a number has
+   * quotes in it.
+   */
   readonly wide?: true;
   /** True if a row may have null there. */
   readonly nullable: boolean;

@@ -6,7 +6,7 @@ import { isAny, kindOfColumn } from "../schema/structured/kind_of_column.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import { compareText } from "../schema/kinds/text_kind.ts";
-import { looksLikeNumber } from "../schema/kinds/any_kind.ts";
+import { anyKeyText, quotedKeyText } from "../schema/any_key.ts";
 import { canonicalValueText } from "../schema/canonical_value.ts";
 
 /** A key, the values of a row's primary key in key order. */
@@ -29,7 +29,7 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
     const text = decodeSegment(parts[i] ?? "");
     // The lengths were compared above.
     const column = columns[i] as ColumnInfo;
-    const quoted = isAny(column) ? /^"(.*)"$/s.exec(text)?.[1] : undefined;
+    const quoted = isAny(column) ? quotedKeyText(text) : undefined;
     try {
       key.push(quoted ?? kindOfColumn(column).fromText(text, column));
     } catch (error) {
@@ -47,9 +47,8 @@ export function parseKey(segment: string, table: TableInfo): Key | null {
 export function formatKey(key: Key, columns: readonly ColumnInfo[] = []): string {
   const segment = key.map((value, index) => {
     const column = columns[index];
-    const isQuoted = column !== undefined && isAny(column) && typeof value === "string" &&
-      (looksLikeNumber(value) || /^"|^$|^-?Infinity$/.test(value));
-    return encodeURIComponent(isQuoted ? `"${value}"` : keyText(value));
+    const isMixed = column !== undefined && isAny(column);
+    return encodeURIComponent(isMixed ? anyKeyText(value) : keyText(value));
   }).join(",");
   if (!reservedSegments.has(segment)) return segment;
   return `%${segment.charCodeAt(0).toString(16)}${segment.slice(1)}`;

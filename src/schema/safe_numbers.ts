@@ -1,4 +1,5 @@
 import { parseShallowJson } from "./exact_json.ts";
+import { safeKey } from "./any_key.ts";
 import { exactNumber, isExactNumber } from "./exact_number.ts";
 import { isAny, isDocument } from "./structured/kind_of_column.ts";
 import type { ColumnInfo, ValueShape } from "./table_info.ts";
@@ -14,13 +15,19 @@ export function asksForSafeNumbers(accept: string | null): boolean {
 /**
  * The safe form of a column's value: integers of a wide column are strings of digits, as are values
  * of other columns that no double has; documents are as {@link safeDocument} writes them. In a column
- * of any values a string is something else: an integer that no double has is marked as in documents.
+ * of any values a string is something else: an integer that no double has is marked as in documents,
+ * and keys are as {@link safeKey} writes them.
  */
 export function safeValue(value: unknown, column: ColumnInfo): unknown {
   if (isDocument(column)) return safeDocument(value);
-  if (typeof value === "bigint") return isAny(column) ? { [mark]: String(value) } : String(value);
+  if (isAny(column)) return column.isWide ? safeKey(value) : safeAny(value);
+  if (typeof value === "bigint") return String(value);
   if (typeof value === "number") return column.isWide ? String(value) : value;
   return column.databaseType === undefined ? value : safeMember(value, column.databaseType.shape);
+}
+
+function safeAny(value: unknown): unknown {
+  return typeof value === "bigint" ? { [mark]: String(value) } : value;
 }
 
 /**
@@ -61,7 +68,7 @@ function markedNumber(text: string): unknown {
   return mayBeRounded(number) ? exactNumber(text) : number;
 }
 
-/** Whether it is a number beyond 2^53, which a program whose numbers are doubles may have rounded. */
+/** True for a number beyond 2^53, which a program whose numbers are doubles may have rounded. */
 export function mayBeRounded(value: unknown): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value);
 }

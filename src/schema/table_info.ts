@@ -130,7 +130,8 @@ export interface ColumnInfo extends ValueRules {
   readonly looseCollation: boolean;
   /**
    * Of an integer column: whether its type is for numbers beyond 2^53, as `bigint` of an existing
-   * table is, so that programs whose numbers are doubles get all of its values as strings.
+   * table is, so that programs whose numbers are doubles get all of its values as strings. Of a
+   * column of any values: whether it is a key, or references one, so that they get what paths have.
    */
   readonly isWide: boolean;
   /** Of a timestamp: its format in a database without such a type. */

@@ -63,7 +63,11 @@ function placeInOrder(row: LiveRow, rows: readonly LiveRow[], compare: CompareRo
 
 function compareValues(a: unknown, b: unknown, type: string | undefined): number {
   // A column of numbers and strings has its strings last.
-  if (typeof a !== "string") return typeof b === "string" ? -1 : Number(a) - Number(b);
+  if (typeof a !== "string") {
+    // Numbers and bigints are compared exactly.
+    const [left, right] = [numeric(a), numeric(b)] as [number, number];
+    return typeof b === "string" || left < right ? -1 : +(left > right);
+  }
   if (typeof b !== "string") return 1;
   if (/int|dec/.test(`${type}`)) {
     // Exact, whatever the number of digits: as whole numbers of their smallest digit.
@@ -77,6 +81,12 @@ function compareValues(a: unknown, b: unknown, type: string | undefined): number
   const at = (text: string) =>
     type === "timestamp" && text[i] === "Z" ? 0 : text.codePointAt(i) ?? -1;
   return at(a) - at(b);
+}
+
+/** Integers that no double has become bigints, which are compared with numbers exactly. */
+function numeric(value: unknown): unknown {
+  const { $number } = Object(value);
+  return $number ? BigInt($number) : value;
 }
 
 function scaled(text: string, digits: number): bigint {

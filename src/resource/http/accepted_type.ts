@@ -7,14 +7,20 @@ import { accepts } from "@std/http/negotiation";
  * answer in another form helps more than a refusal, and the RFC allows it.
  */
 export function acceptedType(
-  request: Pick<Request, "headers">,
+  { headers }: Pick<Request, "headers">,
   offered: readonly [string, ...string[]],
 ): string {
   const [first] = offered;
   // The parser takes 1.5 µs for each element, and a listener accepts headers of many kilobytes.
-  if ((request.headers.get("accept")?.length ?? 0) > maxAcceptLength) return first;
+  const header = headers.get("accept") ?? "*/*";
+  if (header.length > maxAcceptLength) return first;
+  // The parameter asks for a form of the numbers, whichever type is given.
+  const accept = header.replace(/;\s*numbers=safe/g, "");
   // With the parameter, because a range that names it matches no type without it.
-  const accepted = accepts(request, ...offered.map((type) => type + charset));
+  const accepted = accepts(
+    { headers: new Headers({ accept }) },
+    ...offered.map((type) => type + charset),
+  );
   return accepted?.slice(0, -charset.length) ?? first;
 }
 

@@ -98,7 +98,7 @@ export function exportRows(
       return {
         status: 200,
         headers: {
-          "content-type": format.contentType,
+          "content-type": format.contentType + (selection.view.safeNumbers ? ";numbers=safe" : ""),
           "content-disposition": `attachment; filename="${fileName(resource)}${format.ending}"`,
           "cache-control": cacheControl,
           ...variesByAccept,

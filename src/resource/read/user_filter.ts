@@ -95,9 +95,10 @@ const everyRow: RelationFilter = Object.freeze({ reached: noResources, restrictT
 /** As many as levels of `include`: each step is a subquery. */
 const maxSteps = 3;
 
-function ownColumns({ table, operators, fields }: Resource): FilterContext {
+function ownColumns({ table, operators, fields, safeNumbers }: Resource): FilterContext {
   return {
     table,
+    safeNumbers,
     operators,
     mayFilter: (column) => fields.filterable.has(column),
     readable: fields.readable,

@@ -155,7 +155,9 @@ function listOrExport(listing: Endpoint, formats: readonly RowFormat[]): Endpoin
         return listing.run(request, user, resource);
       }
       const type = acceptedType(raw, [jsonType, ...exports.keys()]);
-      return (exports.get(type) ?? listing).run(request, user, resource);
+      // Only JSON has a safe form.
+      const asked = type === csv.type ? { ...request, safeNumbers: false } : request;
+      return (exports.get(type) ?? listing).run(asked, user, resource);
     },
   };
 }

@@ -2,7 +2,7 @@ import { parseJson } from "../exact_json.ts";
 import { anyKind } from "../kinds/any_kind.ts";
 import { InvalidValue, type Kind } from "../kind.ts";
 import { kindOf } from "../kind_of.ts";
-import type { ColumnInfo } from "../table_info.ts";
+import type { ColumnInfo, DatabaseType } from "../table_info.ts";
 import { textKind } from "../kinds/text_kind.ts";
 import { fromStructure } from "./structured_value.ts";
 
@@ -33,7 +33,9 @@ export function elementOf({ databaseType }: ColumnInfo): ColumnInfo | null {
 }
 
 /** Returns true if a column may hold numbers and strings. */
-export function isAny({ databaseType }: ColumnInfo): boolean {
+export function isAny(
+  { databaseType }: { readonly databaseType?: DatabaseType | undefined },
+): boolean {
   return databaseType?.shape.kind === "any";
 }
 

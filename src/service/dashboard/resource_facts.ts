@@ -45,7 +45,7 @@ export type Right =
 interface FieldFacts {
   readonly name: string;
   readonly type: ColumnKind | "any" | "computed";
-  /** Its values are strings of digits: as integers some would be rounded. */
+  /** Its values are strings of digits: as integers some would be rounded. Of `any`: as in paths. */
   readonly wide?: true;
   readonly nullable: boolean;
   /** No answer holds it. */

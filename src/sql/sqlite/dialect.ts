@@ -182,7 +182,7 @@ function encodeDecimal(text: string): SqlValue {
   return Number.isFinite(number) ? number : text;
 }
 
-/** The integer of 64 bits that these digits are; null for any other text. */
+/** The integer of 64 bits that these digits are; null for any other string. */
 function int64(text: string): bigint | null {
   const whole = /^-?\d{1,19}$/.test(text) ? BigInt(text) : null;
   return whole === null || BigInt.asIntN(64, whole) === whole ? whole : null;

@@ -1,11 +1,13 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { createClient, rsql } from "../../../exports/client.ts";
+import { createClient, liveList, rsql } from "../../../exports/client.ts";
 import { all, createApp, type Database, resource, type ResourceOptions } from "../../../mod.ts";
 import { systemRuntime } from "../../../src/runtime/system_runtime.ts";
 import { readDraft } from "../../../dashboard/row/draft.ts";
 import { type Engine, engines } from "../../support/engines.ts";
 import { run, runScript } from "../../support/scratch.ts";
 import { testUnless } from "../../support/skip.ts";
+import { fastEnvironment } from "../support/fast_environment.ts";
+import { until } from "../support/until.ts";
 
 /** A value of a column of any values, as a program has it. */
 type Any = number | string | { readonly $number: string } | null;
@@ -33,6 +35,8 @@ interface World {
   readonly api: ReturnType<typeof clientOf>;
   /** Sends a body with safe numbers, or with plain ones; gives the status. */
   send(method: string, path: string, body: string, accept?: string): Promise<number>;
+  /** The type and the text of an answer. */
+  read(path: string, accept: string): Promise<readonly [type: string | undefined, text: string]>;
   /** The class and the digits of what is stored in `v` of a row. */
   stored(id: number): Promise<string>;
 }
@@ -161,6 +165,40 @@ testOnSqlite(
   },
 );
 
+testOnSqlite("a live list orders integers beyond 2^53 as a list does", async (engine) => {
+  const values = [
+    ...["9007199254740993", "9007199254740992", "9007199254740994", "1", "'a'", "2.5", "1e300"],
+    ...["-9007199254740993", "-9007199254740992", "'9007199254740993'", "NULL", "5e15"],
+  ];
+  await withValues(engine, "", values, async ({ api, db }) => {
+    for (const orderBy of [["v"], ["-v"]] as const) {
+      const list = liveList(api.t, { orderBy: [...orderBy] });
+      const close = list.subscribe(() => {});
+      await until(list, ({ status }) => status === "live");
+      await run(db, `INSERT INTO t (v) VALUES (${orderBy[0] === "v" ? "-" : ""}9007199254740995)`);
+      const { items } = await api.t.list({ orderBy: [...orderBy], limit: 100 });
+      const shown = await until(list, (state) => state.items.length === items.length);
+      assertEquals(shown.items.map(({ id }) => id), items.map(({ id }) => id));
+      close();
+    }
+  });
+});
+
+testOnSqlite("an export has the safe form that is asked for", async (engine) => {
+  await withValues(engine, "", ["9007199254740993", "'9007199254740993'"], async ({ read }) => {
+    assertEquals(await read("/api/t", "application/x-ndjson;numbers=safe"), [
+      "application/x-ndjson",
+      '{"id":1,"v":{"$number":"9007199254740993"}}\n{"id":2,"v":"9007199254740993"}\n',
+    ]);
+    assertEquals(await read("/api/t", "application/x-ndjson"), [
+      "application/x-ndjson",
+      '{"id":1,"v":9007199254740993}\n{"id":2,"v":"9007199254740993"}\n',
+    ]);
+    const csv = await read("/api/t", "text/csv;numbers=safe");
+    assertEquals(csv[1], "id,v\r\n1,9007199254740993\r\n2,9007199254740993\r\n");
+  });
+});
+
 testOnSqlite("a value that does not fit a wide column is written back", async (engine) => {
   await withValues(engine, "BIGINT", ["9007199254740993"], async ({ api, db, stored }) => {
     await run(db, "INSERT INTO t (id, v) VALUES (2, 2.5), (3, 1e300)");
@@ -189,6 +227,7 @@ Deno.test("the dashboard sends the digits of an integer in a field of any values
 const options: ResourceOptions<Record<string, unknown>> = {
   id: "id",
   auth: { public: true, create: all, update: all },
+  capabilities: { enableSubscribe: true, enableExport: true },
 };
 
 /** Serves a table whose rows 1, 2, … have these values in a column of this type. */
@@ -225,6 +264,10 @@ async function withValues(
       await answer.text();
       return answer.status;
     },
+    async read(path, accept) {
+      const answer = await fetch(new Request(`http://test${path}`, { headers: { accept } }));
+      return [answer.headers.get("content-type")?.split(";")[0], await answer.text()];
+    },
     async stored(id) {
       const { rows } = await run(
         db,
@@ -239,6 +282,7 @@ async function withValues(
 function clientOf(fetch: (request: Request) => Promise<Response> | Response) {
   return createClient<Api>({
     baseUrl: "http://test",
+    environment: fastEnvironment(20),
     fetch: async (request) => await fetch(request),
   });
 }

@@ -5,6 +5,7 @@ import { didYouMean } from "../../../problem/nearest_name.ts";
 import { Problem } from "../../../problem/problem.ts";
 import { InvalidValue } from "../../../schema/kind.ts";
 import { requireSafe } from "../../../schema/kinds/number_kinds.ts";
+import { fromSafeKey } from "../../../schema/any_key.ts";
 import { mayBeRounded } from "../../../schema/safe_numbers.ts";
 import { isAny, kindOfColumn } from "../../../schema/structured/kind_of_column.ts";
 import { type ColumnInfo, isRequired } from "../../../schema/table_info.ts";
@@ -274,8 +275,8 @@ function parseValue(
     return;
   }
   try {
-    if (resource.safeNumbers) requireUnrounded(value, column);
-    const read = kindOfColumn(column).fromJson(value, column);
+    const given = resource.safeNumbers ? fromSafe(value, column) : value;
+    const read = kindOfColumn(column).fromJson(given, column);
     resource.driver.dialect.check(read, column);
     values.set(column, read);
   } catch (error) {
@@ -285,13 +286,13 @@ function parseValue(
 }
 
 /** Throws for a bare number that its sender may have rounded. It is exact in other bodies. */
-function requireUnrounded(value: unknown, column: ColumnInfo): void {
+function fromSafe(value: unknown, column: ColumnInfo): unknown {
   if (column.kind === "decimal") requireSafe(value);
-  else if (isAny(column) && mayBeRounded(value)) {
-    throw new InvalidValue(
-      'must be { "$number": "…" } beyond 2^53: this number may be rounded',
-    );
+  if (!isAny(column)) return value;
+  if (mayBeRounded(value)) {
+    throw new InvalidValue('must be { "$number": "…" } beyond 2^53: this number may be rounded');
   }
+  return column.isWide && typeof value === "string" ? fromSafeKey(value) : value;
 }
 
 function fault(path: string, message: string): FieldError {
