@@ -4,6 +4,7 @@ import type { Filter } from "./filter.ts";
 import { type FilterContext, resolveFilterWith, unknownField } from "./resolve_filter.ts";
 import { withPlaceholders } from "./resolve_scope_filter.ts";
 import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
+import { parseTemplate } from "./template_syntax.ts";
 
 /**
  * Resolves a filter that code has built for a user, who may filter by the same fields as in a string;
@@ -19,7 +20,7 @@ export function resolveCodeFilter(
     requireAllowed(given, context);
     return given;
   }
-  const syntax = filters.parse(given.text);
+  const syntax = parseTemplate(given, filters);
   if (syntax === null) return null;
   return resolveFilterWith(syntax, context, withPlaceholders(given.values));
 }

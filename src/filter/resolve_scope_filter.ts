@@ -3,7 +3,7 @@ import { showValue } from "../problem/show_value.ts";
 import type { Observer } from "../runtime/observation.ts";
 import type { Relation } from "../schema/relation.ts";
 import type { TableInfo } from "../schema/table_info.ts";
-import { type FilterText, placeholder } from "./builders.ts";
+import type { FilterText } from "./builders.ts";
 import { failClosedComparison } from "./operators/fail_closed_comparison.ts";
 import { type Filter, noRows } from "./filter.ts";
 import { fitsPaths } from "./operators/path_comparison.ts";
@@ -17,8 +17,8 @@ import {
   resolveComparison,
 } from "./resolve_comparison.ts";
 import { type FilterContext, type ResolveComparison, resolveFilterWith } from "./resolve_filter.ts";
-import { excerptOf } from "./syntax/filter_error.ts";
-import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
+import type { ComparisonSyntax, FilterSyntax, Literal } from "./syntax/filter_syntax.ts";
+import { parseTemplate, valueIndex } from "./template_syntax.ts";
 
 /** The context in which a scope is resolved. A scope may use every column. */
 export interface ScopeContext extends Pick<FilterContext, "table" | "operators"> {
@@ -56,22 +56,28 @@ export function resolveScopeFilter(
   scope: Filter | FilterText | string,
   context: ScopeContext,
 ): Filter {
-  if (typeof scope === "string") return resolveText(scope, context, resolvePlain);
+  if (typeof scope === "string") {
+    return resolveText((filters) => filters.parse(scope), context, resolvePlain);
+  }
   if (scope?.kind === "text") {
-    return resolveText(scope.text, context, withPlaceholders(scope.values));
+    return resolveText(
+      (filters) => parseTemplate(scope, filters),
+      context,
+      withPlaceholders(scope.values),
+    );
   }
   requireFilter(scope, context.table);
   return scope;
 }
 
 function resolveText(
-  text: string,
+  parse: (filters: CachingFilterParser) => FilterSyntax | null,
   context: ScopeContext,
   toFilter: ResolveComparison,
 ): Filter {
   const { table, filters } = context;
   try {
-    const syntax = filters.parse(text);
+    const syntax = parse(filters);
     return syntax === null
       ? noRows
       : resolveFilterWith(syntax, everything(table, context), toFilter);
@@ -109,7 +115,7 @@ function resolvePlain(syntax: ComparisonSyntax, field: ComparedField, operator: 
 /** Resolves comparisons of a template: its placeholders are replaced by these values. */
 export function withPlaceholders(values: readonly unknown[]): ResolveComparison {
   return (syntax, field, operator) =>
-    syntax.values.some((literal) => literal.text.includes(placeholder))
+    syntax.values.some((literal) => valueIndex(literal) !== null)
       ? resolvePlaceholders(syntax, field, operator, values)
       : resolveComparison(syntax, field, operator);
 }
@@ -124,7 +130,8 @@ function resolvePlaceholders(
   const { takes } = operator;
   const takesMany = ["list", "pair", "items", "texts"].includes(takes);
   const values = syntax.values.flatMap((literal) => {
-    const value = isNullWord(literal) ? null : fillPlaceholder(literal, given);
+    const index = valueIndex(literal);
+    const value = index !== null ? given[index] : isNullWord(literal) ? null : literal.text;
     return takesMany && Array.isArray(value) ? value : [value];
   });
   if (!takesMany) requireValueCount(syntax, operator);
@@ -132,20 +139,6 @@ function resolvePlaceholders(
     throw operatorMisfit(syntax, column);
   }
   return failClosedComparison(operator, column, values, path);
-}
-
-const onePlaceholder = new RegExp(`${placeholder}\\d+${placeholder}`, "g");
-
-function fillPlaceholder({ text, quoted }: Literal, given: readonly unknown[]): unknown {
-  if (!text.includes(placeholder)) return text;
-  const [before, index, after, ...others] = text.split(placeholder);
-  if (!quoted && before === "" && after === "" && others.length === 0) return given[Number(index)];
-  const shown = excerptOf(text.replace(onePlaceholder, "${…}"));
-  throw new Error(
-    `Cannot build the filter: value ${Number(index) + 1} stands ${
-      quoted ? "inside quotes" : "in part of a word"
-    }: ${shown}`,
-  );
 }
 
 /** A scope function is the deployer's code, which may return values that its type forbids. */

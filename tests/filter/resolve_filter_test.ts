@@ -3,9 +3,16 @@ import {
   all,
   eq,
   type FilterText,
+  gt,
   gte,
+  has,
+  hasAll,
+  inList,
   isNull,
   like,
+  lt,
+  lte,
+  ne,
   none,
   rsql,
 } from "../../src/filter/builders.ts";
@@ -16,7 +23,7 @@ import { parseFilter } from "../../src/filter/syntax/parse_filter.ts";
 import { printFilter } from "../../src/filter/syntax/print_filter.ts";
 import { resolveFilter } from "../../src/filter/resolve_filter.ts";
 import { resolveScopeFilter } from "../../src/filter/resolve_scope_filter.ts";
-import { integer, text } from "../../src/schema/column_builder.ts";
+import { decimal, integer, json, real, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { filterOf, problemOf, tableOf } from "./support.ts";
@@ -273,10 +280,50 @@ Deno.test("a value of rsql`` that touches other text was another value, in silen
     [rsql`team==${5}${6}`, "${…}${…}"],
     [rsql`team=in=(${5}1,2)`, "${…}1"],
     [rsql`ownerId=="a ${5} b"`, 'value 1 stands inside quotes: "a ${…} b"'],
+    [rsql`"${"ownerId"}"==1`, "value 1 stands where the filter has a name"],
+    [rsql`id==${1};"${"ownerId"}"=isnull=true`, "value 2 stands where the filter has a name"],
+    [rsql`doc.blocked."${"ada"}"=isnull=true`, '.blocked.\\"${…}'],
+    [rsql`doc."${"ada"}"==null`, 'doc.\\"${…}\\"'],
+    [rsql`doc."${"ada"}"==1`, 'doc.\\"${…}\\"'],
+    [rsql`doc."${"ada"}"==${1}`, "value 1 stands"],
+    [rsql`doc."x${"ada"}"==null`, 'doc.\\"x${…}\\"'],
+    [rsql`doc.a."${"ada"}"=isempty=true`, 'doc.a.\\"${…}\\"'],
+    [rsql`"${"doc"}".a==1,id==1`, "value 1 stands"],
+    [rsql`${"ownerId"}==5`, 'expected a field, got "${…}==5"'],
+    [rsql`ownerId ${"=="} 5`, 'expected an operator, got "${…} 5"'],
+    [rsql`ownerId=${"in"}=5`, 'got "=${…}=5"'],
+    [rsql`ownerId=in=${"("}1,2)`, 'expected a field, got "2)"'],
+    [rsql`doc.${"a"}==1`, 'got "${…}==1"'],
   ];
   for (const [template, place] of places) {
     assertStringIncludes(assertThrows(() => scope(template), Error).message, place);
   }
+});
+
+Deno.test("a number beyond 2^53 throws: it would match another row, or none", () => {
+  const wide = table("wide", {
+    id: integer().primaryKey(),
+    price: decimal({ precision: 30, scale: 2 }),
+    weight: real(),
+    doc: json<number[]>(),
+  });
+  const unsafe = 2 ** 53;
+  const advice = `Give the value ${unsafe} as a `;
+  for (const build of [eq, ne, gt, gte, lt, lte]) {
+    assertThrows(() => build(wide.id, unsafe), TypeError, advice);
+    assertThrows(() => build(wide.id, -unsafe), TypeError, "-9007199254740992");
+  }
+  assertThrows(() => inList(wide.id, [1, unsafe]), TypeError, advice);
+  assertThrows(() => eq(wide.price, unsafe as never), TypeError, advice);
+  assertThrows(() => has(wide.doc, unsafe), TypeError, advice);
+  assertThrows(() => hasAll(wide.doc, [1, unsafe]), TypeError, advice);
+  assertThrows(() => scope(rsql`team==${unsafe}`), TypeError, advice);
+  assertThrows(() => scope(rsql`team=in=${[unsafe]}`), TypeError, advice);
+  assertThrows(() => scope(rsql`team=between=(1,${unsafe})`), TypeError, advice);
+  assertEquals(eq(wide.id, 2n ** 53n as never), eq(wide.id, "9007199254740992" as never));
+  assertEquals(eq(wide.weight, unsafe).kind, "compare");
+  assertEquals(eq(wide.id, NaN), none());
+  assertEquals(eq(wide.id, 1.5), none());
 });
 
 Deno.test("a scope that returns no filter throws an Error that names its table", () => {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { all, eq, integer, ne, none, resource, rsql, table, text } from "../../mod.ts";
+import { all, eq, integer, json, ne, none, resource, rsql, table, text } from "../../mod.ts";
 import type { ScopeFunction } from "../../exports/options.ts";
 import type { ScopeOptions } from "../../exports/options.ts";
 import {
@@ -42,6 +42,28 @@ function withNotes(
     await work(service);
   });
 }
+
+const blocks = table("blocks", { id: integer().primaryKey(), doc: json() });
+
+testOnEveryEngine("a value of a scope in place of a name opens no row", async (engine) => {
+  const scopes: readonly ScopeFunction[] = [
+    (user) => rsql`doc.blocked."${user.id}"=isnull=true`,
+    (user) => rsql`doc."x${user.id}"==null`,
+    (user) => rsql`id>${0};doc."${user.id}".a=isempty=true`,
+  ];
+  const resources = scopes.map((read, index) =>
+    resource(blocks, { id: blocks.id, path: `blocks${index}`, auth: { read } })
+  );
+  await withService(engine, [blocks], () => ({ resources }), async ({ db, get }) => {
+    await insertRows(db, blocks, [
+      { id: 1, doc: { blocked: { ada: true } } },
+      { id: 2, doc: { blocked: { bob: true } } },
+    ]);
+    for (const index of scopes.keys()) {
+      assertEquals((await get(`/api/blocks${index}`, ada)).status, 500);
+    }
+  });
+});
 
 const matrix: readonly (readonly [string, ScopeOptions, readonly [number, number]])[] = [
   ["public read only", { public: { read: true } }, [200, 200]],

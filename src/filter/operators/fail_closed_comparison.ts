@@ -13,7 +13,8 @@ import type { Operator, OperatorTakes } from "./operator.ts";
 /**
  * Makes a comparison that fails closed, with values from code, which are data and never syntax:
  * undefined, null, NaN, an empty list, and a value that the column could not hold all give `none`,
- * so that a missing user id never grants access. `nullTest` tests for NULL.
+ * so that a missing user id never grants access. `nullTest` tests for NULL. Throws a TypeError for a
+ * whole number beyond 2^53, which JavaScript may have rounded, but for a column of reals.
  */
 export function failClosedComparison(
   operator: Operator,
@@ -26,7 +27,7 @@ export function failClosedComparison(
   if (isOpenEnded ? values.length === 0 : values.length !== count) return noRows;
   try {
     const toOperand = (value: unknown) =>
-      path === null ? ofColumn(value, column) : jsonOperandOf(value);
+      path === null ? ofColumn(value, column) : ofDocument(value);
     const toItem = (value: unknown) => ofItems(value, column);
     const isItem = operator.takes === "item" || operator.takes === "items";
     const operands = values.map((value) =>
@@ -76,15 +77,27 @@ function fromCode(
 /** A string is parsed like a literal: a user id is a string even where the key is a number. */
 function ofColumn(value: unknown, column: ColumnInfo): unknown {
   const kind = kindOfColumn(column);
+  if (column.kind !== "real") requireExact(value, "string or a bigint");
   if (typeof value === "string") return kind.fromText(value, column);
   // A value beyond the limits can be compared: every row is above one that is too low.
   const { precision, scale } = column;
   return kind.fromJson(value, { ...anyValue, precision, scale });
 }
 
+function ofDocument(value: unknown): JsonOperand {
+  // A string would be compared with strings.
+  requireExact(value, "bigint");
+  return jsonOperandOf(value);
+}
+
+function requireExact(value: unknown, better: string): void {
+  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return;
+  throw new TypeError(`Give the value ${value} as a ${better}: a number rounds it`);
+}
+
 function ofItems(value: unknown, column: ColumnInfo): unknown {
   const element = elementOf(column);
-  return element === null ? jsonOperandOf(value) : ofColumn(value, element);
+  return element === null ? ofDocument(value) : ofColumn(value, element);
 }
 
 function storableText(value: unknown, takes: OperatorTakes): string {

@@ -1,0 +1,71 @@
+import { Problem } from "../problem/problem.ts";
+import { type FilterText, placeholder } from "./builders.ts";
+import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
+import { excerptOf, filterError } from "./syntax/filter_error.ts";
+import type { FilterSyntax, Literal } from "./syntax/filter_syntax.ts";
+
+/** The marker of a value in a filter text, also one that an excerpt cuts off. */
+const marker = new RegExp(`${placeholder}\\d*${placeholder}?`, "g");
+const onlyMarker = new RegExp(`^${placeholder}\\d+${placeholder}$`);
+
+/** Shared trees are checked once. */
+const checked = new WeakSet<FilterSyntax>();
+
+/**
+ * Parses a filter that `rsql` has built; null for a blank one. Each marker has to be one whole value
+ * of the syntax tree: anywhere else, as in a quoted name of a path, it throws a plain Error, because
+ * the filter would be another one. A parse error shows the places of the values.
+ */
+export function parseTemplate(
+  { text }: FilterText,
+  filters: CachingFilterParser,
+): FilterSyntax | null {
+  const syntax = parseReadably(text, filters);
+  if (syntax === null || checked.has(syntax)) return syntax;
+  const literals = literalsOf(syntax);
+  const places = new Set(literals.filter(isValue).map(({ at }) => at));
+  for (const [index, { 0: mark, index: at }] of [...text.matchAll(marker)].entries()) {
+    if (places.has(at)) continue;
+    const literal = literals.find((one) => one.text.includes(mark));
+    const shown = literal?.text ?? text.slice(Math.max(0, at - 10));
+    throw new Error(
+      `Cannot build the filter: value ${index + 1} stands ${whereIn(literal)}: ${
+        excerptOf(readable(shown))
+      }`,
+    );
+  }
+  checked.add(syntax);
+  return syntax;
+}
+
+/** The index of the value for which a literal of a parsed template stands; null for none. */
+export function valueIndex(literal: Literal): number | null {
+  return isValue(literal) ? Number(literal.text.slice(1, -1)) : null;
+}
+
+function isValue({ text, quoted }: Literal): boolean {
+  return !quoted && text.startsWith(placeholder) && onlyMarker.test(text);
+}
+
+function whereIn(literal: Literal | undefined): string {
+  if (literal === undefined) return "where the filter has a name, not a value";
+  return literal.quoted ? "inside quotes" : "in part of a word";
+}
+
+function literalsOf(syntax: FilterSyntax): readonly Literal[] {
+  return syntax.kind === "compare" ? syntax.values : syntax.terms.flatMap(literalsOf);
+}
+
+function parseReadably(text: string, filters: CachingFilterParser): FilterSyntax | null {
+  try {
+    return filters.parse(text);
+  } catch (error) {
+    if (!(error instanceof Problem) || !text.includes(placeholder)) throw error;
+    const { position, expected } = error.details ?? {};
+    throw filterError(Number(position), String(expected), readable(error.message));
+  }
+}
+
+function readable(text: string): string {
+  return text.replace(marker, "${…}");
+}
