@@ -8,22 +8,21 @@ import type { FilterSyntax, Literal } from "./syntax/filter_syntax.ts";
 const marker = new RegExp(`${placeholder}\\d*${placeholder}?`, "g");
 const onlyMarker = new RegExp(`^${placeholder}\\d+${placeholder}$`);
 
-/** Shared trees are checked once. */
-const checked = new WeakSet<FilterSyntax>();
-
 /**
  * Parses a filter that `rsql` has built; null for a blank one. Each marker has to be one whole value
  * of the syntax tree: anywhere else, as in a quoted name of a path, it throws a plain Error, because
  * the filter would be another one. A parse error shows the places of the values.
  */
 export function parseTemplate(
-  { text }: FilterText,
+  { text, values }: FilterText,
   filters: CachingFilterParser,
 ): FilterSyntax | null {
   const syntax = parseReadably(text, filters);
-  if (syntax === null || checked.has(syntax)) return syntax;
+  if (syntax === null) return null;
   const literals = literalsOf(syntax);
   const places = new Set(literals.filter(isValue).map(({ at }) => at));
+  // The text has one marker of each value.
+  if (places.size === values.length) return syntax;
   for (const [index, { 0: mark, index: at }] of [...text.matchAll(marker)].entries()) {
     if (places.has(at)) continue;
     const literal = literals.find((one) => one.text.includes(mark));
@@ -34,7 +33,6 @@ export function parseTemplate(
       }`,
     );
   }
-  checked.add(syntax);
   return syntax;
 }
 
