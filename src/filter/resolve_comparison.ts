@@ -1,6 +1,6 @@
 import { unreachable } from "../problem/unreachable.ts";
 import { InvalidValue } from "../schema/kind.ts";
-import { fromSafeKey } from "../schema/any_key.ts";
+import { fromSafeKey } from "../schema/kinds/any_key.ts";
 import { textKind } from "../schema/kinds/text_kind.ts";
 import { elementOf, isAny, kindOfColumn } from "../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";

@@ -6,7 +6,7 @@ import { isAny, kindOfColumn } from "../schema/structured/kind_of_column.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import { compareText } from "../schema/kinds/text_kind.ts";
-import { anyKeyText, quotedKeyText } from "../schema/any_key.ts";
+import { anyKeyText, quotedKeyText } from "../schema/kinds/any_key.ts";
 import { canonicalValueText } from "../schema/canonical_value.ts";
 
 /** A key, the values of a row's primary key in key order. */

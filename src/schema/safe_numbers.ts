@@ -1,5 +1,5 @@
 import { parseShallowJson } from "./exact_json.ts";
-import { safeKey } from "./any_key.ts";
+import { safeKey } from "./kinds/any_key.ts";
 import { exactNumber, isExactNumber } from "./exact_number.ts";
 import { isAny, isDocument } from "./structured/kind_of_column.ts";
 import type { ColumnInfo, ValueShape } from "./table_info.ts";

@@ -5,7 +5,7 @@ import { didYouMean } from "../../../problem/nearest_name.ts";
 import { Problem } from "../../../problem/problem.ts";
 import { InvalidValue } from "../../../schema/kind.ts";
 import { requireSafe } from "../../../schema/kinds/number_kinds.ts";
-import { fromSafeKey } from "../../../schema/any_key.ts";
+import { fromSafeKey } from "../../../schema/kinds/any_key.ts";
 import { mayBeRounded } from "../../../schema/safe_numbers.ts";
 import { isAny, kindOfColumn } from "../../../schema/structured/kind_of_column.ts";
 import { type ColumnInfo, isRequired } from "../../../schema/table_info.ts";

@@ -1,5 +1,5 @@
-import { looksLikeNumber, numberOf } from "./kinds/any_kind.ts";
-import { InvalidValue } from "./kind.ts";
+import { looksLikeNumber, numberOf } from "./any_kind.ts";
+import { InvalidValue } from "../kind.ts";
 
 /** The string by which a path names a value of a column of any values: a string in quotes where it looks like something else. */
 export function anyKeyText(value: unknown): string {
