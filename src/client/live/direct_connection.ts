@@ -153,14 +153,15 @@ export class DirectConnection implements LiveConnection {
       if (!data) return;
       // The service is the only writer of these streams.
       const message = JSON.parse(data) as SetMessage;
-      const key = "key" in message ? message.key : current;
+      const { key = current } = message as { readonly key?: string };
       const member = this.#members.get(key);
       if (message.type === "subscription") {
         current = key;
         const { primaryKey, types } = message;
-        if (!primaryKey || !types) return;
         const isResumed = subscriptions.some((one) => one.key === key && one.resumeFrom);
-        member?.subscriber.receive({ type: "opened", primaryKey, types, isResumed, asked });
+        if (primaryKey && types) {
+          member?.subscriber.receive({ type: "opened", primaryKey, types, isResumed, asked });
+        }
       } else if (message.type === "ended") this.#postpone(member, this.#retryMs);
       else if (message.type === "refused") {
         const { status, problem, retryAfter = 0 } = message;

@@ -29,12 +29,7 @@ export async function readEvents(
     for (const block of blocks) {
       signal.throwIfAborted();
       // By LF alone: to a regular expression U+2028 ends a line too, and JSON leaves it as it is.
-      take(Object.fromEntries(
-        block.split("\n").map((line) => {
-          const at = line.indexOf(":");
-          return [line.slice(0, at), line.slice(at + 1).trim()];
-        }),
-      ));
+      take(Object.fromEntries(block.split("\n").map((line) => line.split(/: *(.*)/s))));
     }
   }
 }

@@ -49,9 +49,9 @@ export function createListSource(
   };
 
   if (seed) {
-    set.take({ ...seed, type: "opened", isResumed: false, asked: 0 });
-    set.take({ ...seed, type: "existing" });
-    set.take({ ...seed, type: "token" });
+    for (const type of ["opened", "existing", "token"] as const) {
+      set.take({ ...seed, type, isResumed: false, asked: 0 });
+    }
   }
   const first = { status: "connecting", error: null } as const;
   const [store, setState] = createStore<LiveListState<object>>(shown(first), () => {

@@ -11,9 +11,18 @@ export type LiveRow = Readonly<Record<string, unknown>>;
 export interface RowDescription {
   /** The fields of the key, in its order. */
   readonly primaryKey: readonly string[];
-  /** The kinds of the readable fields. */
-  readonly types: Readonly<Record<string, string>>;
+  /** What the readable fields hold. */
+  readonly types: FieldTypes;
 }
+
+/** Of each readable field. */
+export type FieldTypes = Readonly<Record<string, FieldType>>;
+
+/**
+ * The kind of a field, of its elements if it has lists, `any` for numbers and strings, or the labels
+ * of an enum of Postgres in their order.
+ */
+export type FieldType = string | readonly string[];
 
 /** The rows of a live list at a position of the log, as JSON. */
 export interface LiveSeed extends RowDescription {

@@ -20,18 +20,26 @@ export async function readStream(
   own: AbortController,
   { take, arrived }: StreamListener,
 ): Promise<void> {
-  const watch = () => transport.environment.after(silentMs, () => own.abort());
-  let cancel = watch();
-  const heard = () => {
+  let cancel = () => {};
+  const watch = () => {
     cancel();
-    cancel = watch();
+    cancel = transport.environment.after(silentMs, () => own.abort());
+  };
+  const heard = () => {
+    watch();
     arrived();
   };
+  watch();
   try {
-    const body = await ask(transport, subscriptions, own.signal);
+    const { signal } = own;
+    const response = await transport.send({
+      ...{ method: "POST", path: "/__service/live", body: { subscriptions } },
+      ...{ signal, timeoutMs: 0 },
+    });
+    if (!response.body) throw await answerError(response);
     heard();
     // Also cancels the body of a stream that was aborted before the answer.
-    await readEvents(body, own.signal, { take, arrived: heard });
+    await readEvents(response.body, signal, { take, arrived: heard });
   } finally {
     cancel();
   }
@@ -39,16 +47,3 @@ export async function readStream(
 
 /** Three heartbeats. */
 export const silentMs = 45_000;
-
-async function ask(
-  transport: Transport,
-  subscriptions: readonly AskedSubscription[],
-  signal: AbortSignal,
-): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
-  const response = await transport.send({
-    ...{ method: "POST", path: "/__service/live", body: { subscriptions } },
-    ...{ signal, timeoutMs: 0 },
-  });
-  if (!response.body) throw await answerError(response);
-  return response.body;
-}

@@ -1,16 +1,13 @@
-import type { LiveRow } from "./live_messages.ts";
+import type { FieldType, FieldTypes, LiveRow } from "./live_messages.ts";
 
 /** Compares two rows of a list: negative where the first comes first. */
 export type CompareRows = (left: LiveRow, right: LiveRow) => number;
 
 /**
  * The order of a list as the service has it: the fields of `orderBy`, then the primary key; nulls
- * last in both directions, numbers before strings, and those by code point. `types` are the kinds of the fields.
+ * last in both directions, numbers before strings, and those by code point.
  */
-export function compareBy(
-  orderBy: readonly string[],
-  types: Readonly<Record<string, string>>,
-): CompareRows {
+export function compareBy(orderBy: readonly string[], types: FieldTypes): CompareRows {
   const keys = orderBy.map((key): [name: string, sign: number] => [
     fieldOf(key),
     /^-|:desc$/.test(key) ? -1 : 1,
@@ -20,10 +17,9 @@ export function compareBy(
       const a = left[name] ?? null;
       const b = right[name] ?? null;
       if (a === b) continue;
-      if (a === null) return 1;
-      if (b === null) return -1;
-      const order = compareValues(a, b, types[name]);
-      if (order !== 0) return order * sign;
+      if (a === null || b === null) return a === null ? 1 : -1;
+      const order = compareValues(a, b, types[name]) * sign;
+      if (order) return order;
     }
     return 0;
   };
@@ -41,55 +37,56 @@ export function replaceRow(
   before: LiveRow | null | undefined,
   after: LiveRow | null,
 ): void {
-  if (before) {
-    const place = rows.indexOf(before, placeInOrder(before, rows, compare));
-    if (place >= 0) rows.splice(place, 1);
-  }
-  if (after) rows.splice(placeInOrder(after, rows, compare), 0, after);
-}
-
-/** The place of the first of these rows that does not come before a row. */
-function placeInOrder(row: LiveRow, rows: readonly LiveRow[], compare: CompareRows): number {
+  const place = before ? rows.indexOf(before) : -1;
+  if (place >= 0) rows.splice(place, 1);
+  if (!after) return;
   let low = 0;
   let high = rows.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     // The index is within the bounds.
-    if (compare(rows[middle] as LiveRow, row) < 0) low = middle + 1;
+    if (compare(rows[middle] as LiveRow, after) < 0) low = middle + 1;
     else high = middle;
   }
-  return low;
+  rows.splice(low, 0, after);
 }
 
-function compareValues(a: unknown, b: unknown, type: string | undefined): number {
+function compareValues(a: unknown, b: unknown, type: FieldType | undefined): number {
+  // The labels of an enum; its columns hold nothing else.
+  if (Array.isArray(type)) return type.indexOf(a) - type.indexOf(b);
+  const x = doubleOf(a, type);
+  const y = doubleOf(b, type);
   // A column of numbers and strings has its strings last.
-  if (typeof a !== "string") {
-    // Numbers and bigints are compared exactly.
-    const [left, right] = [numeric(a), numeric(b)] as [number, number];
-    return typeof b === "string" || left < right ? -1 : +(left > right);
-  }
-  if (typeof b !== "string") return 1;
-  if (/int|dec/.test(`${type}`)) {
-    // Exact, whatever the number of digits: as whole numbers of their smallest digit.
-    const digits = Math.max(a.length, b.length);
-    return Number(scaled(a, digits) - scaled(b, digits));
-  }
+  if (isNaN(x) !== isNaN(y)) return isNaN(x) ? 1 : -1;
+  // Exact, whatever the number of digits, up to the largest double.
+  if (!isNaN(x)) return x - y || (isFinite(x) ? Number(scaled(a, b) - scaled(b, a)) : 0);
+  const [left, right] = [`${a}`, `${b}`];
   // `<` compares UTF-16, in which an emoji comes before U+FFFF.
   let i = 0;
-  while (i < a.length && a[i] === b[i]) i++;
-  // The end of a moment, so that more digits of a fraction come after fewer.
+  while (left[i] && left[i] === right[i]) i++;
+  // The end of a timestamp, so that more digits of a fraction come after fewer.
   const at = (text: string) =>
     type === "timestamp" && text[i] === "Z" ? 0 : text.codePointAt(i) ?? -1;
-  return at(a) - at(b);
+  return at(left) - at(right);
 }
 
-/** Integers that no double has become bigints, which are compared with numbers exactly. */
-function numeric(value: unknown): unknown {
-  const { $number } = Object(value);
-  return $number ? BigInt($number) : value;
+/** The double next to a number; NaN for anything else. In a column of any values, digits are a string. */
+function doubleOf(value: unknown, type: FieldType | undefined): number {
+  const isNumber = typeof value !== "string" ||
+    /^(int|big|dec|re|any-?I)/.test(type + value) && value;
+  return isNumber ? Number(plain(value)) : NaN;
 }
 
-function scaled(text: string, digits: number): bigint {
-  const [whole = "", fraction = ""] = text.split(".");
-  return BigInt(whole + fraction.padEnd(digits, "0"));
+/** The service marks numbers that no double has. */
+function plain(value: unknown): unknown {
+  // Any other value has no such member.
+  return (value as { readonly $number?: string }).$number ?? value;
+}
+
+/** An integer of the smallest digit of two numbers. */
+function scaled(value: unknown, other: unknown): bigint {
+  const [whole = "", fraction = ""] = `${plain(value)}`.split(".");
+  return BigInt(
+    whole + fraction.padEnd(`${other}${value}`.length, "0"),
+  );
 }

@@ -41,8 +41,9 @@ export class RowSet {
         this.#changes.set(idText(message.ids?.[index] ?? idOf(row, key)), row)
       );
     } else if (message.type === "token") {
-      this.token = message.token;
       if (this.#isSnapshot || this.#changes.size > 0) this.#commit();
+      // Not before its rows: a stream that is opened after a fault would not send them again.
+      this.token = message.token;
     } else if ("id" in message) {
       const row = "item" in message ? withoutMark(message.item) : null;
       this.#changes.set(idText(message.id), row);

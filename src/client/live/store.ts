@@ -15,15 +15,15 @@ export function createStore<T>(
   open: () => () => void,
 ): readonly [store: Store<T>, set: (value: T) => void] {
   let close = () => {};
-  const listeners = new Set<{ readonly listener: (value: T) => void }>();
+  const listeners = new Set<() => void>();
   const store: Store<T> = {
     get: () => value,
     subscribe(listener) {
-      // An object of its own, so that the same function may listen twice.
-      const entry = { listener };
+      // A function of its own, so that the same function may listen twice.
+      const entry = () => listener(value);
       listeners.add(entry);
       if (listeners.size === 1) close = open();
-      listener(value);
+      entry();
       return () => {
         if (listeners.delete(entry) && listeners.size === 0) close();
       };
@@ -31,9 +31,9 @@ export function createStore<T>(
   };
   return [store, (next) => {
     value = next;
-    for (const { listener } of listeners) {
+    for (const call of listeners) {
       try {
-        listener(value);
+        call();
       } catch (error) {
         // The fault of one listener is the program's to see, and must not end the stream of all.
         queueMicrotask(() => {

@@ -69,7 +69,7 @@ export class Overlays implements ShownOverlays {
       };
       for (const list of this.#holding(write)) {
         const { description } = list.set;
-        if (row !== null && write.overlay.kind === "create" && description !== null) {
+        if (row && description && write.overlay.kind === "create") {
           this.#created.set(id, idText(idOf(row, description.primaryKey)));
         }
         if (!this.#isDone(write, list)) continue;
@@ -92,8 +92,8 @@ export class Overlays implements ShownOverlays {
   /** The row as a live list has it from the service, with its `_etag`; null if none has it. */
   rowOf(path: string, key: LiveRowId): LiveRow | null {
     for (const { resource, set } of this.#lists.all) {
-      const row = resource === path ? set.rows.get(idText(key)) : undefined;
-      if (row !== undefined) return row;
+      const row = resource === path && set.rows.get(idText(key));
+      if (row) return row;
     }
     return null;
   }
@@ -109,9 +109,8 @@ export class Overlays implements ShownOverlays {
       if (!this.#holds(list, write)) continue;
       const { id, kind, fields } = write.overlay;
       const target = this.#targetOf(write.overlay);
-      const known = changed.get(target);
-      const before = known === undefined ? set.rows.get(target) ?? null : known;
-      if (before === null ? kind !== "create" || !takesNew : kind === "create") continue;
+      const before = (changed.has(target) ? changed : set.rows).get(target);
+      if (before ? kind === "create" : kind !== "create" || !takesNew) continue;
       pending++;
       const row = kind === "delete"
         ? null

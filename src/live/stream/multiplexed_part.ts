@@ -6,8 +6,8 @@ import type { StreamPart } from "./stream_part.ts";
 export interface SubscriptionFacts {
   /** The fields of the key, in its order. */
   readonly primaryKey: readonly string[] | null;
-  /** The kinds of the readable fields. */
-  readonly types: Readonly<Record<string, string>> | null;
+  /** What the readable fields hold. */
+  readonly types: Readonly<Record<string, string | readonly string[]>> | null;
 }
 
 /** The whole that a part belongs to. */

@@ -11,6 +11,8 @@ import { refuseMethod, type RouteTable } from "../../resource/routes/route_table
 import type { ResourceRoute } from "../../resource/routes/routes.ts";
 import type { LiveSubscription } from "../../resource/live/live_subscriptions.ts";
 import { asksForSafeNumbers } from "../../schema/safe_numbers.ts";
+import { elementOf, isAny } from "../../schema/structured/kind_of_column.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import { problemOfStatus } from "../http_exception.ts";
 import { infoOfInner, type InnerRequest } from "./inner_request.ts";
@@ -111,8 +113,17 @@ function factsOf({ endpoint, resource: { table, fields } }: ResourceRoute): Subs
   if (endpoint.name !== "subscribe") return noFacts;
   return {
     primaryKey: table.primaryKey.map(({ name }) => name),
-    types: Object.fromEntries(fields.readable.map(({ name, kind }) => [name, kind])),
+    types: Object.fromEntries(fields.readable.map((column) => [column.name, fieldType(column)])),
   };
+}
+
+/** What a client sorts the values of a column by. */
+function fieldType(column: ColumnInfo): string | readonly string[] {
+  const element = elementOf(column);
+  if (element !== null) return fieldType(element);
+  const { kind, databaseType, enumValues } = column;
+  if (databaseType !== undefined && enumValues !== null) return enumValues;
+  return isAny(column) ? "any" : kind;
 }
 
 const noFacts: SubscriptionFacts = Object.freeze({ primaryKey: null, types: null });
