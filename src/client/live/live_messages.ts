@@ -11,7 +11,7 @@ export type LiveRow = Readonly<Record<string, unknown>>;
 export interface RowDescription {
   /** The fields of the key, in its order. */
   readonly primaryKey: readonly string[];
-  /** What the readable fields hold. */
+  /** The types of the readable fields. */
   readonly types: FieldTypes;
 }
 

@@ -6,7 +6,7 @@ import type { StreamPart } from "./stream_part.ts";
 export interface SubscriptionFacts {
   /** The fields of the key, in its order. */
   readonly primaryKey: readonly string[] | null;
-  /** What the readable fields hold. */
+  /** The types of the readable fields. */
   readonly types: Readonly<Record<string, string | readonly string[]>> | null;
 }
 

@@ -117,7 +117,7 @@ function factsOf({ endpoint, resource: { table, fields } }: ResourceRoute): Subs
   };
 }
 
-/** What a client sorts the values of a column by. */
+/** The type by which a client sorts the values of a column. */
 function fieldType(column: ColumnInfo): string | readonly string[] {
   const element = elementOf(column);
   if (element !== null) return fieldType(element);
