@@ -6,8 +6,8 @@
 import { Session } from "node:inspector/promises";
 import { all, createApp, integer, openDatabase, resource, table, text } from "../mod.ts";
 
-/** The most files that a request of each kind may run. */
-const limits = { GET: 64, PATCH: 58 } as const;
+/** The most files that a request of each kind may run. `docs/architecture.md` quotes them. */
+const limits = { GET: 73, PATCH: 68 } as const;
 
 const authors = table("authors", { id: integer().primaryKey(), name: text().notNull() });
 const notes = table("notes", {
@@ -79,11 +79,14 @@ async function send(
 ): Promise<string> {
   const headers = new Headers({ "content-type": "application/json" });
   if (ifMatch !== undefined) headers.set("if-match", ifMatch);
+  const content = body === undefined ? null : new TextEncoder().encode(JSON.stringify(body));
+  // As every client over HTTP sends it.
+  if (content !== null) headers.set("content-length", String(content.byteLength));
   const response = await app.fetch(
     new Request(`http://localhost/api${path}`, {
       method,
       headers,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(content === null ? {} : { body: content }),
     }),
   );
   const text = await response.text();
@@ -91,9 +94,9 @@ async function send(
   return response.headers.get("etag") ?? "";
 }
 
-/** The second of two requests counts: the first one fills what is remembered between them. */
+/** Returns the files that the sixth of six requests runs: earlier requests fill the caches. */
 async function filesTouchedBy(work: () => Promise<unknown>): Promise<readonly string[]> {
-  await work();
+  for (let request = 1; request < 6; request++) await work();
   // What the first one took of its turn of the event loop is over.
   await new Promise((resolve) => setTimeout(resolve, 10));
   await session.post("Profiler.takePreciseCoverage");
