@@ -1,5 +1,5 @@
 import type { Filter, Related } from "../filter/filter.ts";
-import { isPathComparison, pathComparisonSql } from "../filter/operators/path_comparison.ts";
+import { pathComparisonSql } from "../filter/operators/path_comparison.ts";
 import { unreachable } from "../problem/unreachable.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import {
@@ -51,9 +51,9 @@ function compileAt(filter: Filter, context: Context, depth: number): Fragment {
     case "related":
       return compileRelated(filter, context, depth);
     case "compare":
-      return isPathComparison(filter)
-        ? pathComparisonSql(filter, context.dialect)
-        : filter.operator.toSql(filter.column, filter.values, context.dialect);
+      return filter.path === undefined
+        ? filter.operator.toSql(filter.column, filter.values, context.dialect)
+        : pathComparisonSql(filter, filter.path, context.dialect);
     default:
       return unreachable(filter);
   }

@@ -9,14 +9,6 @@ import { isEmptyOperator } from "./null_operators.ts";
 import type { Operator } from "./operator.ts";
 import { equalOperator, inOperator, notEqualOperator, outOperator } from "./value_operators.ts";
 
-/** A comparison of a value within the documents of a json column. */
-export type PathComparison = Comparison & { readonly path: JsonPath };
-
-/** Returns true if a comparison is one of a value within documents. */
-export function isPathComparison(comparison: Comparison): comparison is PathComparison {
-  return comparison.path !== undefined;
-}
-
 /** Returns true if an operator fits values within documents: custom ones and those of lists are for columns. */
 export function fitsPaths({ takes }: Operator): boolean {
   return takes !== "texts" && takes !== "item" && takes !== "items";
@@ -48,8 +40,12 @@ const anyType: ReadonlySet<Operator> = new Set([
  * The SQL of a comparison of a value within documents. An operand is compared with values of its own
  * type: `!=` and `=out=` pass all values of other types, except for a missing one and the JSON null.
  */
-export function pathComparisonSql(comparison: PathComparison, dialect: Dialect): Fragment {
-  const { column, path, operator, values } = comparison;
+export function pathComparisonSql(
+  comparison: Comparison,
+  path: JsonPath,
+  dialect: Dialect,
+): Fragment {
+  const { column, operator, values } = comparison;
   const value = dialect.jsonPaths.at(column, path);
   switch (operator.takes) {
     case "flag":
@@ -84,7 +80,7 @@ function emptySql(value: JsonPathValue, isEmpty: boolean): Fragment {
 }
 
 function typedSql(
-  { column, operator, values }: PathComparison,
+  { column, operator, values }: Comparison,
   value: JsonPathValue,
   dialect: Dialect,
 ): Fragment {

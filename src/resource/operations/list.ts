@@ -92,7 +92,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
   ownParameters: ({ allowsPreview }) => allowsPreview ? withPreview : offsetParameter,
 
   parse({ query }, resource) {
-    const preview = parsePreview(query);
+    const preview = resource.allowsPreview ? parsePreview(query) : null;
     const selection = skipRows(parseListQuery(query, resource), query, resource);
     return {
       preview,
