@@ -22,7 +22,7 @@ import {
 } from "../write/transaction/in_transaction.ts";
 import { newRowValues } from "../write/values/new_row_values.ts";
 import type { Operation, OperationCall, WriteCall } from "../model/operation.ts";
-import { carriedId, parseOptimisticId } from "../write/values/optimistic_id.ts";
+import { carriedId, optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
 import { noneIncluded } from "../shape/output.ts";
 import { wholeBody } from "../write/values/body_path.ts";
 import { parseNestedRows } from "../write/nested/parse/parse_nested_rows.ts";
@@ -42,9 +42,10 @@ export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
   takesBody: true,
 
   parse(request, resource) {
+    const id = request.header(optimisticIdHeader);
     return {
       body: parseNestedRows([{ body: request.body, bodyPath: wholeBody }], resource),
-      optimisticId: parseOptimisticId(request),
+      optimisticId: id === null ? null : parseOptimisticId(id),
     };
   },
 

@@ -1,5 +1,5 @@
 import type { Grant } from "../../auth/authorize.ts";
-import { parseOptimisticId } from "../write/values/optimistic_id.ts";
+import { optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
 import type { Operation } from "../model/operation.ts";
 import { deleteRow } from "../write/delete_rows.ts";
 import { inTransaction, isLoneStatement } from "../write/transaction/in_transaction.ts";
@@ -32,7 +32,8 @@ export const remove: Operation<DeleteIntent, DeletePlan, void> = {
   takesBody: false,
 
   parse(request, resource) {
-    const optimisticId = parseOptimisticId(request);
+    const id = request.header(optimisticIdHeader);
+    const optimisticId = id === null ? null : parseOptimisticId(id);
     return { named: parseNamedRow(request, resource), optimisticId };
   },
 

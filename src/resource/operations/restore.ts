@@ -9,7 +9,7 @@ import type { SoftDelete } from "../model/soft_delete.ts";
 import { requireSameOrigin } from "../http/same_origin.ts";
 import { rowReply } from "../shape/json_reply.ts";
 import { requirePrecondition } from "../http/etag.ts";
-import { parseOptimisticId } from "../write/values/optimistic_id.ts";
+import { optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
 import type { Operation, WriteCall } from "../model/operation.ts";
 import { notFound, notFoundOrForbidden } from "../rights/not_found_or_forbidden.ts";
 import { inTransaction } from "../write/transaction/in_transaction.ts";
@@ -44,7 +44,8 @@ export const restore: Operation<RestoreIntent, RestorePlan, WrittenRow> = {
 
   parse(request, resource) {
     requireSameOrigin(request);
-    const optimisticId = parseOptimisticId(request);
+    const id = request.header(optimisticIdHeader);
+    const optimisticId = id === null ? null : parseOptimisticId(id);
     return { named: parseNamedRow(request, resource), optimisticId };
   },
 

@@ -5,7 +5,7 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import { holdsGivenValues, plainValues } from "../../plan/given_value.ts";
 import { valuesFor } from "../write/values/given_values.ts";
 import { rowReply } from "../shape/json_reply.ts";
-import { carriedId, parseOptimisticId } from "../write/values/optimistic_id.ts";
+import { carriedId, optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
 import type { Operation, OperationCall, ResourceRequest, WriteCall } from "../model/operation.ts";
 import { noneIncluded } from "../shape/output.ts";
 import { noRelatedWrites, noResources } from "../rights/related_grants.ts";
@@ -74,7 +74,7 @@ export const update: Operation<UpdateIntent, UpdatePlan, UpdatedRows> = {
   plan({ named, values: given, optimisticId: id, nested: body }, grant, resource, rights) {
     const target = planTarget(named, resource);
     const values = withoutKey(given, target.key, resource);
-    const optimisticId = carriedId(id, resource);
+    const optimisticId = id === null ? null : carriedId(id, resource);
     const { written, related } = rights;
     const nested = body === null
       ? null
@@ -107,7 +107,8 @@ export function parseUpdate(
     ? parseNestedChanges(body, resource, complete)
     : null;
   const values = nested?.rows[0]?.given ?? complete(parseRowChanges(body, resource));
-  const optimisticId = parseOptimisticId(request);
+  const id = request.header(optimisticIdHeader);
+  const optimisticId = id === null ? null : parseOptimisticId(id);
   return { named: parseNamedRow(request, resource), values, optimisticId, nested };
 }
 

@@ -2,7 +2,7 @@ import { keyId, keyOf } from "../../plan/key.ts";
 import { parsePrecondition } from "../http/etag.ts";
 import { rowReply } from "../shape/json_reply.ts";
 import { locationOf } from "../shape/location.ts";
-import { parseOptimisticId } from "../write/values/optimistic_id.ts";
+import { optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
 import type { Operation } from "../model/operation.ts";
 import { wholeBody } from "../write/values/body_path.ts";
 import { parseKeyFields, parseRow, requireObject } from "../write/values/parse_fields.ts";
@@ -26,6 +26,7 @@ export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, Ups
     const body = requireObject(request.body);
     const key = parseKeyFields(body, resource, by);
     const ifMatch = request.header("if-match");
+    const id = request.header(optimisticIdHeader);
     const item = {
       index: 0,
       bodyPath: wholeBody,
@@ -33,7 +34,7 @@ export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, Ups
       values: parseRow(body, resource),
       // A row that exists may need one, which is not known yet.
       precondition: ifMatch === null ? null : parsePrecondition(ifMatch, resource),
-      optimisticId: parseOptimisticId(request),
+      optimisticId: id === null ? null : parseOptimisticId(id),
     };
     return { by, items: [item] };
   },

@@ -1,15 +1,16 @@
 import { Problem } from "../../../problem/problem.ts";
-import type { ResourceRequest } from "../../model/operation.ts";
 import type { Resource } from "../../model/resource.ts";
 import { InvalidFields, ownMember } from "./parse_fields.ts";
 
 /**
- * Parses the optimistic id of a write: the client's own id of it, by which it recognizes the write
- * among the events of a live stream. Null without the header; throws a 400 for an invalid value.
+ * The header with the optimistic id of a write: the client's own id, by which the client recognizes
+ * the write among the events of a live stream.
  */
-export function parseOptimisticId({ header }: ResourceRequest): string | null {
-  const id = header("service-optimistic-id");
-  if (id === null || isOptimisticId(id)) return id;
+export const optimisticIdHeader = "service-optimistic-id";
+
+/** Parses the value of {@link optimisticIdHeader}. Throws a 400 for an invalid value. */
+export function parseOptimisticId(id: string): string {
+  if (isOptimisticId(id)) return id;
   throw new Problem(
     "invalid-parameter",
     "Cannot use this Service-Optimistic-Id: it must be 1 to 200 printable ASCII characters",
@@ -26,9 +27,9 @@ export function parseItemOptimisticId(item: object): string | null {
   }]);
 }
 
-/** An optimistic id where streams may carry it: only recorded changes do. */
+/** Returns an optimistic id, or null if streams do not carry it: only recorded changes do. */
 export function carriedId(id: string | null, resource: Resource): string | null {
-  return resource.hub() === null ? null : id;
+  return id === null || resource.hub() === null ? null : id;
 }
 
 function isOptimisticId(text: string): boolean {
