@@ -73,7 +73,7 @@ export function resolveResources(
     relations,
     varying: varyingDefinitions(config.resources, relations),
     filledByRelation: resolveNestedWrites(config.resources, relations),
-    resourceOf: (table: TableInfo) => byTable.get(table),
+    served: byTable,
     isIndexed: (column: ColumnInfo) => indexed.has(column),
     conflicting,
     roleRights,

@@ -123,11 +123,11 @@ function flagParameter(name: string, description: string): JsonSchema {
 
 /** Names what the filter may use: the operators of the language, and custom ones. */
 function filterParameter(resource: Resource, mayWalk: boolean): JsonSchema {
-  const { fields, operators, relations, resourceOf } = resource;
+  const { fields, operators, relations, served } = resource;
   const names = fields.readable.filter((column) => fields.filterable.has(column))
     .map((column) => column.name);
   const walked = [...relations.values()].filter(({ filterable, target }) =>
-    mayWalk && filterable && resourceOf(target) !== undefined
+    mayWalk && filterable && served.get(target) !== undefined
   ).map(({ name }) => `${name}.…`);
   const symbols = [...operators.keys()].join(" ");
   return parameter(

@@ -33,7 +33,7 @@ function relationsOf(
   if (!resource.nestedWrites) return {};
   return Object.fromEntries(
     [...resource.relations.values()].flatMap((relation) => {
-      if (resource.resourceOf(relation.target) === undefined) return [];
+      if (resource.served.get(relation.target) === undefined) return [];
       const schema = schemaOf(relation, relationMembers(relation, resource));
       return schema === null ? [] : [[relation.name, schema]];
     }),
@@ -43,9 +43,9 @@ function relationsOf(
 function membersOf(
   { target, toMany }: Relation,
   members: readonly RelationMember[],
-  { resourceOf }: Resource,
+  { served }: Resource,
 ): JsonSchema {
-  const { fields: { readable } = { readable: [] } } = resourceOf(target) ?? {};
+  const { fields: { readable } = { readable: [] } } = served.get(target) ?? {};
   const id = idOf(target.primaryKey, readable);
   const schemaOf = (member: RelationMember): JsonSchema => {
     if (toMany) return { type: "array", items: member === "create" ? row : id };

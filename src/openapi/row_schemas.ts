@@ -83,7 +83,7 @@ function shownIn(column: ColumnInfo, resource: Resource): JsonSchema {
 function included(resource: Resource, names: ComponentNames): JsonSchema {
   return Object.fromEntries(
     [...resource.relations.values()].flatMap((relation) => {
-      const target = resource.resourceOf(relation.target);
+      const target = resource.served.get(relation.target);
       if (target === undefined || describeRelation(relation, resource, "").length === 0) return [];
       const row = schemaRef(`${names.get(target)}Selection`);
       const schema = relation.toMany

@@ -54,7 +54,7 @@ export async function indexFor(
     resources: granted.flatMap(([resource, accesses]) => {
       const routes = routesOf(resource).filter((route) => mayUse(route, user, resource, accesses));
       if (routes.length === 0) return [];
-      const { name, url, table, fields, relations, resourceOf } = resource;
+      const { name, url, table, fields, relations, served } = resource;
       return [{
         name,
         path: prefix + url,
@@ -62,7 +62,7 @@ export async function indexFor(
           .map((column) => column.name),
         fields: fieldsOf(resource),
         relations: [...relations.values()].flatMap((relation) => {
-          const target = resourceOf(relation.target);
+          const target = served.get(relation.target);
           const isReadable = target !== undefined && readable.has(target.url);
           return isReadable ? describeRelation(relation, resource, prefix) : [];
         }),

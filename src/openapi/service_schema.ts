@@ -117,8 +117,8 @@ export function describeRelation(
   prefix: string,
 ): readonly RelationSchema[] {
   const { name, type, target, filterable, steps } = relation;
-  const { fields, resourceOf } = resource;
-  const other = resourceOf(target);
+  const { fields, served } = resource;
+  const other = served.get(target);
   if (other === undefined) return [];
   const [own, references] = [ownColumns(steps[0]), otherColumns(steps[0])];
   const isShown = type !== "manyToMany" &&

@@ -64,9 +64,11 @@ function changedResources(
     const made: Resource = changes === null ? resource : {
       ...resource,
       ...changes,
-      resourceOf(table) {
-        const target = resource.resourceOf(table);
-        return target === undefined ? undefined : changed(target);
+      served: {
+        get(table) {
+          const target = resource.served.get(table);
+          return target === undefined ? undefined : changed(target);
+        },
       },
     };
     known.set(resource, made);

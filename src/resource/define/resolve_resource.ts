@@ -15,7 +15,7 @@ import type { CodeCaller } from "../model/code_caller.ts";
 import { defaultMaxFields } from "./default_max_fields.ts";
 import { aggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { PageLimits } from "../http/query_parameters.ts";
-import type { ReadCosts, Resource } from "../model/resource.ts";
+import type { ReadCosts, Resource, ServedResources } from "../model/resource.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
@@ -51,8 +51,8 @@ export interface ResourceContext {
   readonly filledByRelation: ReadonlySet<ColumnInfo>;
   /** The definitions of resources whose fields depend on the caller, or those that they lead to. */
   readonly varying: ReadonlySet<ResourceDefinition>;
-  /** Called only after every resource is resolved. */
-  resourceOf(table: TableInfo): Resource | undefined;
+  /** Filled once every resource is resolved. */
+  readonly served: ServedResources;
   /** Called only after the indexes of the database were read. */
   isIndexed(column: ColumnInfo): boolean;
   /** Filled once the database was queried. */
@@ -83,7 +83,7 @@ export function resolveResource(
   context: ResourceContext,
 ): Resource {
   const { options, hookTimeoutMs } = definition;
-  const { runtime, resourceOf, filters } = context;
+  const { runtime, served, filters } = context;
   const table = requireTableInfo(definition.table);
   const find = createColumnResolver(table, runtime.observe);
   const operators = createOperatorRegistry(options.customOperators);
@@ -92,7 +92,7 @@ export function resolveResource(
   const relations: Relations = context.relations.get(definition) ?? new Map();
   // On another table, the names of a path are relations of the resource that serves the table.
   const relation = (from: TableInfo, name: string) =>
-    (from === table ? relations : resourceOf(from)?.relations)?.get(name);
+    (from === table ? relations : served.get(from)?.relations)?.get(name);
   checkKey(options.id, table, find);
   const softDelete = options.softDelete === undefined
     ? null
@@ -206,7 +206,7 @@ export function resolveResource(
     ),
     relations,
     nestedWrites,
-    resourceOf,
+    served,
     isIndexed: context.isIndexed,
     roleRights: context.roleRights,
     hub: () => context.hubOf(driver),

@@ -85,6 +85,15 @@ export interface ReadCosts {
   readonly queryTimeoutMs: number;
 }
 
+/** The resources of an app, by the tables that they serve. */
+export interface ServedResources {
+  /**
+   * Returns the resource that serves a table, with its policy and its mask. The first of several;
+   * undefined if none does.
+   */
+  get(table: TableInfo): Resource | undefined;
+}
+
 /**
  * A resource, resolved: one served table with every option and default, as the running app uses it.
  */
@@ -170,11 +179,8 @@ export interface Resource {
   readonly relations: Relations;
   /** True if the bodies of POST, PATCH and PUT may write the rows of its relations. */
   readonly nestedWrites: boolean;
-  /**
-   * The resource that serves another table, with its policy and its mask; the first of several, and
-   * undefined if none does.
-   */
-  resourceOf(table: TableInfo): Resource | undefined;
+  /** The resources of the app, by their tables. */
+  readonly served: ServedResources;
   /** Returns true if an index begins with a column, of this table or of another served one. */
   isIndexed(column: ColumnInfo): boolean;
   /** What the databases of the app keep from its roles, in this table and in others. */

@@ -54,7 +54,7 @@ function resolveAll(
 ): readonly Include[] {
   return items.map((item) => {
     const relation = resource.relations.get(item.name);
-    const target = relation === undefined ? undefined : resource.resourceOf(relation.target);
+    const target = relation === undefined ? undefined : resource.served.get(relation.target);
     if (relation === undefined || target === undefined) {
       throw unknownRelation(item.name, resource);
     }
@@ -63,9 +63,9 @@ function resolveAll(
 }
 
 /** Suggests a name: relations are no secret, because descriptions list them. */
-function unknownRelation(name: string, { relations, resourceOf }: Resource): Problem {
-  const served = [...relations.values()].filter(({ target }) => resourceOf(target) !== undefined);
-  const hint = didYouMean(name, served.map((relation) => relation.name));
+function unknownRelation(name: string, { relations, served }: Resource): Problem {
+  const known = [...relations.values()].filter(({ target }) => served.get(target) !== undefined);
+  const hint = didYouMean(name, known.map((relation) => relation.name));
   return new Problem(
     "invalid-parameter",
     `Cannot include ${excerptOf(name)}: there is no relation of this name${hint}`,

@@ -111,14 +111,14 @@ function columnsInReach(resource: Resource, steps: number): FilterContext {
     follow(name) {
       const relation = resource.relations.get(name);
       if (steps === 0 || relation?.filterable !== true) return null;
-      const target = resource.resourceOf(relation.target);
+      const target = resource.served.get(relation.target);
       return target === undefined ? null : { relation, target: columnsInReach(target, steps - 1) };
     },
     relationNames: () =>
       steps === 0
         ? []
         : [...resource.relations.values()].flatMap(({ name, filterable, target }) =>
-          filterable && resource.resourceOf(target) !== undefined ? [name] : []
+          filterable && resource.served.get(target) !== undefined ? [name] : []
         ),
   };
 }
@@ -185,7 +185,7 @@ function restricted(filter: Filter, place: Place): Filter {
 }
 
 function targetOf(relation: Relation, resource: Resource): Resource {
-  const target = resource.resourceOf(relation.target);
+  const target = resource.served.get(relation.target);
   if (target === undefined) throw new Error(`Nothing serves what "${relation.name}" leads to`);
   return target;
 }

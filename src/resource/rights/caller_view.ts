@@ -28,10 +28,10 @@ export function fieldsKeyOf(user: User | null, resource: Resource): string {
 function reachedFrom(resource: Resource): ReadonlySet<Resource> {
   const reached = new Set([resource]);
   // The set grows during the iteration, until no relation leads out of it.
-  for (const { relations, resourceOf } of reached) {
+  for (const { relations, served } of reached) {
     for (const { steps } of relations.values()) {
       for (const { table } of steps) {
-        const other = resourceOf(table);
+        const other = served.get(table);
         if (other !== undefined) reached.add(other);
       }
     }
@@ -64,7 +64,7 @@ class CallerView {
       get relations() {
         return relations ??= relationsOf(resource, seen);
       },
-      resourceOf: (table) => this.#resourceOf(table, resource),
+      served: { get: (table) => this.#resourceOf(table, resource) },
       keepsFields: () => this.#keepsFields(),
     };
     this.#seen.set(resource, seen);
@@ -81,8 +81,8 @@ class CallerView {
       : (user) => held.every(({ fieldsOf, fieldsKey }) => fieldsOf(user).fieldsKey === fieldsKey);
   }
 
-  #resourceOf(table: TableInfo, { resourceOf }: Resource): Resource | undefined {
-    const other = resourceOf(table);
+  #resourceOf(table: TableInfo, { served }: Resource): Resource | undefined {
+    const other = served.get(table);
     return other === undefined ? undefined : this.of(other);
   }
 }
@@ -94,9 +94,9 @@ function relationsOf({ relations }: Resource, seen: Resource): Relations {
   return new Map([...relations].filter(([, relation]) => isSeen(relation, seen)));
 }
 
-function isSeen({ steps: [first, second] }: Relation, { withheld, resourceOf }: Resource): boolean {
+function isSeen({ steps: [first, second] }: Relation, { withheld, served }: Resource): boolean {
   const shows = (table: TableInfo, columns: readonly ColumnInfo[]) =>
-    resourceOf(table)?.withheld.isDisjointFrom(new Set(columns)) ?? true;
+    served.get(table)?.withheld.isDisjointFrom(new Set(columns)) ?? true;
   return withheld.isDisjointFrom(new Set(ownColumns(first))) &&
     shows(first.table, otherColumns(first)) &&
     (second === undefined ||

@@ -23,9 +23,9 @@ export const noRelatedGrants: RelatedGrants = Object.freeze({
  */
 export function reachedByRelation(
   { steps }: Relation,
-  { resourceOf }: Resource,
+  { served }: Resource,
 ): readonly Resource[] {
-  return steps.flatMap(({ table }) => resourceOf(table) ?? []);
+  return steps.flatMap(({ table }) => served.get(table) ?? []);
 }
 
 /**
@@ -35,11 +35,11 @@ export function reachedByRelation(
  */
 export function readableLinks(
   { steps: [near, far] }: Relation,
-  { resourceOf }: Resource,
+  { served }: Resource,
   related: ReadonlyMap<Resource, Grant>,
 ): Filter {
-  const served = far === undefined ? undefined : resourceOf(near.table);
-  if (served === undefined) return allRows;
-  const grant = related.get(served);
-  return grant === undefined ? noRows : and(grant.rows, served.undeleted);
+  const link = far === undefined ? undefined : served.get(near.table);
+  if (link === undefined) return allRows;
+  const grant = related.get(link);
+  return grant === undefined ? noRows : and(grant.rows, link.undeleted);
 }

@@ -50,7 +50,7 @@ export function operatorResources(
       procedures: new Map(),
       protections: new Map(),
       procedureProtections: new Map(),
-      resourceOf: (table) => byTable.get(table),
+      served: byTable,
     };
   });
   for (const one of own) if (!byTable.has(one.table)) byTable.set(one.table, one);

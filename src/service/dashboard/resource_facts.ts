@@ -109,7 +109,7 @@ function factsOf(
     label: labelOf(resource),
     fields: fieldFacts(resource, resources),
     relations: [...relations.values()].flatMap(({ name, type, target }) => {
-      const other = resource.resourceOf(target);
+      const other = resource.served.get(target);
       return other === undefined ? [] : [{ name, type, resource: other.name }];
     }),
     capabilities,
@@ -183,7 +183,7 @@ function referenceOf(
   for (const { type, target, steps: [{ pairs }] } of resource.relations.values()) {
     const [{ own, other }, ...more] = pairs;
     const related = type === "belongsTo" && own === column && more.length === 0
-      ? resource.resourceOf(target)
+      ? resource.served.get(target)
       : undefined;
     if (related?.fields.readable.includes(other)) {
       return { resource: related.name, field: other.name };

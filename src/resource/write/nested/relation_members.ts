@@ -15,7 +15,7 @@ export function relationMembers(
   owner: Resource,
 ): readonly RelationMember[] {
   const { type, steps: [near] } = relation;
-  const target = owner.resourceOf(relation.target);
+  const target = owner.served.get(relation.target);
   if (target === undefined || !owner.nestedWrites) return [];
   const creates = target.capabilities.enableCreate;
   switch (type) {
@@ -32,7 +32,7 @@ export function relationMembers(
     }
     case "manyToMany": {
       const { enableCreate: connect, enableDelete: disconnect } =
-        owner.resourceOf(near.table)?.capabilities ?? { enableCreate: true, enableDelete: true };
+        owner.served.get(near.table)?.capabilities ?? { enableCreate: true, enableDelete: true };
       return chosen({
         connect,
         disconnect,

@@ -183,9 +183,9 @@ function targetOf(
   { isNew }: DraftRow,
   resource: Resource,
 ): Resource | null {
-  const link = type === "manyToMany" && isNew ? resource.resourceOf(step.table) : undefined;
+  const link = type === "manyToMany" && isNew ? resource.served.get(step.table) : undefined;
   const isLinkable = link === undefined || link.capabilities.enableCreate;
-  return isLinkable ? resource.resourceOf(target) ?? null : null;
+  return isLinkable ? resource.served.get(target) ?? null : null;
 }
 
 /** What a draft asks of a relation, whose rows are counted before they are parsed. */

@@ -86,7 +86,7 @@ export function addChildren(asked: Asked, steps: RowsStep[]): void {
 /** Adds the steps of a `manyToMany`: the rows at its other end, then the links to them. */
 export function addLinks(asked: Asked, steps: RowsStep[]): void {
   const { relation, target } = asked;
-  const link = target.resourceOf(relation.steps[0].table);
+  const link = target.served.get(relation.steps[0].table);
   const isNew = asked.requests.every(({ around }) => around.isNew);
   const changes = isNew ? [] : asked.requests.map((one) => changeOf(one, asked)).filter(isWriting);
   for (const change of changes) requireWritableLinks(change, link);
