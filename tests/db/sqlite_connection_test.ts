@@ -1,12 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
-import { RowBytes } from "../../src/db/sqlite/row_cells.ts";
+import { RowBytes, StatementDeadline } from "../../src/db/sqlite/read_limits.ts";
 import {
   maxPrepared,
   sqliteConnection,
   type StatementChecks,
 } from "../../src/db/sqlite/sqlite_connection.ts";
 import type { SqliteHandle, SqliteStatement } from "../../src/db/sqlite/sqlite_library.ts";
-import { StatementDeadline } from "../../src/db/sqlite/reads/statement_deadline.ts";
 import { systemClock } from "../../src/runtime/system_runtime.ts";
 import type { SqlValue } from "../../src/sql/fragment.ts";
 

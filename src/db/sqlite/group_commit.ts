@@ -5,10 +5,20 @@ import type { Statement } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Connection, QueryResult } from "../driver.ts";
 import type { TransactionGuard } from "../transact.ts";
-import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
-import { type Acknowledge, JobGroup, WaitForecast, type WriteJob } from "./job_group.ts";
-import { JobQueue, unavailable } from "./job_queue.ts";
-import { type SqliteConnection, SqliteTransaction } from "./sqlite_connection.ts";
+import {
+  type BusyRetry,
+  retryWhileBusy,
+  type SqliteConnection,
+  SqliteTransaction,
+} from "./sqlite_connection.ts";
+import {
+  type Acknowledge,
+  JobGroup,
+  JobQueue,
+  unavailable,
+  WaitForecast,
+  type WriteJob,
+} from "./job_queue.ts";
 import type { WriteTurn } from "./write_turn.ts";
 
 /** Groups of small rows take less, the wait for the disk included. */

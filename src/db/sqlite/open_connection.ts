@@ -4,14 +4,17 @@ import { metricFunctions, restAggregate } from "../../sql/sqlite/metrics.ts";
 import { jsonNumberFunction } from "../../sql/sqlite/json_path.ts";
 import { foldFunctionName, likeFunctionName } from "../../sql/sqlite/text_operators.ts";
 import { rowBytesName, timeCheckName } from "../../sql/sqlite/time_check.ts";
-import { RowBytes } from "./row_cells.ts";
+import { RowBytes, StatementDeadline } from "./read_limits.ts";
 import { matchesWildcards } from "../../sql/wildcard_pattern.ts";
-import { type SqliteConnection, sqliteConnection } from "./sqlite_connection.ts";
-import { type BusyRetry, retryWhileBusy } from "./busy_retry.ts";
+import {
+  type BusyRetry,
+  retryWhileBusy,
+  type SqliteConnection,
+  sqliteConnection,
+} from "./sqlite_connection.ts";
 import type { SqliteFile } from "./sqlite_file.ts";
 import { type ApplicationFunctions, defineFunctions } from "./application_functions.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
-import { StatementDeadline } from "./reads/statement_deadline.ts";
 
 /** How a connection to a SQLite file is opened. */
 export interface OpenConnectionOptions {

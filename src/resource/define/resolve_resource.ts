@@ -15,7 +15,7 @@ import type { CodeCaller } from "../model/code_caller.ts";
 import { defaultMaxFields } from "./default_max_fields.ts";
 import { aggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { PageLimits } from "../http/query_parameters.ts";
-import type { ReadCosts, Resource, ServedResources } from "../model/resource.ts";
+import type { ReadCosts, Resource, ResourcesByTable } from "../model/resource.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
@@ -52,7 +52,7 @@ export interface ResourceContext {
   /** The definitions of resources whose fields depend on the caller, or those that they lead to. */
   readonly varying: ReadonlySet<ResourceDefinition>;
   /** Filled once every resource is resolved. */
-  readonly served: ServedResources;
+  readonly served: ResourcesByTable;
   /** Called only after the indexes of the database were read. */
   isIndexed(column: ColumnInfo): boolean;
   /** Filled once the database was queried. */

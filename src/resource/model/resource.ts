@@ -86,7 +86,7 @@ export interface ReadCosts {
 }
 
 /** The resources of an app, by the tables that they serve. */
-export interface ServedResources {
+export interface ResourcesByTable {
   /**
    * Returns the resource that serves a table, with its policy and its mask. The first of several;
    * undefined if none does.
@@ -180,7 +180,7 @@ export interface Resource {
   /** True if the bodies of POST, PATCH and PUT may write the rows of its relations. */
   readonly nestedWrites: boolean;
   /** The resources of the app, by their tables. */
-  readonly served: ServedResources;
+  readonly served: ResourcesByTable;
   /** Returns true if an index begins with a column, of this table or of another served one. */
   isIndexed(column: ColumnInfo): boolean;
   /** What the databases of the app keep from its roles, in this table and in others. */

@@ -8,7 +8,7 @@ import type { DriverThreads, QueryResult, ReadLimits } from "../../driver.ts";
 import { maxWaitingReads } from "../../read_turns.ts";
 import { watchRead } from "../../watch_read.ts";
 import { type ReaderThread, startReaderThread } from "./reader_thread.ts";
-import type { BytesLeft } from "../row_cells.ts";
+import type { BytesLeft } from "../read_limits.ts";
 import type { SqliteLibrary } from "../sqlite_library.ts";
 import type { Additions } from "../application_functions.ts";
 import type { ReaderAnswer } from "./serve_reads.ts";

@@ -3,12 +3,12 @@ import { systemClock } from "../../../runtime/system_runtime.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import { DatabaseError, type DatabaseErrorKind, reasonOf } from "../../database_error.ts";
 import type { QueryResult } from "../../driver.ts";
-import { retryWhileBusy } from "../busy_retry.ts";
+import { retryWhileBusy } from "../sqlite_connection.ts";
 import { type Additions, importFunctions } from "../application_functions.ts";
 import { openConnection } from "../open_connection.ts";
 import { isBusy, toSqliteError } from "../sqlite_errors.ts";
 import type { SqliteLibrary } from "../sqlite_library.ts";
-import { fixedLimit } from "./statement_deadline.ts";
+import { fixedLimit } from "../read_limits.ts";
 
 // The program of a reader thread: it answers reads of one SQLite file over a connection of its own.
 

@@ -1,6 +1,5 @@
-import type { PlannedStatement } from "../../../compile/compile.ts";
 import type { Filter } from "../../../filter/filter.ts";
-import type { Plan } from "../../../plan/plan.ts";
+import type { AggregatePlan, CountPlan } from "../../../plan/plan.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import { identifier, sql, type Statement, tableName, toStatement } from "../../../sql/fragment.ts";
@@ -23,6 +22,9 @@ const valuesOfKey = 8;
 /** Long enough to cost nothing, and too short for a table to grow by much more than it may have. */
 const freshForMs = 100;
 
+/** The plan of a statement that may be a scan. */
+export type ScanPlan = CountPlan | AggregatePlan;
+
 interface TableSize {
   /** The most rows that the table may have. */
   readonly rows: number;
@@ -43,11 +45,8 @@ export class ShortScans {
     this.#options = options;
   }
 
-  /** Returns true if a statement is a short scan. */
-  includes(statement: Statement): boolean {
-    // A statement has a plan when a compiler made it.
-    const plan = "plan" in statement ? (statement as PlannedStatement).plan : null;
-    if (plan?.kind !== "count" && plan?.kind !== "aggregate") return false;
+  /** Returns true if the statement with this plan is a short scan. */
+  includes(plan: ScanPlan): boolean {
     const { table } = plan;
     const values = valuesOf(plan);
     const key = numberedKey(table);
@@ -67,7 +66,7 @@ export class ShortScans {
 }
 
 /** How many values a plan looks at in each row; Infinity where it looks at other rows as well. */
-function valuesOf(plan: Extract<Plan, { readonly kind: "count" | "aggregate" }>): number {
+function valuesOf(plan: ScanPlan): number {
   const compared = 1 + valuesOfFilter(plan.where);
   return plan.kind === "count"
     ? compared

@@ -1,6 +1,6 @@
 import type { PlannedStatement } from "../../../compile/compile.ts";
 import type { Statement } from "../../../sql/fragment.ts";
-import { fixedLimit, type TimeLimit } from "./statement_deadline.ts";
+import { fixedLimit, type TimeLimit } from "../read_limits.ts";
 
 /** No other request is served then, and no other thread can run a part of a transaction. */
 const maxLockingMs = 100;
