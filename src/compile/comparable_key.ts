@@ -1,4 +1,4 @@
-import { kindOf } from "../schema/kind_of.ts";
+import { kinds } from "../schema/kind_of.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 
@@ -9,7 +9,7 @@ import type { Dialect } from "../sql/dialect.ts";
  */
 export function hasComparableKey(table: TableInfo, dialect: Dialect): boolean {
   return table.primaryKey.every((column) =>
-    column.notNull && kindOf(column.kind).compare !== null &&
+    column.notNull && kinds[column.kind].compare !== null &&
     dialect.comparesAsMemory(column) === "wholly"
   );
 }

@@ -9,14 +9,6 @@ export function countedFrom(rows: number): CountedPosition {
   return { rows, compared: 0, hash: positionHash("") };
 }
 
-/**
- * Returns true if positions in an order are counted. The values of a key do not vary: the deployer who names
- * one for a view says so.
- */
-export function isCounted(order: readonly OrderKey[]): boolean {
-  return order.some(({ column }) => column.varies && !column.primaryKey);
-}
-
 /** Rows that were read from a counted position, those before it that are compared first. */
 export interface CountedRows {
   readonly stored: readonly (readonly SqlValue[])[];

@@ -155,3 +155,11 @@ function badDirection(item: string): Problem {
     `Cannot order by "${item.slice(0, 20)}": write field:asc, field:desc or -field`,
   );
 }
+
+/**
+ * Returns true if positions in an order are counted. The values of a key do not vary: the
+ * deployer who names one for a view says so.
+ */
+export function isCounted(order: readonly OrderKey[]): boolean {
+  return order.some(({ column }) => column.varies && !column.primaryKey);
+}

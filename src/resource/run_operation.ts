@@ -4,6 +4,7 @@ import { noRelatedGrants, noRelatedWrites, noResources } from "./rights/related_
 import type { Access } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
 import { DatabaseError } from "../db/database_error.ts";
+import { noDebit } from "../guard/budget/debit.ts";
 import type { Reply } from "../protocol/reply.ts";
 import { DataReply } from "./http/data_reply.ts";
 import { safeReply } from "./shape/json_reply.ts";
@@ -148,7 +149,7 @@ function charge<Intent, Plan, Outcome>(
   intent: Intent,
   { debit }: ResourceRequest,
 ): MaybePromise<void> {
-  if (items === undefined) return;
+  if (items === undefined || debit === noDebit) return;
   const writes = relatedWrites?.(intent) ?? noRelatedWrites;
   return debit.charge(items(intent), writes.length === 0 ? undefined : protectedItems(writes));
 }

@@ -19,9 +19,7 @@ export function keepAlive(): () => void {
  * Runs `work` once the event loop has handled the I/O that is ready: a microtask would run before
  * the requests that wait to be read, a timer a millisecond too late.
  */
-export function afterPendingIo(work: () => void): void {
-  setImmediate(work);
-}
+export const afterPendingIo: (work: () => void) => unknown = setImmediate;
 
 /** Called between two parts of long work: waits for other requests where they are due. */
 export type YieldTurn = () => Promise<void>;

@@ -1,7 +1,7 @@
 import { type Described, group, listOf, type Option } from "../options/option.ts";
 import { flag, number, oneOf, other, textLike, whole } from "../options/option_kinds.ts";
 import { anyValue, type ColumnKind, InvalidValue, type ValueRules } from "./kind.ts";
-import { kindOf } from "./kind_of.ts";
+import { kinds } from "./kind_of.ts";
 import type { ForeignKeyActions, ReferentialAction } from "./table_constraints.ts";
 import { TextPattern } from "./pattern/text_pattern.ts";
 
@@ -142,7 +142,7 @@ export function limitsOf(
   { min, max }: ValueLimits<unknown>,
   details: Partial<ValueRules> = {},
 ): Pick<ValueRules, "min" | "max"> {
-  const { fromJson, compare } = kindOf(kind);
+  const { fromJson, compare } = kinds[kind];
   const subject = declaring(kind);
   const rules = { ...anyValue, ...details };
   const limit = (name: "min" | "max", given: unknown) => {

@@ -22,7 +22,8 @@ const booleanKind: Kind = {
   ordered: false,
 };
 
-const kinds: Readonly<Record<ColumnKind, Kind>> = {
+/** The kinds of columns by their names, each with its checks, its strings and its order. */
+export const kinds: Readonly<Record<ColumnKind, Kind>> = {
   text: textKind,
   integer: withLimits(integerKind),
   bigint: withLimits(bigintKind),
@@ -35,11 +36,6 @@ const kinds: Readonly<Record<ColumnKind, Kind>> = {
   json: jsonKind,
   bytes: bytesKind,
 };
-
-/** The kind of a column by the kind's name, with its checks, its strings and its order. */
-export function kindOf(kind: ColumnKind): Kind {
-  return kinds[kind];
-}
 
 /** The kind, whose values in bodies are also within the limits of their column. */
 function withLimits(kind: Kind): Kind {

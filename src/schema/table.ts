@@ -9,7 +9,7 @@ import {
   type TableLike,
 } from "./table_like.ts";
 import { InvalidValue } from "./kind.ts";
-import { kindOf } from "./kind_of.ts";
+import { kinds } from "./kind_of.ts";
 import type { ForeignKeyActions } from "./table_constraints.ts";
 import { type DescribedParts, describeParts, noParts, type TablePart } from "./table_part.ts";
 import {
@@ -273,7 +273,7 @@ function requirePossible(
 function checkedDefault(column: string, declared: ColumnDeclaration): ColumnDefault | null {
   if (declared.default?.kind !== "value") return declared.default;
   try {
-    const value = kindOf(declared.kind).fromJson(declared.default.value, declared);
+    const value = kinds[declared.kind].fromJson(declared.default.value, declared);
     return { kind: "value", value };
   } catch (cause) {
     if (!(cause instanceof InvalidValue)) throw cause;

@@ -9,7 +9,7 @@ import { allRows } from "../../src/filter/filter.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
-import { kindOf } from "../../src/schema/kind_of.ts";
+import { kinds } from "../../src/schema/kind_of.ts";
 import type { ColumnInfo } from "../../src/schema/table_info.ts";
 import { edgeValues, things } from "../invariants/filter_worlds.ts";
 import type { Engine } from "../support/engines.ts";
@@ -463,7 +463,7 @@ async function everyKind(db: Database): Promise<void> {
     column.primaryKey
       ? fc.integer({ min: 1, max: 9 }).map((id) => [column, id] as const)
       : fc.constantFrom(null, ...edgeValues[column.kind]).map((value) =>
-        [column, value === null ? null : kindOf(column.kind).fromJson(value, column)] as const
+        [column, value === null ? null : kinds[column.kind].fromJson(value, column)] as const
       )
   );
   const list = async () => {

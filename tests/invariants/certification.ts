@@ -25,7 +25,7 @@ import { chunksOf } from "../../src/plan/key.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { fitsKind } from "../../src/schema/kinds/fits_kind.ts";
-import { kindOf } from "../../src/schema/kind_of.ts";
+import { kinds } from "../../src/schema/kind_of.ts";
 import type { ColumnInfo, Row } from "../../src/schema/table_info.ts";
 import type { ColumnKind } from "../../src/schema/kind.ts";
 import type { CellClass } from "../../src/sql/dialect.ts";
@@ -155,7 +155,7 @@ function corpusRows(columns: readonly ColumnInfo[]): Row[] {
 function typed(column: ColumnInfo): (value: unknown) => unknown[] {
   return (value) => {
     try {
-      return [kindOf(column.kind).fromJson(value, column)];
+      return [kinds[column.kind].fromJson(value, column)];
     } catch {
       return [];
     }

@@ -18,7 +18,7 @@ import {
 } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
-import { kindOf } from "../../src/schema/kind_of.ts";
+import { kinds } from "../../src/schema/kind_of.ts";
 import type { ColumnInfo, Row } from "../../src/schema/table_info.ts";
 import type { ColumnKind } from "../../src/schema/kind.ts";
 import type { Engine } from "../support/engines.ts";
@@ -86,7 +86,7 @@ function normalized(row: Row): Row {
   return Object.fromEntries(
     tableInfoOf(things).columns.map((column) => {
       const value = row[column.name] ?? null;
-      return [column.name, value === null ? null : kindOf(column.kind).fromJson(value, column)];
+      return [column.name, value === null ? null : kinds[column.kind].fromJson(value, column)];
     }),
   );
 }

@@ -18,7 +18,7 @@ import {
 } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
-import { kindOf } from "../../src/schema/kind_of.ts";
+import { kinds } from "../../src/schema/kind_of.ts";
 import type { Row, TableInfo } from "../../src/schema/table_info.ts";
 import { canonicalValueText } from "../../src/schema/canonical_value.ts";
 import { edgeValues } from "../invariants/filter_worlds.ts";
@@ -102,9 +102,7 @@ async function walk(db: Database, info: TableInfo): Promise<readonly Key[]> {
 
 function rowsOf(info: TableInfo): Row[] {
   const column = info.primaryKey[0]!;
-  const values = edgeValues[column.kind].map((value) =>
-    kindOf(column.kind).fromJson(value, column)
-  );
+  const values = edgeValues[column.kind].map((value) => kinds[column.kind].fromJson(value, column));
   const distinct = new Map(values.map((value) => [canonicalValueText(value, column), value]));
   return [...distinct.values()].flatMap((id) => [{ id, part: 2 }, { id, part: 1 }]);
 }

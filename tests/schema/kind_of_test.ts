@@ -2,7 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { type ColumnKind, InvalidValue } from "../../src/schema/kind.ts";
 import { parseJson } from "../../src/schema/exact_json.ts";
-import { kindOf } from "../../src/schema/kind_of.ts";
+import { kinds } from "../../src/schema/kind_of.ts";
 import type { ColumnInfo } from "../../src/schema/table_info.ts";
 import { columnOf } from "./column_of.ts";
 
@@ -66,7 +66,7 @@ const taken: readonly [ColumnKind, unknown, unknown, Details?][] = [
 
 for (const [kind, value, expected, details] of taken) {
   Deno.test(`${kind} takes ${show(value)}`, () => {
-    assertEquals(kindOf(kind).fromJson(value, columnOf(kind, details)), expected);
+    assertEquals(kinds[kind].fromJson(value, columnOf(kind, details)), expected);
   });
 }
 
@@ -147,7 +147,7 @@ const refused: readonly [ColumnKind, unknown, Details?][] = [
 
 for (const [kind, value, details] of refused) {
   Deno.test(`${kind} refuses ${show(value)}`, () => {
-    assertThrows(() => kindOf(kind).fromJson(value, columnOf(kind, details)), InvalidValue);
+    assertThrows(() => kinds[kind].fromJson(value, columnOf(kind, details)), InvalidValue);
   });
 }
 
@@ -170,7 +170,7 @@ const texts: readonly [ColumnKind, string, unknown, Details?][] = [
 
 for (const [kind, text, expected, details] of texts) {
   Deno.test(`the text ${text} is read as ${kind}`, () => {
-    assertEquals(kindOf(kind).fromText(text, columnOf(kind, details)), expected);
+    assertEquals(kinds[kind].fromText(text, columnOf(kind, details)), expected);
   });
 }
 
@@ -201,15 +201,15 @@ Deno.test("values that a kind does not have are texts of filters, and nothing to
   ];
   for (const [kind, ...texts] of special) {
     for (const text of texts) {
-      assertEquals(kindOf(kind).fromText(text, columnOf(kind)), text);
-      assertThrows(() => kindOf(kind).fromJson(text, columnOf(kind)), InvalidValue);
+      assertEquals(kinds[kind].fromText(text, columnOf(kind)), text);
+      assertThrows(() => kinds[kind].fromJson(text, columnOf(kind)), InvalidValue);
     }
   }
 });
 
 for (const [kind, text] of refusedTexts) {
   Deno.test(`the text ${JSON.stringify(text)} is refused as ${kind}`, () => {
-    assertThrows(() => kindOf(kind).fromText(text, columnOf(kind)), InvalidValue);
+    assertThrows(() => kinds[kind].fromText(text, columnOf(kind)), InvalidValue);
   });
 }
 
@@ -238,7 +238,7 @@ for (const [kind, ascending] of orders) {
     for (const left of ranked) {
       for (const right of ranked) {
         assertEquals(
-          Math.sign(kindOf(kind).compare?.(left.value, right.value) ?? NaN),
+          Math.sign(kinds[kind].compare?.(left.value, right.value) ?? NaN),
           Math.sign(left.rank - right.rank),
           `${show(left.value)} and ${show(right.value)}`,
         );
@@ -252,7 +252,7 @@ Deno.test("a stored misfit compares without throwing and equals no value", () =>
     if (kind === "text") continue;
     for (const misfit of ["infinity", "NaN", "", 2.5, 7n]) {
       for (const value of ascending.flat()) {
-        if (value !== misfit) assertEquals(kindOf(kind).compare?.(misfit, value) === 0, false);
+        if (value !== misfit) assertEquals(kinds[kind].compare?.(misfit, value) === 0, false);
       }
     }
   }
@@ -273,7 +273,7 @@ Deno.test("text order is the byte order of UTF-8", () => {
   const text = fc.array(character, { maxLength: 4 }).map((characters) => characters.join(""));
   fc.assert(fc.property(text, text, (left, right) => {
     assertEquals(
-      Math.sign(kindOf("text").compare?.(left, right) ?? NaN),
+      Math.sign(kinds.text.compare?.(left, right) ?? NaN),
       Math.sign(compareBytes(encoder.encode(left), encoder.encode(right))),
     );
   }));
@@ -283,7 +283,7 @@ Deno.test("any number written as a decimal keeps its value", () => {
   const digits = fc.bigInt({ min: -(10n ** 15n) + 1n, max: 10n ** 15n - 1n });
   fc.assert(fc.property(digits, fc.integer({ min: -30, max: 30 }), (mantissa, exponent) => {
     const number = Number(`${mantissa}e${exponent}`);
-    const text = kindOf("decimal").fromJson(number, columnOf("decimal"));
+    const text = kinds.decimal.fromJson(number, columnOf("decimal"));
     assertEquals(Number(text), number + 0);
   }));
 });
@@ -295,8 +295,8 @@ Deno.test("any moment that Date can print is parsed to the millisecond", () => {
   };
   fc.assert(fc.property(fc.date({ ...range, noInvalidDate: true }), (date) => {
     const column = columnOf("timestamp");
-    assertEquals(kindOf("timestamp").fromJson(date.getTime(), column), date.toISOString());
-    assertEquals(kindOf("timestamp").fromJson(date.toISOString(), column), date.toISOString());
+    assertEquals(kinds.timestamp.fromJson(date.getTime(), column), date.toISOString());
+    assertEquals(kinds.timestamp.fromJson(date.toISOString(), column), date.toISOString());
   }));
 });
 
@@ -332,7 +332,7 @@ const moments: readonly [unknown, string, string][] = [
 
 for (const [inBody, inFilter, moment] of moments) {
   Deno.test(`a body and a filter take different timestamps: ${show(inBody).slice(0, 40)}`, () => {
-    assertEquals(kindOf("timestamp").fromJson(inBody, columnOf("timestamp")), moment);
-    assertEquals(kindOf("timestamp").fromText(inFilter, columnOf("timestamp")), moment);
+    assertEquals(kinds.timestamp.fromJson(inBody, columnOf("timestamp")), moment);
+    assertEquals(kinds.timestamp.fromText(inFilter, columnOf("timestamp")), moment);
   });
 }

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { kindOf } from "../../src/schema/kind_of.ts";
+import { kinds } from "../../src/schema/kind_of.ts";
 import type { ColumnInfo } from "../../src/schema/table_info.ts";
 import type { ColumnKind } from "../../src/schema/kind.ts";
 import type { Dialect, TextDialect } from "../../src/sql/dialect.ts";
@@ -36,7 +36,7 @@ export function assertRoundTrip(
   value: unknown,
   carry: (value: SqlValue) => SqlValue,
 ): void {
-  assertEquals(kindOf(column.kind).fromJson(value, column), value);
+  assertEquals(kinds[column.kind].fromJson(value, column), value);
   dialect.check(value, column);
   assertEquals(decodeFitting(dialect, carry(dialect.encode(value, column)), column), value);
 }

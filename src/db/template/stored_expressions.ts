@@ -1,5 +1,5 @@
 import { anyValue, InvalidValue } from "../../schema/kind.ts";
-import { kindOf } from "../../schema/kind_of.ts";
+import { kinds } from "../../schema/kind_of.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { ColumnsInSql } from "./columns_in_sql.ts";
 import type { SqlTerms } from "./sql_terms.ts";
@@ -97,7 +97,7 @@ function isReadable(column: ColumnInfo, text: string, isText: boolean, stores: b
   try {
     // Numbers of the text have no sign: that is an operator.
     const given = kind === "integer" ? Number(text) : text;
-    return kindOf(kind).fromJson(given, stores ? column : anyValue) === given || !isText;
+    return kinds[kind].fromJson(given, stores ? column : anyValue) === given || !isText;
   } catch (error) {
     if (error instanceof InvalidValue) return false;
     throw error;

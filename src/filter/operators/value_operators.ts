@@ -1,4 +1,4 @@
-import { kindOf } from "../../schema/kind_of.ts";
+import { kinds } from "../../schema/kind_of.ts";
 import { hasEquality, isOrdered } from "../../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
@@ -113,6 +113,6 @@ function range(symbol: string, keyword: string, wanted: boolean): Operator {
 
 /** Kinds without an order have one canonical value in process, which suffices for equality. */
 function compareValues(left: unknown, right: unknown, column: ColumnInfo): number {
-  const { compare } = kindOf(column.kind);
+  const { compare } = kinds[column.kind];
   return compare === null ? Number(left !== right) : compare(left, right);
 }

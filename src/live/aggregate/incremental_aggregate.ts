@@ -2,7 +2,7 @@ import type { AggregateGroup } from "../../db/aggregate_groups.ts";
 import type { InMemoryMatcher } from "../../filter/match/in_memory_matcher.ts";
 import type { OrderKey } from "../../plan/plan.ts";
 import { fitsKind } from "../../schema/kinds/fits_kind.ts";
-import { kindOf } from "../../schema/kind_of.ts";
+import { kinds } from "../../schema/kind_of.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { canonicalValueText } from "../../schema/canonical_value.ts";
 import type { Matcher } from "../match/matcher.ts";
@@ -194,5 +194,5 @@ function compareValues(left: unknown, right: unknown, { kind }: ColumnInfo): num
   if (one === null || other === null) {
     return one === other ? 0 : one === null ? Infinity : -Infinity;
   }
-  return kindOf(kind).compare?.(one, other) ?? 0;
+  return kinds[kind].compare?.(one, other) ?? 0;
 }

@@ -1,5 +1,5 @@
 import { allRows } from "../../filter/filter.ts";
-import { kindOf } from "../../schema/kind_of.ts";
+import { kinds } from "../../schema/kind_of.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { AggregatePlan, ColumnMetric, GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
@@ -87,7 +87,7 @@ function endsInKeys(order: readonly OrderKey[], keys: readonly GroupKey[]): bool
 
 function extreme(metric: ColumnMetric): Extreme {
   const sign = metric.name === "min" ? -1 : 1;
-  const { compare } = kindOf(metric.column.kind);
+  const { compare } = kinds[metric.column.kind];
   if (compare === null) throw new Error(`Values of ${metric.column.name} have no order`);
   return { metric, compare: (left, right) => sign * compare(left, right) };
 }

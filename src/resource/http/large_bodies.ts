@@ -94,13 +94,11 @@ export interface RequestQueues {
   readonly largeBodies: LargeBodies;
 }
 
-/** Parsing so many bytes takes as long as answering a small request. */
-const largeBodyBytes = 32 * 1024;
-
-/** Returns true if a request has to take its turn because of its body alone. */
-export function isLargeBody(body: Uint8Array): boolean {
-  return body.byteLength >= largeBodyBytes;
-}
+/**
+ * A request with a body of so many bytes takes its turn in any case: parsing the body takes as long as
+ * answering a small request.
+ */
+export const largeBodyBytes = 32 * 1024;
 
 /** Begins the work of a request in its turn, and that of a large body as few others run. */
 export function inTurnFor<Result>(
@@ -110,5 +108,7 @@ export function inTurnFor<Result>(
   work: () => MaybePromise<Result>,
 ): MaybePromise<Result> {
   const inTurn = () => turns.run(request, work);
-  return isLargeBody(body) ? largeBodies.run(request.identity, body.byteLength, inTurn) : inTurn();
+  return body.byteLength >= largeBodyBytes
+    ? largeBodies.run(request.identity, body.byteLength, inTurn)
+    : inTurn();
 }

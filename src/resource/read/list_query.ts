@@ -1,8 +1,8 @@
 import type { Grant } from "../../auth/authorize.ts";
 import { allRows, and, type Filter } from "../../filter/filter.ts";
-import { countedFrom, isCounted } from "../../plan/counted_position.ts";
+import { countedFrom } from "../../plan/counted_position.ts";
 import { type CountedPosition, type CursorPosition, openCursor } from "../../plan/cursor.ts";
-import { parseOrder } from "../../plan/order.ts";
+import { isCounted, parseOrder } from "../../plan/order.ts";
 import type { OrderKey, ReachedPosition, ReadPlan } from "../../plan/plan.ts";
 import { fromTheStart } from "../../plan/reached_position.ts";
 import { Problem } from "../../problem/problem.ts";

@@ -1,4 +1,4 @@
-import { isCounted } from "../../plan/counted_position.ts";
+import { isCounted } from "../../plan/order.ts";
 import type { Preview, ReadPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnKind } from "../../schema/kind.ts";

@@ -9,7 +9,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { asksForSafeNumbers, fromSafeBody } from "../../schema/safe_numbers.ts";
 import type { BodyParts, OperationName, RecordReply, ResourceRequest } from "../model/operation.ts";
-import { inTurnFor, isLargeBody, type RequestQueues } from "../http/large_bodies.ts";
+import { inTurnFor, largeBodyBytes, type RequestQueues } from "../http/large_bodies.ts";
 import type { WaitingRequest } from "../http/fair_turns.ts";
 import type { AnswerDelivery } from "../http/sending_answers.ts";
 import { receiveParts } from "../http/receive_parts.ts";
@@ -152,7 +152,9 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     body: Uint8Array | null,
     work: () => MaybePromise<Result>,
   ): MaybePromise<Result> {
-    if (body !== null && isLargeBody(body)) return inTurnFor(this, body, this.#options, work);
+    if (body !== null && body.byteLength >= largeBodyBytes) {
+      return inTurnFor(this, body, this.#options, work);
+    }
     return this.#mayTakeLong() ? this.#options.turns.run(this, work) : work();
   }
 

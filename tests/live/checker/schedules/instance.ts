@@ -144,7 +144,7 @@ async function answering(
     isIndexed: () => false,
     conflicting: new Set(),
     roleRights: new RoleRights([], runtime),
-    resourceOf: (table) => resources.find((resource) => resource.table === table),
+    served: { get: (table) => resources.find((resource) => resource.table === table) },
     apiOf: () => {
       throw new Error("Nothing calls operations from code here");
     },

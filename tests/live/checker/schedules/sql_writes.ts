@@ -1,7 +1,7 @@
 import type { Connection } from "../../../../src/db/driver.ts";
 import { DatabaseError } from "../../../../src/db/database_error.ts";
 import type { Database } from "../../../../src/db/open_database.ts";
-import { kindOf } from "../../../../src/schema/kind_of.ts";
+import { kinds } from "../../../../src/schema/kind_of.ts";
 import type { ColumnInfo } from "../../../../src/schema/table_info.ts";
 import type { SqlValue } from "../../../../src/sql/fragment.ts";
 import { statement } from "../../../support/scratch.ts";
@@ -196,7 +196,7 @@ class SqlScript {
   #stored(value: unknown, column: ColumnInfo): SqlValue {
     if (value === null) return null;
     const { dialect } = this.#db;
-    return dialect.encode(kindOf(column.kind).fromJson(value, column), column);
+    return dialect.encode(kinds[column.kind].fromJson(value, column), column);
   }
 
   async #run(connection: Connection, text: string, ...values: SqlValue[]): Promise<void> {
