@@ -4,7 +4,7 @@ import type { ColumnInfo } from "../schema/table_info.ts";
 import { unreachable } from "../problem/unreachable.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";
-import { compileOrder } from "./order.ts";
+import { compileOrder } from "./read_rows.ts";
 import { checkedFirst } from "./scan_check.ts";
 import { compileFilter } from "./where.ts";
 

@@ -3,7 +3,7 @@ import type { SearchPlan } from "../plan/plan.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";
 import { matchKey, matchRank } from "../sql/match_names.ts";
-import { compileOrder } from "./order.ts";
+import { compileOrder } from "./read_rows.ts";
 import { checkedFirst } from "./scan_check.ts";
 import { compileFilter } from "./where.ts";
 

@@ -4,7 +4,7 @@ import { ownColumns, type RelationStep } from "../schema/relation.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Dialect, ListNames } from "../sql/dialect.ts";
 import { columnOf, type Fragment, identifier, join, sql, tableName } from "../sql/fragment.ts";
-import { compileOrder } from "./order.ts";
+import { compileOrder } from "./read_rows.ts";
 import { withScanCheck } from "./scan_check.ts";
 import { compileFilter } from "./where.ts";
 

@@ -7,7 +7,7 @@ import { type BodyLimits, readBody } from "../resource/http/request_body.ts";
 import { callerIdentity } from "../resource/routes/routed_request.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
-import { HonoCaller } from "./hono_caller.ts";
+import { HonoCaller } from "./request_context.ts";
 import type { AppEnv } from "./middleware.ts";
 
 /** What a route of the service takes bodies with that belongs to no resource. */

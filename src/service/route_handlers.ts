@@ -16,7 +16,7 @@ import {
 import type { ReceivedRequest } from "../resource/routes/routed_request.ts";
 import { refuseMethod, type RouteTable } from "../resource/routes/route_table.ts";
 import type { ResourceRoute } from "../resource/routes/routes.ts";
-import { type DirectCaller, HonoCaller } from "./hono_caller.ts";
+import { type DirectCaller, HonoCaller } from "./request_context.ts";
 import type { AppEnv } from "./middleware.ts";
 import { prefixedReply } from "./prefixed_reply.ts";
 import type { Responder } from "./responder.ts";

@@ -9,7 +9,7 @@ import { refuseMethod } from "../../resource/routes/route_table.ts";
 import { writeJson } from "../../schema/exact_json.ts";
 import { safeOutput } from "../../schema/safe_numbers.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import { HonoCaller } from "../hono_caller.ts";
+import { HonoCaller } from "../request_context.ts";
 import type { AppEnv } from "../middleware.ts";
 import type { Responder } from "../responder.ts";
 import { dashboardFile } from "./dashboard_files.ts";

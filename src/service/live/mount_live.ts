@@ -21,7 +21,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { type BodyRequest, type BodyRoutes, readBodyRequest } from "../body_routes.ts";
 import type { AppEnv } from "../middleware.ts";
 import type { Responder } from "../responder.ts";
-import { keptInfo } from "./inner_request.ts";
+import { keptInfo } from "../request_context.ts";
 import { type OpenSubscription, prepareSubscription } from "./open_subscription.ts";
 
 /** What the route of multiplexed streams is mounted with. */

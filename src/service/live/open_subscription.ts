@@ -15,7 +15,7 @@ import { elementOf, isAny } from "../../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import { problemOfStatus } from "../http_exception.ts";
-import { infoOfInner, type InnerRequest } from "./inner_request.ts";
+import { infoOfInner, type InnerRequest } from "../request_context.ts";
 
 /** What the subscriptions of one multiplexed stream are opened with. */
 export interface SubscriptionOpener {

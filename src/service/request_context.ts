@@ -1,0 +1,268 @@
+import type { Context, HonoRequest, MiddlewareHandler } from "@hono/hono";
+import { parseUser, type User } from "../auth/user.ts";
+import type { StreamPart } from "../live/stream/stream_part.ts";
+import { Problem } from "../problem/problem.ts";
+import type { Caller } from "../resource/routes/routed_request.ts";
+import type { AppEnv, Middleware } from "./middleware.ts";
+import { type BodyLimits, receiveBody } from "../resource/http/request_body.ts";
+import type { Clock } from "../runtime/runtime.ts";
+
+/** The caller where no middleware runs. A class, because each request makes one. */
+export class DirectCaller implements Caller {
+  readonly #info: unknown;
+  #user: User | null = null;
+
+  /** `info` is what the listener reports of the connection. */
+  constructor(info: unknown) {
+    this.#info = info;
+    this.#user = parseUser(innerRequestOf(info)?.user);
+  }
+
+  /** An authenticator has identified the user; null if it knows none. */
+  identifyAs(user: User | null): void {
+    this.#user = user ?? this.#user;
+  }
+
+  /** The user that an authenticator has identified; null without one. */
+  user(): User | null {
+    return this.#user;
+  }
+
+  /** The address of the peer; null without one. */
+  address(): string | null {
+    return remoteAddress(this.#info);
+  }
+
+  /** The completion of the response; null if it is not reported. */
+  delivered(): Promise<unknown> | null {
+    return deliveryOf(this.#info);
+  }
+
+  /** The part of a multiplexed stream that the request opens; null for any other request. */
+  part(): StreamPart | null {
+    return innerRequestOf(this.#info)?.part ?? null;
+  }
+
+  /** No middleware has read the body. */
+  receivedBody(): null {
+    return null;
+  }
+
+  /** It stands in the request. */
+  readBodyBefore(): null {
+    return null;
+  }
+}
+
+/** The caller that middlewares identified in the Hono context. */
+export class HonoCaller implements Caller {
+  readonly #context: Context<AppEnv>;
+  readonly #parseUser: (value: unknown) => User | null;
+
+  /** `parseUser` parses the value that was set as `user`. */
+  constructor(context: Context<AppEnv>, parseUser: (value: unknown) => User | null) {
+    this.#context = context;
+    this.#parseUser = parseUser;
+  }
+
+  /** The user that a middleware has set; null without one. */
+  user(): User | null {
+    const user = this.#context.get("user");
+    return this.#parseUser(user === undefined ? innerRequestOf(this.#context.env)?.user : user);
+  }
+
+  /** The address of the peer; null without one. */
+  address(): string | null {
+    return remoteAddress(this.#context.env);
+  }
+
+  /** The completion of the response; null if it is not reported. */
+  delivered(): Promise<unknown> | null {
+    return deliveryOf(this.#context.env);
+  }
+
+  /** The part of a multiplexed stream that the request opens; null for any other request. */
+  part(): StreamPart | null {
+    return innerRequestOf(this.#context.env)?.part ?? null;
+  }
+
+  /** The body by way of Hono's cache, where a middleware has read it or may read it later. */
+  receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null {
+    const { req } = this.#context;
+    const [form] = Object.keys(req.bodyCache);
+    if (form === undefined) return req.raw.bodyUsed ? Promise.reject(bodyWasConsumed()) : null;
+    const bytes = req.arrayBuffer().then((buffer) => new Uint8Array(buffer));
+    return form === "arrayBuffer" ? bytes : bytes.then(requireExact);
+  }
+
+  /** The body, where a middleware has read it; null if it stands in the request. */
+  readBodyBefore(): Promise<Uint8Array<ArrayBuffer>> | null {
+    return isBodyUnread(this.#context.req) ? null : this.receivedBody();
+  }
+}
+
+/**
+ * A body that another app has read as text is encoded again: where it holds a replacement character,
+ * its bytes may have been no UTF-8.
+ */
+function requireExact(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  if (!new TextDecoder().decode(bytes).includes("\ufffd")) return bytes;
+  throw new Problem("invalid-body", "Cannot read this body: it may not be UTF-8");
+}
+
+/** The peer's address as the listener reports it; null without one. */
+function remoteAddress(info: unknown): string | null {
+  if (typeof info !== "object" || info === null || !("remoteAddr" in info)) return null;
+  const { remoteAddr } = info;
+  if (typeof remoteAddr !== "object" || remoteAddr === null) return null;
+  return "hostname" in remoteAddr && typeof remoteAddr.hostname === "string"
+    ? remoteAddr.hostname
+    : null;
+}
+
+/** The completion of the response as the listener reports it; null without one. */
+function deliveryOf(info: unknown): Promise<unknown> | null {
+  if (typeof info !== "object" || info === null || !("completed" in info)) return null;
+  return info.completed instanceof Promise ? info.completed : null;
+}
+
+/**
+ * Makes the first middleware of a chain prepare the context for all that follow, so that two things
+ * work as Hono documents them although the routes make their own responses and read bytes. It wraps
+ * the first one, because a middleware more costs each request a promise.
+ */
+export function preparingContext(
+  first: Middleware,
+  limits: BodyLimits,
+  clock: Clock,
+): MiddlewareHandler<AppEnv> {
+  return (context, next) => {
+    keepEarlyHeaders(context);
+    const inner = innerRequestOf(context.env);
+    if (inner !== null) context.set("user", inner.user);
+    const { method } = context.req;
+    if (method !== "GET" && method !== "HEAD") keepBytes(context, limits, clock);
+    return first(context, next);
+  };
+}
+
+/**
+ * A header that is set before `next()` reaches a response which Hono did not make only if `c.res`
+ * existed by then.
+ */
+function keepEarlyHeaders(context: Context<AppEnv>): void {
+  // Bound: a closure here keeps the objects of each request until the next major collection of V8,
+  // so that the minor ones took a sixth of the time.
+  context.header = setEarlyHeader.bind(null, context, context.header);
+}
+
+function setEarlyHeader(
+  context: Context<AppEnv>,
+  header: Context["header"],
+  ...args: Parameters<Context["header"]>
+): void {
+  void context.res;
+  header(...args);
+}
+
+/**
+ * Whatever form a middleware reads the body in, Hono takes it from these bytes, which are read once,
+ * within the limits. Without that, `c.req.json()` would leave a string that no longer shows whether
+ * the bytes were UTF-8.
+ */
+function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): void {
+  // Another app that this one is mounted in has read it.
+  if (req.raw.bodyUsed) return;
+  // The cache holds promises, which its type leaves out.
+  req.bodyCache = new BodyOfContext(req, limits, clock) as unknown as typeof req.bodyCache;
+}
+
+/**
+ * The body of a request where Hono looks for it. A class: V8 gives each object literal with a getter
+ * a hidden class of its own, which keeps the request until the next major collection.
+ */
+class BodyOfContext {
+  /** The form in which Hono finds it: its own property, by name. */
+  declare readonly arrayBuffer: Promise<ArrayBuffer>;
+  readonly #request: HonoRequest;
+  readonly #limits: BodyLimits;
+  readonly #clock: Clock;
+  #reading: Promise<ArrayBuffer> | null = null;
+
+  /** Reads nothing before it is asked to. */
+  constructor(request: HonoRequest, limits: BodyLimits, clock: Clock) {
+    this.#request = request;
+    this.#limits = limits;
+    this.#clock = clock;
+    Object.defineProperty(this, "arrayBuffer", asOwnProperty);
+  }
+
+  /** True if anything has asked for it. */
+  get isRead(): boolean {
+    return this.#reading !== null;
+  }
+
+  /** The bytes, which are read once, of the request that a middleware may have put in its place. */
+  read(): Promise<ArrayBuffer> {
+    return this.#reading ??= receive(this.#request.raw, this.#limits, this.#clock);
+  }
+}
+
+/** Returns true if the body of a request still stands in it, although Hono would find it elsewhere. */
+export function isBodyUnread({ bodyCache, raw }: HonoRequest): boolean {
+  const cache: unknown = bodyCache;
+  return cache instanceof BodyOfContext && !cache.isRead && !raw.bodyUsed;
+}
+
+const asOwnProperty = {
+  get(this: BodyOfContext): Promise<ArrayBuffer> {
+    return this.read();
+  },
+  enumerable: true,
+};
+
+async function receive(request: Request, limits: BodyLimits, clock: Clock): Promise<ArrayBuffer> {
+  if (request.bodyUsed) throw bodyWasConsumed();
+  const { buffer, byteOffset, byteLength } = await receiveBody(request, limits, clock);
+  return byteLength === buffer.byteLength
+    ? buffer
+    : buffer.slice(byteOffset, byteOffset + byteLength);
+}
+
+/** The fault of a middleware that left no body for the routes. */
+export function bodyWasConsumed(): Problem {
+  return new Problem(
+    "internal-error",
+    "A middleware has consumed the body: it must read it by c.req, or from c.req.raw.clone()",
+  );
+}
+
+/** What is known of a request that the service makes by itself, for a subscription of a client. */
+export interface InnerRequest {
+  /** Where the bytes of its stream go. */
+  readonly part: StreamPart;
+  /** The user of the request that holds the subscription, as a middleware has set it. */
+  readonly user: User | null | undefined;
+}
+
+/** Only this file has it: a request from outside is never an inner one. */
+const innerKey = Symbol("inner request");
+
+/** The facts of a connection, which a listener gives only as long as the connection is open. */
+export function keptInfo(info: unknown): object {
+  const { remoteAddr, completed }: { remoteAddr?: unknown; completed?: unknown } = Object(info);
+  // Those of a listener are getters of a class, which a copy of its own properties lacks.
+  return { ...Object(info), remoteAddr, completed };
+}
+
+/** What the app is given beside an inner request: the facts of the connection, and the request's. */
+export function infoOfInner(info: object, inner: InnerRequest): object {
+  return { ...info, [innerKey]: inner };
+}
+
+/** The inner request that an app was given these facts with; null for any other request. */
+export function innerRequestOf(info: unknown): InnerRequest | null {
+  if (typeof info !== "object" || info === null || !(innerKey in info)) return null;
+  // Only `infoOfInner` sets it.
+  return info[innerKey] as InnerRequest;
+}
