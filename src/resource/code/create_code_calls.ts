@@ -1,5 +1,5 @@
 import type { ShapedReply } from "../model/operation.ts";
-import { DataReply } from "../http/data_reply.ts";
+import { DataReply } from "../http/json_reply.ts";
 import { filterOf, type GivenOptions } from "./code_query.ts";
 import type { CodeCall } from "./code_request.ts";
 import { copyBody } from "./copy_body.ts";

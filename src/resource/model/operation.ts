@@ -6,7 +6,7 @@ import type { Debit } from "../../guard/budget/debit.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { CodeCaller } from "./code_caller.ts";
-import type { DataReply } from "../http/data_reply.ts";
+import type { DataReply } from "../http/json_reply.ts";
 import type { AnswerDelivery } from "../http/sending_answers.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { Resource } from "./resource.ts";

@@ -3,7 +3,7 @@ import { and } from "../../filter/filter.ts";
 import type { AggregatePlan } from "../../plan/plan.ts";
 import { recovered } from "../../runtime/maybe_promise.ts";
 import type { Row } from "../../schema/table_info.ts";
-import { limitedReply } from "../shape/json_reply.ts";
+import { limitedReply } from "../http/json_reply.ts";
 import { allGroups, bytesOfGroups, namingPart } from "../http/answer_bytes.ts";
 import { type AggregateQuery, parseAggregateQuery } from "../read/aggregate_query.ts";
 import { readsToAnswer } from "../read/limited_reads.ts";

@@ -1,4 +1,4 @@
-import { rowsReply } from "../shape/json_reply.ts";
+import { noneIncluded, rowsReply } from "../shape/output.ts";
 import { carriedId, parseItemOptimisticId } from "../write/values/optimistic_id.ts";
 import { mapItems, parseItems } from "../write/values/batch_items.ts";
 import {
@@ -13,7 +13,6 @@ import {
   type CreatePlan,
 } from "../write/nested/create_nested_rows.ts";
 import type { Operation } from "../model/operation.ts";
-import { noneIncluded } from "../shape/output.ts";
 import { itemPath } from "../write/values/body_path.ts";
 import { noOptimisticIds } from "../write/record_ids.ts";
 import { parseNestedRows } from "../write/nested/parse/parse_nested_rows.ts";

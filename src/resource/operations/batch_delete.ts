@@ -1,7 +1,7 @@
 import type { Grant } from "../../auth/authorize.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import { keyOf } from "../../plan/key.ts";
-import { jsonReply } from "../shape/json_reply.ts";
+import { jsonReply } from "../http/json_reply.ts";
 import type { Operation, WriteCall } from "../model/operation.ts";
 import { parseBatchFilter } from "../write/values/batch_items.ts";
 import { deleteLockedRows } from "../write/delete_rows.ts";

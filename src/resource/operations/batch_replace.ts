@@ -1,7 +1,7 @@
 import type { Grant } from "../../auth/authorize.ts";
 import type { Connection } from "../../db/driver.ts";
 import { formatKey, keyId } from "../../plan/key.ts";
-import { requireFittingReply, rowsReply } from "../shape/json_reply.ts";
+import { requireFittingReply, rowsReply } from "../shape/output.ts";
 import {
   mapItems,
   mapItemsInTurn,

@@ -1,7 +1,7 @@
 import type { Grant } from "../../auth/authorize.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { jsonReply } from "../shape/json_reply.ts";
+import { jsonReply } from "../http/json_reply.ts";
 import type { Operation } from "../model/operation.ts";
 import { parseBatchFilter, parsePatch } from "../write/values/batch_items.ts";
 import { writableRows } from "../write/row_target.ts";

@@ -3,7 +3,7 @@ import { parseRow } from "../write/values/parse_fields.ts";
 import { noOptimisticIds } from "../write/record_ids.ts";
 import { onParameter, parseUniqueKey } from "../write/upsert/unique_key.ts";
 import { type UpsertedRows, type UpsertPlan, upsertRows } from "../write/upsert/upsert_rows.ts";
-import { rowsReply } from "../shape/json_reply.ts";
+import { rowsReply } from "../shape/output.ts";
 import type { Operation } from "../model/operation.ts";
 
 /**

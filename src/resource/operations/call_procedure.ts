@@ -1,8 +1,7 @@
 import { databaseProblem } from "../../db/database_problem.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { callsFor } from "../model/calls_for.ts";
-import type { DataReply } from "../http/data_reply.ts";
-import { jsonReply, safeType } from "../shape/json_reply.ts";
+import { type DataReply, jsonReply, safeType } from "../http/json_reply.ts";
 import { withDoubles } from "../../schema/exact_number.ts";
 import { jsonFits, textFits } from "../../schema/json_fits.ts";
 import { safeOutput } from "../../schema/safe_numbers.ts";

@@ -1,7 +1,7 @@
 import { fetchCount } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
 import type { CountPlan } from "../../plan/plan.ts";
-import { jsonReply } from "../shape/json_reply.ts";
+import { jsonReply } from "../http/json_reply.ts";
 import type { Operation } from "../model/operation.ts";
 import { limitedReads } from "../read/limited_reads.ts";
 import { softDeleteFilter } from "../read/list_query.ts";

@@ -1,5 +1,5 @@
 import { keyId, keyOf } from "../../plan/key.ts";
-import { rowReply } from "../shape/json_reply.ts";
+import { noneIncluded, rowReply } from "../shape/output.ts";
 import { locationOf } from "../shape/location.ts";
 import { beforeCreate } from "../write/run_hooks.ts";
 import {
@@ -23,7 +23,6 @@ import {
 import { newRowValues } from "../write/values/new_row_values.ts";
 import type { Operation, OperationCall, WriteCall } from "../model/operation.ts";
 import { carriedId, optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
-import { noneIncluded } from "../shape/output.ts";
 import { wholeBody } from "../write/values/body_path.ts";
 import { parseNestedRows } from "../write/nested/parse/parse_nested_rows.ts";
 import { insertRows } from "../write/insert_rows.ts";

@@ -5,7 +5,7 @@ import type { Resource } from "../model/resource.ts";
 import { Problem } from "../../problem/problem.ts";
 import { createYieldTurn } from "../../runtime/event_loop.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { cacheControl, variesByAccept } from "../shape/json_reply.ts";
+import { cacheControl, variesByAccept } from "../http/json_reply.ts";
 import { continueRead } from "../read/continue_read.ts";
 import { limitedReads } from "../read/limited_reads.ts";
 import { exportPages, firstPageRows, readAtOnce } from "../read/export_pages.ts";

@@ -4,7 +4,16 @@ import { type Key, keyFilter, parseKey } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 import { then } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
-import { cacheControl, limitedReply, tagHeaders, variesByAccept } from "../shape/json_reply.ts";
+import { cacheControl, limitedReply, variesByAccept } from "../http/json_reply.ts";
+import {
+  columnsOf,
+  type Included,
+  noneIncluded,
+  presentRows,
+  tagHeaders,
+  type View,
+  viewOf,
+} from "../shape/output.ts";
 import { matchesIfNoneMatch } from "../http/etag.ts";
 import { type AnswerBytes, countRows, shownBytes, singleRow } from "../http/answer_bytes.ts";
 import { notFound } from "../rights/not_found_or_forbidden.ts";
@@ -12,14 +21,6 @@ import { reachedByIncludes, resolveInclude } from "../read/resolve_include.ts";
 import { readsToAnswer } from "../read/limited_reads.ts";
 import { loadIncluded } from "../read/load_included.ts";
 import type { Operation, RelatedGrants, ResourceCall } from "../model/operation.ts";
-import {
-  columnsOf,
-  type Included,
-  noneIncluded,
-  presentRows,
-  type View,
-  viewOf,
-} from "../shape/output.ts";
 import type { Resource } from "../model/resource.ts";
 
 interface GetIntent {

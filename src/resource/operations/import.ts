@@ -6,7 +6,7 @@ import type { ImportRecords } from "../import/import_record.ts";
 import { type ImportMode, type ImportPlan, runImport } from "../import/run_import.ts";
 import type { ImportOutcome } from "../import/line_errors.ts";
 import { ndjsonRecords } from "../import/ndjson_records.ts";
-import { jsonReply } from "../shape/json_reply.ts";
+import { jsonReply } from "../http/json_reply.ts";
 import type { Operation, ResourceRequest } from "../model/operation.ts";
 
 interface ImportIntent {

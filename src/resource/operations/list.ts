@@ -15,7 +15,7 @@ import { reachedAfter } from "../../plan/reached_position.ts";
 import { type MaybePromise, recovered, then } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
-import { limitedReply } from "../shape/json_reply.ts";
+import { limitedReply } from "../http/json_reply.ts";
 import {
   type AnswerBytes,
   countRows,

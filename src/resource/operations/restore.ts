@@ -7,7 +7,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SoftDelete } from "../model/soft_delete.ts";
 import { requireSameOrigin } from "../http/same_origin.ts";
-import { rowReply } from "../shape/json_reply.ts";
+import { rowReply } from "../shape/output.ts";
 import { requirePrecondition } from "../http/etag.ts";
 import { optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
 import type { Operation, WriteCall } from "../model/operation.ts";

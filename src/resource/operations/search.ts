@@ -5,7 +5,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import { parseSearchQuery, type SearchQuery } from "../../search/search_query.ts";
 import { requireShownToRole } from "../live/shown_to_role.ts";
-import { limitedReply } from "../shape/json_reply.ts";
+import { limitedReply } from "../http/json_reply.ts";
 import { parseFlag, parseLimit, type Query } from "../http/query_parameters.ts";
 import type { Operation } from "../model/operation.ts";
 import { columnsOf, presentRows, type RelationFilter, type View, viewOf } from "../shape/output.ts";

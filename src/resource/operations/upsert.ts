@@ -1,6 +1,6 @@
 import { keyId, keyOf } from "../../plan/key.ts";
 import { parsePrecondition } from "../http/etag.ts";
-import { rowReply } from "../shape/json_reply.ts";
+import { rowReply } from "../shape/output.ts";
 import { locationOf } from "../shape/location.ts";
 import { optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
 import type { Operation } from "../model/operation.ts";

@@ -7,6 +7,12 @@ import { safeOutput, safeValue } from "../../schema/safe_numbers.ts";
 import { parseSelect, type Selectable } from "./parse_select.ts";
 import type { Grant } from "../../auth/authorize.ts";
 import type { Filter } from "../../filter/filter.ts";
+import { keyId, keyOf } from "../../plan/key.ts";
+import { jsonFits } from "../../schema/json_fits.ts";
+import { type EtagPolicy, tagOf } from "../http/etag.ts";
+import { answerTooLarge, writtenRows } from "../http/answer_bytes.ts";
+import { cacheControl, type DataReply, jsonReply } from "../http/json_reply.ts";
+import type { WrittenRows } from "../model/written_rows.ts";
 
 /**
  * The fields of rows that the output shows: readable columns, computed fields and included
@@ -251,4 +257,72 @@ export interface RelationFilter {
    * a resource without a grant matches no row.
    */
   restrictTo(related: ReadonlyMap<Resource, Grant>): Filter;
+}
+
+/** What the JSON reply to a write of one row may hold beside the row. */
+export interface RowReplyOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly included?: readonly Included[];
+  /** The client's id of the write. */
+  readonly optimisticId?: string | null;
+}
+
+/** The JSON reply to a write of one row, read with all columns: masked, with its ETag. */
+export function rowReply(
+  status: number,
+  row: Row,
+  resource: Resource,
+  { headers = {}, included, optimisticId = null }: RowReplyOptions = {},
+): DataReply {
+  const { table, etag } = resource;
+  const [shown] = presentRows([row], table.columns, viewOf(resource), included);
+  const body = optimisticId === null ? shown : { ...shown, _optimisticId: optimisticId };
+  return jsonReply(status, body, { ...headers, ...(etag === null ? {} : tagHeaders(row, etag)) });
+}
+
+/**
+ * The JSON reply to a batch, its rows read with all columns: masked, without ETags, and with the
+ * client's ids of the rows.
+ */
+export function rowsReply(
+  status: number,
+  { rows, recorded }: WrittenRows,
+  resource: Resource,
+  included?: readonly Included[],
+): DataReply {
+  const { table } = resource;
+  const shown = presentRows(rows, table.columns, viewOf(resource), included);
+  return jsonReply(status, { items: recorded.size === 0 ? shown : withIds(shown, rows) });
+
+  function withIds(shown: readonly Row[], rows: readonly Row[]): readonly Row[] {
+    return shown.map((item, index) => {
+      const id = recorded.get(keyId(keyOf(rows[index] ?? {}, table), table));
+      return id === undefined ? item : { ...item, _optimisticId: id };
+    });
+  }
+}
+
+/**
+ * Requires, before the transaction of a write ends, that the JSON reply to several rows is not too
+ * large: a write that is refused has changed nothing. Throws a 422.
+ */
+export function requireFittingReply(
+  rows: readonly Row[],
+  resource: Resource,
+  included?: readonly Included[],
+): void {
+  const { table: { columns }, readCosts: { maxAnswerBytes } } = resource;
+  // Computed fields are functions of the deployer, which run once for an answer.
+  const view = { ...viewOf(resource), computed: { ...resource.computed, fields: [] } };
+  const shown = presentRows(rows, columns, view, included);
+  if (!jsonFits(shown, maxAnswerBytes)) throw answerTooLarge(maxAnswerBytes, writtenRows);
+}
+
+/** The headers by which a JSON reply carries a row's ETag. */
+export function tagHeaders(row: Row, etag: EtagPolicy): Readonly<Record<string, string>> {
+  const tag = { etag: tagOf(row, etag) };
+  // A strong tag promises the same bytes: a proxy that recompresses would break the promise.
+  return etag.algorithm === "weak"
+    ? tag
+    : { ...tag, "cache-control": `${cacheControl}, no-transform` };
 }

@@ -1,9 +1,8 @@
 import type { Row } from "../../../schema/table_info.ts";
 import type { Relation } from "../../../schema/relation.ts";
 import type { OperationCall } from "../../model/operation.ts";
-import { type Included, viewOf } from "../../shape/output.ts";
+import { type Included, requireFittingReply, viewOf } from "../../shape/output.ts";
 import type { Resource } from "../../model/resource.ts";
-import { requireFittingReply } from "../../shape/json_reply.ts";
 import { inTransaction } from "../transaction/in_transaction.ts";
 import { idsOfRows, recordIds } from "../record_ids.ts";
 import type { NestedRow } from "./nested_rows.ts";

@@ -1,7 +1,11 @@
 import type { Row } from "../../../schema/table_info.ts";
-import { requireFittingReply } from "../../shape/json_reply.ts";
+import {
+  type Include,
+  type Included,
+  noIncludes,
+  requireFittingReply,
+} from "../../shape/output.ts";
 import type { OperationCall } from "../../model/operation.ts";
-import { type Include, type Included, noIncludes } from "../../shape/output.ts";
 import { loadIncluded } from "../../read/load_included.ts";
 import { noResources } from "../../rights/related_grants.ts";
 import { plainInclude, reachedByIncludes } from "../../read/resolve_include.ts";

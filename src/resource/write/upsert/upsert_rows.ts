@@ -5,7 +5,7 @@ import { compareKeys, type Key, type KeyColumns } from "../../../plan/key.ts";
 import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { carriedId } from "../values/optimistic_id.ts";
-import { requireFittingReply } from "../../shape/json_reply.ts";
+import { requireFittingReply } from "../../shape/output.ts";
 import type { OperationCall, ResourceCall } from "../../model/operation.ts";
 import { mapItemsInTurn, type NamedItem } from "../values/batch_items.ts";
 import { insertRows } from "../insert_rows.ts";

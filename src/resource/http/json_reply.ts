@@ -1,4 +1,4 @@
-import type { Reply } from "../../protocol/reply.ts";
+import { jsonType, type Reply } from "../../protocol/reply.ts";
 import { writeJson } from "../../schema/exact_json.ts";
 import { jsonFits, maxBytesOfCharacter, textFits } from "../../schema/json_fits.ts";
 import { answerTooLarge } from "./answer_bytes.ts";
@@ -66,4 +66,54 @@ function isSmall({ counted, limit }: ReplySize): boolean {
 
 function requireFitting(data: unknown, { limit, part }: ReplySize): void {
   if (!jsonFits(data, limit)) throw answerTooLarge(limit, part);
+}
+
+/**
+ * The `Cache-Control` of JSON replies: they depend on the user, so shared caches may not store
+ * them.
+ */
+export const cacheControl = "private, no-cache";
+
+/** The `Vary` header of replies with rows: numbers have a safe form, and lists are exported. */
+export const variesByAccept: Readonly<Record<string, string>> = Object.freeze({ vary: "Accept" });
+
+/** Builds a reply with a JSON body. */
+export function jsonReply(
+  status: number,
+  body: unknown,
+  headers?: Readonly<Record<string, string>>,
+): DataReply {
+  return new DataReply(status, body, jsonHeaders(headers));
+}
+
+/** Builds the reply to a read with a JSON body, whose size is limited. */
+export function limitedReply(
+  status: number,
+  body: unknown,
+  size: ReplySize,
+  headers?: Readonly<Record<string, string>>,
+): DataReply {
+  return new DataReply(status, body, jsonHeaders(headers), size);
+}
+
+function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers"] {
+  const fixed = { "content-type": jsonType, "cache-control": cacheControl, ...variesByAccept };
+  return headers === undefined ? fixed : { ...fixed, ...headers };
+}
+
+/**
+ * The type of a body with safe numbers. The client knows by it that the service has answered, and not
+ * a proxy. The charset comes first: nginx then sees which type it compresses.
+ */
+export const safeType: Readonly<Record<string, string>> = Object.freeze({
+  "content-type": `${jsonType};charset=utf-8;numbers=safe`,
+});
+
+/** The same reply for who asks for safe numbers: with a body always, as proxies remove the type of a 204. */
+export function safeReply(reply: DataReply | Reply): DataReply | Reply {
+  const headers = { ...reply.headers, ...safeType };
+  if (reply instanceof DataReply) {
+    return new DataReply(reply.status, reply.data, headers, reply.size);
+  }
+  return reply.status === 204 ? jsonReply(200, {}, headers) : reply;
 }
