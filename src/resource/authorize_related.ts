@@ -2,9 +2,11 @@ import { authorize, type Grant } from "../auth/authorize.ts";
 import type { Access } from "../auth/scope.ts";
 import type { User } from "../auth/user.ts";
 import { Problem } from "../problem/problem.ts";
-import type { RelatedGrants, RelatedWrite } from "./model/operation.ts";
+import type { Operation, RelatedGrants, RelatedWrite, ResourceRequest } from "./model/operation.ts";
 import { withinAsync } from "./write/values/body_path.ts";
 import type { Resource } from "./model/resource.ts";
+import { seenBy } from "./rights/caller_view.ts";
+import { noRelatedWrites, noResources } from "./rights/related_grants.ts";
 
 /** What an operation needs related grants for, beside the grant of its own access. */
 export interface RelatedAccess {
@@ -51,4 +53,30 @@ export async function authorizeRead(
     if (isRefusal) return null;
     throw error;
   }
+}
+
+/**
+ * Authorizes a request again before its stored reply is sent, as running its operation would. Throws
+ * a 401 or 403, or the error of a scope.
+ */
+export async function authorizeAgain<Intent, Plan, Outcome>(
+  operation: Operation<Intent, Plan, Outcome>,
+  request: () => ResourceRequest,
+  user: User | null,
+  served: Resource,
+): Promise<void> {
+  const { access, alsoAccess } = operation;
+  const resource = seenBy(user, served);
+  await authorize(access, user, resource.policy);
+  let intent: Intent;
+  try {
+    intent = operation.parse(request(), resource);
+  } catch (error) {
+    // The stored reply is the refusal of this request: it needs no more grants.
+    if (error instanceof Problem) return;
+    throw error;
+  }
+  const reached = operation.readsFrom?.(intent) ?? noResources;
+  const writes = operation.relatedWrites?.(intent) ?? noRelatedWrites;
+  await authorizeRelated({ alsoAccess, reached, writes }, user, resource);
 }

@@ -8,8 +8,8 @@ import type { ColumnInfo, ValueShape } from "./table_info.ts";
  * Returns true if a request asks by its `Accept` header for safe numbers: an answer that a program can read
  * whose only numbers are doubles, as `JSON.parse` of JavaScript. The client does.
  */
-export function asksForSafeNumbers(accept: string | null): boolean {
-  return accept !== null && accept.includes("numbers=safe");
+export function asksForSafeNumbers(accept: string): boolean {
+  return accept.includes("numbers=safe");
 }
 
 /**

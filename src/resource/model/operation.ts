@@ -38,7 +38,7 @@ export interface ResourceRequest {
   /** Null for a call from code, whose answer is not sent. */
   readonly delivery: AnswerDelivery | null;
   /** Stores the reply in the transaction of the write; null for most requests. */
-  readonly record: RecordReply | null;
+  readonly record: ((reply: ShapedReply, connection: Connection) => Promise<void>) | null;
   /**
    * The body part by part, for an operation that takes none as a whole; undefined if there is no
    * request over HTTP.

@@ -16,6 +16,7 @@ import { receiveParts } from "../http/receive_parts.ts";
 import { parseQuery } from "../http/query_parameters.ts";
 import { type BodyLimits, type BodyReceiver, parseBody, readBody } from "../http/request_body.ts";
 import type { RequestTarget } from "../http/request_target.ts";
+import { recordWritten } from "./send_reply.ts";
 import { idSegment } from "./route_table.ts";
 import type { ResourceRoute } from "./routes.ts";
 
@@ -93,7 +94,8 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
 
   /** True if the answer is read by a program whose only numbers are doubles. */
   get safeNumbers(): boolean {
-    return asksForSafeNumbers(this.request.headers.get("accept"));
+    const accept = this.request.headers.get("accept");
+    return accept !== null && asksForSafeNumbers(accept);
   }
 
   get mayBeLarge(): boolean {
@@ -226,7 +228,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
       signal: () => request.signal,
       delivery: this,
       code: null,
-      record,
+      record: record && recordWritten(record, { delivery: this, safeNumbers }, resource),
       bodyParts: (maxBytes) => this.#bodyParts(maxBytes),
     };
   }

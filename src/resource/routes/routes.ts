@@ -2,7 +2,7 @@ import { requireAccess, requireUser } from "../../auth/authorize.ts";
 import type { Access } from "../../auth/scope.ts";
 import type { User } from "../../auth/user.ts";
 import { Problem } from "../../problem/problem.ts";
-import type { MaybePromise } from "../../runtime/maybe_promise.ts";
+import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import { jsonType, type Reply } from "../../protocol/reply.ts";
 import { acceptedType } from "../http/accepted_type.ts";
@@ -27,7 +27,9 @@ import { replace } from "../operations/replace.ts";
 import type { Procedure } from "../model/procedure.ts";
 import type { ResolvedCapabilities, Resource } from "../model/resource.ts";
 import type { RowFormat } from "../shape/row_format.ts";
-import { authorizeAgain, callOperation, runOperation } from "../run_operation.ts";
+import { authorizeAgain } from "../authorize_related.ts";
+import { runOperation } from "../run_operation.ts";
+import { sendReply } from "./send_reply.ts";
 import { search } from "../operations/search.ts";
 import { subscribe } from "../operations/subscribe.ts";
 import { subscribeAggregate } from "../operations/subscribe_aggregate.ts";
@@ -205,7 +207,11 @@ function endpointOf<Intent, Plan, Outcome>(
       operation.requireFields?.(resource);
     },
     authorize: (request, user, resource) => authorizeAgain(operation, request, user, resource),
-    run: (request, user, resource) => runOperation(operation, request, user, resource),
-    call: (request, user, resource) => callOperation(operation, request, user, resource),
+    run: (request, user, resource) =>
+      then(
+        runOperation(operation, request, user, resource),
+        (shaped) => sendReply(shaped, operation.access, request, resource),
+      ),
+    call: (request, user, resource) => runOperation(operation, request, user, resource),
   };
 }

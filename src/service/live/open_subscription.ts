@@ -89,7 +89,7 @@ function innerRequest(
   { outer, signal }: SubscriptionOpener,
 ): Request {
   const headers = callerHeaders(outer);
-  const isSafe = asksForSafeNumbers(outer.headers.get("accept"));
+  const isSafe = asksForSafeNumbers(outer.headers.get("accept") ?? "");
   headers.set("accept", isSafe ? "text/event-stream;numbers=safe" : "text/event-stream");
   if (resumeFrom !== null) headers.set("last-event-id", resumeFrom);
   return new Request(new URL(outer.url).origin + path, { headers, signal });

@@ -1,0 +1,42 @@
+import type { Access } from "../../../auth/scope.ts";
+import { DatabaseError } from "../../../db/database_error.ts";
+import type { Problem } from "../../../problem/problem.ts";
+import type { ResourceCall, ResourceRequest } from "../../model/operation.ts";
+import { changedSchema } from "../../read/changed_schema.ts";
+import { refusedLiteral } from "../../read/refused_literal.ts";
+import { refusedWrite } from "./refused_write.ts";
+
+/**
+ * Throws the problem of an operation whose execution failed, or its error if the request is not the
+ * cause.
+ */
+export async function failedExecution(
+  error: unknown,
+  access: Access,
+  call: ResourceCall,
+): Promise<never> {
+  const { request, resource } = call;
+  if (access === "read" && isOfData(error, request)) throw error;
+  throw await refusedValue(error, call) ?? await changedSchema(error, resource) ??
+    await refusedWrite(error, access, resource);
+}
+
+/** Returns true if a database refused a value that is not of the request, as a view may cast what it reads. */
+function isOfData(error: unknown, { query, segment }: ResourceRequest): boolean {
+  return error instanceof DatabaseError && error.kind === "invalid-value" &&
+    error.raised === null && segment === "" &&
+    [...query.keys()].every((name) => withoutValues.has(name));
+}
+
+/** Parameters that name columns, or have numbers that are checked. A sum may be too large. */
+const withoutValues: ReadonlySet<string> = new Set([
+  ...["select", "orderBy", "limit", "offset", "include", "totalCount", "preview"],
+  ...["groupBy", "count", "min", "max"],
+]);
+
+/** Returns the problem of a value in the filter that the database refused, or null. */
+async function refusedValue(error: unknown, call: ResourceCall): Promise<Problem | null> {
+  const { request: { query }, resource } = call;
+  const isRefused = error instanceof DatabaseError && error.kind === "invalid-value";
+  return isRefused ? await refusedLiteral(query.get("filter"), resource) : null;
+}
