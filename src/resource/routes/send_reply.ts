@@ -7,7 +7,7 @@ import { LargeReply } from "../http/large_reply.ts";
 import type { RecordReply, ResourceRequest, ShapedReply } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** What the reply to a request is written with. */
+/** The parts of a request that its reply is written with. */
 type Sending = Pick<ResourceRequest, "delivery" | "safeNumbers">;
 
 /**
