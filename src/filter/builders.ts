@@ -40,7 +40,7 @@ export type FilterValue<T> = T | ServedValue<T> | null | undefined;
  * Builds a filter from code: the rows whose column equals the value. Undefined, null, NaN and a
  * value that the column could not hold match nothing, here and in all comparisons below; {@link
  * isNull} tests for NULL. They throw for a whole number beyond 2^53, except for a column of reals:
- * give a string or a bigint.
+ * pass a string or a bigint.
  *
  * @example
  * ```ts

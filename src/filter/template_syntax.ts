@@ -36,7 +36,7 @@ export function parseTemplate(
   return syntax;
 }
 
-/** The index of the value for which a literal of a parsed template stands; null for none. */
+/** The index of the value that a literal of a parsed template represents, or null for none. */
 export function valueIndex(literal: Literal): number | null {
   return isValue(literal) ? Number(literal.text.slice(1, -1)) : null;
 }

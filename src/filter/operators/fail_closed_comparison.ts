@@ -14,7 +14,7 @@ import type { Operator, OperatorTakes } from "./operator.ts";
  * Makes a comparison that fails closed, with values from code, which are data and never syntax:
  * undefined, null, NaN, an empty list, and a value that the column could not hold all give `none`,
  * so that a missing user id never grants access. `nullTest` tests for NULL. Throws a TypeError for a
- * whole number beyond 2^53, which JavaScript may have rounded, but for a column of reals.
+ * whole number beyond 2^53, which JavaScript may have rounded, except for a column of reals.
  */
 export function failClosedComparison(
   operator: Operator,
