@@ -41,23 +41,23 @@ export function filterTemplate(
   ...values: readonly FilterOperand[]
 ): FilterExpression {
   // No filter has the character that stands for a value here.
-  const place = parts.join("\0").replace(quoted, "x").match(misplaced);
+  const place = parts.join("\0").replace(quoted, "x").replace(/&&|\|\|/g, ";").match(misplaced);
   if (place) throw new TypeError(`No filter has ${place[0]}`);
   const filter = String.raw({ raw: parts }, ...values.map(operand));
   return { filter, toString: () => filter };
 }
 
 /** A quoted string without a value in it. */
-const quoted = /(["'])(\\?[^\0])*?\1/g;
+const quoted = /(["'])(\\[^\0]|[^\\\0])*?\1/g;
 
 /** A value within quotes, and one that would be a part of a word. */
-const misplaced = /(["']|[^\s=<>(),;&|]\0|\0[^\s=<>(),;&|]).*/;
+const misplaced = /(["']|[^ \t\r\n=<>(,;[]\0|\0[^ \t\r\n),;\]]|\0\s*[=!<>]).*/;
 
 function operand(value: unknown): string {
   if (Array.isArray(value)) return `(${value.map(operand)})`;
   // Nothing else that the types allow has a member of this name.
   const { filter } = Object(value) as Partial<FilterExpression>;
-  if (filter) return `(${filter})`;
+  if (typeof filter === "string") return `(${filter})`;
   const text = value instanceof Date ? value.toISOString() : value;
   // Null, and the numbers and booleans that some operators take, have no quotes.
   if (typeof text === "string") return `"${text.replace(/["\\]/g, "\\$&")}"`;

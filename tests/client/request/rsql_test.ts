@@ -94,7 +94,7 @@ testOnDialects(
 );
 
 Deno.test("what is no value is refused", () => {
-  for (const wrong of [undefined, {}, [undefined], [{}], () => 1]) {
+  for (const wrong of [undefined, {}, [undefined], [{}], () => 1, new Uint8Array(1)]) {
     // @ts-expect-error -- the types refuse it, too
     assertThrows(() => rsql`a==${wrong}`, TypeError, "must be a string");
   }
@@ -106,7 +106,7 @@ Deno.test("a value that is a part of a word or of a quoted string is refused, wi
     // Without this, a string could end the quotes and continue with a filter of its own.
     [() => rsql`a=="${"x"}"`, '"\0"'],
     [() => rsql`a=='x ${"y"}'`, "'x \0'"],
-    [() => rsql`a=="\\"${"y"}"`, 'x\0"'],
+    [() => rsql`a=="\\"${"y"}"`, '"\\"\0"'],
     [() => rsql`a=="\\${"y"}"`, '"\\\0"'],
     [() => rsql`a=="${"y"}`, '"\0'],
     // Without this, the filter would be another one: `n==51,id==6`.
@@ -120,6 +120,16 @@ Deno.test("a value that is a part of a word or of a quoted string is refused, wi
     [() => rsql`n=in=(1.${5},2)`, ".\0,2)"],
     [() => rsql`a==1;b${rsql`c==1`}`, "b\0"],
     [() => rsql`a==b"c"${5}`, "x\0"],
+    [() => rsql`n=="a\\" ${5},\\"b"`, '"a\\" \0,\\x'],
+    // One sign, and white space of Unicode, are a part of a word.
+    [() => rsql`n==${5}&`, "\0&"],
+    [() => rsql`n==|${5}`, "|\0"],
+    [() => rsql`n==${5}\u00a0`, "\0\u00a0"],
+    [() => rsql`n==\u3000${5}`, "\u3000\0"],
+    // A value is no name of a field.
+    [() => rsql`${"n"}==5`, "\0==5"],
+    [() => rsql`${"n"} ==5`, "\0 ==5"],
+    [() => rsql`n==1;${"n"}=in=(1)`, "\0=in=(1)"],
   ];
   for (const [make, place] of refused) {
     assertEquals(assertThrows(make, TypeError).message, `No filter has ${place}`);
@@ -130,6 +140,8 @@ Deno.test("a value that is a part of a word or of a quoted string is refused, wi
     [rsql`(${rsql`a==${1}`},b>=${2});c<${3}`, "((a==1),b>=2);c<3"],
     [rsql`a=in=(${1},${2})&&b==${"x"}||c==${null}`, 'a=in=(1,2)&&b=="x"||c==null'],
     [rsql`a=="it's ;)";b=='"';c==${1}`, `a=="it's ;)";b=='"';c==1`],
+    [rsql`a=in=[${1},${2}]&&b=out=( ${3} )`, "a=in=[1,2]&&b=out=( 3 )"],
+    [rsql`a==${1} and b==${2}\tor c==${3}`, "a==1 and b==2\tor c==3"],
   ];
   for (const [filter, text] of read) assertEquals(filter.filter, text);
 });
