@@ -19,8 +19,8 @@ import { integer, text, timestamp } from "../src/schema/column_builder.ts";
 import { table } from "../src/schema/table.ts";
 import { tableInfoOf } from "../src/schema/table_like.ts";
 import { canonicalValueText } from "../src/schema/canonical_value.ts";
-import { sqliteDialect } from "../src/sql/sqlite/dialect.ts";
-import { sqliteText } from "../src/sql/sqlite/text_operators.ts";
+import { sqliteDialect } from "../src/engines/sqlite/sql/dialect.ts";
+import { sqliteText } from "../src/engines/sqlite/sql/text_operators.ts";
 
 const notes = tableInfoOf(table("notes", {
   id: integer().primaryKey(),

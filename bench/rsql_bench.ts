@@ -15,8 +15,8 @@ import { resolveFilter } from "../src/filter/resolve_filter.ts";
 import { integer, real, text } from "../src/schema/column_builder.ts";
 import { table } from "../src/schema/table.ts";
 import { tableInfoOf } from "../src/schema/table_like.ts";
-import { sqliteDialect } from "../src/sql/sqlite/dialect.ts";
-import { sqliteText } from "../src/sql/sqlite/text_operators.ts";
+import { sqliteDialect } from "../src/engines/sqlite/sql/dialect.ts";
+import { sqliteText } from "../src/engines/sqlite/sql/text_operators.ts";
 import { median } from "./figures.ts";
 
 const expressions = [

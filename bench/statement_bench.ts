@@ -4,7 +4,7 @@
  *
  *     deno run -A bench/statement_bench.ts
  */
-import { openDatabase } from "../src/db/open_database.ts";
+import { openDatabase } from "../src/engines/open_database.ts";
 import { integer, text, timestamp } from "../src/schema/column_builder.ts";
 import { table } from "../src/schema/table.ts";
 import { median } from "./figures.ts";

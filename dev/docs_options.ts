@@ -6,8 +6,8 @@
  * `deno task docs:options` writes the document, `--check` only compares.
  */
 import { serviceOptions } from "../src/app/config_options.ts";
-import { openDatabaseOptions } from "../src/db/open_driver.ts";
-import { postgresOptions } from "../src/db/postgres/postgres_options.ts";
+import { openDatabaseOptions } from "../src/engines/open_driver.ts";
+import { postgresOptions } from "../src/engines/postgres/driver/postgres_options.ts";
 import type { Option } from "../src/options/option.ts";
 import { resourceOptions } from "../src/resource/define/read_definition.ts";
 

@@ -4,12 +4,15 @@
  * @module
  */
 export { memorySearch } from "../src/search/memory_search.ts";
-export { databaseSearch } from "../src/search/database_search.ts";
+export { databaseSearch } from "../src/engines/database_search.ts";
 export {
   postgresSearch,
   type PostgresSearchOptions,
-} from "../src/search/postgres/postgres_search.ts";
-export { sqliteSearch, type SqliteSearchOptions } from "../src/search/sqlite/sqlite_search.ts";
+} from "../src/engines/postgres/search/postgres_search.ts";
+export {
+  sqliteSearch,
+  type SqliteSearchOptions,
+} from "../src/engines/sqlite/search/sqlite_search.ts";
 export type {
   IndexBackend,
   IndexChange,

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { createApp } from "../src/app/app.ts";
 import type { AppConfig } from "../src/app/config.ts";
-import { openDatabase } from "../src/db/open_database.ts";
+import { openDatabase } from "../src/engines/open_database.ts";
 import { all } from "../src/filter/builders.ts";
 import { resource } from "../src/resource/define/resource_definition.ts";
 import { systemRuntime } from "../src/runtime/system_runtime.ts";

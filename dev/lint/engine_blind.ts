@@ -1,7 +1,7 @@
 import { isIn, isSource, projectPath } from "./project_path.ts";
 
 /** Drizzle declares a table for one engine. */
-const knowing = ["src/sql/", "src/db/", "src/search/", "src/schema/drizzle/"];
+const knowing = ["src/engines/", "src/sql/", "src/db/", "src/search/", "src/schema/drizzle/"];
 
 /** Differences between the engines are in the Dialect; no other code depends on which one it is. */
 export const engineBlind: Deno.lint.Rule = {
@@ -13,7 +13,7 @@ export const engineBlind: Deno.lint.Rule = {
       if (text !== "postgres" && text !== "sqlite") return;
       context.report({
         node,
-        message: `"${text}" is for src/sql/, src/db/ and src/search/ to know`,
+        message: `"${text}" is for src/engines/, src/sql/, src/db/ and src/search/ to know`,
         hint: "Let the Dialect answer, or put the difference into it.",
       });
     }

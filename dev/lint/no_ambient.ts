@@ -89,11 +89,11 @@ const ambientFiles: readonly string[] = [
 /** The exports of `system_runtime.ts`, and where each may be imported. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   systemRuntime: [
-    ...["src/app/app.ts", "src/app/track_mutations.ts", "src/db/open_database.ts", "src/cli/"],
+    ...["src/app/app.ts", "src/app/track_mutations.ts", "src/engines/open_database.ts", "src/cli/"],
     ...["src/billing/open_billing.ts", "src/billing/ledger/open_credits_ledger.ts"],
   ],
   // A driver that is opened without an app has no Runtime; it waits, and leaves nothing to chance.
-  systemClock: ["src/db/sqlite/", "src/db/postgres/"],
+  systemClock: ["src/engines/sqlite/driver/", "src/engines/postgres/driver/"],
   // A database is opened before the app, which has the Runtime.
   environment: ["src/db/file_permission.ts"],
 };

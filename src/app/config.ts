@@ -1,7 +1,6 @@
 import type { Authenticator, AuthenticatorDefinition, Router } from "../auth/authenticator.ts";
 import type { ChangesOptions } from "../db/changes/changes_options.ts";
 import type { DrizzleDatabase } from "../db/drizzle/drizzle_database.ts";
-import type { Database } from "../db/open_database.ts";
 import type { AbuseProtectionOptions } from "../guard/abuse_protection_options.ts";
 import type { IdempotencyOptions } from "../idempotency/idempotency_options.ts";
 import type { KeyValueOption } from "../kv/open_key_value_store.ts";
@@ -16,6 +15,7 @@ import type { DashboardOptions } from "../service/dashboard/dashboard_options.ts
 import type { Middleware } from "../service/middleware.ts";
 import type { ObservabilityOptions } from "../service/observability/observability_options.ts";
 import type { SecurityHeaders } from "../service/responder.ts";
+import type { Database } from "../db/database.ts";
 
 /** The configuration of an app: every option of it. */
 export interface AppConfig {

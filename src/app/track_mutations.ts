@@ -2,8 +2,8 @@ import { systemRuntime } from "../runtime/system_runtime.ts";
 import { isTableInfo, tableInfoOf, type TableLike } from "../schema/table_like.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import { type ChangesOptions, resolveChangesOptions } from "../db/changes/changes_options.ts";
-import type { Database } from "../db/open_database.ts";
 import { setUpChangeLog } from "../db/changes/set_up_change_log.ts";
+import type { Database } from "../db/database.ts";
 
 /**
  * Tracks mutations: makes the database record every change of the tables, whichever program makes

@@ -1,7 +1,8 @@
 import type { Driver } from "../db/driver.ts";
-import { type Database, openDatabase } from "../db/open_database.ts";
+import { openDatabase } from "../engines/open_database.ts";
 import type { ReadConfig } from "./resolve_resources.ts";
 import { type DriverWatch, watchedDriver } from "../service/observability/watched_driver.ts";
+import type { Database } from "../db/database.ts";
 
 /** Returns the configuration whose databases are watched; each of them stays one. */
 export async function watchDatabases<Config extends ReadConfig>(

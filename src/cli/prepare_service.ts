@@ -7,7 +7,7 @@ import { defaultStore } from "./account_arguments.ts";
 import type { ServeCommand } from "./serve_arguments.ts";
 import { decideCliRights } from "./cli_rights.ts";
 import type { CliService } from "./cli_service.ts";
-import { openConfig } from "../db/drizzle/open_config.ts";
+import { openConfig } from "../engines/drizzle/open_config.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 
 /** What a service of the command line is prepared with. */

@@ -1,6 +1,6 @@
 import type { ServiceConfig } from "../app/config.ts";
-import { openConfig } from "../db/drizzle/open_config.ts";
-import { openDatabase } from "../db/open_database.ts";
+import { openConfig } from "../engines/drizzle/open_config.ts";
+import { openDatabase } from "../engines/open_database.ts";
 import { type Account, type Accounts, switchAccount } from "../identity/accounts/account.ts";
 import { knownEmail, normalEmail } from "../identity/signups/normal_email.ts";
 import { AccountFields, readName } from "../identity/accounts/account_call.ts";

@@ -1,14 +1,15 @@
-import { type Database, openDatabase } from "../db/open_database.ts";
+import { openDatabase } from "../engines/open_database.ts";
 import { resource } from "../resource/define/resource_definition.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { boolean, date, integer, real, text } from "../schema/column_builder.ts";
 import { table } from "../schema/table.ts";
 import { tableInfoOf, type TableLike } from "../schema/table_like.ts";
-import { databaseSearch } from "../search/database_search.ts";
+import { databaseSearch } from "../engines/database_search.ts";
 import { identifier, join, sql, toStatement } from "../sql/fragment.ts";
 import type { CliRights } from "./cli_rights.ts";
 import { dnsRebindingGuard } from "./dns_rebinding_guard.ts";
 import { type CliService, resourceOptionsFor, tokenAuth } from "./cli_service.ts";
+import type { Database } from "../db/database.ts";
 
 /**
  * Serves the demonstration of the command line, a reading club: four related tables with rows, in

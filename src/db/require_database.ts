@@ -2,7 +2,7 @@ import type { Option } from "../options/option.ts";
 import { having, other } from "../options/option_kinds.ts";
 import { showValue } from "../problem/show_value.ts";
 import { type DrizzleDatabase, isDrizzleDatabase } from "./drizzle/drizzle_database.ts";
-import type { Database } from "./open_database.ts";
+import type { Database } from "./database.ts";
 
 /**
  * An option that takes an open database, with a message for the usual mistakes: a URL that was not

@@ -1,7 +1,7 @@
-import type { Database } from "../db/open_database.ts";
 import type { Guard } from "../guard/guard.ts";
 import type { AppStore } from "../kv/open_key_value_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import type { Database } from "../db/database.ts";
 
 /** What an app has opened, as its authenticators are given it. */
 export interface AuthParts {

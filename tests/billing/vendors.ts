@@ -19,7 +19,7 @@ import { createMemoryKeyValue } from "../../src/kv/memory_key_value.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { createApp } from "../../src/app/app.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 
 /** A provider of each vendor, which reaches no network unless `fetch` does. */
 export function providerOf(name: VendorName, options: ProviderOptions = {}): BillingProvider {

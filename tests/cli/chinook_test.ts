@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { startChild } from "../serve/child_process.ts";
 import { createScratchDatabase } from "../support/engines.ts";
 import { runScript, scratchFolder } from "../support/scratch.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { DatabaseSync } from "node:sqlite";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { startChild } from "../serve/child_process.ts";
 import { createScratchDatabase } from "../support/engines.ts";
 import { scratchFolder } from "../support/scratch.ts";

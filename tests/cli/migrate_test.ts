@@ -5,7 +5,7 @@ import type { MigrateCommand } from "../../src/cli/migrate/migrate_arguments.ts"
 import { openMigrated } from "../../src/cli/migrate/migrated_database.ts";
 import { migrateDatabase } from "../../src/cli/migrate/run_migrate_command.ts";
 import { pathExists } from "../../src/cli/path_exists.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { scratchFolder } from "../support/scratch.ts";
 
 const packageFront = new URL("../../mod.ts", import.meta.url).href;

@@ -5,10 +5,11 @@ import { decideCliRights } from "../../src/cli/cli_rights.ts";
 import type { RecordingWishes } from "../../src/cli/database/decide_recording.ts";
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";
 import { uninstall } from "../../src/cli/uninstall/run_uninstall_command.ts";
-import { type Database, openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { testOnPostgres } from "../support/postgres_tests.ts";
 import { runScript, scratchFolder } from "../support/scratch.ts";
+import type { Database } from "../../src/db/database.ts";
 
 interface Started {
   readonly app: App;

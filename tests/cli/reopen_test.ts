@@ -5,7 +5,7 @@ import { withSharedSecrets } from "../../src/cli/reopen/shared_secrets.ts";
 import { prepareService } from "../../src/cli/prepare_service.ts";
 import { openService } from "../../src/cli/run_service.ts";
 import { parseServeArguments } from "../../src/cli/serve_arguments.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { createScratchDatabase } from "../support/engines.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { createApp } from "../../src/app/app.ts";
-import { type Database, openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import type { ResourceOptions } from "../../src/resource/model/resource_options.ts";
@@ -8,6 +8,7 @@ import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../src/schema/table_info.ts";
 import { run, scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
+import type { Database } from "../../src/db/database.ts";
 
 const sakilaPath = Deno.env.get("SAKILA_SQLITE");
 

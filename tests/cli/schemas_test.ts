@@ -3,7 +3,7 @@ import { createApp } from "../../src/app/app.ts";
 import { decideCliRights } from "../../src/cli/cli_rights.ts";
 import { readSchemaNames, writeSchemaName } from "../../src/cli/database/schema_names.ts";
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { writeApiTypes } from "../../src/openapi/api_types.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { parseArguments } from "../../src/cli/arguments.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { runChild, startChild } from "../serve/child_process.ts";
 import { scratchFolder } from "../support/scratch.ts";
 

@@ -1,7 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { createApp } from "../../src/app/app.ts";
 import { createCompiler } from "../../src/compile/compile.ts";
-import type { Database } from "../../src/db/open_database.ts";
 import { allRows } from "../../src/filter/filter.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
@@ -9,6 +8,7 @@ import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { engines } from "../support/engines.ts";
 import { testUnless } from "../support/skip.ts";
+import type { Database } from "../../src/db/database.ts";
 
 const things = table("things", {
   id: integer().primaryKey(),

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { compileRelatedRows } from "../../src/compile/related_rows.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { allRows } from "../../src/filter/filter.ts";
 import type { RelatedPlan } from "../../src/plan/plan.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";

@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import type { Database } from "../../src/db/open_database.ts";
 import { markLog, recordOptimisticIds } from "../../src/db/changes/record_optimistic_ids.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
 import { keyId } from "../../src/plan/key.ts";
@@ -16,6 +15,7 @@ import type { Engine } from "../support/engines.ts";
 import { gate, run, runScript, statement } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
 import { assertChanges, changesOf, kindsAndRows, openLog, readOn } from "./change_log_support.ts";
+import type { Database } from "../../src/db/database.ts";
 
 /** What an engine lacks, each with its reason. */
 export interface ChangeLogLacks {

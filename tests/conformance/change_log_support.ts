@@ -6,10 +6,10 @@ import {
   resolveChangesOptions,
 } from "../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../src/db/changes/open_change_log.ts";
-import type { Database } from "../../src/db/open_database.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
 import type { TableInfo } from "../../src/schema/table_info.ts";
+import type { Database } from "../../src/db/database.ts";
 
 /** The system's runtime, whose observations are dropped. */
 export const runtime = systemRuntime(() => {});

@@ -1,12 +1,12 @@
 import { assert, assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import { DatabaseError, type DatabaseErrorKind } from "../../src/db/database_error.ts";
-import type { Database } from "../../src/db/open_database.ts";
 import type { Connection } from "../../src/db/driver.ts";
 import type { Dialect } from "../../src/sql/dialect.ts";
 import type { SqlValue } from "../../src/sql/fragment.ts";
 import type { Engine } from "../support/engines.ts";
 import { gate, run, runScript, statement } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
+import type { Database } from "../../src/db/database.ts";
 
 /** What an engine lacks, each with its reason. */
 export interface DriverLacks {

@@ -1,11 +1,11 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { type App, createApp } from "../../src/app/app.ts";
-import type { Database } from "../../src/db/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { engines } from "../support/engines.ts";
 import { testUnless } from "../support/skip.ts";
+import type { Database } from "../../src/db/database.ts";
 
 type TestRequest = readonly [method: string, path: string, body?: unknown, accept?: string];
 

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { checkTables } from "../../src/db/tables/check_tables.ts";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import type { Driver } from "../../src/db/driver.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";

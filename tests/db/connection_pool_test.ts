@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
-import { pool } from "../../src/db/postgres/connection_pool.ts";
+import { pool } from "../../src/engines/postgres/driver/connection_pool.ts";
 import { handClock } from "./hand_clock.ts";
 
 Deno.test("a pool gives each item to one user at a time, and serves waits in their order", async () => {

@@ -1,9 +1,9 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
-import type { Database } from "../../src/db/open_database.ts";
 import type { DatabaseHandle } from "../../src/db/database_handle.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { testOnEveryEngine } from "../support/http.ts";
+import type { Database } from "../../src/db/database.ts";
 
 const notes = table("notes", { id: integer().primaryKey(), title: text().notNull() });
 

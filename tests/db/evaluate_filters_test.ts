@@ -1,7 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { evaluateFilters } from "../../src/db/changes/evaluate_filters.ts";
-import type { Database } from "../../src/db/open_database.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
 import { createCertifiedComparisons } from "../../src/filter/match/certified_comparisons.ts";
 import { createInMemoryMatcher } from "../../src/filter/match/in_memory_matcher.ts";
@@ -30,6 +29,7 @@ import { edgeValues, nastyTexts, openFilterWorld, things } from "../invariants/f
 import { engines } from "../support/engines.ts";
 import { insertRows, testOnDialects } from "../support/http.ts";
 import { runScript } from "../support/scratch.ts";
+import type { Database } from "../../src/db/database.ts";
 
 // A failure is found again by `SEED=… deno task test tests/db/evaluate_filters_test.ts`.
 const seed = Number(Deno.env.get("SEED") ?? crypto.getRandomValues(new Uint32Array(1))[0]! >>> 1);

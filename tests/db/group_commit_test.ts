@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
-import { GroupCommit } from "../../src/db/sqlite/group_commit.ts";
-import { maxJobsPerCommit } from "../../src/db/sqlite/job_queue.ts";
-import type { SqliteConnection } from "../../src/db/sqlite/sqlite_connection.ts";
+import { GroupCommit } from "../../src/engines/sqlite/driver/group_commit.ts";
+import { maxJobsPerCommit } from "../../src/engines/sqlite/driver/job_queue.ts";
+import type { SqliteConnection } from "../../src/engines/sqlite/driver/sqlite_connection.ts";
 import { transactionGuard } from "../../src/db/transact.ts";
 import { afterPendingIo } from "../../src/runtime/event_loop.ts";
 import { fails } from "../conformance/driver.ts";

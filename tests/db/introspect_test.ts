@@ -1,10 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
-import { type Database, openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { type ColumnInfo, ownTimestamps, type TableInfo } from "../../src/schema/table_info.ts";
 import { mediaScripts } from "../fixtures/media.ts";
 import { everyEngine } from "../support/engines.ts";
 import { runScript, scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
+import type { Database } from "../../src/db/database.ts";
 
 for (const engine of everyEngine) {
   testUnless(

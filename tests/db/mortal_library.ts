@@ -2,8 +2,8 @@
 import { existsSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import { isMainThread, threadId } from "node:worker_threads";
-import { nodeSqlite } from "../../src/db/sqlite/node_sqlite_library.ts";
-import type { SqliteLibrary } from "../../src/db/sqlite/sqlite_library.ts";
+import { nodeSqlite } from "../../src/engines/sqlite/driver/node_sqlite_library.ts";
+import type { SqliteLibrary } from "../../src/engines/sqlite/driver/sqlite_library.ts";
 
 const busy = "A test says that it is busy";
 

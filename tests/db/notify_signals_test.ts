@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../src/db/changes/open_change_log.ts";
-import { type Database, openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
@@ -12,6 +12,7 @@ import { missingPostgres, startMortalPostgres } from "../support/mortal_postgres
 import { gate, run, runScript } from "../support/scratch.ts";
 import { testPostgres, testUnless } from "../support/skip.ts";
 import { handClock } from "./hand_clock.ts";
+import type { Database } from "../../src/db/database.ts";
 
 const notes = table("notes", { id: integer().primaryKey(), title: text() });
 const server = testPostgres();

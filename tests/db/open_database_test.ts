@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
-import { openNodeSqlite } from "../../src/db/sqlite/node_sqlite_driver.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openNodeSqlite } from "../../src/engines/sqlite/driver/node_sqlite_driver.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
@@ -108,5 +108,5 @@ Deno.test("node:sqlite takes over, and says so, where the addon cannot be loaded
   assertEquals(observed.map(({ kind }) => kind), ["notice"]);
 });
 
-const openDatabaseFile = "../../src/db/open_database.ts";
+const openDatabaseFile = "../../src/engines/open_database.ts";
 const configFile = new URL("../../deno.json", import.meta.url).pathname;

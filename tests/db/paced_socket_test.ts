@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { createServer, type Server } from "node:net";
 import { once } from "node:events";
 import { openDatabase } from "../../mod.ts";
-import { pacedSockets } from "../../src/db/postgres/paced_socket.ts";
+import { pacedSockets } from "../../src/engines/postgres/driver/paced_socket.ts";
 import { testPostgres, testUnless } from "../support/skip.ts";
 
 async function listening(server: Server): Promise<number> {

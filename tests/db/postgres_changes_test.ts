@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { exactNumber } from "../../src/schema/exact_number.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
-import type { Database } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { createRowReader } from "../../src/db/rows.ts";
 import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../src/db/changes/open_change_log.ts";
@@ -22,6 +21,7 @@ import { handClock } from "./hand_clock.ts";
 import { createScratchDatabase, everyEngine } from "../support/engines.ts";
 import { run, runScript } from "../support/scratch.ts";
 import { testPostgres, testUnless } from "../support/skip.ts";
+import type { Database } from "../../src/db/database.ts";
 
 const notes = table("notes", { id: integer().primaryKey(), title: text() });
 const server = testPostgres();

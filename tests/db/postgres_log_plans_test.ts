@@ -3,7 +3,6 @@ import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../src/db/changes/open_change_log.ts";
 import type { Connection, Driver } from "../../src/db/driver.ts";
-import type { Database } from "../../src/db/open_database.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
@@ -12,6 +11,7 @@ import { runtime } from "../conformance/change_log_support.ts";
 import { engines } from "../support/engines.ts";
 import { run } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
+import type { Database } from "../../src/db/database.ts";
 
 const notes = table("notes", { id: integer().primaryKey(), title: text() });
 

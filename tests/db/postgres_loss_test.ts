@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import type { Driver } from "../../src/db/driver.ts";
-import { openPostgres } from "../../src/db/postgres/postgres_js_driver.ts";
-import type { PostgresConnection } from "../../src/db/postgres/postgres_connection.ts";
-import { postgresDriver } from "../../src/db/postgres/postgres_driver.ts";
+import { openPostgres } from "../../src/engines/postgres/driver/postgres_js_driver.ts";
+import type { PostgresConnection } from "../../src/engines/postgres/driver/postgres_connection.ts";
+import { postgresDriver } from "../../src/engines/postgres/driver/postgres_driver.ts";
 import { fails } from "../conformance/driver.ts";
 import { startPostgresCluster } from "../support/postgres_cluster.ts";
 import { testOnPostgres as test } from "../support/postgres_tests.ts";

@@ -1,8 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { basename, dirname } from "node:path";
 import { createApp, openDatabase, serve } from "../../mod.ts";
-import { sqliteDriver } from "../../src/db/sqlite/sqlite_driver.ts";
-import type { SqliteLibrary } from "../../src/db/sqlite/sqlite_library.ts";
+import { sqliteDriver } from "../../src/engines/sqlite/driver/sqlite_driver.ts";
+import type { SqliteLibrary } from "../../src/engines/sqlite/driver/sqlite_library.ts";
 import type { Driver } from "../../src/db/driver.ts";
 import { sleep } from "../../src/runtime/event_loop.ts";
 import type { Observation } from "../../src/runtime/observation.ts";

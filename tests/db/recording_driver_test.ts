@@ -1,8 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { createApp } from "../../src/app/app.ts";
 import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
-import type { Database } from "../../src/db/open_database.ts";
-import { openRecordingDriver } from "../../src/db/changes/recording_driver.ts";
+import { openRecordingDriver } from "../../src/engines/postgres/changes/recording_driver.ts";
 import { all } from "../../src/filter/builders.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { integer, text, timestamp } from "../../src/schema/column_builder.ts";
@@ -19,6 +18,7 @@ import { engines } from "../support/engines.ts";
 import { testOnEngines } from "../support/http.ts";
 import { runScript } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
+import type { Database } from "../../src/db/database.ts";
 
 const notes = table("notes", {
   id: integer().primaryKey(),

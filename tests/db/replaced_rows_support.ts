@@ -2,12 +2,13 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Change } from "../../src/db/changes/change_log.ts";
 import { DatabaseError } from "../../src/db/database_error.ts";
-import { type Database, openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { createRowReader } from "../../src/db/rows.ts";
 import type { TableInfo } from "../../src/schema/table_info.ts";
 import { identifier, join, sql, toStatement } from "../../src/sql/fragment.ts";
 import { openLog, readOn } from "../conformance/change_log_support.ts";
 import { run } from "../support/scratch.ts";
+import type { Database } from "../../src/db/database.ts";
 
 /** A table, called t, whose statements may replace rows, with its columns. */
 export interface World {

@@ -5,7 +5,6 @@ import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import type { TableInfo } from "../../src/schema/table_info.ts";
 import { identifier, join, sql, type SqlValue, toStatement } from "../../src/sql/fragment.ts";
-import type { Database } from "../../src/db/open_database.ts";
 import {
   assertChanges,
   changesOf,
@@ -14,6 +13,7 @@ import {
 } from "../conformance/change_log_support.ts";
 import { type Engine, engines } from "../support/engines.ts";
 import { run, runScript } from "../support/scratch.ts";
+import type { Database } from "../../src/db/database.ts";
 
 const sqliteEngines = engines.filter(({ name }) => name.includes("sqlite"));
 

@@ -1,11 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
-import { RowBytes, StatementDeadline } from "../../src/db/sqlite/read_limits.ts";
+import { RowBytes, StatementDeadline } from "../../src/engines/sqlite/driver/read_limits.ts";
 import {
   maxPrepared,
   sqliteConnection,
   type StatementChecks,
-} from "../../src/db/sqlite/sqlite_connection.ts";
-import type { SqliteHandle, SqliteStatement } from "../../src/db/sqlite/sqlite_library.ts";
+} from "../../src/engines/sqlite/driver/sqlite_connection.ts";
+import type {
+  SqliteHandle,
+  SqliteStatement,
+} from "../../src/engines/sqlite/driver/sqlite_library.ts";
 import { systemClock } from "../../src/runtime/system_runtime.ts";
 import type { SqlValue } from "../../src/sql/fragment.ts";
 

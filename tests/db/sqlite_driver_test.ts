@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { openBetterSqlite3 } from "../../src/db/sqlite/better_sqlite3_driver.ts";
+import { openBetterSqlite3 } from "../../src/engines/sqlite/driver/better_sqlite3_driver.ts";
 import { createCompiler } from "../../src/compile/compile.ts";
 import type { Driver } from "../../src/db/driver.ts";
-import { openNodeSqlite } from "../../src/db/sqlite/node_sqlite_driver.ts";
+import { openNodeSqlite } from "../../src/engines/sqlite/driver/node_sqlite_driver.ts";
 import type { SqliteOptions } from "../../src/db/driver_options.ts";
 import { eq } from "../../src/filter/builders.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
@@ -172,7 +172,9 @@ Deno.test("the two SQLite libraries never share a file of one process", async ()
 Deno.test("a database in memory leaves no file", async () => {
   // A temporary folder that no other test writes to.
   await using folder = await scratchFolder();
-  const module = JSON.stringify(import.meta.resolve("../../src/db/sqlite/node_sqlite_driver.ts"));
+  const module = JSON.stringify(
+    import.meta.resolve("../../src/engines/sqlite/driver/node_sqlite_driver.ts"),
+  );
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: [
       "eval",
@@ -191,7 +193,9 @@ Deno.test("a database in memory leaves no file", async () => {
 
 Deno.test("a database in memory is gone with a process that did not close it", async () => {
   await using folder = await scratchFolder();
-  const module = JSON.stringify(import.meta.resolve("../../src/db/sqlite/node_sqlite_driver.ts"));
+  const module = JSON.stringify(
+    import.meta.resolve("../../src/engines/sqlite/driver/node_sqlite_driver.ts"),
+  );
   const { code } = await new Deno.Command(Deno.execPath(), {
     args: ["eval", `import { openNodeSqlite } from ${module}; await openNodeSqlite(":memory:");`],
     env: { TMPDIR: folder.path },

@@ -1,7 +1,7 @@
 import type { ReadLimits } from "../../src/db/driver.ts";
-import { betterSqlite3 } from "../../src/db/sqlite/better_sqlite3_library.ts";
-import { nodeSqlite } from "../../src/db/sqlite/node_sqlite_library.ts";
-import type { SqliteLibrary } from "../../src/db/sqlite/sqlite_library.ts";
+import { betterSqlite3 } from "../../src/engines/sqlite/driver/better_sqlite3_library.ts";
+import { nodeSqlite } from "../../src/engines/sqlite/driver/node_sqlite_library.ts";
+import type { SqliteLibrary } from "../../src/engines/sqlite/driver/sqlite_library.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";
 import type { Statement } from "../../src/sql/fragment.ts";
 import { systemClock } from "../../src/runtime/system_runtime.ts";

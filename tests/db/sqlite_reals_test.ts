@@ -1,12 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import { evaluateFilters } from "../../src/db/changes/evaluate_filters.ts";
-import { type Database, openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { comparison } from "../../src/filter/filter.ts";
 import { greaterOperator, lessOperator } from "../../src/filter/operators/value_operators.ts";
 import { changesOf, openLog } from "../conformance/change_log_support.ts";
 import { run, scratchFolder } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
 import { missingSqliteShell, sqliteShell } from "../support/sqlite_shell.ts";
+import type { Database } from "../../src/db/database.ts";
 
 /** Numbers of which 15 digits, or a printer that errs in the last one, make others. */
 const numbers = [

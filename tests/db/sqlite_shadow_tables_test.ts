@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { openDatabase } from "../../src/db/open_database.ts";
-import { shadowTables } from "../../src/db/sqlite/tables/shadow_tables.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
+import { shadowTables } from "../../src/engines/sqlite/driver/tables/shadow_tables.ts";
 import { runScript, scratchFolder } from "../support/scratch.ts";
 
 Deno.test("a table whose name begins like that of a virtual table is served", async () => {

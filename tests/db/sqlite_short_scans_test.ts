@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { createCompiler } from "../../src/compile/compile.ts";
-import { ShortScans } from "../../src/db/sqlite/reads/short_scans.ts";
+import { ShortScans } from "../../src/engines/sqlite/driver/reads/short_scans.ts";
 import { allRows, comparison, type Filter } from "../../src/filter/filter.ts";
 import { equalOperator } from "../../src/filter/operators/value_operators.ts";
 import { aggregateSchema } from "../../src/plan/aggregate_schema.ts";
@@ -8,9 +8,9 @@ import type { AggregatePlan, CountPlan } from "../../src/plan/plan.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
-import { sqliteDialect } from "../../src/sql/sqlite/dialect.ts";
-import { sqliteText } from "../../src/sql/sqlite/text_operators.ts";
-import { withoutRowChecks } from "../../src/sql/sqlite/time_check.ts";
+import { sqliteDialect } from "../../src/engines/sqlite/sql/dialect.ts";
+import { sqliteText } from "../../src/engines/sqlite/sql/text_operators.ts";
+import { withoutRowChecks } from "../../src/engines/sqlite/sql/time_check.ts";
 
 const notes = table("notes", {
   id: integer().primaryKey().as('the "id"'),

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import type { Database } from "../../src/db/open_database.ts";
 import { everyEngine } from "../support/engines.ts";
+import type { Database } from "../../src/db/database.ts";
 
 /** Runs by both libraries of SQLite. */
 function test(fault: string, work: (db: Database) => Promise<void>): void {

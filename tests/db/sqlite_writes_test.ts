@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { openBetterSqlite3 } from "../../src/db/sqlite/better_sqlite3_driver.ts";
+import { openBetterSqlite3 } from "../../src/engines/sqlite/driver/better_sqlite3_driver.ts";
 import type { Driver } from "../../src/db/driver.ts";
-import { openNodeSqlite } from "../../src/db/sqlite/node_sqlite_driver.ts";
+import { openNodeSqlite } from "../../src/engines/sqlite/driver/node_sqlite_driver.ts";
 import { transact } from "../../src/db/transact.ts";
 import type { SqlValue } from "../../src/sql/fragment.ts";
 import { fails } from "../conformance/driver.ts";

@@ -1,12 +1,12 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError, type DatabaseErrorKind } from "../../src/db/database_error.ts";
 import type { Connection, Driver } from "../../src/db/driver.ts";
-import { openPostgres } from "../../src/db/postgres/postgres_js_driver.ts";
+import { openPostgres } from "../../src/engines/postgres/driver/postgres_js_driver.ts";
 import { transact } from "../../src/db/transact.ts";
 import type { Random } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { sqliteDialect } from "../../src/sql/sqlite/dialect.ts";
-import { sqliteText } from "../../src/sql/sqlite/text_operators.ts";
+import { sqliteDialect } from "../../src/engines/sqlite/sql/dialect.ts";
+import { sqliteText } from "../../src/engines/sqlite/sql/text_operators.ts";
 import { fails } from "../conformance/driver.ts";
 import { createScratchDatabase } from "../support/engines.ts";
 import { runScript } from "../support/scratch.ts";

@@ -2,8 +2,8 @@
  * A process of the tests of write turns. `URL write NAME ROWS` writes rows by 16 writers at once,
  * `URL hold` holds a transaction and `PATH turn` only the turn, until SIGUSR1.
  */
-import { openDatabase } from "../../src/db/open_database.ts";
-import { WriteTurn } from "../../src/db/sqlite/write_turn.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
+import { WriteTurn } from "../../src/engines/sqlite/driver/write_turn.ts";
 import { systemClock } from "../../src/runtime/system_runtime.ts";
 
 const [place = "", mode, name = "", rows = ""] = Deno.args;

@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { dirname } from "node:path";
 import type { Driver } from "../../src/db/driver.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
-import { WriteTurn } from "../../src/db/sqlite/write_turn.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
+import { WriteTurn } from "../../src/engines/sqlite/driver/write_turn.ts";
 import { sleep } from "../../src/runtime/event_loop.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";
 import { systemClock } from "../../src/runtime/system_runtime.ts";

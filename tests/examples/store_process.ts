@@ -1,6 +1,6 @@
 /** Opens an app with a store in a file, and prints what that says. */
 import { createApp, openDatabase } from "../../mod.ts";
-import { openPostgres } from "../../src/db/postgres/postgres_js_driver.ts";
+import { openPostgres } from "../../src/engines/postgres/driver/postgres_js_driver.ts";
 
 const db = await openDatabase(await openPostgres("postgres://nobody@127.0.0.1:1/none"));
 const secret = "a secret for the tests only";

@@ -14,10 +14,10 @@ import {
 import type { Relation } from "../../src/schema/relation.ts";
 import type { ColumnInfo } from "../../src/schema/table_info.ts";
 import { sql } from "../../src/sql/fragment.ts";
-import { postgresDialect } from "../../src/sql/postgres/dialect.ts";
-import { postgresText } from "../../src/sql/postgres/text_operators.ts";
-import { sqliteDialect } from "../../src/sql/sqlite/dialect.ts";
-import { sqliteText } from "../../src/sql/sqlite/text_operators.ts";
+import { postgresDialect } from "../../src/engines/postgres/sql/dialect.ts";
+import { postgresText } from "../../src/engines/postgres/sql/text_operators.ts";
+import { sqliteDialect } from "../../src/engines/sqlite/sql/dialect.ts";
+import { sqliteText } from "../../src/engines/sqlite/sql/text_operators.ts";
 import { keepStoredForms } from "../../src/filter/match/row_image.ts";
 import { filterOf, tableOf } from "./support.ts";
 

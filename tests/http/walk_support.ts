@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import BetterSqlite3 from "better-sqlite3";
-import { foldFunctionName } from "../../src/sql/sqlite/text_operators.ts";
+import { foldFunctionName } from "../../src/engines/sqlite/sql/text_operators.ts";
 
 /** Counts how often SQL folds a text, in the SQLite databases that are opened until it is disposed. */
 export interface FoldCount extends Disposable {

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Change, ChangeLog, Step } from "../../src/db/changes/change_log.ts";
 import type { Position } from "../../src/db/changes/log_position.ts";
-import { type Database, openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { integer } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
@@ -9,6 +9,7 @@ import { openLog } from "../conformance/change_log_support.ts";
 import { createScratchDatabase } from "../support/engines.ts";
 import { run } from "../support/scratch.ts";
 import { testPostgres, testUnless } from "../support/skip.ts";
+import type { Database } from "../../src/db/database.ts";
 
 const counters = table("counters", { id: integer().primaryKey(), n: integer().notNull() });
 const hotRows = 20;

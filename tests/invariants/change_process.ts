@@ -1,5 +1,5 @@
 /** The process that the tests of the log start: it writes as fast as it can, and prints its writes. */
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { table } from "../../src/schema/table.ts";
 import { integer } from "../../src/schema/column_builder.ts";
 import { openLog } from "../conformance/change_log_support.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Change, ChangeLog } from "../../src/db/changes/change_log.ts";
 import type { Position } from "../../src/db/changes/log_position.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { integer } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { openLog, readOn } from "../conformance/change_log_support.ts";

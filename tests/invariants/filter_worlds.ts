@@ -1,5 +1,4 @@
 import { assertEquals } from "@std/assert";
-import type { Database } from "../../src/db/open_database.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
 import { allRows, type Filter } from "../../src/filter/filter.ts";
 import { rowMatches } from "../../src/filter/match/row_matches.ts";
@@ -22,6 +21,7 @@ import { kinds } from "../../src/schema/kind_of.ts";
 import type { ColumnInfo, Row } from "../../src/schema/table_info.ts";
 import type { ColumnKind } from "../../src/schema/kind.ts";
 import type { Engine } from "../support/engines.ts";
+import type { Database } from "../../src/db/database.ts";
 
 /** A column of every kind, and two texts. */
 export const things = table("things", {

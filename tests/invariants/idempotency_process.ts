@@ -1,7 +1,7 @@
 /** The service of the idempotency kill test: it kills itself around a commit. */
 import { createApp } from "../../src/app/app.ts";
 import type { Driver } from "../../src/db/driver.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";

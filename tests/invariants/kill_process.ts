@@ -1,5 +1,5 @@
 /** The server that the kill test kills: it answers once a write is committed. */
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 
 const [url = ""] = Deno.args;
 const { driver } = await openDatabase(url);

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { startChild } from "../serve/child_process.ts";
 import { run, scratchFolder } from "../support/scratch.ts";
 

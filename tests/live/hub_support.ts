@@ -5,7 +5,6 @@ import { fetchGroups } from "../../src/db/aggregate_groups.ts";
 import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 import { resolveChangesOptions } from "../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../src/db/changes/open_change_log.ts";
-import type { Database } from "../../src/db/open_database.ts";
 import { createRowReader } from "../../src/db/rows.ts";
 import { allRows, type Filter } from "../../src/filter/filter.ts";
 import { createMatcher, type Matcher } from "../../src/live/match/matcher.ts";
@@ -28,6 +27,7 @@ import { handClock } from "../db/hand_clock.ts";
 import type { Engine } from "../support/engines.ts";
 import { type EventStream, openEventStream, type ServerEvent } from "../support/event_stream.ts";
 import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
+import type { Database } from "../../src/db/database.ts";
 
 /** A hub over a real log, with a clock that is moved by hand. */
 export interface TestHub {

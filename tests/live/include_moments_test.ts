@@ -1,6 +1,5 @@
 import { assertEquals } from "@std/assert";
 import type { ChangeLog } from "../../src/db/changes/change_log.ts";
-import type { Database } from "../../src/db/open_database.ts";
 import { allRows } from "../../src/filter/filter.ts";
 import { gt } from "../../src/filter/builders.ts";
 import type { LiveView } from "../../src/live/live_view.ts";
@@ -12,6 +11,7 @@ import type { ColumnInfo, Row } from "../../src/schema/table_info.ts";
 import type { EventStream } from "../support/event_stream.ts";
 import { testOnDialects } from "../support/http.ts";
 import { Client, spied, type TestHub, withHub } from "./hub_support.ts";
+import type { Database } from "../../src/db/database.ts";
 
 const rows = table("rows", {
   id: integer().primaryKey(),

@@ -1,5 +1,4 @@
 import type { Connection } from "../../src/db/driver.ts";
-import type { Database } from "../../src/db/open_database.ts";
 import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
 import type { SqlValue } from "../../src/sql/fragment.ts";
 import type { Row } from "../../src/schema/table_info.ts";
@@ -7,6 +6,7 @@ import type { EventStream } from "../support/event_stream.ts";
 import { insertRows, type Service } from "../support/http.ts";
 import { albums, artists, tracks } from "../http/include_support.ts";
 import { Client } from "./hub_support.ts";
+import type { Database } from "../../src/db/database.ts";
 
 /** The rows that show how far streams are: every filter of these tests lets them through. */
 const resumeTokens = [

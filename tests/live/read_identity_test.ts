@@ -1,12 +1,12 @@
 import { assertEquals } from "@std/assert";
 import type { Connection, ReadLimits } from "../../src/db/driver.ts";
-import type { Database } from "../../src/db/open_database.ts";
 import { rsql } from "../../src/filter/builders.ts";
 import { FairSemaphore } from "../../src/runtime/queues/fair_semaphore.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { albums, artists, withShop } from "../http/include_support.ts";
 import { insertRows, type Service, testOnEngines, withService } from "../support/http.ts";
 import { updateRow } from "./include_streams.ts";
+import type { Database } from "../../src/db/database.ts";
 
 /** Whose turns the limited reads of a database take, from now on. */
 function watchIdentities({ driver }: Database): { taken(): readonly string[] } {

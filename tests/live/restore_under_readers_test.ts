@@ -1,11 +1,11 @@
 import { assertEquals } from "@std/assert";
 import Sqlite from "better-sqlite3";
 import type { ChangeLog } from "../../src/db/changes/change_log.ts";
-import type { Database } from "../../src/db/open_database.ts";
 import { everyEngine } from "../support/engines.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { Client, close, readAll, spied, type TestHub, untilIdle, withHub } from "./hub_support.ts";
 import { notes } from "./notes.ts";
+import type { Database } from "../../src/db/database.ts";
 
 const engine = everyEngine.find(({ name }) => name === "better-sqlite3")!;
 

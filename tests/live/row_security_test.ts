@@ -3,7 +3,7 @@ import { type App, createApp } from "../../src/app/app.ts";
 import { decideCliRights } from "../../src/cli/cli_rights.ts";
 import { serveDatabase } from "../../src/cli/database/serve_database.ts";
 import type { AppConfig } from "../../src/app/config.ts";
-import { type Database, openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
@@ -13,6 +13,7 @@ import { memorySearch } from "../../src/search/memory_search.ts";
 import { type EventStream, openEventStream } from "../support/event_stream.ts";
 import { testOnPostgres } from "../support/postgres_tests.ts";
 import { runScript } from "../support/scratch.ts";
+import type { Database } from "../../src/db/database.ts";
 
 const docs = table("docs", {
   id: integer().primaryKey(),

@@ -1,4 +1,4 @@
-import { sqliteDriver } from "../../src/db/sqlite/sqlite_driver.ts";
+import { sqliteDriver } from "../../src/engines/sqlite/driver/sqlite_driver.ts";
 import { createTables } from "../../src/db/tables/create_tables.ts";
 import { allRows, comparison, type Filter } from "../../src/filter/filter.ts";
 import { equalOperator } from "../../src/filter/operators/value_operators.ts";

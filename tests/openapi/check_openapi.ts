@@ -6,7 +6,7 @@
  * The database is a copy of `CHINOOK_SQLITE`, else the demonstration; with `CHINOOK_POSTGRES` also
  * a Postgres of the tests' own.
  */
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { createScratchDatabase } from "../support/engines.ts";
 import { startPostgresCluster } from "../support/postgres_cluster.ts";
 import { runScript, scratchFolder } from "../support/scratch.ts";

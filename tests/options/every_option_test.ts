@@ -17,13 +17,13 @@ import { paddle, paddleOptions } from "../../src/billing/providers/paddle/paddle
 import { polar, polarOptions } from "../../src/billing/providers/polar/polar.ts";
 import { stripeOptions } from "../../src/billing/providers/stripe/stripe_options.ts";
 import { stripe } from "../../src/billing/providers/stripe/stripe_provider.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
-import { openDatabaseOptions } from "../../src/db/open_driver.ts";
-import { openPglite } from "../../src/db/postgres/pglite_driver.ts";
-import { openPostgres } from "../../src/db/postgres/postgres_js_driver.ts";
-import { postgresOptions } from "../../src/db/postgres/postgres_options.ts";
-import { openBetterSqlite3 } from "../../src/db/sqlite/better_sqlite3_driver.ts";
-import { openNodeSqlite } from "../../src/db/sqlite/node_sqlite_driver.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
+import { openDatabaseOptions } from "../../src/engines/open_driver.ts";
+import { openPglite } from "../../src/engines/postgres/driver/pglite_driver.ts";
+import { openPostgres } from "../../src/engines/postgres/driver/postgres_js_driver.ts";
+import { postgresOptions } from "../../src/engines/postgres/driver/postgres_options.ts";
+import { openBetterSqlite3 } from "../../src/engines/sqlite/driver/better_sqlite3_driver.ts";
+import { openNodeSqlite } from "../../src/engines/sqlite/driver/node_sqlite_driver.ts";
 import { sqliteOptions } from "../../src/db/driver_options.ts";
 import { hcaptcha } from "../../src/guard/captcha/hcaptcha.ts";
 import { recaptcha, recaptchaOptions } from "../../src/guard/captcha/recaptcha.ts";
@@ -44,8 +44,11 @@ import { openSearchOptions } from "../../src/search/opensearch/open_search_optio
 import {
   postgresSearch,
   postgresSearchOptions,
-} from "../../src/search/postgres/postgres_search.ts";
-import { sqliteSearch, sqliteSearchOptions } from "../../src/search/sqlite/sqlite_search.ts";
+} from "../../src/engines/postgres/search/postgres_search.ts";
+import {
+  sqliteSearch,
+  sqliteSearchOptions,
+} from "../../src/engines/sqlite/search/sqlite_search.ts";
 import { bigint, date, decimal, integer, real, text, timestamp } from "../../mod.ts";
 import {
   bigintColumnOptions,

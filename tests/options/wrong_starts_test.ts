@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { createApp } from "../../src/app/app.ts";
 import type { AppConfig } from "../../src/app/config.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
 import { hcaptcha } from "../../src/guard/captcha/hcaptcha.ts";
 import { recaptcha } from "../../src/guard/captcha/recaptcha.ts";

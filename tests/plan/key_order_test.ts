@@ -1,5 +1,4 @@
 import { assertEquals } from "@std/assert";
-import type { Database } from "../../src/db/open_database.ts";
 import { hasComparableKey } from "../../src/compile/comparable_key.ts";
 import { createRowReader, fetchRows } from "../../src/db/rows.ts";
 import { allRows } from "../../src/filter/filter.ts";
@@ -24,6 +23,7 @@ import { canonicalValueText } from "../../src/schema/canonical_value.ts";
 import { edgeValues } from "../invariants/filter_worlds.ts";
 import { insertRows, testOnEngines } from "../support/http.ts";
 import { runScript } from "../support/scratch.ts";
+import type { Database } from "../../src/db/database.ts";
 
 const part = () => integer().primaryKey();
 

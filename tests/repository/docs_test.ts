@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { helpText } from "../../src/cli/arguments.ts";
 import { serviceOptions } from "../../src/app/config_options.ts";
-import { openDatabaseOptions } from "../../src/db/open_driver.ts";
+import { openDatabaseOptions } from "../../src/engines/open_driver.ts";
 import { builtInOperators } from "../../src/filter/operators/operator_registry.ts";
 import { passwordAuthOptions } from "../../src/identity/accounts/password_auth_options.ts";
 import { jwtAuthOptions } from "../../src/identity/jwt/jwt_auth_options.ts";

@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { engineImports } from "./engine_imports.ts";
 import { exportedFiles, moduleGraph, packageName, reachable, root } from "./module_graph.ts";
 
 /** Bottom up: a folder of src imports itself and what its line names. */
@@ -25,6 +26,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   search: [
     ...["db", "plan", "filter", "sql", "schema", "kv", "runtime", "options"],
+    ...["protocol", "problem"],
+  ],
+  engines: [
+    ...["search", "db", "compile", "plan", "filter", "sql", "schema", "runtime", "options"],
     ...["protocol", "problem"],
   ],
   billing: ["guard", "auth", "kv", "runtime", "options", "protocol", "problem"],
@@ -77,10 +82,23 @@ Deno.test("every folder of src imports only what the table of layers allows", ()
       const to = folderOf(target);
       if (to === from || (to !== null && allowed?.includes(to))) continue;
       if (Object.hasOwn(excusedImports, `${from} ${target}`)) continue;
+      // The next test checks these.
+      if (engineOf(target) !== null) continue;
       wrong.push(`${file} imports ${target}`);
     }
   }
   assertEquals(wrong, []);
+});
+
+Deno.test("no file outside of src/engines imports one engine, but for those that still do", () => {
+  const found: Record<string, readonly string[]> = {};
+  for (const [file, { files }] of graph) {
+    if (folderOf(file) === "engines" || folderOf(file) === null) continue;
+    const targets = files.filter((target) => engineOf(target) !== null);
+    if (targets.length === 0) continue;
+    found[file] = targets.map((target) => target.replace("src/engines/", "")).sort();
+  }
+  assertEquals(found, sorted(engineImports));
 });
 
 Deno.test("docs/architecture.md shows the table of layers, as far as the folders are there", () => {
@@ -107,7 +125,7 @@ Deno.test("docs/architecture.md draws every folder of src, and none that is not 
     path = [...path.slice(0, indent.length / 4), name];
     drawn.push(path.join("/"));
   }
-  const present = new Set([...graph.keys()].map(pathOfFolder).filter((path) => path !== ""));
+  const present = new Set([...graph.keys()].flatMap((file) => withParents(pathOfFolder(file))));
   assertEquals(drawn.sort(), [...present].sort());
 });
 
@@ -199,11 +217,31 @@ function folderOf(file: string): string | null {
   return rest === undefined ? null : folder;
 }
 
+/** Returns the engine whose folder contains a file, or null for any other file. */
+function engineOf(file: string): string | null {
+  return /^src\/engines\/(sqlite|postgres)\//.exec(file)?.[1] ?? null;
+}
+
+/** Returns the record with its lists in the order of their texts. */
+function sorted(
+  record: Readonly<Record<string, readonly string[]>>,
+): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries(
+    Object.entries(record).map(([file, targets]) => [file, [...targets].sort()]),
+  );
+}
+
 /** Returns the room of `src/resource` that contains a file, or null for a file outside of it. */
 function roomOf(file: string): string | null {
   const [src, resource, room = ""] = file.split("/");
   if (src !== "src" || resource !== "resource") return null;
   return pipeline.includes(room) ? "run_operation.ts" : room;
+}
+
+/** Returns a folder and the folders that contain it; none for the top. */
+function withParents(folder: string): readonly string[] {
+  const names = folder.split("/").filter((name) => name !== "");
+  return names.map((_name, index) => names.slice(0, index + 1).join("/"));
 }
 
 /** The folder that a file of src lies in, below `src/`; empty for files directly in it. */

@@ -72,9 +72,9 @@ Deno.test("no-ambient lets the ways into the package take the system's Runtime, 
     check(path, runtime, []);
   }
   const clock = 'import { systemClock } from "../../runtime/system_runtime.ts";';
-  check("src/db/postgres/postgres_driver.ts", clock, []);
-  check("src/db/sqlite/sqlite_driver.ts", clock, []);
-  check("src/db/sqlite/sqlite_driver.ts", runtime, ["no-ambient"]);
+  check("src/engines/postgres/driver/postgres_driver.ts", clock, []);
+  check("src/engines/sqlite/driver/sqlite_driver.ts", clock, []);
+  check("src/engines/sqlite/driver/sqlite_driver.ts", runtime, ["no-ambient"]);
 });
 
 Deno.test("engine-blind finds the engines' names outside the folders that may know them", () => {
@@ -83,7 +83,11 @@ Deno.test("engine-blind finds the engines' names outside the folders that may kn
   ]);
   check("src/plan/plan.ts", 'type Engine = "postgres";', ["engine-blind"]);
   check("src/plan/plan.ts", "const engine = `postgres`;", ["engine-blind"]);
-  check("src/db/postgres/postgres_js_driver.ts", 'import postgres from "postgres";', []);
+  check(
+    "src/engines/postgres/driver/postgres_js_driver.ts",
+    'import postgres from "postgres";',
+    [],
+  );
   check("src/plan/plan.ts", 'const text = "sqlite and postgres";', []);
 });
 

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { createApp } from "../../src/app/app.ts";
-import { type Database, openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import type { Introspection } from "../../src/db/introspection.ts";
 import { eq, rsql } from "../../src/filter/builders.ts";
 import {
@@ -24,6 +24,7 @@ import { mediaScripts } from "../fixtures/media.ts";
 import { type Engine, engines } from "../support/engines.ts";
 import { insertRows, testOnEngines, withService } from "../support/http.ts";
 import { runScript } from "../support/scratch.ts";
+import type { Database } from "../../src/db/database.ts";
 
 type Options = Partial<ResourceOptions<Record<string, unknown>>>;
 

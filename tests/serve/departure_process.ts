@@ -4,7 +4,7 @@
  * `Deno.serve`, or one that reports nothing of the connection to the app.
  */
 import { createApp } from "../../src/app/app.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { listen } from "../../src/listen/listener.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { consoleObserver } from "../../src/runtime/console_observer.ts";

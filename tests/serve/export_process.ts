@@ -2,13 +2,14 @@
 import { createApp } from "../../src/app/app.ts";
 import { DatabaseError } from "../../src/db/database_error.ts";
 import type { Connection } from "../../src/db/driver.ts";
-import { type Database, openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { listen, type Listenable } from "../../src/listen/listener.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { consoleObserver } from "../../src/runtime/console_observer.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
+import type { Database } from "../../src/db/database.ts";
 
 const rows = table("rows", { id: integer().primaryKey(), body: text().notNull() });
 const runtime = systemRuntime(consoleObserver({ format: "json" }));

@@ -1,6 +1,6 @@
 /** For `deno serve`: one empty table with public reads. */
 import { createApp } from "../../src/app/app.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { type App, createApp } from "../../src/app/app.ts";
 import type { AppConfig } from "../../src/app/config.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
 import { listen, type Server } from "../../src/listen/listener.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";

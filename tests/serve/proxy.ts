@@ -1,7 +1,7 @@
 /** A service with a proxy in front, as its example configures it, for tests. */
 import { all } from "../../src/filter/builders.ts";
 import { createApp } from "../../src/app/app.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { listen } from "../../src/listen/listener.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { sleep } from "../../src/runtime/event_loop.ts";

@@ -1,6 +1,6 @@
 /** For `deno serve`: an app without a secret, whose random one is in the memory of its worker. */
 import { createApp } from "../../src/app/app.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { integer } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";

@@ -2,7 +2,7 @@ import type { Hono } from "@hono/hono";
 import { createApp } from "../../src/app/app.ts";
 import type { App } from "../../src/app/app.ts";
 import type { AppConfig } from "../../src/app/config.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { all } from "../../src/filter/builders.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";

@@ -5,7 +5,7 @@ import { HTTPException } from "@hono/hono/http-exception";
 import { createApp, type RequestInfo } from "../../src/app/app.ts";
 import type { AppConfig } from "../../src/app/config.ts";
 import { Problem } from "../../src/problem/problem.ts";
-import { openDatabase } from "../../src/db/open_database.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
 import { resource } from "../../src/resource/define/resource_definition.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { integer } from "../../src/schema/column_builder.ts";

@@ -15,8 +15,8 @@ import { table } from "../../src/schema/table.ts";
 import { type ColumnLike, tableInfoOf } from "../../src/schema/table_like.ts";
 import { createTableStatements, inCreationOrder } from "../../src/sql/create_table.ts";
 import type { Dialect } from "../../src/sql/dialect.ts";
-import { postgresDialect } from "../../src/sql/postgres/dialect.ts";
-import { sqliteDialect } from "../../src/sql/sqlite/dialect.ts";
+import { postgresDialect } from "../../src/engines/postgres/sql/dialect.ts";
+import { sqliteDialect } from "../../src/engines/sqlite/sql/dialect.ts";
 import { noText } from "./round_trip.ts";
 
 const people = table("people", {

@@ -2,7 +2,7 @@ import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { type ColumnKind, InvalidValue } from "../../src/schema/kind.ts";
 import type { ColumnInfo, TimestampFormat } from "../../src/schema/table_info.ts";
 import { type SqlValue, toStatement } from "../../src/sql/fragment.ts";
-import { sqliteDialect } from "../../src/sql/sqlite/dialect.ts";
+import { sqliteDialect } from "../../src/engines/sqlite/sql/dialect.ts";
 import { columnOf } from "../schema/column_of.ts";
 import { assertRoundTrip, decodeFitting, decodeMisfit, edges, noText } from "./round_trip.ts";
 

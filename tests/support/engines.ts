@@ -2,9 +2,10 @@ import { existsSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { dirname } from "node:path";
 import postgres from "postgres";
-import { type Database, openDatabase } from "../../src/db/open_database.ts";
-import type { OpenDatabaseOptions } from "../../src/db/open_driver.ts";
+import { openDatabase } from "../../src/engines/open_database.ts";
+import type { OpenDatabaseOptions } from "../../src/engines/open_driver.ts";
 import { testPostgres } from "./skip.ts";
+import type { Database } from "../../src/db/database.ts";
 
 /** A kind of database that tests run over; each `open` gives a fresh, empty one. */
 export interface Engine {

@@ -1,12 +1,12 @@
 import type { AppConfig } from "../../src/app/config.ts";
 import { type App, createApp, type RequestInfo } from "../../src/app/app.ts";
-import type { Database } from "../../src/db/open_database.ts";
 import { tableInfoOf, type TableLike } from "../../src/schema/table_like.ts";
 import type { Observation } from "../../src/runtime/observation.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
 import { type Engine, engineOfEachDialect, engines, everyEngine } from "./engines.ts";
 import { type EventStream, openEventStream } from "./event_stream.ts";
 import { testUnless } from "./skip.ts";
+import type { Database } from "../../src/db/database.ts";
 
 /** An answer with its JSON read. */
 export interface Answer {

@@ -1,6 +1,9 @@
 /** Tests of Postgres alone, each over a database of its own. */
 import type { Driver } from "../../src/db/driver.ts";
-import { openPostgres, type PostgresOptions } from "../../src/db/postgres/postgres_js_driver.ts";
+import {
+  openPostgres,
+  type PostgresOptions,
+} from "../../src/engines/postgres/driver/postgres_js_driver.ts";
 import { createScratchDatabase } from "./engines.ts";
 import { testPostgres, testUnless } from "./skip.ts";
 

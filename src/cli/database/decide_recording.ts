@@ -1,10 +1,10 @@
 import { DatabaseError } from "../../db/database_error.ts";
 import { type ChangesOptions, resolveChangesOptions } from "../../db/changes/changes_options.ts";
 import { setUpChangeLog } from "../../db/changes/set_up_change_log.ts";
-import { whyNoChangeLog } from "../../db/changes/why_no_change_log.ts";
-import type { Database } from "../../db/open_database.ts";
+import { whyNoChangeLog } from "../../engines/postgres/changes/why_no_change_log.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
+import type { Database } from "../../db/database.ts";
 
 /** What the command line asks for about the recording of changes. */
 export interface RecordingWishes {

@@ -1,9 +1,9 @@
 import type { IntrospectOptions, LeftOutSchema } from "../../db/introspection.ts";
-import type { Database } from "../../db/open_database.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { shellQuote } from "../banner.ts";
 import { writeSchemaName } from "./schema_names.ts";
+import type { Database } from "../../db/database.ts";
 
 /**
  * The tables of a database that are served, with a notice for each table and each schema that is

@@ -3,9 +3,10 @@ import {
   missingParts,
   type NeededParts,
 } from "../../db/installed/missing_parts.ts";
-import { type Database, openDatabase } from "../../db/open_database.ts";
+import { openDatabase } from "../../engines/open_database.ts";
 import type { SqliteAdditions } from "../../db/driver_options.ts";
 import type { Observer } from "../../runtime/observation.ts";
+import type { Database } from "../../db/database.ts";
 
 /** How a database is opened for writing. */
 export interface WritingOptions {

@@ -1,5 +1,5 @@
 import type { SqliteAdditions } from "../../db/driver_options.ts";
-import { type Database, openDatabase } from "../../db/open_database.ts";
+import { openDatabase } from "../../engines/open_database.ts";
 import { resource, type ResourceDefinition } from "../../resource/define/resource_definition.ts";
 import type { ResourceOptions } from "../../resource/model/resource_options.ts";
 import { mayCreateTables } from "../../db/installed/missing_parts.ts";
@@ -8,7 +8,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { installedTriggers } from "../../db/installed/installed_triggers.ts";
 import { readRoleLimits, type RoleLimits } from "../../db/tables/role_rights.ts";
-import { databaseSearch } from "../../search/database_search.ts";
+import { databaseSearch } from "../../engines/database_search.ts";
 import { memorySearch } from "../../search/memory_search.ts";
 import type { SearchAdapter } from "../../search/search_adapter.ts";
 import type { DeclaredKeys } from "./declared_keys.ts";
@@ -32,6 +32,7 @@ import {
   resourceOptionsFor,
   tokenAuth,
 } from "../cli_service.ts";
+import type { Database } from "../../db/database.ts";
 
 /** How the command line serves a database. */
 export interface ServeDatabaseOptions {

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isDrizzleDatabase } from "../../db/drizzle/drizzle_database.ts";
-import { type Database, openDatabase } from "../../db/open_database.ts";
+import { openDatabase } from "../../engines/open_database.ts";
 import { isDrizzleTable } from "../../schema/drizzle/drizzle_structure.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import { isTableInfo, tableInfoKey, tableInfoOf, type TableLike } from "../../schema/table_like.ts";
@@ -10,6 +10,7 @@ import { findConfiguration, loadConfiguration } from "../configuration_file.ts";
 import { newDatabaseUrl } from "../database/database_url.ts";
 import { pathExists } from "../path_exists.ts";
 import type { MigrateCommand } from "./migrate_arguments.ts";
+import type { Database } from "../../db/database.ts";
 
 /** The database that a command migrates, and the tables that it is to have. */
 export interface MigratedDatabase {

@@ -1,4 +1,3 @@
-import type { Database } from "../../db/open_database.ts";
 import { migrateFiles, noteFiles, pendingFiles } from "../../db/migrations/files/migrate_files.ts";
 import { migrateTables, type MigrationRun } from "../../db/migrations/migrate_tables.ts";
 import type { MigrationPlan, PossibleRename } from "../../db/migrations/migration_plan.ts";
@@ -7,6 +6,7 @@ import { createTableInfo, type TableInfo } from "../../schema/table_info.ts";
 import { reportFailure } from "../report_failure.ts";
 import type { MigrateCommand } from "./migrate_arguments.ts";
 import { type MigratedDatabase, openMigrated } from "./migrated_database.ts";
+import type { Database } from "../../db/database.ts";
 
 /** How the command speaks with its user. */
 export interface MigrateDialogue {

@@ -1,7 +1,10 @@
 import { countOfParts, type InstalledPart } from "../../db/installed/installed_parts.ts";
-import { uninstallFromFile } from "../../db/installed/uninstall_from_file.ts";
-import { uninstallFromServer, uninstallingName } from "../../db/installed/uninstall_from_server.ts";
-import { openDatabase } from "../../db/open_database.ts";
+import { uninstallFromFile } from "../../engines/sqlite/installed/uninstall_from_file.ts";
+import {
+  uninstallFromServer,
+  uninstallingName,
+} from "../../engines/postgres/installed/uninstall_from_server.ts";
+import { openDatabase } from "../../engines/open_database.ts";
 import { databaseUrl } from "../database/database_url.ts";
 import { reportFailure } from "../report_failure.ts";
 import type { UninstallCommand } from "./uninstall_arguments.ts";

@@ -1,8 +1,8 @@
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import { jsonMembers } from "../../schema/exact_json.ts";
-import { decodePostgresCell } from "../../sql/postgres/change_log_schema.ts";
-import { decodeSqliteCell, parseSqliteImage } from "../../sql/sqlite/image_json.ts";
+import { decodePostgresCell } from "../../engines/postgres/sql/change_log_schema.ts";
+import { decodeSqliteCell, parseSqliteImage } from "../../engines/sqlite/sql/image_json.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { DecodeImage } from "./logged_change.ts";
 import type { RowReader } from "../rows.ts";

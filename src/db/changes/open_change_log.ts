@@ -4,10 +4,10 @@ import { changeHints } from "./change_hints.ts";
 import type { ChangeLog } from "./change_log.ts";
 import type { ResolvedChangesOptions } from "./changes_options.ts";
 import type { Driver } from "../driver.ts";
-import { postgresChangeLog } from "./postgres_change_log.ts";
+import { postgresChangeLog } from "../../engines/postgres/changes/postgres_change_log.ts";
 import { setUpChangeLog } from "./set_up_change_log.ts";
-import { sqliteChangeLog } from "./sqlite_change_log.ts";
-import { untrackedWriteDetector } from "./untracked_write_detector.ts";
+import { sqliteChangeLog } from "../../engines/sqlite/changes/sqlite_change_log.ts";
+import { untrackedWriteDetector } from "../../engines/sqlite/changes/untracked_write_detector.ts";
 
 /** The options for opening a change log. */
 export interface OpenChangeLogOptions {

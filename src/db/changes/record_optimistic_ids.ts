@@ -1,7 +1,7 @@
 import { chunksOf, keyId, keyOf } from "../../plan/key.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
-import { logName, sqlName } from "../../sql/postgres/change_log_schema.ts";
+import { logName, sqlName } from "../../engines/postgres/sql/change_log_schema.ts";
 import type { Connection } from "../driver.ts";
 import type { RowReader } from "../rows.ts";
 import { imageDecoder } from "./image_decoder.ts";

@@ -1,7 +1,7 @@
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
-import { logName, sqlName } from "../../sql/postgres/change_log_schema.ts";
+import { logName, sqlName } from "../../engines/postgres/sql/change_log_schema.ts";
 import type { Engine } from "../../sql/dialect.ts";
 import type { Driver, ReadLimits } from "../driver.ts";
 import { namedColumns, selectNamed, textOrNull } from "../named_columns.ts";

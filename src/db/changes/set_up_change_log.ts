@@ -2,8 +2,11 @@ import type { Random } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { ResolvedChangesOptions } from "./changes_options.ts";
 import type { Driver } from "../driver.ts";
-import { type PostgresLogTable, setUpPostgresLog } from "./set_up_postgres_log.ts";
-import { setUpSqliteLog } from "./set_up_sqlite_log.ts";
+import {
+  type PostgresLogTable,
+  setUpPostgresLog,
+} from "../../engines/postgres/changes/set_up_postgres_log.ts";
+import { setUpSqliteLog } from "../../engines/sqlite/changes/set_up_sqlite_log.ts";
 
 /** The input for setting up a change log: the tables that it has to record, on either engine. */
 export interface ChangeLogSetup {

@@ -1,9 +1,10 @@
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { DatabaseError } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
-import { brokenReferences, type RowValues } from "./broken_references.ts";
-import { postgresConstraintColumns } from "./postgres_constraint.ts";
-import { sqliteConstraintColumns } from "./sqlite_constraint.ts";
+import { brokenReferences } from "../../engines/sqlite/constraints/broken_references.ts";
+import { postgresConstraintColumns } from "../../engines/postgres/constraints/postgres_constraint.ts";
+import { sqliteConstraintColumns } from "../../engines/sqlite/constraints/sqlite_constraint.ts";
+import type { RowValues } from "../engine/constraints_engine.ts";
 
 /** What is known of a write that a constraint refused. */
 export interface RefusedWrite {

@@ -5,7 +5,7 @@ import type { DrizzleDatabase } from "./drizzle_database.ts";
  * `casing`; null if it takes the names of the properties.
  */
 export function casingOf(database: DrizzleDatabase): ((name: string) => string) | null {
-  // Whether a member is there is asked before it is used.
+  // Each member may be missing, which is asked before it is used.
   const { dialect } = database as MaybeCased;
   const convert = dialect?.casing?.convert;
   if (typeof convert !== "function") return null;

@@ -1,5 +1,5 @@
-import { postgresTriggerName } from "../../sql/postgres/change_log_schema.ts";
-import { sqliteTriggerPrefix } from "../../sql/sqlite/change_log_schema.ts";
+import { postgresTriggerName } from "../../engines/postgres/sql/change_log_schema.ts";
+import { sqliteTriggerPrefix } from "../../engines/sqlite/sql/change_log_schema.ts";
 import type { Driver } from "../driver.ts";
 
 /**

@@ -6,7 +6,7 @@ import { declaredShape } from "./compare/declared_shape.ts";
 import type { Difference } from "./compare/difference.ts";
 import { existingShapes } from "./compare/existing_shapes.ts";
 import type { ExistingShapes, TableName } from "./compare/table_shape.ts";
-import { writtenByPostgres } from "./compare/written_by_postgres.ts";
+import { writtenByPostgres } from "../../engines/postgres/migrations/written_by_postgres.ts";
 
 /** Declared tables beside what a database has, and all that differs. */
 export interface TableComparison {

@@ -4,7 +4,11 @@ import { DatabaseError, fullReasonOf, isLasting } from "../database_error.ts";
 import type { Connection, Driver } from "../driver.ts";
 import { recordMigration } from "./applied_migrations.ts";
 import { describeDifference } from "./compare/difference.ts";
-import { checkFile, type FileState, fileState } from "./file_state.ts";
+import {
+  checkFile,
+  type FileState,
+  fileState,
+} from "../../engines/sqlite/migrations/file_state.ts";
 import { findDifferences } from "./find_differences.ts";
 import type { MigrationPlan, MigrationRights, MigrationStep } from "./migration_plan.ts";
 import { planMigration } from "./plan_migration.ts";

@@ -1,8 +1,8 @@
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import { inCreationOrder } from "../../sql/create_table.ts";
-import { sqlName } from "../../sql/postgres/change_log_schema.ts";
-import { sqliteTriggerPrefix } from "../../sql/sqlite/change_log_schema.ts";
+import { sqlName } from "../../engines/postgres/sql/change_log_schema.ts";
+import { sqliteTriggerPrefix } from "../../engines/sqlite/sql/change_log_schema.ts";
 import type { Connection } from "../driver.ts";
 import { selectNamed } from "../named_columns.ts";
 import { requireCreatable } from "../tables/require_creatable.ts";
@@ -13,10 +13,10 @@ import { findDifferences } from "./find_differences.ts";
 import type { MigrationPlan, MigrationRights } from "./migration_plan.ts";
 import { droppedTables, dropSteps, notThere, referrers } from "./plan/dropped_tables.ts";
 import { noteLeft } from "./plan/left_columns.ts";
-import { postgresSteps } from "./plan/postgres_steps.ts";
+import { postgresSteps } from "../../engines/postgres/migrations/postgres_steps.ts";
 import { guardRows } from "./plan/row_guards.ts";
-import type { OtherTrigger } from "./plan/sqlite_rebuild.ts";
-import { sqliteSteps } from "./plan/sqlite_steps.ts";
+import type { OtherTrigger } from "../../engines/sqlite/migrations/sqlite_rebuild.ts";
+import { sqliteSteps } from "../../engines/sqlite/migrations/sqlite_steps.ts";
 import { type PlanContext, TableMigration } from "./plan/table_migration.ts";
 
 /** A plan with the tables that it concerns, as they are so far. */

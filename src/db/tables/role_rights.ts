@@ -1,6 +1,6 @@
 import type { Clock, Runtime } from "../../runtime/runtime.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import { sqlName } from "../../sql/postgres/change_log_schema.ts";
+import { sqlName } from "../../engines/postgres/sql/change_log_schema.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
 import { selectNamed } from "../named_columns.ts";

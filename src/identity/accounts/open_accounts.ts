@@ -1,6 +1,5 @@
 import { DatabaseError, reasonOf } from "../../db/database_error.ts";
-import type { Database } from "../../db/open_database.ts";
-import { conflictTables } from "../../db/tables/conflict_tables.ts";
+import { conflictTables } from "../../engines/sqlite/tables/conflict_tables.ts";
 import { columnInfoOf, isTableInfo, isTableLike, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { AuthParts } from "../auth_parts.ts";
@@ -20,6 +19,7 @@ import {
   unfilledColumn,
 } from "./table_accounts.ts";
 import { usersTable } from "./users_table.ts";
+import type { Database } from "../../db/database.ts";
 
 /**
  * Opens the accounts of an app: in the key-value store, in a table of the deployer's, or in one that

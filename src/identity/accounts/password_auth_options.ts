@@ -1,4 +1,3 @@
-import type { Database } from "../../db/open_database.ts";
 import { databaseOption } from "../../db/require_database.ts";
 import { headerText } from "../../guard/captcha/captcha_options.ts";
 import { accountPowOption, type AccountPowOptions } from "../../guard/account_protection.ts";
@@ -18,6 +17,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import { type SessionCookieOptions, sessionCookieOptions } from "../sessions/session_cookie.ts";
 import type { SendMail } from "./mails.ts";
 import type { PasswordHasher, ScryptCost } from "./passwords.ts";
+import type { Database } from "../../db/database.ts";
 
 /** The options of accounts with a password. */
 export interface PasswordAuthOptions {

@@ -1,6 +1,5 @@
 import { DatabaseError } from "../../db/database_error.ts";
 import { databaseProblem } from "../../db/database_problem.ts";
-import type { Database } from "../../db/open_database.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { uuidV7 } from "../../runtime/uuid_v7.ts";
 import { instantOf } from "../../schema/instant.ts";
@@ -9,6 +8,7 @@ import { kindOfColumn } from "../../schema/structured/kind_of_column.ts";
 import { columnInfoKey, type ColumnLike, tableInfoKey } from "../../schema/table_like.ts";
 import { type ColumnInfo, isRequired, type Row, type TableInfo } from "../../schema/table_info.ts";
 import type { Account, AccountChange, Accounts, NewAccount } from "./account.ts";
+import type { Database } from "../../db/database.ts";
 
 /** The columns of a table that hold accounts. */
 export interface AccountColumns {

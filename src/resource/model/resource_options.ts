@@ -1,6 +1,5 @@
 import type { ScopeOptions } from "../../auth/scope.ts";
 import type { User } from "../../auth/user.ts";
-import type { Database } from "../../db/open_database.ts";
 import type { ProtectionOptions } from "../../guard/resource_protection_options.ts";
 import type { CustomOperator } from "../../filter/operators/operator_registry.ts";
 import type { IndexErrorHandler } from "../../search/inline_indexer.ts";
@@ -9,6 +8,7 @@ import type { Relation } from "../../schema/relation.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { Hooks, RowId } from "./hooks.ts";
 import type { Procedure } from "./procedure.ts";
+import type { Database } from "../../db/database.ts";
 
 /**
  * How a resource's options name a column of its table: the object, or (deprecated) its property

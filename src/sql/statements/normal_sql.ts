@@ -1,4 +1,4 @@
-import { tokens, unquoted } from "../sqlite/parse_create_index.ts";
+import { tokens, unquoted } from "../../engines/sqlite/sql/parse_create_index.ts";
 
 /** The engines whose SQL is compared. */
 export type SqlEngine = "sqlite" | "postgres";

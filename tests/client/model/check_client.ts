@@ -2,7 +2,7 @@
  * The model of clients for longer than in the tests: `deno task check-client [here|processes]
  * [rounds] [seed]`.
  */
-import { openDatabase } from "../../../src/db/open_database.ts";
+import { openDatabase } from "../../../src/engines/open_database.ts";
 import { scratchFolder } from "../../support/scratch.ts";
 import { runModel } from "./model.ts";
 import { createModelTables } from "./model_service.ts";

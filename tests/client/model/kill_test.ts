@@ -1,5 +1,5 @@
 import { assert } from "@std/assert";
-import { openDatabase } from "../../../src/db/open_database.ts";
+import { openDatabase } from "../../../src/engines/open_database.ts";
 import { scratchFolder } from "../../support/scratch.ts";
 import { runModel } from "./model.ts";
 import { createModelTables } from "./model_service.ts";

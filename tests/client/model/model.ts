@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Database } from "../../../src/db/open_database.ts";
 import { run } from "../../support/scratch.ts";
 import { type Chance, createModelClient, type ModelClient, type Note } from "./model_client.ts";
 import type { ModelServer } from "./model_servers.ts";
+import type { Database } from "../../../src/db/database.ts";
 
 /** What a run of the model does. */
 export interface ModelOptions {

@@ -1,7 +1,7 @@
 import type { App } from "../../../src/app/app.ts";
-import type { Database } from "../../../src/db/open_database.ts";
 import { type Child, startChild } from "../../serve/child_process.ts";
 import { openModelApp } from "./model_service.ts";
+import type { Database } from "../../../src/db/database.ts";
 
 /** A service that ends and begins again while its clients continue. */
 export interface ModelServer extends AsyncDisposable {

@@ -1,5 +1,5 @@
 import { type App, createApp } from "../../../src/app/app.ts";
-import { type Database, openDatabase } from "../../../src/db/open_database.ts";
+import { openDatabase } from "../../../src/engines/open_database.ts";
 import { all } from "../../../src/filter/builders.ts";
 import { resource } from "../../../src/resource/define/resource_definition.ts";
 import { integer, text, uuid } from "../../../src/schema/column_builder.ts";
@@ -7,6 +7,7 @@ import { table } from "../../../src/schema/table.ts";
 import type { Runtime } from "../../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../../src/runtime/system_runtime.ts";
 import { run } from "../../support/scratch.ts";
+import type { Database } from "../../../src/db/database.ts";
 
 /** What the clients of the model write to: each write sets a stamp that no other one has. */
 export const notes = table("notes", {

@@ -7,7 +7,7 @@ import {
   rsql,
 } from "../../../exports/client.ts";
 import { createApp, resource } from "../../../mod.ts";
-import { openDatabase } from "../../../src/db/open_database.ts";
+import { openDatabase } from "../../../src/engines/open_database.ts";
 import { systemRuntime } from "../../../src/runtime/system_runtime.ts";
 import { engineOfEachDialect } from "../../support/engines.ts";
 import { testOnDialects } from "../../support/http.ts";

@@ -2,13 +2,13 @@ import { assert, assertEquals } from "@std/assert";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { createClient } from "../../../exports/client.ts";
 import { all, type App, createApp, procedure, resource } from "../../../mod.ts";
-import type { Database } from "../../../src/db/open_database.ts";
 import { systemRuntime } from "../../../src/runtime/system_runtime.ts";
 import { memorySearch } from "../../../src/search/memory_search.ts";
 import type { Engine } from "../../support/engines.ts";
 import { run, runScript } from "../../support/scratch.ts";
 import { z } from "zod";
 import { fastEnvironment } from "../support/fast_environment.ts";
+import type { Database } from "../../../src/db/database.ts";
 
 /** Each lies beside another one that is the same double, or at the end of the range. */
 export const wholeNumbers = [

@@ -8,9 +8,9 @@ import { overlaysOf } from "../../../src/client/overlays/overlays.ts";
 import type { JobOverlays } from "../../../src/client/outbox/job_view.ts";
 import { handle } from "../../../src/api/handle.ts";
 import type { AppConfig } from "../../../src/app/config.ts";
-import type { Database } from "../../../src/db/open_database.ts";
 import { run } from "../../support/scratch.ts";
 import type { ClientEnvironment } from "../../../src/api/client_environment.ts";
+import type { Database } from "../../../src/db/database.ts";
 
 /** The table of the tests: `log` grows by one token with each write that was carried out. */
 export const posts = table("posts", {

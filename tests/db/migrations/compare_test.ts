@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { describeDifference } from "../../../src/db/migrations/compare/difference.ts";
 import { findDifferences } from "../../../src/db/migrations/find_differences.ts";
-import { type Database, openDatabase } from "../../../src/db/open_database.ts";
+import { openDatabase } from "../../../src/engines/open_database.ts";
 import {
   bigint,
   boolean,
@@ -21,6 +21,7 @@ import { and, or } from "../../../src/filter/filter.ts";
 import { table } from "../../../src/schema/table.ts";
 import { columnInfoOf, tableInfoOf, type TableLike } from "../../../src/schema/table_like.ts";
 import { testOnDialects, testOnEngines } from "../../support/http.ts";
+import type { Database } from "../../../src/db/database.ts";
 
 type Tables = readonly TableLike<unknown, unknown>[];
 

@@ -4,7 +4,7 @@
  */
 import type { Connection, Driver } from "../../../src/db/driver.ts";
 import { migrateTables } from "../../../src/db/migrations/migrate_tables.ts";
-import { openDatabase } from "../../../src/db/open_database.ts";
+import { openDatabase } from "../../../src/engines/open_database.ts";
 import type { Statement } from "../../../src/sql/fragment.ts";
 import { allowDrop, newest, trackerTables } from "./tracker_versions.ts";
 

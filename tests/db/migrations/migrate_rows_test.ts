@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { check, index, unique } from "../../../src/compile/table_parts.ts";
-import { type Database, openDatabase } from "../../../src/db/open_database.ts";
+import { openDatabase } from "../../../src/engines/open_database.ts";
 import {
   boolean,
   createdAt,
@@ -14,6 +14,7 @@ import type { TableLike } from "../../../src/schema/table_like.ts";
 import { trackMutations } from "../../../src/app/track_mutations.ts";
 import { testOnDialects } from "../../support/http.ts";
 import { key, read, run } from "./migrate_support.ts";
+import type { Database } from "../../../src/db/database.ts";
 
 type Tables = readonly TableLike<unknown, unknown>[];
 

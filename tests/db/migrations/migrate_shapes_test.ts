@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { check, formerly, index, unique } from "../../../src/compile/table_parts.ts";
-import { openDatabase } from "../../../src/db/open_database.ts";
+import { openDatabase } from "../../../src/engines/open_database.ts";
 import { bytes, decimal, integer, json, real, text } from "../../../src/schema/column_builder.ts";
 import { table } from "../../../src/schema/table.ts";
 import { testOnDialects } from "../../support/http.ts";

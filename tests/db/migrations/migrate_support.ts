@@ -1,5 +1,5 @@
-import type { Database } from "../../../src/db/open_database.ts";
 import { integer } from "../../../src/schema/column_builder.ts";
+import type { Database } from "../../../src/db/database.ts";
 
 export async function run(db: Database, ...texts: readonly string[]): Promise<void> {
   for (const text of texts) await db.query({ text, values: [] });

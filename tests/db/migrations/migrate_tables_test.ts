@@ -5,10 +5,10 @@ import { findDifferences } from "../../../src/db/migrations/find_differences.ts"
 import { migrateTables, type Migration } from "../../../src/db/migrations/migrate_tables.ts";
 import type { MigrateOptions } from "../../../src/db/migrations/migrate_options.ts";
 import { createTables } from "../../../src/db/tables/create_tables.ts";
-import type { Database } from "../../../src/db/open_database.ts";
 import type { TableInfo } from "../../../src/schema/table_info.ts";
 import { testOnDialects } from "../../support/http.ts";
 import { allowDrop, migratedRows, newest, trackerRows, trackerTables } from "./tracker_versions.ts";
+import type { Database } from "../../../src/db/database.ts";
 
 function migrate(
   { driver }: Database,

@@ -1,10 +1,10 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { migrateFiles } from "../../../src/db/migrations/files/migrate_files.ts";
-import type { Database } from "../../../src/db/open_database.ts";
 import { trackMutations } from "../../../src/app/track_mutations.ts";
 import { integer, text } from "../../../src/schema/column_builder.ts";
 import { table } from "../../../src/schema/table.ts";
 import { testOnDialects } from "../../support/http.ts";
+import type { Database } from "../../../src/db/database.ts";
 
 const random = { bytes: (length: number) => new Uint8Array(length) };
 
@@ -109,7 +109,7 @@ testOnDialects("files change recorded tables, which stay recorded", async (engin
 });
 
 Deno.test("a file that begins by switching foreign keys off may make a table again", async () => {
-  const { openDatabase } = await import("../../../src/db/open_database.ts");
+  const { openDatabase } = await import("../../../src/engines/open_database.ts");
   const db = await openDatabase("sqlite::memory:");
   const run = (folder: string) => migrateFiles({ driver: db.driver, folder, random });
   try {

@@ -1,11 +1,12 @@
 import { assertEquals } from "@std/assert";
 import postgres from "postgres";
 import { migrateTables } from "../../../src/db/migrations/migrate_tables.ts";
-import { type Database, openDatabase } from "../../../src/db/open_database.ts";
+import { openDatabase } from "../../../src/engines/open_database.ts";
 import { createTables } from "../../../src/db/tables/create_tables.ts";
 import { trackMutations } from "../../../src/app/track_mutations.ts";
 import { createScratchDatabase } from "../../support/engines.ts";
 import { allowDrop, newest, trackerRows, trackerTables } from "./tracker_versions.ts";
+import type { Database } from "../../../src/db/database.ts";
 
 /** Databases that hold an older version of the tracker, each a copy of the same one. */
 export interface KillRun {

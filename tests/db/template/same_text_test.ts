@@ -1,6 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../../src/db/database_error.ts";
-import type { Database } from "../../../src/db/open_database.ts";
 import { eq } from "../../../src/filter/builders.ts";
 import {
   boolean,
@@ -16,6 +15,7 @@ import {
 import { table } from "../../../src/schema/table.ts";
 import { everyEngine } from "../../support/engines.ts";
 import { testUnless } from "../../support/skip.ts";
+import type { Database } from "../../../src/db/database.ts";
 
 const orders = table("order", {
   id: integer().primaryKey(),

@@ -1,6 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../../src/db/database_error.ts";
-import type { Database } from "../../../src/db/open_database.ts";
 import { and, or } from "../../../src/filter/filter.ts";
 import { all, eq, gt, inList, rsql } from "../../../src/filter/builders.ts";
 import {
@@ -19,6 +18,7 @@ import { table } from "../../../src/schema/table.ts";
 import { sql } from "../../../src/sql/fragment.ts";
 import { everyEngine } from "../../support/engines.ts";
 import { testUnless } from "../../support/skip.ts";
+import type { Database } from "../../../src/db/database.ts";
 
 const people = table("people", {
   id: integer().primaryKey(),

@@ -1,4 +1,4 @@
-import { type Database, openDatabase } from "../../../src/db/open_database.ts";
+import { openDatabase } from "../../../src/engines/open_database.ts";
 import { all } from "../../../src/filter/builders.ts";
 import { resource } from "../../../src/resource/define/resource_definition.ts";
 import { integer, text } from "../../../src/schema/column_builder.ts";
@@ -7,6 +7,7 @@ import { createScratchDatabase } from "../../support/engines.ts";
 import { insertRows, type Service, userHeader, withService } from "../../support/http.ts";
 import { run } from "../../support/scratch.ts";
 import { type Fold, fold } from "./fold.ts";
+import type { Database } from "../../../src/db/database.ts";
 
 /** What a run showed. */
 export interface CrashVerdict {

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DatabaseError } from "../../../src/db/database_error.ts";
-import { type Database, openDatabase } from "../../../src/db/open_database.ts";
+import { openDatabase } from "../../../src/engines/open_database.ts";
 import { postgresProxy } from "../../db/postgres_proxy.ts";
 import { openLog } from "../../conformance/change_log_support.ts";
 import { createScratchDatabase } from "../../support/engines.ts";
@@ -10,6 +10,7 @@ import { run } from "../../support/scratch.ts";
 import { testUnless } from "../../support/skip.ts";
 import { caller, crashRun, type CrashVerdict, eventually } from "./crash_run.ts";
 import type { Fold } from "./fold.ts";
+import type { Database } from "../../../src/db/database.ts";
 
 const none = { open: 0, aggregate: 0, resumed: 0, "resumed later": 0 };
 const lost = ["history_lost"];

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { DatabaseError } from "../../../src/db/database_error.ts";
 import type { Connection, Driver } from "../../../src/db/driver.ts";
-import { type Database, openDatabase } from "../../../src/db/open_database.ts";
+import { openDatabase } from "../../../src/engines/open_database.ts";
 import { createRowReader } from "../../../src/db/rows.ts";
 import { allRows } from "../../../src/filter/filter.ts";
 import type { KeyValue } from "../../../src/kv/key_value.ts";
@@ -19,6 +19,7 @@ import type { IndexBackend } from "../../../src/search/search_adapter.ts";
 import { SearchVersions } from "../../../src/search/search_versions.ts";
 import type { SearchIndex } from "../../../src/search/search_index.ts";
 import { handClock } from "../../db/hand_clock.ts";
+import type { Database } from "../../../src/db/database.ts";
 
 /** The steps from a write to its document, in their order. */
 export const steps = ["intent", "commit", "ready", "re-read", "index", "acknowledge"] as const;

@@ -5,7 +5,7 @@ import { memorySearch } from "../../../exports/search.ts";
 import { all, openDatabase, resource } from "../../../mod.ts";
 import { createMemoryKeyValue } from "../../../src/kv/memory_key_value.ts";
 import { systemClock, systemRuntime } from "../../../src/runtime/system_runtime.ts";
-import { openPostgres } from "../../../src/db/postgres/postgres_js_driver.ts";
+import { openPostgres } from "../../../src/engines/postgres/driver/postgres_js_driver.ts";
 import { registerPartMetrics } from "../../../src/service/observability/part_metrics.ts";
 import { testOnPostgres } from "../../support/postgres_tests.ts";
 import { notes, type ObservedService, withObservedService } from "./observed_service.ts";

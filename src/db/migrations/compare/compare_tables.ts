@@ -1,6 +1,6 @@
 import type { TableInfo } from "../../../schema/table_info.ts";
 import { normalSql } from "../../../sql/statements/normal_sql.ts";
-import { affinityOfType } from "../../../sql/sqlite/column_type.ts";
+import { affinityOfType } from "../../../engines/sqlite/sql/column_type.ts";
 import { compareConstraints } from "./compare_constraints.ts";
 import type { Difference, DifferenceKind } from "./difference.ts";
 import { newNames, withNewNames } from "./new_names.ts";

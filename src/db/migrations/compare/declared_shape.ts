@@ -1,7 +1,7 @@
 import type { TableInfo } from "../../../schema/table_info.ts";
 import { createTableStatements } from "../../../sql/create_table.ts";
 import type { Dialect } from "../../../sql/dialect.ts";
-import { postgresTypeName } from "../../../sql/postgres/type_names.ts";
+import { postgresTypeName } from "../../../engines/postgres/sql/type_names.ts";
 import { parsedShape } from "./parsed_shape.ts";
 import type { TableShape } from "./table_shape.ts";
 

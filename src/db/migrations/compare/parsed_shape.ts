@@ -2,7 +2,7 @@ import {
   parseCreateTable,
   type ParsedConstraint,
 } from "../../../sql/statements/parse_create_table.ts";
-import { parseCreateIndex } from "../../../sql/sqlite/parse_create_index.ts";
+import { parseCreateIndex } from "../../../engines/sqlite/sql/parse_create_index.ts";
 import { sqliteEnumChecks } from "../../tables/enum_checks.ts";
 import {
   type CheckShape,

@@ -7,7 +7,7 @@ import {
   checksumOf,
   recordMigration,
 } from "../applied_migrations.ts";
-import { checkFile, fileState } from "../file_state.ts";
+import { checkFile, fileState } from "../../../engines/sqlite/migrations/file_state.ts";
 import { restructured } from "../migrate_tables.ts";
 import { pauseRecording, resumeRecording } from "../pause_recording.ts";
 import { type MigrationFile, readMigrationFiles } from "./migration_files.ts";

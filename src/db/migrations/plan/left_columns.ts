@@ -1,4 +1,4 @@
-import { affinityOfType } from "../../../sql/sqlite/column_type.ts";
+import { affinityOfType } from "../../../engines/sqlite/sql/column_type.ts";
 import type { ColumnShape } from "../compare/table_shape.ts";
 import { type TableMigration, wantedNames } from "./table_migration.ts";
 

@@ -1,5 +1,5 @@
 import { quoteIdentifier } from "../../../sql/fragment.ts";
-import { sqlName } from "../../../sql/postgres/change_log_schema.ts";
+import { sqlName } from "../../../engines/postgres/sql/change_log_schema.ts";
 import type { ForeignKeyShape, TableShape } from "../compare/table_shape.ts";
 import { isSameName } from "../compare/table_shape.ts";
 import { columnList, membersCheck } from "./column_sql.ts";

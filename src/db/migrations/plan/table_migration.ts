@@ -1,6 +1,6 @@
 import { quoteIdentifier } from "../../../sql/fragment.ts";
 import type { Dialect } from "../../../sql/dialect.ts";
-import { sqlName } from "../../../sql/postgres/change_log_schema.ts";
+import { sqlName } from "../../../engines/postgres/sql/change_log_schema.ts";
 import type { Connection } from "../../driver.ts";
 import type { PairedTable } from "../compare/compare_tables.ts";
 import type { Difference } from "../compare/difference.ts";

@@ -1,4 +1,4 @@
-import { affinityOfType } from "../../../sql/sqlite/column_type.ts";
+import { affinityOfType } from "../../../engines/sqlite/sql/column_type.ts";
 
 /** Returns true if a type of Postgres keeps every value of another one. */
 export function isWiderInPostgres(from: string, to: string): boolean {

@@ -1,6 +1,6 @@
 /** A service with streams in a separate process: to be killed, or to be measured. */
 import { createApp } from "../../../../src/app/app.ts";
-import { openDatabase } from "../../../../src/db/open_database.ts";
+import { openDatabase } from "../../../../src/engines/open_database.ts";
 import { all } from "../../../../src/filter/builders.ts";
 import { Problem } from "../../../../src/problem/problem.ts";
 import { resource } from "../../../../src/resource/define/resource_definition.ts";

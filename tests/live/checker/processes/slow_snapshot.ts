@@ -1,4 +1,4 @@
-import { openDatabase } from "../../../../src/db/open_database.ts";
+import { openDatabase } from "../../../../src/engines/open_database.ts";
 import { text } from "../../../../src/schema/column_builder.ts";
 import { table } from "../../../../src/schema/table.ts";
 import { startChild } from "../../../serve/child_process.ts";

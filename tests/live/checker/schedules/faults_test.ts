@@ -1,6 +1,5 @@
 import { assert } from "@std/assert";
 import type { Change } from "../../../../src/db/changes/change_log.ts";
-import type { Database } from "../../../../src/db/open_database.ts";
 import type { Filter } from "../../../../src/filter/filter.ts";
 import type { RowImage } from "../../../../src/filter/match/row_image.ts";
 import {
@@ -21,6 +20,7 @@ import { run } from "../../../support/scratch.ts";
 import { logMethods } from "../../log_methods.ts";
 import { checkStreams } from "./check_streams.ts";
 import type { Fault } from "./instance.ts";
+import type { Database } from "../../../../src/db/database.ts";
 
 /** A part of the engine done wrong, in one of the ways in which engines of this kind have been. */
 interface Wrong {

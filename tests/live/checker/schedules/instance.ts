@@ -3,7 +3,6 @@ import { RoleRights } from "../../../../src/db/tables/role_rights.ts";
 import type { ChangeLog } from "../../../../src/db/changes/change_log.ts";
 import { resolveChangesOptions } from "../../../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../../../src/db/changes/open_change_log.ts";
-import type { Database } from "../../../../src/db/open_database.ts";
 import { createCachingFilterParser } from "../../../../src/filter/syntax/caching_filter_parser.ts";
 import { createMatcher, type Matcher } from "../../../../src/live/match/matcher.ts";
 import { GroupMemory } from "../../../../src/live/aggregate/group_memory.ts";
@@ -37,6 +36,7 @@ import { SearchIndexes } from "../../../../src/search/search_indexes.ts";
 import { parseRequestTarget } from "../../../../src/resource/http/request_target.ts";
 import { type Gate, gatedLog, limitedMatcher } from "./gate.ts";
 import { tables } from "./world.ts";
+import type { Database } from "../../../../src/db/database.ts";
 
 /** A service over a database that others may serve as well. */
 export interface Instance {

@@ -1,7 +1,7 @@
 import type { Change, ChangeLog } from "../../../../src/db/changes/change_log.ts";
 import { resolveChangesOptions } from "../../../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../../../src/db/changes/open_change_log.ts";
-import { type Database, openDatabase } from "../../../../src/db/open_database.ts";
+import { openDatabase } from "../../../../src/engines/open_database.ts";
 import type { Observation } from "../../../../src/runtime/observation.ts";
 import type { Runtime } from "../../../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../../../src/runtime/system_runtime.ts";
@@ -20,6 +20,7 @@ import { positionOf, positionsOf } from "./token_position.ts";
 import { createWorld, definitions, firstGrants, type Grants, tables } from "./world.ts";
 import { writeByApi } from "./api_writes.ts";
 import { writeBySql } from "./sql_writes.ts";
+import type { Database } from "../../../../src/db/database.ts";
 
 /** How a Postgres is put under load. */
 export interface PostgresCheckOptions {

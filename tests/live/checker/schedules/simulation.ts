@@ -1,4 +1,4 @@
-import { openDatabase } from "../../../../src/db/open_database.ts";
+import { openDatabase } from "../../../../src/engines/open_database.ts";
 import type { LiveLimits } from "../../../../src/live/live_limits.ts";
 import { run } from "../../../support/scratch.ts";
 import { Chance } from "../chance.ts";

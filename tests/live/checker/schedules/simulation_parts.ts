@@ -1,7 +1,7 @@
 import type { ChangeLog } from "../../../../src/db/changes/change_log.ts";
 import { resolveChangesOptions } from "../../../../src/db/changes/changes_options.ts";
 import { openChangeLog } from "../../../../src/db/changes/open_change_log.ts";
-import { type Database, openDatabase } from "../../../../src/db/open_database.ts";
+import { openDatabase } from "../../../../src/engines/open_database.ts";
 import { type LiveLimits, liveLimits } from "../../../../src/live/live_limits.ts";
 import type { Observation } from "../../../../src/runtime/observation.ts";
 import type { Runtime } from "../../../../src/runtime/runtime.ts";
@@ -11,6 +11,7 @@ import { Chance } from "../chance.ts";
 import type { Fault } from "./instance.ts";
 import { Truth } from "./truth.ts";
 import { createWorld, tables } from "./world.ts";
+import type { Database } from "../../../../src/db/database.ts";
 
 /** One run over a SQLite file in which nothing happens by itself: the same seeds, the same run. */
 export interface SimulationOptions {

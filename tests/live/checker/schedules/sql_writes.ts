@@ -1,6 +1,5 @@
 import type { Connection } from "../../../../src/db/driver.ts";
 import { DatabaseError } from "../../../../src/db/database_error.ts";
-import type { Database } from "../../../../src/db/open_database.ts";
 import { kinds } from "../../../../src/schema/kind_of.ts";
 import type { ColumnInfo } from "../../../../src/schema/table_info.ts";
 import type { SqlValue } from "../../../../src/sql/fragment.ts";
@@ -8,6 +7,7 @@ import { statement } from "../../../support/scratch.ts";
 import type { Chance } from "../chance.ts";
 import { tables, undoneMark } from "./world.ts";
 import { codes, edited, maxThings, owners, thing, valueFor } from "./write_values.ts";
+import type { Database } from "../../../../src/db/database.ts";
 
 /** Writes by plain SQL, past all of the service; `between` runs before each statement. */
 export async function writeBySql(

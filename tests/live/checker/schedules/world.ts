@@ -1,6 +1,5 @@
 import { all, eq, inList, isNull, rsql } from "../../../../src/filter/builders.ts";
 import { type Filter, or } from "../../../../src/filter/filter.ts";
-import type { Database } from "../../../../src/db/open_database.ts";
 import {
   resource,
   type ResourceDefinition,
@@ -21,6 +20,7 @@ import {
 import { table } from "../../../../src/schema/table.ts";
 import { tableInfoOf } from "../../../../src/schema/table_like.ts";
 import { hiddenMark } from "../../../support/http.ts";
+import type { Database } from "../../../../src/db/database.ts";
 
 /** A column of every kind, a mark of deletion, and a hidden one. */
 export const things = table("things", {

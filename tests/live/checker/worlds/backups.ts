@@ -1,6 +1,6 @@
-import type { Database } from "../../../../src/db/open_database.ts";
 import { runOrThrow } from "../../../support/debian_packages.ts";
 import { findBinaries } from "../../../support/postgres_programs.ts";
+import type { Database } from "../../../../src/db/database.ts";
 
 /** A backup of the database of a world, which is restored while the services run. */
 export interface Backups extends AsyncDisposable {

@@ -1,5 +1,5 @@
 import { type App, createApp } from "../../../../src/app/app.ts";
-import { type Database, openDatabase } from "../../../../src/db/open_database.ts";
+import { openDatabase } from "../../../../src/engines/open_database.ts";
 import type { Observation } from "../../../../src/runtime/observation.ts";
 import type { Runtime } from "../../../../src/runtime/runtime.ts";
 import { handClock } from "../../../db/hand_clock.ts";
@@ -8,6 +8,7 @@ import type { ResourceDefinition } from "../../../../src/resource/define/resourc
 import type { WorldOptions } from "./options.ts";
 import { type LiveLimits, liveLimits } from "../../../../src/live/live_limits.ts";
 import { definitions } from "./rights.ts";
+import type { Database } from "../../../../src/db/database.ts";
 
 /** What is put in the place of a sound part, to see whether the checker finds out. */
 export interface Sabotage {

@@ -1,11 +1,11 @@
 import type { Connection } from "../../../../src/db/driver.ts";
-import type { Database } from "../../../../src/db/open_database.ts";
 import { DatabaseError } from "../../../../src/db/database_error.ts";
 import type { MortalPostgres } from "../../../support/mortal_postgres.ts";
 import type { Chance } from "../chance.ts";
 import type { Cast } from "./cast.ts";
 import type { History } from "./history.ts";
 import { moment } from "./turns.ts";
+import type { Database } from "../../../../src/db/database.ts";
 
 /**
  * Numbers of transactions are taken and given back, the services look, and the server dies before

@@ -1,7 +1,7 @@
 import type { Connection } from "../../../../src/db/driver.ts";
-import type { Database } from "../../../../src/db/open_database.ts";
 import type { State } from "./history.ts";
 import { isRefusal, writeUndone, type Writing } from "./writers.ts";
+import type { Database } from "../../../../src/db/database.ts";
 
 /**
  * Transactions of a Postgres that run at the same time: each has its number early, and commits

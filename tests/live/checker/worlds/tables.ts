@@ -1,4 +1,3 @@
-import type { Database } from "../../../../src/db/open_database.ts";
 import {
   bigint,
   boolean,
@@ -8,6 +7,7 @@ import {
   text,
 } from "../../../../src/schema/column_builder.ts";
 import { table } from "../../../../src/schema/table.ts";
+import type { Database } from "../../../../src/db/database.ts";
 
 /** What decides about the rows of others. */
 export const projects = table("projects", {

@@ -1,5 +1,4 @@
 import type { App } from "../../../../src/app/app.ts";
-import type { Database } from "../../../../src/db/open_database.ts";
 import type { MortalPostgres } from "../../../support/mortal_postgres.ts";
 import { Chance } from "../chance.ts";
 import { AggregateFollower } from "./aggregate_follower.ts";
@@ -19,6 +18,7 @@ import { Statements } from "./statements.ts";
 import { createTables } from "./tables.ts";
 import { macroturns, unlessStuck } from "./turns.ts";
 import { writeByApi, writeByProcedure, writeBySql, writeEach, type Writing } from "./writers.ts";
+import type { Database } from "../../../../src/db/database.ts";
 
 /** What a world needs to exist. */
 export interface WorldPlan {

@@ -1,13 +1,13 @@
 import type { App } from "../../../../src/app/app.ts";
 import type { Connection } from "../../../../src/db/driver.ts";
 import { DatabaseError } from "../../../../src/db/database_error.ts";
-import type { Database } from "../../../../src/db/open_database.ts";
 import type { Chance } from "../chance.ts";
 import type { Findings } from "./findings.ts";
 import type { History, State } from "./history.ts";
 import { Refused } from "./old_sqlite.ts";
 import { type UserName, users } from "./rights.ts";
 import type { Statements } from "./statements.ts";
+import type { Database } from "../../../../src/db/database.ts";
 
 /** Who writes, and what is known of it. */
 export interface Writing {

@@ -1,8 +1,8 @@
 import type { AppConfig } from "../../../../src/app/config.ts";
-import type { Database } from "../../../../src/db/open_database.ts";
 import type { TableLike } from "../../../../src/schema/table_like.ts";
 import { type Engine, engines } from "../../../support/engines.ts";
 import { type Answer, type Service, withService } from "../../../support/http.ts";
+import type { Database } from "../../../../src/db/database.ts";
 
 /** An app with a dashboard, which every caller may use. */
 export interface DashboardService extends Service {

@@ -1,0 +1,47 @@
+import type { Observer } from "../../runtime/observation.ts";
+import { nameColumns } from "../../schema/drizzle/name_columns.ts";
+import { isTableLike } from "../../schema/table_like.ts";
+import { openDatabase } from "../open_database.ts";
+import { casingOf } from "../../db/drizzle/drizzle_casing.ts";
+import { type DrizzleDatabase, isDrizzleDatabase } from "../../db/drizzle/drizzle_database.ts";
+import type { Database } from "../../db/database.ts";
+
+/** What a configuration says of its database and its tables. */
+interface GivenConfig {
+  readonly db: Database | DrizzleDatabase;
+  readonly resources: readonly {
+    readonly table: unknown;
+    readonly options: {
+      readonly relations?:
+        | Readonly<Record<string, { readonly resource: unknown; readonly through?: unknown }>>
+        | undefined;
+    };
+  }[];
+}
+
+/**
+ * Opens the database of a configuration where it is one of Drizzle: the file or the server of its
+ * client, and the columns are called there as Drizzle calls them. Any other configuration is
+ * returned as it is.
+ */
+export async function openConfig<Config extends GivenConfig>(
+  config: Config,
+  { observe }: { readonly observe: Observer },
+): Promise<Config & { readonly db: Database }> {
+  const { db } = config;
+  if (!isDrizzleDatabase(db)) return { ...config, db };
+  const casing = casingOf(db);
+  if (casing !== null) nameColumns(tablesOf(config).filter(isTableLike), casing);
+  return { ...config, db: await openDatabase(db, { observe }) };
+}
+
+/** The tables that are named in the options, also those that only link others. */
+function tablesOf({ resources }: GivenConfig): readonly unknown[] {
+  return resources.flatMap(({ table, options }) => [
+    table,
+    ...Object.values(options.relations ?? {}).flatMap(({ resource, through }) => [
+      resource,
+      through,
+    ]),
+  ]);
+}

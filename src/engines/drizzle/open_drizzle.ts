@@ -1,0 +1,59 @@
+import { entityKindOf } from "../../schema/drizzle/drizzle_structure.ts";
+import type { Driver } from "../../db/driver.ts";
+import { openingPlace } from "../../db/driver_options.ts";
+import {
+  drivers,
+  type OpenDatabaseOptions,
+  openDatabaseOptions,
+  openPackaged,
+} from "../open_driver.ts";
+import type { DrizzleDatabase } from "../../db/drizzle/drizzle_database.ts";
+
+/**
+ * Opens the driver of the database that Drizzle's client has open: on the same file or the same
+ * server, with connections of the service's own beside that of the client; a PGlite, which has a
+ * single one, is shared. Throws an Error for a client that the service has no driver for.
+ */
+export async function openDrizzle(
+  database: DrizzleDatabase,
+  given: OpenDatabaseOptions,
+): Promise<Driver> {
+  const options = openDatabaseOptions.read(given, openingPlace);
+  const kind = entityKindOf(database);
+  const open = openers.get(kind ?? "");
+  if (open === undefined) {
+    throw new Error(
+      `Cannot open a ${kind} of Drizzle: the service has drivers for the clients better-sqlite3, ` +
+        "node:sqlite, postgres.js, node-postgres and PGlite; open the database by its URL, " +
+        "db: await openDatabase(url)",
+    );
+  }
+  const driver = await open(database.$client, options);
+  if (options.observe !== undefined) driver.observeBy?.(options.observe);
+  return driver;
+}
+
+type OpenOf = (client: object, options: OpenDatabaseOptions) => Promise<Driver>;
+
+const openPostgres: OpenOf = (client, options) =>
+  openPackaged({ ...drivers.postgres, opener: "openPostgresOf" }, client, options);
+
+/** By the names that Drizzle gives the classes of its databases. */
+const openers: ReadonlyMap<string, OpenOf> = new Map([
+  [
+    "BetterSQLite3Database",
+    (client, { observe: _, ...options }) =>
+      openPackaged({ ...drivers.betterSqlite3, opener: "openBetterSqlite3Of" }, client, options),
+  ],
+  ["NodeSQLiteDatabase", async (client, { observe: _, ...options }) => {
+    const module = await import("../sqlite/driver/node_sqlite_driver.ts");
+    return await module.openNodeSqliteOf(client, options);
+  }],
+  ["PostgresJsDatabase", openPostgres],
+  ["NodePgDatabase", openPostgres],
+  [
+    "PgliteDatabase",
+    (client, { observe: _, ...options }) =>
+      openPackaged({ ...drivers.pglite, opener: "openPgliteOf" }, client, options),
+  ],
+]);

@@ -1,0 +1,83 @@
+import type { TableInfo } from "../schema/table_info.ts";
+import { systemRuntime } from "../runtime/system_runtime.ts";
+import { tableInfoOf, type TableLike } from "../schema/table_like.ts";
+import { createTables } from "../db/tables/create_tables.ts";
+import { databaseHandle } from "../db/database_handle.ts";
+import type { Driver } from "../db/driver.ts";
+import { type DrizzleDatabase, isDrizzleDatabase } from "../db/drizzle/drizzle_database.ts";
+import { openDrizzle } from "./drizzle/open_drizzle.ts";
+import { withFilePermission } from "../db/file_permission.ts";
+import { introspectOptions } from "../db/introspection.ts";
+import { type OpenDatabaseOptions, openDriver } from "./open_driver.ts";
+import { migrateOptions } from "../db/migrations/migrate_options.ts";
+import { introspectPostgres } from "./postgres/driver/introspect_postgres.ts";
+import { introspectSqlite } from "./sqlite/driver/introspect_sqlite.ts";
+import type { Database } from "../db/database.ts";
+
+/**
+ * Opens a database by URL: `sqlite:PATH`, `sqlite::memory:`, `node-sqlite:…` (the library built
+ * into Deno), `postgres://…`, `pglite:PATH`, `pglite::memory:`; or takes a driver, or a database of
+ * Drizzle, whose file or server it opens. Throws an Error
+ * that says what to do when the URL is wrong, and a `DatabaseError` when the database refuses. A
+ * Postgres that cannot be reached now is opened all the same, with a notice.
+ *
+ * @example
+ * ```ts
+ * import { openDatabase } from "@svc/resource-api";
+ *
+ * const db = await openDatabase("sqlite::memory:");
+ * await db.close();
+ * ```
+ */
+export async function openDatabase(
+  source: string | Driver | DrizzleDatabase,
+  options: OpenDatabaseOptions = {},
+): Promise<Database> {
+  if (isDrizzleDatabase(source)) return database(await openDrizzle(source, options));
+  if (typeof source !== "string") return database(source);
+  return database(await withFilePermission(source, options, () => openDriver(source, options)));
+}
+
+function database(driver: Driver): Database {
+  const introspect = driver.dialect.engine === "sqlite" ? introspectSqlite : introspectPostgres;
+  return {
+    ...databaseHandle(driver),
+    driver,
+    label: driver.label,
+    createTables: async (tables) => await createTables(driver, declared(tables, "createTables")),
+    migrate: async (tables, options = {}) => {
+      const { migrateTables } = await import("../db/migrations/migrate_tables.ts");
+      const place = { subject: "Cannot migrate", path: "" };
+      const { random } = systemRuntime(() => {});
+      const infos = declared(tables, "migrate");
+      const read = migrateOptions.read(options, place);
+      return await migrateTables({ ...read, driver, tables: infos, random, agreed: null });
+    },
+    introspect: async (options = {}) => {
+      const place = { subject: "Cannot introspect the database", path: "" };
+      return await introspect(driver, introspectOptions.read(options, place));
+    },
+    close: () => driver.close(),
+  };
+}
+
+/**
+ * The descriptions of declared tables. Refuses one table that is not in a list, for programs that are
+ * not checked, and tables whose columns have types of their own, which `CREATE TABLE` here would not
+ * give.
+ */
+function declared(
+  tables: readonly TableLike<unknown, unknown>[],
+  method: "createTables" | "migrate",
+): readonly TableInfo[] {
+  const verb = method === "migrate" ? "migrate" : "create";
+  if (!Array.isArray(tables)) {
+    throw new Error(`Cannot ${verb} the tables: list them, as in db.${method}([notes])`);
+  }
+  const infos = tables.map(tableInfoOf);
+  const foreign = infos.find(({ own }) => !own);
+  if (foreign === undefined) return infos;
+  throw new Error(
+    `Cannot ${verb} "${foreign.name}": it was made by Drizzle, whose migrations create it: run drizzle-kit`,
+  );
+}

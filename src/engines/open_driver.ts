@@ -1,0 +1,162 @@
+import { type Described, group } from "../options/option.ts";
+import { callback } from "../options/option_kinds.ts";
+import type { Observer } from "../runtime/observation.ts";
+import type { Clock } from "../runtime/runtime.ts";
+import type { Driver } from "../db/driver.ts";
+import {
+  driverOptions,
+  openingPlace,
+  type SqliteAdditions,
+  sqliteAdditions,
+} from "../db/driver_options.ts";
+
+/** Options for opening a database of any engine. */
+export interface OpenDatabaseOptions extends SqliteAdditions {
+  /** Changes nothing and installs nothing: for a database of another program. */
+  readonly readOnly?: boolean | undefined;
+  /**
+   * True if clients see the messages that triggers and functions raise on purpose; true by default.
+   */
+  readonly raisedMessages?: boolean | undefined;
+  /** How long a request waits for a lock or a connection. 5,000 by default. */
+  readonly waitLimitMs?: number | undefined;
+  /** The time of the machine by default. */
+  readonly clock?: Clock | undefined;
+  /** Receives notices: another driver had to be taken, a Postgres cannot be reached now. */
+  readonly observe?: Observer | undefined;
+}
+
+/** The options for opening a database, described. */
+export const openDatabaseOptions = group(
+  {
+    ...driverOptions,
+    ...sqliteAdditions,
+    observe: callback<Observer>(),
+  } satisfies Described<OpenDatabaseOptions>,
+).required();
+
+/** Opens the driver of a database by URL, and loads its library. */
+export async function openDriver(url: string, given: OpenDatabaseOptions): Promise<Driver> {
+  const options = openDatabaseOptions.read(given, openingPlace);
+  const driver = await openByScheme(url, options);
+  if (options.observe !== undefined) driver.observeBy?.(options.observe);
+  return driver;
+}
+
+async function openByScheme(url: string, options: OpenDatabaseOptions): Promise<Driver> {
+  const { observe, ...ofDriver } = options;
+  const [, scheme = "", rest = ""] = /^([a-z0-9+-]+):(.*)$/is.exec(url) ?? [];
+  switch (scheme.toLowerCase()) {
+    case "sqlite":
+      return await openSqlite(pathOf(rest), ofDriver, observe);
+    case "node-sqlite":
+      return await openNodeSqlite(pathOf(rest), ofDriver);
+    case "postgres":
+    case "postgresql":
+      return await openPackaged(drivers.postgres, url, { ...ofDriver, observe });
+    case "pglite":
+      return await openPackaged(drivers.pglite, pathOf(rest), ofDriver);
+    default:
+      if (scheme === "" && /^[^@]+$/.test(url)) {
+        throw new Error(`Cannot open a database by "${url}": use sqlite:${url}`);
+      }
+      // The rest of the URL may hold a password.
+      throw new Error(
+        `Cannot open a database by "${scheme}:": use sqlite:PATH, sqlite::memory:, node-sqlite:PATH, postgres://USER@HOST/DATABASE, pglite:PATH or pglite::memory:`,
+      );
+  }
+}
+
+/** The path of `sqlite:notes.db`, and of the form with slashes that other programs write. */
+function pathOf(rest: string): string {
+  const path = rest.startsWith("//") ? rest.slice(2) : rest;
+  if (path === "") throw new Error("Cannot open a database without a path: use sqlite:PATH");
+  return path;
+}
+
+/** A driver that needs an npm package. */
+export interface PackagedDriver {
+  /** Where its module is. */
+  readonly file: string;
+  /** The function of the module that opens it. */
+  readonly opener: string;
+  /** The last part of the export that has the opener. */
+  readonly subpath: string;
+}
+
+/**
+ * Where the drivers are. Paths and not literal imports, nor types of them: Deno downloads the
+ * packages of a literal import at every start, used or not. So they are not found by what reads a
+ * program without running it, as `deno bundle` and `deno cache` do: it imports the opener itself.
+ */
+export const drivers = {
+  betterSqlite3: {
+    file: "./sqlite/driver/better_sqlite3_driver.ts",
+    opener: "openBetterSqlite3",
+    subpath: "better-sqlite3",
+  },
+  postgres: {
+    file: "./postgres/driver/postgres_js_driver.ts",
+    opener: "openPostgres",
+    subpath: "postgres",
+  },
+  pglite: { file: "./postgres/driver/pglite_driver.ts", opener: "openPglite", subpath: "pglite" },
+};
+
+type Opener = (place: unknown, options: OpenDatabaseOptions) => Promise<Driver>;
+
+/**
+ * Loads the module of a driver and opens it; `place` is what its opener takes: a path, a URL or the
+ * client of another library.
+ */
+export async function openPackaged(
+  driver: PackagedDriver,
+  place: unknown,
+  options: OpenDatabaseOptions,
+): Promise<Driver> {
+  // `drivers` names functions of that type; a test opens a database by each of them.
+  const { [driver.opener]: open } = await load(driver) as Record<string, Opener>;
+  if (open === undefined) throw new Error(`${driver.file} has no ${driver.opener}`);
+  return await open(place, options);
+}
+
+async function load({ file, opener, subpath }: PackagedDriver): Promise<unknown> {
+  try {
+    return await import(file);
+  } catch (cause) {
+    const subject = `Cannot load the driver of ${subpath}`;
+    const advice = `import { ${opener} } from "@svc/resource-api/${subpath}" in the program and ` +
+      `call openDatabase(await ${opener}(…))`;
+    throw new Error(`${subject}: ${advice}`, { cause });
+  }
+}
+
+async function openSqlite(
+  path: string,
+  options: OpenDatabaseOptions,
+  observe: Observer | undefined,
+): Promise<Driver> {
+  return await canLoadAddon(observe)
+    ? await openPackaged(drivers.betterSqlite3, path, options)
+    : await openNodeSqlite(path, options);
+}
+
+/** A literal import: this library is a part of the host, so that nothing is downloaded for it. */
+async function openNodeSqlite(path: string, options: OpenDatabaseOptions): Promise<Driver> {
+  const module = await import("./sqlite/driver/node_sqlite_driver.ts");
+  return await module.openNodeSqlite(path, options);
+}
+
+/** Returns true if the native part of better-sqlite3 works on this machine; a notice where it does not. */
+async function canLoadAddon(observe: Observer | undefined): Promise<boolean> {
+  try {
+    const module: unknown = await import(drivers.betterSqlite3.file);
+    // The driver exports it for this purpose alone.
+    (module as { loadAddon: () => void }).loadAddon();
+    return true;
+  } catch (error) {
+    const message = `better-sqlite3 cannot be loaded, node:sqlite takes its place: ${error}`;
+    observe?.({ kind: "notice", message });
+    return false;
+  }
+}

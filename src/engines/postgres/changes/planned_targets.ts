@@ -1,0 +1,40 @@
+import { parseJson } from "../../../schema/exact_json.ts";
+import { quoteIdentifier, type Statement } from "../../../sql/fragment.ts";
+import type { Connection } from "../../../db/driver.ts";
+
+/**
+ * The target tables of a statement, by their full names as the change log has them, from the plan
+ * that Postgres makes of it. The statement is not run. What triggers and functions write is not in
+ * a plan. For INSERT, UPDATE, DELETE, MERGE and WITH: others cannot be explained. Null if the
+ * server gives no plan that can be read.
+ */
+export async function plannedTargets(
+  { text, values }: Statement,
+  connection: Connection,
+): Promise<ReadonlySet<string> | null> {
+  const { rows } = await connection.query({
+    text: `EXPLAIN (VERBOSE, FORMAT JSON) ${text}`,
+    values,
+  });
+  const plans = parseJson(String(rows[0]?.[0]));
+  if (!Array.isArray(plans)) return null;
+  const targets = new Set<string>();
+  collectTargets(plans, targets);
+  return targets;
+}
+
+/** The members of a plan that are read here; a server may leave out any of them. */
+interface PlanNode {
+  readonly "Node Type"?: unknown;
+  readonly "Schema"?: unknown;
+  readonly "Relation Name"?: unknown;
+}
+
+function collectTargets(node: unknown, targets: Set<string>): void {
+  if (typeof node !== "object" || node === null) return;
+  const { "Node Type": type, "Schema": schema, "Relation Name": name }: PlanNode = node;
+  if (type === "ModifyTable" && typeof schema === "string" && typeof name === "string") {
+    targets.add(`${quoteIdentifier(schema)}.${quoteIdentifier(name)}`);
+  }
+  for (const member of Object.values(node)) collectTargets(member, targets);
+}

@@ -1,0 +1,222 @@
+import type { Random } from "../../../runtime/runtime.ts";
+import type { TableInfo } from "../../../schema/table_info.ts";
+import type { Statement } from "../../../sql/fragment.ts";
+import type { Driver, QueryResult, ReadLimits } from "../../../db/driver.ts";
+import { textOrNull } from "../../../db/named_columns.ts";
+import { createRowReader } from "../../../db/rows.ts";
+import type { ChangeHints } from "../../../db/changes/change_hints.ts";
+import type { Change, ChangeLog, Step } from "../../../db/changes/change_log.ts";
+import {
+  minRetentionMs,
+  type ResolvedChangesOptions,
+} from "../../../db/changes/changes_options.ts";
+import { imageDecoder, wholeImages } from "../../../db/changes/image_decoder.ts";
+import {
+  covers,
+  includes,
+  parsePosition,
+  type Position,
+  printPosition,
+  type SnapshotPosition,
+} from "../../../db/changes/log_position.ts";
+import {
+  changeKind,
+  type DecodeImage,
+  LoggedChange,
+  rowOfWholeImages,
+} from "../../../db/changes/logged_change.ts";
+import { metaValue, PostgresLogReader, type PostgresLogRow } from "./postgres_log_reader.ts";
+import type { PostgresLogTable } from "./set_up_postgres_log.ts";
+
+/** The options of a change log on Postgres. */
+export interface PostgresChangeLogOptions {
+  readonly driver: Driver;
+  readonly tables: readonly PostgresLogTable[];
+  readonly changes: ResolvedChangesOptions;
+  readonly hints: ChangeHints;
+  readonly random: Random;
+}
+
+/** The change log of a Postgres that has been set up, for reading its changes step by step. */
+export async function postgresChangeLog(options: PostgresChangeLogOptions): Promise<ChangeLog> {
+  const { rows } = await options.driver.query({
+    text: `SELECT ${metaValue("secret")}`,
+    values: [],
+  });
+  const log = new PostgresChangeLog(options, String(rows[0]?.[0]));
+  await log.end();
+  return log;
+}
+
+/** The most changes in a part of a step that the change log of Postgres gives. */
+export const maxChangesPerPart = 1_000;
+const maxPerPurge = 5_000;
+
+/** A step that was too large for one answer. */
+interface UnfinishedStep extends Step {
+  readonly from: SnapshotPosition;
+  readonly target: SnapshotPosition;
+  readonly lastSeq: string;
+  /**
+   * The most changes of the next part: where rows are large, a page holds few of those that the
+   * statement looks at.
+   */
+  readonly maxChanges: number;
+  readonly to: null;
+}
+
+class PostgresChangeLog implements ChangeLog {
+  readonly tables: ReadonlySet<TableInfo>;
+  readonly secret: string;
+  readonly covers: ChangeLog["covers"] = covers;
+  readonly includes: ChangeLog["includes"] = includes;
+  readonly print: ChangeLog["print"] = printPosition;
+  readonly #options: PostgresChangeLogOptions;
+  readonly #byName: ReadonlyMap<string, readonly PostgresLogTable[]>;
+  readonly #reader: PostgresLogReader;
+  readonly #decodeImage: DecodeImage;
+  readonly #isWhole: (image: string, table: TableInfo) => boolean;
+  #epoch = "";
+
+  constructor(options: PostgresChangeLogOptions, secret: string) {
+    const { driver, tables, changes, random } = options;
+    this.tables = new Set(tables.map(({ table }) => table));
+    this.secret = secret;
+    this.#options = options;
+    this.#byName = Map.groupBy(tables, ({ name }) => name);
+    this.#reader = new PostgresLogReader(driver, random);
+    this.#decodeImage = imageDecoder(createRowReader(driver.dialect, () => {}), changes.exclude);
+    this.#isWhole = wholeImages("postgres", changes.exclude);
+  }
+
+  async end(): Promise<Position> {
+    return this.#noteEpoch(await this.#reader.end());
+  }
+
+  async next(from: Position | Step): Promise<Step | null> {
+    const part = isUnfinished(from) ? from : null;
+    const start = part?.from ?? ("changes" in from ? from.to : from);
+    if (start?.kind !== "snapshot") return null;
+    const page = await this.#reader.changes({
+      after: start,
+      maxRows: part?.maxChanges ?? maxChangesPerPart,
+      rest: part === null ? null : { afterSeq: part.lastSeq, target: part.target },
+    });
+    const { rows, floor } = page;
+    const now = this.#noteEpoch(page.position);
+    const isLost = start.epoch !== now.epoch || start.xmax > now.xmax || start.xmin < floor;
+    if (isLost) return null;
+    const target = part?.target ?? now;
+    const changes = rows.flatMap((row) => this.#changes(row));
+    if (page.isComplete) return { changes, to: target };
+    const unfinished: UnfinishedStep = {
+      changes,
+      to: null,
+      from: start,
+      target,
+      lastSeq: String(rows.at(-1)?.seq),
+      maxChanges: Math.min(2 * rows.length, maxChangesPerPart),
+    };
+    return unfinished;
+  }
+
+  async readAt(
+    statement: Statement,
+    limits?: ReadLimits,
+  ): Promise<QueryResult & { readonly position: Position }> {
+    const { rows, position } = await this.#reader.readAt(statement, limits);
+    return { rows, changed: 0, position: this.#noteEpoch(position) };
+  }
+
+  parse(token: string): Position | null {
+    const position = parsePosition(token);
+    return position?.kind === "snapshot" && position.epoch === this.#epoch ? position : null;
+  }
+
+  /** Another history has another epoch. */
+  holds(): boolean {
+    return true;
+  }
+
+  onHint(listener: () => void): () => void {
+    return this.#options.hints.add(listener);
+  }
+
+  async purge(): Promise<void> {
+    // Each round is a transaction of its own, so that writers come between two of them.
+    for (let more = true; more;) more = await this.#purgeSome();
+  }
+
+  close(): Promise<void> {
+    return this.#options.hints.close();
+  }
+
+  /**
+   * Nothing goes that an open transaction could still come before, so that a reader of the log
+   * keeps its position however long a transaction lasts. Gives whether there may be more.
+   */
+  #purgeSome(): Promise<boolean> {
+    const { retentionMs, maxRows } = this.#options.changes;
+    return this.#options.driver.transaction(async (connection) => {
+      const { rows } = await connection.query({
+        text: `SELECT value FROM "_service_meta" WHERE name = 'floor' FOR UPDATE SKIP LOCKED`,
+        values: [],
+      });
+      // Another process is purging.
+      if (rows.length === 0) return false;
+      const purged = await connection.query({
+        text: `WITH old AS (
+            SELECT seq FROM (
+              SELECT seq, xid, at FROM "_service_changes" ORDER BY seq LIMIT ${maxPerPurge}
+            ) AS oldest
+            WHERE xid < pg_snapshot_xmin(pg_current_snapshot()) AND (
+              at < clock_timestamp() - $1 * interval '1 millisecond'
+              OR (at < clock_timestamp() - $2 * interval '1 millisecond'
+                AND seq <= (SELECT max(seq) FROM "_service_changes") - $3::bigint))
+          ), gone AS (
+            DELETE FROM "_service_changes" c USING old WHERE c.seq = old.seq RETURNING c.xid
+          )
+          SELECT count(*), max(xid::text::numeric) + 1 FROM gone`,
+        values: [retentionMs, minRetentionMs, maxRows],
+      });
+      const [count = null, floor = null] = purged.rows[0] ?? [];
+      if (floor !== null) {
+        await connection.query({
+          text: `UPDATE "_service_meta" SET value = greatest(value::numeric, $1::numeric)::text
+            WHERE name = 'floor'`,
+          values: [floor],
+        });
+      }
+      return Number(count) === maxPerPurge;
+    });
+  }
+
+  /** Tokens of another epoch are not parsed. */
+  #noteEpoch(position: SnapshotPosition): SnapshotPosition {
+    this.#epoch = position.epoch;
+    return position;
+  }
+
+  /** None for a table that another process records; several where it was declared twice. */
+  #changes({ seq, xid, table: name, op, before, after, optimisticId }: PostgresLogRow): Change[] {
+    return (this.#byName.get(String(name)) ?? []).map(({ table }) =>
+      new LoggedChange(
+        rowOfWholeImages({
+          seq: Number(seq),
+          transaction: BigInt(String(xid)),
+          mark: null,
+          table,
+          kind: changeKind(String(op)),
+          before: textOrNull(before),
+          after: textOrNull(after),
+          optimisticId: textOrNull(optimisticId),
+        }, this.#isWhole),
+        this.#decodeImage,
+      )
+    );
+  }
+}
+
+function isUnfinished(from: Position | Step): from is UnfinishedStep {
+  return "changes" in from && from.to === null;
+}

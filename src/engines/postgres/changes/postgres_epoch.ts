@@ -1,0 +1,65 @@
+import { bytesToHex } from "../../../protocol/byte_text.ts";
+import type { Random } from "../../../runtime/runtime.ts";
+import type { Statement } from "../../../sql/fragment.ts";
+import { DatabaseError } from "../../../db/database_error.ts";
+import type { Connection, Driver, QueryResult } from "../../../db/driver.ts";
+
+/**
+ * The epoch of the Postgres change log as a column of a statement, read in the same snapshot as all
+ * else in it. Its second half is the transaction that wrote the row, which differs where the row
+ * comes from a dump that was restored into the same database.
+ */
+export const epochColumn =
+  `(SELECT left(epoch, 8) || lpad(to_hex(xmin::text::bigint), 8, '0') FROM "_service_epoch") AS epoch`;
+
+/**
+ * Begins an epoch of the Postgres change log where there is none: on an empty log, and after the
+ * server has recovered from a crash or was promoted. Transaction ids are unique between two
+ * recoveries only: those of aborted transactions are given again; so are, without
+ * `synchronous_commit` or on another server, those of transactions whose changes were read.
+ * Recovery empties unlogged tables before anything can be read or written, and a standby refuses to
+ * read them.
+ */
+export async function beginPostgresEpoch(connection: Connection, random: Random): Promise<void> {
+  await connection.query({
+    text: `INSERT INTO "_service_epoch" (epoch) VALUES ($1) ON CONFLICT DO NOTHING`,
+    values: [bytesToHex(random.bytes(8))],
+  });
+}
+
+/**
+ * Queries rows that begin with {@link epochColumn}; begins an epoch of the Postgres change log
+ * where there is none. The query itself may have a connection of its own.
+ */
+export async function queryWithinEpoch(
+  statement: Statement,
+  driver: Driver,
+  random: Random,
+  connection: Connection = driver,
+): Promise<QueryResult["rows"]> {
+  const { rows } = await queryPrimary(statement, driver, connection);
+  if (hasEpoch(rows)) return rows;
+  await beginPostgresEpoch(driver, random);
+  const { rows: again } = await queryPrimary(statement, driver, connection);
+  if (hasEpoch(again)) return again;
+  throw new DatabaseError("unavailable", new Error("The server has recovered twice in a moment"));
+}
+
+function hasEpoch([row]: QueryResult["rows"]): boolean {
+  return typeof row?.[0] === "string";
+}
+
+/** A standby has no epoch, and its snapshots do not say which transactions are running. */
+async function queryPrimary(
+  statement: Statement,
+  driver: Driver,
+  connection: Connection,
+): Promise<QueryResult> {
+  try {
+    return await connection.query(statement);
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || error.kind !== "other") throw error;
+    const { rows } = await driver.query({ text: "SELECT pg_is_in_recovery()", values: [] });
+    throw rows[0]?.[0] === "t" ? new DatabaseError("unavailable", error) : error;
+  }
+}

@@ -1,0 +1,236 @@
+import { bytesToHex } from "../../../protocol/byte_text.ts";
+import type { Random } from "../../../runtime/runtime.ts";
+import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
+import { quoteIdentifier, type SqlValue } from "../../../sql/fragment.ts";
+import {
+  isTextInImages,
+  logName,
+  postgresLogParts,
+  postgresTriggerName,
+  postgresTriggers,
+  postgresTruncateTriggerName,
+  sqlName,
+} from "../sql/change_log_schema.ts";
+import type { ResolvedChangesOptions } from "../../../db/changes/changes_options.ts";
+import type { Connection, Driver } from "../../../db/driver.ts";
+import { selectNamed } from "../../../db/named_columns.ts";
+import { beginPostgresEpoch } from "./postgres_epoch.ts";
+
+/** A table that the Postgres log records, as found in the database while setting the log up. */
+export interface PostgresLogTable {
+  readonly table: TableInfo;
+  /** Its name in the log: the full name, as SQL. */
+  readonly name: string;
+  /** True if triggers record it. */
+  readonly isWatched: boolean;
+  /** Columns whose strings are in the images, see {@link isTextInImages}. */
+  readonly texts: ReadonlySet<string>;
+}
+
+/**
+ * Sets up the change log on Postgres: makes sure that it exists and that the tables are recorded,
+ * all or nothing.
+ */
+export function setUpPostgresLog(
+  driver: Driver,
+  tables: readonly TableInfo[],
+  changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">,
+  random: Random,
+): Promise<readonly PostgresLogTable[]> {
+  return driver.transaction((connection) => recordOnServer(connection, tables, changes, random));
+}
+
+/** Does in a transaction of a Postgres database what sets up its change log. */
+export async function recordOnServer(
+  connection: Connection,
+  tables: readonly TableInfo[],
+  changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">,
+  random: Random,
+): Promise<readonly PostgresLogTable[]> {
+  // Two processes that start together would both find the log missing, and one would fail.
+  await run(connection, `SELECT pg_advisory_xact_lock(7237120946)`);
+  const { functionName, isNew } = await createLog(connection, changes.schema, random);
+  const described: PostgresLogTable[] = [];
+  for (const table of tables) {
+    const found = await describe(table, connection);
+    const hidden = table.columns.filter((column) => changes.exclude.has(column));
+    const isWatched = changes.mode === "triggers" || found.isWatched;
+    if (changes.mode === "triggers") {
+      const isFresh = await installTriggers(found, hidden, functionName, connection);
+      if (isFresh && !isNew) await noteGap(found, connection);
+    }
+    described.push({ ...found, isWatched });
+  }
+  return described;
+}
+
+/** Rows may have changed while the table was recorded otherwise, or not at all: streams begin again. */
+export async function noteGap(
+  { name }: Pick<PostgresLogTable, "name">,
+  connection: Connection,
+): Promise<void> {
+  await run(connection, `INSERT INTO "_service_changes" ("table", op) VALUES ($1, 'touch')`, name);
+}
+
+/** Returns the name of the function that triggers call, and whether the log is a new one. */
+async function createLog(
+  connection: Connection,
+  wanted: string | null,
+  random: Random,
+): Promise<{ readonly functionName: string; readonly isNew: boolean }> {
+  const [found] = await selectNamed(
+    connection,
+    {
+      schema: `coalesce((SELECT n.nspname FROM pg_class c
+      JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE c.oid = to_regclass('_service_changes')), $1, current_schema())`,
+      hasTables: "to_regclass('_service_changes') IS NOT NULL",
+      // Statements name the tables of the log alone.
+      isFound: "$1 IS NULL OR $1 = ANY (current_schemas(false))",
+    },
+    "",
+    wanted,
+  );
+  if (found?.isFound !== "t") {
+    throw new Error(
+      `Cannot record changes in the schema "${wanted}": it does not exist, the role may not use it, ` +
+        "or it is not in the search_path",
+    );
+  }
+  const schema = String(found?.schema);
+  const isNew = found?.hasTables !== "t";
+  const { tables, epochTable, functions, functionName } = postgresLogParts(schema);
+  const name = `${quoteIdentifier(schema)}.${quoteIdentifier(functionName)}`;
+  const [parts] = await selectNamed(
+    connection,
+    { hasFunction: "to_regprocedure($1) IS NOT NULL", hasEpoch: "to_regclass($2) IS NOT NULL" },
+    "",
+    `${name}()`,
+    `${quoteIdentifier(schema)}."_service_epoch"`,
+  );
+  if (isNew) { for (const text of tables) await run(connection, text); }
+  if (parts?.hasEpoch !== "t") await run(connection, epochTable);
+  if (parts?.hasFunction !== "t") { for (const text of functions) await run(connection, text); }
+  await resolveEpoch(connection, random, isNew);
+  return { functionName: name, isNew };
+}
+
+/** A copy or a restored dump has the tables of another database, epoch included. */
+async function resolveEpoch(
+  connection: Connection,
+  random: Random,
+  isNew: boolean,
+): Promise<void> {
+  const identity = await identityOf(connection);
+  const [known] = await selectNamed(
+    connection,
+    {
+      identity: "value",
+      hasSecret: `EXISTS (SELECT FROM "_service_meta" WHERE name = 'secret')`,
+    },
+    `FROM "_service_meta" WHERE name = 'cluster'`,
+  );
+  if (isNew || known?.identity !== identity || known.hasSecret !== "t") {
+    await run(connection, `DELETE FROM "_service_changes"`);
+    await run(connection, `DELETE FROM "_service_epoch"`);
+    await run(
+      connection,
+      `INSERT INTO "_service_meta" (name, value) VALUES ('secret', $1), ('cluster', $2),
+         ('floor', '0')
+       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+      bytesToHex(random.bytes(16)),
+      identity,
+    );
+  }
+  await beginPostgresEpoch(connection, random);
+}
+
+/** Cluster, timeline and database, as far as this role may know them. */
+async function identityOf(connection: Connection): Promise<string> {
+  const [role] = await selectNamed(
+    connection,
+    {
+      mayRead: "coalesce(bool_and(has_function_privilege(oid, 'execute')), false) AND count(*) = 2",
+    },
+    `FROM pg_proc WHERE oid IN (to_regproc('pg_catalog.pg_control_system'),
+       to_regproc('pg_catalog.pg_control_checkpoint'))`,
+  );
+  const isKnown = role?.mayRead === "t";
+  const [identity] = await selectNamed(connection, {
+    cluster: isKnown ? "(SELECT system_identifier FROM pg_control_system())" : "'unknown'",
+    timeline: isKnown ? "(SELECT timeline_id FROM pg_control_checkpoint())" : "'unknown'",
+    database: "(SELECT oid FROM pg_database WHERE datname = current_database())",
+  });
+  return `${identity?.cluster}.${identity?.timeline}.${identity?.database}`;
+}
+
+async function describe(table: TableInfo, connection: Connection): Promise<PostgresLogTable> {
+  const [found] = await selectNamed(
+    connection,
+    {
+      kind: "relkind",
+      name: logName("$1"),
+      isWatched: `EXISTS (SELECT FROM pg_trigger t
+        WHERE t.tgrelid = c.oid AND t.tgname = $2 AND t.tgenabled <> 'D')`,
+    },
+    "FROM pg_class c WHERE oid = to_regclass($1)",
+    sqlName(table),
+    postgresTriggerName,
+  );
+  if (found === undefined) {
+    throw new Error(`Cannot record the changes of "${table.label}": there is no such table`);
+  }
+  if (found.kind !== "r" && found.kind !== "p") {
+    throw new Error(`Cannot record the changes of "${table.label}": it is not a table`);
+  }
+  const texts = await selectNamed(
+    connection,
+    { name: "a.attname" },
+    `FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+     WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
+       AND ${isTextInImages}`,
+    found.name,
+  );
+  return {
+    table,
+    name: String(found.name),
+    isWatched: found.isWatched === "t",
+    texts: new Set(texts.map(({ name }) => String(name))),
+  };
+}
+
+/** Returns whether the table was recorded otherwise before, or not at all. */
+async function installTriggers(
+  { name, texts }: PostgresLogTable,
+  hiddenColumns: readonly ColumnInfo[],
+  functionName: string,
+  connection: Connection,
+): Promise<boolean> {
+  const hidden = hiddenColumns.map(({ dbName }) => dbName);
+  const found = await selectNamed(
+    connection,
+    { args: "encode(tgargs, 'hex')" },
+    `FROM pg_trigger
+     WHERE tgrelid = to_regclass($1) AND tgfoid = to_regproc($2) AND tgenabled = 'A'
+       AND tgname IN ($3, $4)`,
+    name,
+    functionName,
+    postgresTriggerName,
+    postgresTruncateTriggerName,
+  );
+  // A second argument says that the image is made column by column.
+  const isPlain = hidden.length === 0 && texts.size === 0;
+  const parts = isPlain ? [name] : [name, "by column", ...hidden];
+  const wanted = bytesToHex(new TextEncoder().encode(parts.map((part) => `${part}\0`).join("")));
+  if (found.length === 2 && found.every(({ args }) => args === wanted)) return false;
+  for (const text of postgresTriggers(name, parts, functionName)) await run(connection, text);
+  return true;
+}
+
+async function run(
+  connection: Connection,
+  text: string,
+  ...values: readonly SqlValue[]
+): Promise<void> {
+  await connection.query({ text, values });
+}

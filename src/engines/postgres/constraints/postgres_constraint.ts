@@ -1,0 +1,74 @@
+import { refersTo, type TableInfo } from "../../../schema/table_info.ts";
+import { sqlName } from "../sql/change_log_schema.ts";
+import type { DatabaseError } from "../../../db/database_error.ts";
+import type { Connection } from "../../../db/driver.ts";
+
+/** The names of the columns of a constraint of this table that failed in Postgres. */
+export async function postgresConstraintColumns(
+  { kind, constraint }: DatabaseError,
+  table: TableInfo,
+  connection: Connection,
+): Promise<readonly string[]> {
+  if (constraint === null) return [];
+  const { schema, table: owner, column, type, name } = constraint;
+  if (owner === null) {
+    const values = [sqlName(table), schema, type];
+    const { rows } = await connection.query({ text: columnsOfType, values });
+    // The value may be that of any of several columns of the type.
+    return rows.length === 1 ? rows.map(([name]) => String(name)) : [];
+  }
+  const values = [sqlName(table), schema, owner, name, column];
+  const { rows } = await connection.query({ text: columnsOfConstraint, values });
+  const columns = rows.map(([name]) => String(name));
+  return kind === "foreign-key" && refersToOwnColumns(columns, table) ? [] : columns;
+}
+
+/**
+ * Returns true if rows of the table refer to others of it by columns that an update may change: it may have
+ * broken the reference at its other end.
+ */
+function refersToOwnColumns(columns: readonly string[], table: TableInfo): boolean {
+  const key = table.primaryKey.map(({ dbName }) => dbName);
+  return table.foreignKeys.some((foreignKey) =>
+    refersTo(foreignKey, table) &&
+    foreignKey.columns.every((column) => columns.includes(column)) &&
+    !foreignKey.references.every((column) => key.includes(column))
+  );
+}
+
+/** Those of the type $2.$3 in the table $1. */
+const columnsOfType = `SELECT a.attname FROM pg_attribute a
+  JOIN pg_type y ON y.oid = a.atttypid JOIN pg_namespace n ON n.oid = y.typnamespace
+  WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
+    AND n.nspname = $2 AND y.typname = $3`;
+
+/**
+ * Those of the constraint or unique index $4, or the one column $5, of the table $2.$3, where that is
+ * the table $1 or a partition of it. Of an index over expressions, every column that it depends on.
+ */
+const columnsOfConstraint = `WITH owner AS (
+    SELECT t.oid FROM pg_class t JOIN pg_namespace n ON n.oid = t.relnamespace
+    WHERE n.nspname = $2 AND t.relname = $3
+      AND to_regclass($1) IN (t.oid, pg_partition_root(t.oid))
+  ), index AS (
+    SELECT x.* FROM owner JOIN pg_index x ON x.indrelid = owner.oid
+    JOIN pg_class i ON i.oid = x.indexrelid WHERE i.relname = $4
+  ), part AS (
+    SELECT k.attnum, k.place FROM owner
+    JOIN pg_constraint c ON c.conrelid = owner.oid AND c.conname = $4
+    CROSS JOIN LATERAL unnest(c.conkey) WITH ORDINALITY AS k(attnum, place)
+    UNION ALL
+    SELECT k.attnum, k.place FROM index
+    CROSS JOIN LATERAL unnest(index.indkey::int2[]) WITH ORDINALITY AS k(attnum, place)
+    WHERE k.place <= index.indnkeyatts
+    UNION ALL
+    SELECT d.refobjsubid, 100 + d.refobjsubid FROM index
+    JOIN pg_depend d ON d.objid = index.indexrelid AND d.refobjid = index.indrelid
+    WHERE d.classid = 'pg_class'::regclass AND d.refobjsubid > 0 AND index.indexprs IS NOT NULL
+    UNION ALL
+    SELECT a.attnum, 0 FROM owner JOIN pg_attribute a ON a.attrelid = owner.oid
+    WHERE a.attname = $5
+  )
+  SELECT a.attname FROM part JOIN owner ON true
+  JOIN pg_attribute a ON a.attrelid = owner.oid AND a.attnum = part.attnum AND a.attnum > 0
+  ORDER BY part.place`;

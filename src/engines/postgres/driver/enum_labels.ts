@@ -1,0 +1,39 @@
+import type { Connection } from "../../../db/driver.ts";
+import { selectNamed } from "../../../db/named_columns.ts";
+
+/**
+ * The labels of the enums that columns have, by the numbers of their types: `ALTER TYPE` adds and
+ * renames labels while a service runs, so that columns share these lists, which are read again.
+ */
+export class EnumLabels {
+  readonly #lists = new Map<string, string[]>();
+
+  /** The list of a type, as it is now and after each refresh. */
+  of(type: string, labels: readonly string[]): readonly string[] {
+    const list = this.#lists.get(type) ?? [...labels];
+    this.#lists.set(type, list);
+    return list;
+  }
+
+  get isEmpty(): boolean {
+    return this.#lists.size === 0;
+  }
+
+  /** Reads all labels again; gives whether any is another one. */
+  async refresh(connection: Connection): Promise<boolean> {
+    const rows = await selectNamed(
+      connection,
+      { type: "enumtypid", labels: "json_agg(enumlabel ORDER BY enumsortorder)" },
+      "FROM pg_enum GROUP BY enumtypid",
+    );
+    let isChanged = false;
+    for (const { type, labels } of rows) {
+      const list = this.#lists.get(String(type));
+      const now: readonly string[] = JSON.parse(String(labels));
+      if (list === undefined || JSON.stringify(list) === JSON.stringify(now)) continue;
+      list.splice(0, list.length, ...now);
+      isChanged = true;
+    }
+    return isChanged;
+  }
+}

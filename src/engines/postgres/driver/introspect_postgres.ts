@@ -1,0 +1,181 @@
+import { plainColumn } from "../../../schema/table_info.ts";
+import { identifier, join, sql, tableName, toStatement } from "../../../sql/fragment.ts";
+import { DatabaseError } from "../../../db/database_error.ts";
+import type { Driver } from "../../../db/driver.ts";
+import { postgresEnumCheck } from "../../../db/tables/enum_checks.ts";
+import {
+  type ColumnDraft,
+  completeDrafts,
+  type Introspection,
+  type IntrospectOptions,
+  type TableDraft,
+} from "../../../db/introspection.ts";
+import {
+  type CatalogueColumn,
+  type CatalogueConstraint,
+  type CatalogueTable,
+  type CatalogueUnique,
+  listTables,
+  readColumns,
+  readConstraints,
+  readUniques,
+} from "./postgres_catalogue.ts";
+import { EnumLabels } from "./enum_labels.ts";
+import { parseSimpleView } from "../../../db/views/simple_view.ts";
+import { declareKeys, inferViewKeys } from "../../../db/views/view_keys.ts";
+import { chooseSchemas } from "./postgres_schemas.ts";
+import { type PostgresType, readTypes } from "./postgres_types.ts";
+
+/** Describes the tables of a Postgres database, from its catalogue. */
+export async function introspectPostgres(
+  driver: Driver,
+  options: IntrospectOptions = {},
+): Promise<Introspection> {
+  const chosen = await chooseSchemas(driver, options.schemas);
+  const schemas = JSON.stringify(chosen.names);
+  const enums = new EnumLabels();
+  const [listed, columns, types, uniques, constraints] = await Promise.all([
+    listTables(driver, chosen),
+    readColumns(driver, schemas),
+    readTypes(driver, schemas, enums),
+    readUniques(driver, schemas),
+    readConstraints(driver, schemas),
+  ]);
+  const drafts = await Promise.all(listed.tables.map(async (table) => {
+    const of = <R extends { readonly owner: string }>(rows: readonly R[]) =>
+      rows.filter(({ owner }) => owner === table.id);
+    const draft = draftTable(table, typedColumns(of(columns), types), of(uniques), of(constraints));
+    // A write by a key that several rows have would change all of them.
+    return table.isInherited && await sharesKeys(draft, driver)
+      ? { ...draft, key: [], isReadOnly: true }
+      : draft;
+  }));
+  const keyed = declareKeys(
+    inferViewKeys(drafts, (left, right) => left === right),
+    options.keys ?? {},
+    listed.leftOut.map(({ table }) => table),
+  );
+  return {
+    tables: completeDrafts(keyed, enums.isEmpty ? null : () => enums.refresh(driver)),
+    leftOut: listed.leftOut,
+    otherSchemas: chosen.leftOut,
+  };
+}
+
+/** Returns true if several rows of a table have the same key, or to find out takes too long. */
+async function sharesKeys({ key, ...table }: TableDraft, driver: Driver): Promise<boolean> {
+  if (key.length === 0) return false;
+  const columns = join(key.map((name) => identifier(name)), ", ");
+  const several = sql`SELECT 1 FROM ${
+    tableName(table)
+  } GROUP BY ${columns} HAVING count(*) > 1 LIMIT 1`;
+  try {
+    const { rows } = await driver.query(toStatement(several, driver.dialect.placeholder));
+    return rows.length > 0;
+  } catch (error) {
+    if (error instanceof DatabaseError && error.kind === "timeout") return true;
+    throw error;
+  }
+}
+
+type TypedColumn = CatalogueColumn & PostgresType;
+
+function typedColumns(
+  columns: readonly CatalogueColumn[],
+  types: ReadonlyMap<string, PostgresType>,
+): readonly TypedColumn[] {
+  return columns.flatMap((column) => {
+    const type = types.get(column.typeId);
+    // Only a type that was created between the two reads has no description.
+    return type === undefined ? [] : [{ ...column, ...type }];
+  });
+}
+
+function draftTable(
+  table: CatalogueTable,
+  columns: readonly TypedColumn[],
+  uniques: readonly CatalogueUnique[],
+  constraints: readonly CatalogueConstraint[],
+): TableDraft {
+  const isView = table.view !== null;
+  return {
+    name: table.name,
+    schema: table.schema,
+    label: table.label,
+    ...{ isView, isReadOnly: isView, hasRowId: false },
+    simple: table.view === null ? null : parseSimpleView(table.view),
+    key: keyOf(uniques, columns, isView),
+    // A stored view has no column that is NOT NULL, and any number of rows may have a NULL.
+    // Rows of the tables that inherit from it are rows of it, and its key says nothing of those.
+    isDistinct: !isView && !table.isInherited,
+    foreignKeys: constraints.flatMap(({ columns, target }) =>
+      target === null ? [] : [{ columns, ...target }]
+    ),
+    columns: columns.map((column): ColumnDraft => {
+      const { kind, databaseType } = column;
+      const [first = null, second = null] = /\((\d+)(?:,(-?\d+))?\)/.exec(column.baseType)
+        ?.slice(1).map((digits) => digits === undefined ? null : Number(digits)) ?? [];
+      return {
+        ...plainColumn,
+        name: column.name,
+        dbName: column.name,
+        kind,
+        notNull: column.notNull,
+        unique: uniques.some(({ isKey, columns }) =>
+          !isKey && columns.length === 1 && columns[0] === column.name
+        ),
+        // GENERATED ALWAYS AS IDENTITY takes no value either.
+        generated: column.generated || column.identity === "a",
+        defaultSql: column.generated
+          ? null
+          : column.identity === ""
+          ? column.defaultSql
+          : "the next number",
+        enumValues: column.labels ??
+          (kind === "text" && databaseType === null ? checkedTexts(column, constraints) : null),
+        precision: kind === "decimal" ? first : null,
+        scale: kind === "decimal" ? second : null,
+        maxLength: sized.has(column.baseName) ? first : null,
+        existingType: column.declared,
+        ...(databaseType === null ? {} : { databaseType }),
+        looseCollation: column.isLoose,
+        varies: !table.isStored,
+        isWide: column.baseName === "int8",
+      };
+    }),
+  };
+}
+
+/**
+ * The primary key, or else the smallest unique index whose columns are all NOT NULL, which those of
+ * a view never are.
+ */
+function keyOf(
+  uniques: readonly CatalogueUnique[],
+  columns: readonly CatalogueColumn[],
+  isView: boolean,
+): readonly string[] {
+  const primary = uniques.find(({ isKey }) => isKey);
+  if (primary !== undefined) return primary.columns;
+  const notNull = new Set(columns.flatMap(({ name, notNull }) => notNull ? name : []));
+  const whole = uniques.filter(({ isImmediate, columns }) =>
+    isImmediate && (isView || columns.every((name) => notNull.has(name)))
+  );
+  const [smallest] = whole.toSorted((a, b) => a.columns.length - b.columns.length);
+  return smallest?.columns ?? [];
+}
+
+const sized: ReadonlySet<string> = new Set(["varchar", "bpchar"]);
+
+/** The strings that a CHECK allows in the column, if one lists them. */
+function checkedTexts(
+  column: CatalogueColumn,
+  constraints: readonly CatalogueConstraint[],
+): readonly string[] | null {
+  for (const { columns, definition } of constraints) {
+    const isOfColumn = columns.length === 1 && columns[0] === column.name;
+    const texts = isOfColumn ? postgresEnumCheck(definition) : null;
+    if (texts !== null) return texts;
+  }
+  return null;
+}

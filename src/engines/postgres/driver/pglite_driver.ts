@@ -1,0 +1,125 @@
+import { existsSync } from "node:fs";
+import { PGlite } from "@electric-sql/pglite";
+import { type Described, group } from "../../../options/option.ts";
+import type { Clock } from "../../../runtime/runtime.ts";
+import { systemClock } from "../../../runtime/system_runtime.ts";
+import type { Driver } from "../../../db/driver.ts";
+import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
+import { postgresDriver } from "./postgres_driver.ts";
+import { type PgliteClient, sharedSession } from "./shared_pglite.ts";
+import { driverOptions, openingPlace } from "../../../db/driver_options.ts";
+
+/** How a PGlite, a Postgres inside this process, is opened. */
+export interface PgliteOptions {
+  /** Every transaction is read-only. */
+  readonly readOnly?: boolean | undefined;
+  /**
+   * True if clients see the messages that triggers and functions raise on purpose; true by default.
+   */
+  readonly raisedMessages?: boolean | undefined;
+  /** How long a request waits for its turn. 5,000 by default. */
+  readonly waitLimitMs?: number | undefined;
+  /** The time of the machine by default. */
+  readonly clock?: Clock | undefined;
+}
+
+const pgliteOptions = group(driverOptions satisfies Described<PgliteOptions>).required();
+
+/**
+ * Opens the driver of a PGlite in the folder `path`; `:memory:` stores nothing. It has a single
+ * connection: a read waits while a transaction is open.
+ */
+export async function openPglite(path: string, given: PgliteOptions = {}): Promise<Driver> {
+  const options = pgliteOptions.read(given, openingPlace);
+  const exists = path === ":memory:" || existsSync(`${path}/PG_VERSION`);
+  if (options.readOnly === true && !exists) {
+    throw new Error(`Cannot open ${path}: there is no such PGlite folder`);
+  }
+  const library = new PGlite({ dataDir: path === ":memory:" ? "memory://" : path });
+  await library.waitReady;
+  passAsText(library);
+  await library.exec("SET TIME ZONE 'UTC'");
+  if (options.readOnly === true) await library.exec("SET default_transaction_read_only = on");
+  return postgresDriver({
+    label: `${path} (pglite)`,
+    sessions: [sessionOf(library)],
+    maxReads: 1,
+    waitLimitMs: options.waitLimitMs,
+    raisedMessages: options.raisedMessages,
+    clock: options.clock ?? systemClock,
+    // Only one process can have the folder open.
+    isShared: false,
+    signals: null,
+    close: () => library.close(),
+  });
+}
+
+/**
+ * Opens the driver of a PGlite that the program has open, and shares it: statements of the program
+ * wait while a transaction of the service is open. Its time zone becomes UTC. It stays open when the
+ * driver closes.
+ */
+export async function openPgliteOf(client: object, given: PgliteOptions = {}): Promise<Driver> {
+  const options = pgliteOptions.read(given, openingPlace);
+  if (options.readOnly === true) {
+    throw new Error("Cannot open this client for reading only: the program writes with it");
+  }
+  // What Drizzle calls a PGlite: its members are used as the library declares them.
+  const library = client as PgliteClient;
+  await library.waitReady;
+  await library.query("SET TIME ZONE 'UTC'", [], {});
+  return postgresDriver({
+    label: "the program's client (pglite)",
+    sessions: [sharedSession(library)],
+    maxReads: 1,
+    waitLimitMs: options.waitLimitMs,
+    raisedMessages: options.raisedMessages,
+    clock: options.clock ?? systemClock,
+    isShared: true,
+    signals: null,
+    close: () => Promise.resolve(),
+  });
+}
+
+/** The library's conversions, also those of arrays, lose digits and change bad values. */
+function passAsText(library: PGlite): void {
+  for (const type of Object.keys(library.parsers)) library.parsers[type] = (text) => text;
+  for (const type of Object.keys(library.serializers)) library.serializers[type] = String;
+}
+
+/** The database runs in this process: the connection is always open, and cannot be lost. */
+function sessionOf(library: PGlite): PostgresSession {
+  const connection: PostgresConnection = {
+    opening: null,
+    lost: false,
+    async run(text, values): Promise<PostgresResult> {
+      const { rows, command = "", rowCount, fields } = await library.query<(string | null)[]>(
+        text,
+        [...values],
+        { rowMode: "array" },
+      );
+      return {
+        rows,
+        command,
+        count: rowCount ?? 0,
+        get columns() {
+          return fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID }));
+        },
+      };
+    },
+    // The library gives the rows of a statement together, and cannot end one: it keeps the process.
+    read(text, values, keep) {
+      const result = connection.run(text, values);
+      return { result: result.then((all) => keptOf(all, keep)), cancel: () => Promise.resolve() };
+    },
+    drop: () => {},
+  };
+  return { connection: () => connection, close: () => Promise.resolve() };
+}
+
+function keptOf(
+  result: PostgresResult,
+  keep: (row: readonly (string | null)[]) => boolean,
+): PostgresResult {
+  return result.rows.every(keep) ? result : { ...result, rows: [] };
+}

@@ -1,0 +1,252 @@
+import type { MaybePromise } from "../../../runtime/maybe_promise.ts";
+import { type Deadline, deadline } from "../../../runtime/deadline.ts";
+import type { Clock } from "../../../runtime/runtime.ts";
+import type { TableInfo } from "../../../schema/table_info.ts";
+import type { Dialect } from "../../../sql/dialect.ts";
+import type { Statement } from "../../../sql/fragment.ts";
+import { postgresDialect } from "../sql/dialect.ts";
+import { postgresText } from "../sql/text_operators.ts";
+import { DatabaseError } from "../../../db/database_error.ts";
+import type {
+  Connection,
+  Driver,
+  PoolUsage,
+  QueryResult,
+  ReadLimits,
+  Signals,
+} from "../../../db/driver.ts";
+import { maxWaitingReads, ReadTurns } from "../../../db/read_turns.ts";
+import { type Pool, pool } from "./connection_pool.ts";
+import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
+import { toPostgresError } from "./postgres_errors.ts";
+import { type PostgresReadParts, PostgresReads } from "./postgres_reads.ts";
+import { opened, run, translated } from "./run_statement.ts";
+import {
+  type CommitListeners,
+  commitListeners,
+  type TransactionGuard,
+  transactionGuard,
+} from "../../../db/transact.ts";
+
+/** The parts that the Postgres driver of any library is made of. */
+export interface PostgresDriverOptions {
+  readonly label: string;
+  readonly sessions: readonly PostgresSession[];
+  /** How many sessions may be taken by reads that may look at many rows. */
+  readonly maxReads: number;
+  /** How long a request waits for a session, its connection and the begin of its transaction. */
+  readonly waitLimitMs: number;
+  /** True if clients see the messages of RAISE; true unless set. */
+  readonly raisedMessages?: boolean;
+  readonly clock: Clock;
+  /** True if other processes may write to the database. */
+  readonly isShared: boolean;
+  /** Null if the connections carry no signals. */
+  readonly signals: Signals | null;
+  /** Closes what the sessions share. */
+  readonly close: () => Promise<void>;
+}
+
+/** Creates the driver that every Postgres has in common, by sessions of whichever library. */
+export function postgresDriver(options: PostgresDriverOptions): Driver {
+  return new PostgresDriver(options);
+}
+
+class PostgresDriver implements Driver {
+  readonly dialect: Dialect = postgresDialect({ text: postgresText });
+  readonly label: string;
+  readonly isShared: boolean;
+  readonly signals: Signals | null;
+  readonly created: WeakSet<TableInfo> = new WeakSet();
+  readonly #options: PostgresDriverOptions;
+  readonly #commits: CommitListeners = commitListeners();
+  readonly #pool: Pool<PostgresSession>;
+  readonly #guard: TransactionGuard = transactionGuard();
+  readonly #reads: PostgresReadParts;
+  readonly #raisedMessages: boolean;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: PostgresDriverOptions) {
+    this.#options = options;
+    this.#raisedMessages = options.raisedMessages ?? true;
+    this.#pool = pool(options.sessions, options.waitLimitMs, options.clock);
+    this.#reads = {
+      guard: this.#guard,
+      pool: this.#pool,
+      turns: new ReadTurns({
+        ...options,
+        maxRunning: options.maxReads,
+        maxWaiting: maxWaitingReads,
+      }),
+      limit: () => this.#limit(),
+      clock: options.clock,
+      raisedMessages: this.#raisedMessages,
+    };
+    this.label = options.label;
+    this.isShared = options.isShared;
+    this.signals = options.signals;
+  }
+
+  async query(statement: Statement): Promise<QueryResult> {
+    this.#guard.check();
+    const limit = this.#limit();
+    const session = await this.#pool.acquire(statement.text);
+    try {
+      const connection = session.connection();
+      if (connection.opening !== null) await opened(connection.opening, limit);
+      const result = await run(connection, statement);
+      if (!onlyReads.test(statement.text)) this.#commits.notify();
+      return result;
+    } catch (error) {
+      const sent = onlyReads.test(statement.text) ? "read" : "write";
+      throw translated(error, statement, sent, this.#raisedMessages);
+    } finally {
+      this.#pool.release(session);
+    }
+  }
+
+  reads(limits: ReadLimits): Connection {
+    return new PostgresReads(this.#reads, limits);
+  }
+
+  async transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T> {
+    this.#guard.check();
+    const limit = this.#limit();
+    const session = await this.#pool.acquire("transaction");
+    try {
+      const connection = session.connection();
+      if (connection.opening !== null) await opened(connection.opening, limit);
+      await begin(connection, limit);
+      return await this.#transaction(connection, work);
+    } finally {
+      this.#pool.release(session);
+    }
+  }
+
+  async #transaction<T>(
+    connection: PostgresConnection,
+    work: (connection: Connection) => MaybePromise<T>,
+  ): Promise<T> {
+    const unit = new PostgresTransaction(connection, this.#raisedMessages);
+    try {
+      const result = await this.#guard.run(async () => await work(unit));
+      await unit.end();
+      const done = await commit(connection, this.#raisedMessages);
+      // A transaction with a failed statement answers COMMIT with ROLLBACK, and no error.
+      if (done.command === "ROLLBACK") throw unit.failure;
+      this.#commits.notify();
+      return result;
+    } catch (error) {
+      await unit.abandon();
+      throw error;
+    }
+  }
+
+  poolUsage(): PoolUsage {
+    return this.#pool.usage();
+  }
+
+  onCommit(listener: () => void): () => void {
+    return this.#commits.add(listener);
+  }
+
+  #limit(): Deadline {
+    const { waitLimitMs, clock } = this.#options;
+    return deadline(waitLimitMs, clock, () => tooLate(waitLimitMs));
+  }
+
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
+    await this.#pool.close();
+    await Promise.all(this.#options.sessions.map((session) => session.close()));
+    await this.#options.close();
+  }
+}
+
+async function begin(connection: PostgresConnection, limit: Deadline): Promise<void> {
+  try {
+    await limit.within(connection.run("BEGIN", []));
+  } catch (error) {
+    // It may begin later: the next request on this connection would write into that transaction.
+    connection.drop();
+    throw toPostgresError(error, "read");
+  }
+}
+
+/** A statement that can be repeated without harm. WITH may hide an INSERT. */
+const onlyReads = /^\s*(select|values|table|show|explain)\b/i;
+
+async function commit(
+  connection: PostgresConnection,
+  raisedMessages: boolean,
+): Promise<PostgresResult> {
+  try {
+    return await connection.run("COMMIT", []);
+  } catch (error) {
+    throw toPostgresError(error, "commit", raisedMessages);
+  }
+}
+
+class PostgresTransaction implements Connection {
+  readonly #connection: PostgresConnection;
+  readonly #raisedMessages: boolean;
+  #ended = false;
+  #failure: unknown = null;
+  /** The statement that was sent last, answered or failed. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(connection: PostgresConnection, raisedMessages: boolean) {
+    this.#connection = connection;
+    this.#raisedMessages = raisedMessages;
+  }
+
+  /** Why the server did not commit: the error of the first statement that failed. */
+  get failure(): unknown {
+    return this.#failure ?? new DatabaseError("other", new Error("The server rolled back"));
+  }
+
+  /** One statement at a time: statements sent together fail together when the connection is lost. */
+  query(statement: Statement): Promise<QueryResult> {
+    if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
+    const result = this.#last.then(() => this.#run(statement));
+    this.#last = result.catch((error) => this.#failure ??= error);
+    return result;
+  }
+
+  async #run(statement: Statement): Promise<QueryResult> {
+    try {
+      return await run(this.#connection, statement);
+    } catch (error) {
+      // Nothing is committed yet, so that a lost connection has changed nothing.
+      throw translated(error, statement, "read", this.#raisedMessages);
+    }
+  }
+
+  /** Rejects all further statements; throws when the connection was lost. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    await this.#last;
+    if (!this.#connection.lost) return;
+    throw new DatabaseError("unavailable", new Error("The connection was lost in a transaction"));
+  }
+
+  /** Rolls back. */
+  async abandon(): Promise<void> {
+    this.#ended = true;
+    await this.#last;
+    if (this.#connection.lost) return;
+    await this.#connection.run("ROLLBACK", []).catch((error) => {
+      this.#failure ??= error;
+      // The next request on this connection would find the transaction open.
+      this.#connection.drop();
+    });
+  }
+}
+
+function tooLate(limitMs: number): DatabaseError {
+  const cause = new Error(`Cannot use the database: it gave no connection within ${limitMs} ms`);
+  return new DatabaseError("unavailable", cause);
+}

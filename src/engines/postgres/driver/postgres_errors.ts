@@ -1,0 +1,177 @@
+import {
+  DatabaseError,
+  type DatabaseErrorKind,
+  type FailedConstraint,
+  type RaisedError,
+} from "../../../db/database_error.ts";
+import { raisedMessage } from "../../../db/raised_message.ts";
+
+/**
+ * Translates an error of Postgres by SQLSTATE, or by the code of a network failure. `sent` says
+ * that the statement may have reached the server and changed something: losing the connection then
+ * leaves the outcome unknown. `showsRaised` says whether clients see the messages of RAISE. A DatabaseError passes as it is; so does an error without a code.
+ */
+export function toPostgresError(
+  error: unknown,
+  sent: "write" | "read" | "commit",
+  showsRaised = false,
+): unknown {
+  const code = codeOf(error);
+  if (code === null || !(error instanceof Error) || error instanceof DatabaseError) return error;
+  if (sent !== "read" && losesOutcome(code)) return new DatabaseError("unknown-outcome", error);
+  const raised = raisedError(code, error, showsRaised);
+  const known = refusesReturning(code, error)
+    ? "no-returning"
+    : isStalePlan(error)
+    ? "retryable"
+    : kindOf(code);
+  // What RAISE says is a refusal, whatever code it has taken.
+  const kind = raised !== null && known === "other" ? "raised" : known;
+  return new DatabaseError(kind, error, failedConstraint(error), raised);
+}
+
+/**
+ * What RAISE of a trigger or a function said. Its code is any: one of Postgres is raised on purpose
+ * where the routine of the server that reports it is that of RAISE.
+ */
+function raisedError(code: string, error: Error, showsMessage: boolean): RaisedError | null {
+  const isRaise = "routine" in error && error.routine === "exec_stmt_raise";
+  // Node has names of five letters, too, like EPIPE.
+  const isOwn = "severity" in error && isOwnCode(code);
+  if (!isRaise && code !== "P0001" && !isOwn) return null;
+  const [, status] = /^PT([45]\d\d)$/.exec(code) ?? [];
+  return {
+    message: showsMessage ? raisedMessage(error.message) : null,
+    status: status === undefined ? null : Number(status),
+  };
+}
+
+/** Returns true if a SQLSTATE is of a class that neither Postgres nor its libraries have. */
+function isOwnCode(code: string): boolean {
+  return /^[0-9A-Z]{5}$/.test(code) && !postgresClasses.has(code.slice(0, 2));
+}
+
+const postgresClasses: ReadonlySet<string> = new Set([
+  ...["00", "01", "02", "03", "08", "09", "0A", "0B", "0F", "0L", "0P", "0Z", "10", "20", "21"],
+  ...["22", "23", "24", "25", "26", "27", "28", "2B", "2D", "2F", "34", "38", "39", "3B", "3D"],
+  ...["3F", "40", "42", "44", "53", "54", "55", "57", "58", "72", "F0", "HV", "P0", "XX"],
+]);
+
+/**
+ * Returns true if a prepared statement gives other columns than before, because its table was altered since.
+ * The code is that of all that is not supported.
+ */
+export function isStalePlan(error: unknown): boolean {
+  return error instanceof Error && "routine" in error && error.routine === "RevalidateCachedQuery";
+}
+
+/** The code is that of all that is not supported, and the rewriter has one such refusal. */
+function refusesReturning(code: string, error: Error): boolean {
+  return code === "0A000" && "routine" in error && error.routine === "RewriteQuery";
+}
+
+/** The fields of the message that name what failed, as either library calls them. */
+function failedConstraint(error: Error): FailedConstraint | null {
+  const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(error));
+  const named = (...names: readonly string[]): string | null => {
+    const found = names.map((name) => fields.get(name)).find((value) => typeof value === "string");
+    return typeof found === "string" ? found : null;
+  };
+  const [table, type] = [named("table_name", "table"), named("data type_name", "dataType")];
+  if (table === null && type === null) return null;
+  const [schema, column] = [named("schema_name", "schema"), named("column_name", "column")];
+  return { schema, table, column, type, name: named("constraint_name", "constraint") };
+}
+
+/**
+ * Returns true if an error of Postgres means that a value was refused with the code of a wrong statement: the
+ * input functions of tsquery, tsvector and jsonpath do that, and those of regclass and its like, whose
+ * values name tables and types. The error of a statement has the position of the mistake, also that
+ * of one in a function.
+ */
+export function refusesTextOfValue(error: unknown): boolean {
+  if (!(error instanceof Error) || !codesOfStatements.has(codeOf(error) ?? "")) return false;
+  const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(error));
+  return ["position", "internal_position", "internalPosition"].every((name) =>
+    fields.get(name) === undefined
+  );
+}
+
+/** Of a wrong syntax, and of tables, types, functions and schemas that are not there. */
+const codesOfStatements: ReadonlySet<string> = new Set([
+  ...["42601", "42P01", "42704", "42883", "3F000"],
+]);
+
+function codeOf(error: unknown): string | null {
+  if (!(error instanceof Error) || !("code" in error)) return null;
+  return typeof error.code === "string" ? error.code : null;
+}
+
+/** Returns true if an open connection broke: what was sent may have been done. */
+function losesOutcome(code: string): boolean {
+  return lostAfterSending.has(code) || code.startsWith("08") && code !== "08001";
+}
+
+const lostAfterSending: ReadonlySet<string> = new Set([
+  "CONNECTION_CLOSED",
+  "CONNECTION_DESTROYED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ECONNABORTED",
+  // statement_completion_unknown
+  "40003",
+  // The server was shut down, or closed this connection: perhaps after the commit.
+  "57P01",
+  "57P02",
+]);
+
+const neverReached: ReadonlySet<string> = new Set([
+  "CONNECT_TIMEOUT",
+  "CONNECTION_ENDED",
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  // A unix socket that does not exist.
+  "ENOENT",
+]);
+
+function kindOf(code: string): DatabaseErrorKind {
+  if (lostAfterSending.has(code) || neverReached.has(code)) return "unavailable";
+  return states.get(code) ?? classes.get(code.slice(0, 2)) ?? "other";
+}
+
+const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
+  ["23505", "unique"],
+  // An exclusion constraint: another row conflicts with this one.
+  ["23P01", "unique"],
+  ["23503", "foreign-key"],
+  ["23001", "foreign-key"],
+  ["23502", "not-null"],
+  ["23514", "check"],
+  // RAISE EXCEPTION of a trigger: a rule of the database refused the row, as RAISE(ABORT) does.
+  ["P0001", "check"],
+  ["40001", "retryable"],
+  ["40P01", "retryable"],
+  ["57014", "timeout"],
+  ["25006", "read-only"],
+  ["42501", "forbidden"],
+  // Division by zero, logarithms, powers, subscripts, substrings, and NULL where none may be: reading
+  // a bound value computes nothing.
+  ...["22012", "2201E", "2201F", "2201G", "2202E", "22011", "22004"].map((code) =>
+    [code, "failed-computation"] as const
+  ),
+  ["55P03", "unavailable"],
+]);
+
+const classes: ReadonlyMap<string, DatabaseErrorKind> = new Map([
+  ["08", "unavailable"],
+  ["22", "invalid-value"],
+  ["53", "unavailable"],
+  // A value too long for an index row, and the like.
+  ["54", "invalid-value"],
+  ["57", "unavailable"],
+  ["58", "unavailable"],
+]);

@@ -1,0 +1,106 @@
+import { systemClock } from "../../../runtime/system_runtime.ts";
+import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
+import type { Driver } from "../../../db/driver.ts";
+import { openingPlace } from "../../../db/driver_options.ts";
+import {
+  isPooled,
+  PostgresJsConnection,
+  type PostgresJsConnectionOptions,
+} from "./postgres_js_connection.ts";
+import { type PostgresPlace, serverOf } from "./server_of_client.ts";
+import type { PostgresSession } from "./postgres_connection.ts";
+import { postgresDriver } from "./postgres_driver.ts";
+import { type PostgresOptions, postgresOptions } from "./postgres_options.ts";
+import { notifySignals } from "./notify_signals.ts";
+
+export type { PostgresOptions };
+
+/**
+ * Opens the driver of a Postgres server, with connections by postgres.js. A server that cannot be
+ * reached now may be reached later: that is a notice, and every query tries again; a refusal of the
+ * server, e.g. of a password, is thrown. `?prepare=false` in the URL is for poolers that assign
+ * connections by the transaction: then nothing is prepared and no setting is sent that they refuse,
+ * so that the time limits of statements and locks have to be set on the role.
+ */
+export async function openPostgres(url: string, given: PostgresOptions = {}): Promise<Driver> {
+  return await open({ url, server: null }, given);
+}
+
+/**
+ * Opens the driver of the server that a client of postgres.js or of node-postgres (a `Pool` or a
+ * `Client`) connects to, as the same user: with a pool of its own, whose sessions have the settings
+ * that the service needs. The client stays open when the driver closes.
+ */
+export async function openPostgresOf(
+  client: object,
+  given: PostgresOptions = {},
+): Promise<Driver> {
+  return await open(serverOf(client), given);
+}
+
+async function open(
+  { url, server }: PostgresPlace,
+  given: PostgresOptions,
+): Promise<Driver> {
+  const options = postgresOptions.read(given, openingPlace);
+  const { clock = systemClock, waitLimitMs, maxConnections } = options;
+  const connectionOptions: PostgresJsConnectionOptions = {
+    url,
+    server,
+    options,
+    clock,
+    waitLimitMs,
+    listeners: { count: 0 },
+    alterations: { count: 0 },
+  };
+  const driver = postgresDriver({
+    label: url.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/, ""),
+    sessions: Array.from({ length: maxConnections }, () => session(connectionOptions)),
+    maxReads: options.maxReadConnections ?? Math.max(1, Math.floor(maxConnections / 2)),
+    waitLimitMs,
+    raisedMessages: options.raisedMessages,
+    clock,
+    isShared: true,
+    signals: isPooled(url) || options.readOnly === true ? null : notifySignals(connectionOptions),
+    close: () => Promise.resolve(),
+  });
+  try {
+    await driver.query({ text: "SELECT 1", values: [] });
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || error.kind !== "unavailable") {
+      await driver.close();
+      throw error;
+    }
+    const message = `${driver.label} cannot be reached now: ${reasonOf(error)}`;
+    options.observe?.({ kind: "notice", message });
+  }
+  return driver;
+}
+
+function session(connectionOptions: PostgresJsConnectionOptions): PostgresSession {
+  let connection: PostgresJsConnection | null = null;
+  let closed = false;
+  const closing = new Set<Promise<void>>();
+
+  function discard(lost: PostgresJsConnection): void {
+    const discarded = lost.close().finally(() => closing.delete(discarded));
+    closing.add(discarded);
+  }
+
+  return {
+    connection() {
+      if (closed) throw new DatabaseError("unavailable", new Error("The database is closed"));
+      // Outside of a transaction the library prepares a statement again; a transaction has failed.
+      if (connection?.stale === true) connection.drop();
+      if (connection?.lost === true) discard(connection);
+      if (connection === null || connection.lost) {
+        connection = new PostgresJsConnection(connectionOptions);
+      } else connection.announce(connectionOptions.listeners.count > 0);
+      return connection;
+    },
+    async close() {
+      closed = true;
+      await Promise.all([connection?.close(), ...closing]);
+    },
+  };
+}

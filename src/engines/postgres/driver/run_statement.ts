@@ -1,0 +1,60 @@
+import { Buffer } from "node:buffer";
+import type { Deadline } from "../../../runtime/deadline.ts";
+import type { SqlValue, Statement } from "../../../sql/fragment.ts";
+import { DatabaseError } from "../../../db/database_error.ts";
+import type { QueryResult } from "../../../db/driver.ts";
+import type { PostgresConnection, PostgresResult } from "./postgres_connection.ts";
+import { refusesTextOfValue, toPostgresError } from "./postgres_errors.ts";
+
+/**
+ * Waits until a Postgres connection is open. Nothing was sent yet, so that the outcome of a failure
+ * is known.
+ */
+export async function opened(opening: Promise<void>, limit: Deadline): Promise<void> {
+  try {
+    await limit.within(opening);
+  } catch (error) {
+    throw toPostgresError(error, "read");
+  }
+}
+
+/** Runs a statement on a Postgres connection. Rejects with the library's own errors. */
+export async function run(
+  connection: PostgresConnection,
+  statement: Statement,
+): Promise<QueryResult> {
+  return toQueryResult(
+    await connection.run(statement.text, statement.values.map(toText)),
+    statement,
+  );
+}
+
+/** The result of a statement, as every driver gives it. */
+export function toQueryResult(
+  { rows, command, count, columns }: PostgresResult,
+  { describe = false }: Statement,
+): QueryResult {
+  const changed = writeCommands.has(command) ? count : 0;
+  return describe ? { rows, changed, columns } : { rows, changed };
+}
+
+/** Translates the error of a statement, which may also have refused a value by its text. */
+export function translated(
+  error: unknown,
+  { values }: Statement,
+  sent: "write" | "read",
+  showsRaised: boolean,
+): unknown {
+  return values.length > 0 && refusesTextOfValue(error)
+    ? new DatabaseError("invalid-value", error)
+    : toPostgresError(error, sent, showsRaised);
+}
+
+const writeCommands: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
+
+/** A bound value as Postgres reads it. */
+export function toText(value: SqlValue): string | null {
+  if (value === null || typeof value === "string") return value;
+  if (typeof value !== "object") return String(value);
+  return `\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("hex")}`;
+}

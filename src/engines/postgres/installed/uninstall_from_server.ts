@@ -1,0 +1,89 @@
+import { postgresTriggerName, postgresTruncateTriggerName } from "../sql/change_log_schema.ts";
+import type { Connection, Driver } from "../../../db/driver.ts";
+import { selectNamed } from "../../../db/named_columns.ts";
+import { type InstalledPart, ownTables } from "../../../db/installed/installed_parts.ts";
+
+/** The name of the sessions that uninstall, so that they are not taken for those of a service. */
+export const uninstallingName = "resource-api uninstall";
+
+/**
+ * Removes from a Postgres database what the service has added to any of its schemas, all or nothing.
+ * `announce` is called with the parts before. Throws a plain Error where a service has it open.
+ * Gives whether there was anything.
+ */
+export async function uninstallFromServer(
+  driver: Driver,
+  announce: (parts: readonly InstalledPart[]) => void,
+): Promise<boolean> {
+  return await driver.transaction(async (connection) => {
+    const parts = await partsOf(connection);
+    if (parts.length === 0) return false;
+    announce(parts);
+    await requireNoService(driver.label, connection);
+    for (const { drop } of parts) await connection.query({ text: drop, values: [] });
+    return true;
+  });
+}
+
+/** A service that has just ended is given a second to be gone. */
+async function requireNoService(label: string, connection: Connection): Promise<void> {
+  let sessions = "";
+  for (let tries = 0; tries < 10 && sessions !== "0"; tries++) {
+    if (tries > 0) await connection.query({ text: "SELECT pg_sleep(0.1)", values: [] });
+    // In a transaction the server shows the sessions of its first look.
+    await connection.query({ text: "SELECT pg_stat_clear_snapshot()", values: [] });
+    const [other] = await selectNamed(
+      connection,
+      { sessions: "count(*)" },
+      `FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+       AND application_name = 'resource-api'`,
+    );
+    sessions = String(other?.sessions);
+  }
+  if (sessions === "0") return;
+  throw new Error(
+    `Cannot uninstall from ${label}: ${sessions} sessions of a service have it open, stop that first`,
+  );
+}
+
+/** Triggers before the function that they call. */
+async function partsOf(connection: Connection): Promise<readonly InstalledPart[]> {
+  const triggers = await selectNamed(
+    connection,
+    {
+      name: "t.tgname || ' on ' || t.tgrelid::regclass",
+      drop: "format('DROP TRIGGER %I ON %s', t.tgname, t.tgrelid::regclass)",
+    },
+    `FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+     WHERE t.tgname IN ($1, $2) AND p.proname ~ '^_service_record_change_[0-9a-f]{16}$'
+       AND t.tgparentid = 0
+     ORDER BY 1`,
+    postgresTriggerName,
+    postgresTruncateTriggerName,
+  );
+  const functions = await selectNamed(
+    connection,
+    { name: "oid::regprocedure::text", drop: "format('DROP FUNCTION %s', oid::regprocedure)" },
+    `FROM pg_proc
+     WHERE proname ~ '^_service_(record_change|image|without)_[0-9a-f]{16}$' ORDER BY 1`,
+  );
+  const tables = await selectNamed(
+    connection,
+    { name: "oid::regclass::text", drop: "format('DROP TABLE %s', oid::regclass)" },
+    `FROM pg_class WHERE relkind = 'r'
+       AND (relname IN (SELECT json_array_elements_text($1::json)) OR relname ~ '^service_fts_')
+       AND relnamespace <> pg_my_temp_schema()
+     ORDER BY 1`,
+    JSON.stringify(ownTables),
+  );
+  const part = (kind: InstalledPart["kind"]) => ({ name, drop }: (typeof tables)[number]) => ({
+    kind,
+    name: String(name),
+    drop: String(drop),
+  });
+  return [
+    ...triggers.map(part("trigger")),
+    ...functions.map(part("function")),
+    ...tables.map(part("table")),
+  ];
+}

@@ -1,0 +1,244 @@
+import type { SqlValue } from "../../../sql/fragment.ts";
+import { sqlName } from "../sql/change_log_schema.ts";
+import type { Connection } from "../../../db/driver.ts";
+import { selectNamed, textOrNull } from "../../../db/named_columns.ts";
+import { postgresEnumCheck } from "../../../db/tables/enum_checks.ts";
+import { isWholeUnique } from "../../../db/migrations/compare/parsed_shape.ts";
+import type {
+  CheckShape,
+  ColumnShape,
+  ExistingShapes,
+  ForeignKeyShape,
+  IndexShape,
+  TableName,
+  TableShape,
+  UniqueShape,
+} from "../../../db/migrations/compare/table_shape.ts";
+
+/** Reads the shapes of tables of a Postgres database from its catalogue. */
+export async function postgresShapes(
+  connection: Connection,
+  names: readonly TableName[],
+): Promise<ExistingShapes> {
+  const asked = names.map((table) => [sqlName(table), table] as const);
+  const rows = await selectNamed(
+    connection,
+    { id: "c.oid", asked: "n.name", isTable: "c.relkind IN ('r', 'p')" },
+    `FROM json_array_elements_text($1::json) WITH ORDINALITY AS n(name, position)
+     JOIN pg_class c ON c.oid = to_regclass(n.name) ORDER BY n.position`,
+    JSON.stringify(asked.map(([name]) => name)),
+  );
+  const byName = new Map(asked);
+  const found = rows.flatMap(({ id, asked, isTable }) => {
+    const table = byName.get(String(asked));
+    return table === undefined ? [] : [{ id: String(id), table, isTable: isTable === "t" }];
+  });
+  const tables = found.filter(({ isTable }) => isTable);
+  const ids = JSON.stringify(tables.map(({ id }) => id));
+  const columns = await readColumns(connection, ids);
+  const constraints = await readConstraints(connection, ids);
+  const indexes = await readIndexes(connection, ids);
+  return {
+    tables: tables.map(({ id, table }) => {
+      const of = <R extends { readonly owner: string }>(rows: readonly R[]) =>
+        rows.filter(({ owner }) => owner === id).map(withoutOwner);
+      return shapeOf(table, of(columns), of(constraints), of(indexes));
+    }),
+    others: found.filter(({ isTable }) => !isTable).map(({ table }) => table),
+  };
+}
+
+function withoutOwner<R extends { readonly owner: string }>(row: R): Omit<R, "owner"> {
+  const { owner: _owner, ...rest } = row;
+  return rest;
+}
+
+type Owned<T> = T & { readonly owner: string };
+
+async function readColumns(
+  connection: Connection,
+  ids: string,
+): Promise<readonly Owned<ColumnShape>[]> {
+  const rows = await selectNamed(
+    connection,
+    {
+      owner: "a.attrelid",
+      name: "a.attname",
+      type: "format_type(a.atttypid, a.atttypmod)",
+      collation: `(SELECT l.collname FROM pg_collation l
+        WHERE l.oid = a.attcollation AND a.attcollation <> t.typcollation)`,
+      notNull: "a.attnotnull",
+      counts: "a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%'",
+      generated: "a.attgenerated <> ''",
+      expression: "pg_get_expr(d.adbin, d.adrelid)",
+    },
+    `FROM pg_attribute a
+     JOIN pg_type t ON t.oid = a.atttypid
+     LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+     WHERE a.attrelid IN (${idsOf}) AND a.attnum > 0 AND NOT a.attisdropped
+     ORDER BY a.attrelid, a.attnum`,
+    ids,
+  );
+  return rows.map((row) => {
+    const { owner, name, type, collation, notNull, counts, generated, expression } = row;
+    const [isGenerated, countsUp] = [generated === "t", counts === "t"];
+    return {
+      owner: String(owner),
+      name: String(name),
+      type: String(type),
+      collation: textOrNull(collation),
+      notNull: notNull === "t",
+      default: isGenerated || countsUp ? null : textOrNull(expression),
+      generated: isGenerated ? textOrNull(expression) : null,
+      countsUp,
+      members: null,
+    };
+  });
+}
+
+const idsOf = "SELECT json_array_elements_text($1::json)::oid";
+
+type ConstraintRow = Owned<{
+  readonly name: string;
+  readonly kind: string;
+  readonly columns: readonly string[];
+  readonly definition: string;
+  readonly target: Pick<ForeignKeyShape, "schema" | "table" | "references">;
+  readonly onDelete: string | null;
+  readonly onUpdate: string | null;
+}>;
+
+async function readConstraints(
+  connection: Connection,
+  ids: string,
+): Promise<readonly ConstraintRow[]> {
+  const rows = await selectNamed(
+    connection,
+    {
+      owner: "k.conrelid",
+      name: "k.conname",
+      kind: "k.contype",
+      columns: namesOf("k.conrelid", "k.conkey"),
+      definition: "pg_get_constraintdef(k.oid)",
+      table: "f.relname",
+      schema: `CASE WHEN m.nspname IS DISTINCT FROM current_schema() THEN m.nspname END`,
+      references: namesOf("k.confrelid", "k.confkey"),
+      onDelete: "k.confdeltype",
+      onUpdate: "k.confupdtype",
+    },
+    `FROM pg_constraint k
+     LEFT JOIN pg_class f ON f.oid = k.confrelid
+     LEFT JOIN pg_namespace m ON m.oid = f.relnamespace
+     WHERE k.conrelid IN (${idsOf}) AND k.contype IN ('p', 'u', 'c', 'f') ORDER BY k.oid`,
+    ids,
+  );
+  return rows.map((row) => ({
+    owner: String(row.owner),
+    name: String(row.name),
+    kind: String(row.kind),
+    columns: listOf(row.columns),
+    definition: String(row.definition),
+    target: {
+      schema: textOrNull(row.schema),
+      table: String(row.table),
+      references: listOf(row.references),
+    },
+    onDelete: actions.get(String(row.onDelete)) ?? null,
+    onUpdate: actions.get(String(row.onUpdate)) ?? null,
+  }));
+}
+
+const actions: ReadonlyMap<string, string> = new Map([
+  ["c", "cascade"],
+  ["r", "restrict"],
+  ["n", "set null"],
+  ["d", "set default"],
+]);
+
+/** Those that no constraint stands for. */
+async function readIndexes(
+  connection: Connection,
+  ids: string,
+): Promise<readonly Owned<IndexShape>[]> {
+  const rows = await selectNamed(
+    connection,
+    {
+      owner: "i.indrelid",
+      name: "c.relname",
+      parts: `(SELECT json_agg(CASE WHEN i.indkey[n - 1] = 0
+          THEN pg_get_indexdef(i.indexrelid, n, true)
+          ELSE (SELECT a.attname FROM pg_attribute a
+            WHERE a.attrelid = i.indrelid AND a.attnum = i.indkey[n - 1]) END ORDER BY n)
+        FROM generate_series(1, i.indnkeyatts) AS n)`,
+      isUnique: "i.indisunique",
+      where: "pg_get_expr(i.indpred, i.indrelid)",
+      isPlain: "m.amname = 'btree' AND i.indexprs IS NULL AND i.indnatts = i.indnkeyatts",
+      isValid: "i.indisvalid AND i.indisready",
+      sql: "pg_get_indexdef(i.indexrelid)",
+    },
+    `FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
+     WHERE i.indrelid IN (${idsOf}) AND NOT EXISTS (SELECT FROM pg_constraint k
+       WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x'))
+     ORDER BY i.indexrelid`,
+    ids,
+  );
+  return rows.map(({ owner, name, parts, isUnique, where, isPlain, isValid, sql }) => ({
+    owner: String(owner),
+    name: String(name),
+    parts: listOf(parts),
+    unique: isUnique === "t",
+    where: textOrNull(where),
+    isPlain: isPlain === "t",
+    isValid: isValid === "t",
+    sql: String(sql),
+  }));
+}
+
+function shapeOf(
+  { schema, name }: TableName,
+  columns: readonly ColumnShape[],
+  constraints: readonly Omit<ConstraintRow, "owner">[],
+  indexes: readonly IndexShape[],
+): TableShape {
+  const of = (kind: string) => constraints.filter((one) => one.kind === kind);
+  const enums = of("c").flatMap(({ name, columns: [column, another], definition }) => {
+    const values = postgresEnumCheck(definition);
+    const isOne = column !== undefined && another === undefined && values !== null;
+    return isOne ? [{ column, members: { values, check: name } }] : [];
+  });
+  const enumNames = new Set(enums.map(({ members }) => members.check));
+  return {
+    ...{ schema, name, sql: null },
+    columns: columns.map((column) => ({
+      ...column,
+      members: enums.find((one) => one.column === column.name)?.members ?? null,
+    })),
+    key: of("p")[0]?.columns ?? [],
+    keyName: of("p")[0]?.name ?? null,
+    uniques: [
+      ...of("u").map(({ name, columns }): UniqueShape => ({ name, columns, index: null })),
+      ...indexes.filter(isWholeUnique).map(({ name, parts, sql }): UniqueShape => ({
+        ...{ name, columns: parts, index: sql },
+      })),
+    ],
+    checks: of("c").filter(({ name }) => !enumNames.has(name)).map((one): CheckShape => ({
+      name: one.name,
+      sql: one.definition.replace(/^CHECK \((.*)\)(?: NO INHERIT)?(?: NOT VALID)?$/s, "$1"),
+    })),
+    foreignKeys: of("f").map(({ name, columns, target, onDelete, onUpdate }) => ({
+      ...{ name, columns, ...target, onDelete, onUpdate },
+    })),
+    indexes: indexes.filter((index) => !isWholeUnique(index)),
+  };
+}
+
+/** The names of the numbered columns, as JSON, in the order of the numbers. */
+function namesOf(table: string, numbers: string): string {
+  return `(SELECT json_agg(a.attname ORDER BY each.ordinal)
+    FROM unnest(${numbers}) WITH ORDINALITY AS each(number, ordinal)
+    JOIN pg_attribute a ON a.attrelid = ${table} AND a.attnum = each.number)`;
+}
+
+function listOf(json: SqlValue): string[] {
+  return json === null ? [] : JSON.parse(String(json));
+}

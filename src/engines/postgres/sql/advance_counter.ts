@@ -1,0 +1,27 @@
+import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
+import { quoteIdentifier, type Statement } from "../../../sql/fragment.ts";
+import { sqlName } from "./change_log_schema.ts";
+
+/**
+ * The statement that sets the sequence of a key after its largest value; nothing without one. Where
+ * that would leave little room for others, as after a row with the largest number that there is, it
+ * is set before the next free one.
+ */
+export function advanceCounter({ dbName }: ColumnInfo, table: TableInfo): Statement {
+  const [name, rows] = [quoteIdentifier(dbName), sqlName(table)];
+  const largest = `SELECT max(${name}) FROM ${rows}`;
+  const beforeFree =
+    `SELECT a.${name} FROM ${rows} AS a WHERE a.${name} >= pg_sequence_last_value(s)
+    AND NOT EXISTS (SELECT FROM ${rows} AS b WHERE b.${name} = a.${name}::int8 + 1)
+    ORDER BY a.${name} LIMIT 1`;
+  return {
+    text: `SELECT setval(s, CASE WHEN (${largest}) <= least(q.seqmax, ${largestSafe}) / 2
+        THEN greatest(pg_sequence_last_value(s), (${largest})) ELSE (${beforeFree}) END)
+      FROM (SELECT pg_get_serial_sequence($1, $2)::regclass AS s) AS counter
+      JOIN pg_sequence AS q ON q.seqrelid = s WHERE q.seqincrement > 0`,
+    values: [sqlName(table), dbName],
+  };
+}
+
+/** JSON numbers beyond it are rounded by JavaScript. */
+const largestSafe = "9007199254740991";

@@ -1,0 +1,256 @@
+import { createHash } from "node:crypto";
+import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
+import { quoteIdentifier, type SqlValue } from "../../../sql/fragment.ts";
+import { shapeOfColumn } from "./stored_values.ts";
+import { structureOfImage } from "./structured_values.ts";
+
+/** The parts of the change log's schema on Postgres: what it needs before the first trigger. */
+export interface PostgresLogParts {
+  /** The tables and the index. */
+  readonly tables: readonly string[];
+  /** The table of the epoch, which an older version of the log lacks. */
+  readonly epochTable: string;
+  /** The function of all triggers, whose name depends on what it does. */
+  readonly functionName: string;
+  readonly functions: readonly string[];
+}
+
+/**
+ * The name of the change log's triggers on Postgres: the first in the alphabet, and so the first to
+ * run.
+ */
+export const postgresTriggerName = "!service_changes";
+/** The name of the change log's triggers for TRUNCATE on Postgres. */
+export const postgresTruncateTriggerName = "!service_changes_truncate";
+
+/**
+ * The channel of LISTEN and NOTIFY on which the change log's triggers of Postgres signal other
+ * processes.
+ */
+export const changesChannel = "service_changes";
+
+/**
+ * The setting of Postgres that is on in the sessions of a process that signals changes after its
+ * commits.
+ */
+export const announcesSetting = "resource_api.announces";
+
+/**
+ * The statements that create the schema of the change log on Postgres: what has to exist before the
+ * first trigger.
+ */
+export function postgresLogParts(schema: string): PostgresLogParts {
+  const schemaName = quoteIdentifier(schema);
+  const whole = [recordChange("", ""), image("")].join();
+  const hash = createHash("sha256").update(whole).digest("hex").slice(0, 16);
+  const functionName = `_service_record_change_${hash}`;
+  const imageName = `${schemaName}.${quoteIdentifier(`_service_image_${hash}`)}`;
+  const recordName = `${schemaName}.${quoteIdentifier(functionName)}`;
+  return {
+    functionName,
+    tables: [
+      `CREATE TABLE IF NOT EXISTS ${schemaName}."_service_meta" (name text PRIMARY KEY, value text NOT NULL)`,
+      // CACHE 1: a session with a stock of numbers would break the order inside a step.
+      `CREATE TABLE IF NOT EXISTS ${schemaName}."_service_changes" (
+  seq bigint GENERATED ALWAYS AS IDENTITY (CACHE 1) PRIMARY KEY,
+  xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  "table" text NOT NULL,
+  op text NOT NULL,
+  before json,
+  after json,
+  optimistic_id text,
+  at timestamptz NOT NULL DEFAULT clock_timestamp()
+)`,
+      `CREATE INDEX IF NOT EXISTS "_service_changes_xid" ON ${schemaName}."_service_changes" (xid)`,
+    ],
+    // Crash recovery and promotion empty what is not logged: see beginPostgresEpoch.
+    epochTable: `CREATE UNLOGGED TABLE IF NOT EXISTS ${schemaName}."_service_epoch" (
+  is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+  epoch text NOT NULL
+)`,
+    functions: [
+      image(imageName),
+      `CREATE OR REPLACE FUNCTION ${recordName}() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER AS $body$${recordChange(schemaName, imageName)}$body$`,
+      // A role without rights on the log must not write to it by a trigger of its own either.
+      ...[`${recordName}()`, `${imageName}(anyelement, text[])`].map((name) =>
+        `REVOKE ALL ON FUNCTION ${name} FROM PUBLIC`
+      ),
+    ],
+  };
+}
+
+/**
+ * The statements that create the change log's triggers of one table on Postgres. `name` is its name
+ * in the log, `args` are those of the trigger.
+ */
+export function postgresTriggers(
+  name: string,
+  args: readonly string[],
+  functionName: string,
+): readonly string[] {
+  const call = `EXECUTE FUNCTION ${functionName}(${args.map(postgresLiteral).join(", ")})`;
+  const [rows, truncate] = [postgresTriggerName, postgresTruncateTriggerName].map(quoteIdentifier);
+  return [
+    `DROP TRIGGER IF EXISTS ${rows} ON ${name}`,
+    `DROP TRIGGER IF EXISTS ${truncate} ON ${name}`,
+    `CREATE TRIGGER ${rows} AFTER INSERT OR UPDATE OR DELETE ON ${name} FOR EACH ROW ${call}`,
+    `CREATE TRIGGER ${truncate} AFTER TRUNCATE ON ${name} FOR EACH STATEMENT ${call}`,
+    // Also for changes by replication, for which ordinary triggers do not run.
+    `ALTER TABLE ${name} ENABLE ALWAYS TRIGGER ${rows}`,
+    `ALTER TABLE ${name} ENABLE ALWAYS TRIGGER ${truncate}`,
+  ];
+}
+
+/** A table of the Postgres change log as the search path finds it. */
+export function sqlName({ schema, name }: Pick<TableInfo, "schema" | "name">): string {
+  return [...(schema === null ? [] : [schema]), name].map(quoteIdentifier).join(".");
+}
+
+/**
+ * The name in the Postgres change log of the table that the search path finds under the name, as
+ * SQL.
+ */
+export function logName(name: string): string {
+  const part = (column: string) => `'"' || replace(${column}, '"', '""') || '"'`;
+  return `(SELECT ${part("n.nspname")} || '.' || ${part("c.relname")} FROM pg_class c
+    JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(${name}))`;
+}
+
+/**
+ * True if JSON loses a part of the values of a type, by its row `t` in `pg_type`: the bounds of an
+ * array, the NULL beside the JSON null in an array or a composite, and whatever the cast to JSON of
+ * a type of an extension leaves out. Images have the text of such values.
+ */
+export const isTextInImages = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A,C}'::"char"[])
+  OR EXISTS (SELECT FROM pg_catalog.pg_cast c
+    WHERE c.castsource OPERATOR(pg_catalog.>=) 16384::oid
+    AND c.castsource OPERATOR(pg_catalog.=) ANY (ARRAY[t.oid, t.typbasetype])
+    AND c.casttarget OPERATOR(pg_catalog.=) 'pg_catalog.json'::pg_catalog.regtype::oid))`;
+
+/**
+ * The image of `row`, a name in FROM, as a trigger of the Postgres change log would make it; `texts`
+ * are the columns of {@link isTextInImages}.
+ */
+export function postgresImage(
+  row: string,
+  columns: readonly ColumnInfo[],
+  texts: ReadonlySet<string>,
+): string {
+  const names = columns.map(({ dbName }) => {
+    const name = quoteIdentifier(dbName);
+    return texts.has(dbName) ? `${row}.${name}::text AS ${name}` : `${row}.${name}`;
+  });
+  // With the star it is the row, also where one of the columns is called `r`.
+  return `(SELECT row_to_json(r.*) FROM (SELECT ${names.join(", ")}) AS r)`;
+}
+
+/** Quotes a string as a literal in the SQL of the Postgres change log. */
+export function postgresLiteral(text: string): string {
+  const quoted = `'${text.replaceAll("'", "''")}'`;
+  return text.includes("\\") ? ` E${quoted.replaceAll("\\", "\\\\")}` : quoted;
+}
+
+/**
+ * Decodes a cell of an image in the Postgres change log to the text that the server would have sent
+ * for its column.
+ */
+export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
+  if (raw === "null") return null;
+  const shape = shapeOfColumn(column);
+  if (shape.kind !== "text") {
+    return structureOfImage(raw, shape, decodePostgresCell);
+  }
+  if (column.kind === "json") return raw;
+  if (column.kind === "boolean" && (raw === "true" || raw === "false")) return raw.charAt(0);
+  if (!raw.startsWith('"')) return raw;
+  const text: string = JSON.parse(raw);
+  if (column.kind === "timestamp") {
+    return text.replace(/^(\d{4,}-\d\d-\d\d)T/, "$1 ").replace(/\+00:00( BC)?$/, "+00$1");
+  }
+  // The blanks that pad such a column are no part of its text.
+  return paddedType.test(column.existingType ?? "") ? text.replace(/ +$/, "") : text;
+}
+
+const paddedType = /^(?:bpchar|char(?:acter)?)\s*(?:\(\d+\))?$/i;
+
+/** JSON has its own form of times; all other values depend on the settings of the session. */
+const settings: Readonly<Record<string, string>> = {
+  TimeZone: "UTC",
+  DateStyle: "ISO, MDY",
+  IntervalStyle: "postgres",
+  bytea_output: "hex",
+  extra_float_digits: "1",
+};
+
+/**
+ * Runs with the rights of its owner, so that a role with rights on a table needs none on the log;
+ * every name and operator in it is therefore qualified. The images are of type json: jsonb refuses
+ * some values of json columns, and would make the write fail.
+ */
+function recordChange(schemaName: string, imageName: string): string {
+  const names = Object.keys(settings).map((name) => `pg_catalog.current_setting('${name}')`);
+  return `
+DECLARE
+  old_image json;
+  new_image json;
+  hidden text[];
+  sent text;
+BEGIN
+  IF TG_OP OPERATOR(pg_catalog.=) 'TRUNCATE' THEN
+    old_image := NULL;
+  ELSIF TG_NARGS OPERATOR(pg_catalog.=) 1
+    AND pg_catalog.concat_ws('/', ${names.join(", ")}) OPERATOR(pg_catalog.=) ${
+    postgresLiteral(Object.values(settings).join("/"))
+  } THEN
+    old_image := pg_catalog.row_to_json(OLD);
+    new_image := pg_catalog.row_to_json(NEW);
+  ELSE
+    hidden := coalesce(TG_ARGV[2:], '{}');
+    IF TG_OP OPERATOR(pg_catalog.<>) 'INSERT' THEN old_image := ${imageName}(OLD, hidden); END IF;
+    IF TG_OP OPERATOR(pg_catalog.<>) 'DELETE' THEN new_image := ${imageName}(NEW, hidden); END IF;
+  END IF;
+  INSERT INTO ${schemaName}."_service_changes" ("table", op, before, after)
+  VALUES (TG_ARGV[0], pg_catalog.lower(TG_OP), old_image, new_image);
+  IF ${isUnannounced} THEN sent := pg_catalog.pg_notify('${changesChannel}', ''); END IF;
+  RETURN NULL;
+END `;
+}
+
+/**
+ * True if the trigger has to wake the readers of the log. Transactions that notify commit one after
+ * the other, so that only one at a time does: changes of the others are found by the poll after the
+ * signal. Sessions of a process that signals after its commits never notify; and a transaction that
+ * has notified could not be prepared for a two-phase commit.
+ */
+const isUnannounced = [
+  `coalesce(pg_catalog.current_setting('${announcesSetting}', true), '') OPERATOR(pg_catalog.<>) 'on'`,
+  `pg_catalog.current_setting('max_prepared_transactions') OPERATOR(pg_catalog.=) '0'`,
+  `pg_catalog.pg_try_advisory_xact_lock(7237120947)`,
+].join(" AND ");
+
+/**
+ * The image of a row that is written by a session with other settings, has hidden columns, or some
+ * whose text is recorded. The catalogue names the columns: they may be others than at the start.
+ */
+function image(name: string): string {
+  const sets = Object.entries(settings).map(([setting, value]) => `SET ${setting} = '${value}'`);
+  return `CREATE OR REPLACE FUNCTION ${name}(written anyelement, hidden text[]) RETURNS json
+LANGUAGE plpgsql ${sets.join(" ")} AS $body$
+DECLARE
+  list text;
+  result json;
+BEGIN
+  SELECT pg_catalog.string_agg(pg_catalog.format(CASE WHEN ${isTextInImages}
+      THEN '($1).%1$I::pg_catalog.text AS %1$I' ELSE '($1).%1$I' END, a.attname), ', ' ORDER BY a.attnum)
+    INTO list FROM pg_catalog.pg_attribute a
+    JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) a.atttypid
+    WHERE a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
+      AND a.attname::text OPERATOR(pg_catalog.<>) ALL (hidden)
+      AND a.attrelid OPERATOR(pg_catalog.=) (SELECT r.typrelid FROM pg_catalog.pg_type r
+        WHERE r.oid OPERATOR(pg_catalog.=) pg_catalog.pg_typeof(written)::oid);
+  EXECUTE 'SELECT pg_catalog.row_to_json(r.*) FROM (SELECT ' OPERATOR(pg_catalog.||) list
+    OPERATOR(pg_catalog.||) ') AS r' INTO result USING written;
+  RETURN result;
+END $body$`;
+}

@@ -1,0 +1,67 @@
+import type { ExplainDialect } from "../../../sql/explain_dialect.ts";
+
+/**
+ * The plans of Postgres, by JSON: a value in lines of text could have line breaks. The planner has
+ * put the bound values in its conditions, which are masked. Of a comparison with a boolean it leaves
+ * the column alone, or its negation.
+ */
+export const postgresExplain: ExplainDialect = {
+  statement: (text) => `EXPLAIN (FORMAT JSON) ${text}`,
+  lines(rows) {
+    const cell = rows[0]?.[0];
+    const plans: unknown = typeof cell === "string" ? JSON.parse(cell) : null;
+    return Array.isArray(plans) ? plans.flatMap((one) => linesOf(memberOf(one, "Plan"), 0)) : [];
+  },
+};
+
+function linesOf(node: unknown, depth: number): readonly string[] {
+  const indent = "  ".repeat(depth);
+  const parts = memberOf(node, "Plans");
+  return [
+    indent + headOf(node),
+    ...conditionsOf(node).map((line) => `${indent}  ${line}`),
+    ...(Array.isArray(parts) ? parts.flatMap((one) => linesOf(one, depth + 1)) : []),
+  ];
+}
+
+/** As the text of a plan has it: `Index Scan using notes_pkey on notes  (cost=0.15..8.17 rows=1)`. */
+function headOf(node: unknown): string {
+  const what = [
+    textAt(node, "Subplan Name", (name) => `${name}: `),
+    textAt(node, "Node Type", (type) => type),
+    textAt(node, "Join Type", (type) => ` (${type})`),
+    textAt(node, "Index Name", (name) => ` using ${name}`),
+    textAt(node, "Relation Name", (name) => ` on ${name}`),
+  ];
+  const [from, to, count] = ["Startup Cost", "Total Cost", "Plan Rows"].map((name) =>
+    String(memberOf(node, name))
+  );
+  return `${what.join("")}  (cost=${from}..${to} rows=${count})`;
+}
+
+function conditionsOf(node: unknown): readonly string[] {
+  if (typeof node !== "object" || node === null) return [];
+  return Object.entries(node).filter(([name]) => conditions.test(name)).map(([name, value]) =>
+    `${name}: ${[value].flat().map((one) => withoutConstants(String(one))).join(", ")}`
+  );
+}
+
+const conditions = /(?:^| )(?:Cond|Filter|Key)$/;
+
+/** An expression of a plan, with `?` in place of each string and each number. */
+function withoutConstants(expression: string): string {
+  return expression.replace(tokens, (token) => /^['\d]/.test(token) ? "?" : token);
+}
+
+/** A quoted name, a string, in which quotes are doubled, a name or a parameter, and a number. */
+const tokens =
+  /"(?:[^"]|"")*"|'(?:[^']|'')*'|[$_\p{L}][$_\p{L}\p{N}]*|\d+(?:\.\d+)?(?:e[+-]?\d+)?/giu;
+
+function textAt(node: unknown, name: string, shown: (text: string) => string): string {
+  const value = memberOf(node, name);
+  return typeof value === "string" ? shown(value) : "";
+}
+
+function memberOf(node: unknown, name: string): unknown {
+  return typeof node === "object" && node !== null ? Reflect.get(node, name) : undefined;
+}

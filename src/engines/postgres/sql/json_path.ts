@@ -1,0 +1,86 @@
+import type { ColumnInfo } from "../../../schema/table_info.ts";
+import { type Fragment, identifier, rawSql, sql } from "../../../sql/fragment.ts";
+import {
+  isJsonIndex,
+  type JsonPath,
+  type JsonPathDialect,
+} from "../../../sql/json_path_dialect.ts";
+import { introspectedTypeName } from "./introspected_type.ts";
+
+/** JSON documents as a whole in SQL of Postgres. */
+interface WholeDocuments {
+  /** The document as `jsonb`, and its type. */
+  whole(column: ColumnInfo): { readonly document: Fragment; readonly type: Fragment };
+}
+
+/** Values within JSON documents in SQL of Postgres, in columns of `jsonb` and of `json`. */
+export const postgresJsonPaths: JsonPathDialect & WholeDocuments = {
+  whole(column) {
+    const isText = keepsText(column);
+    const document = isText ? readable(column) : identifier(column.dbName);
+    return {
+      document: isText ? sql`${document}::jsonb` : document,
+      type: sql`${rawSql(isText ? "json_typeof" : "jsonb_typeof")}(${document})`,
+    };
+  },
+  at(column, path) {
+    const isText = keepsText(column);
+    const value = follow(isText ? readable(column) : identifier(column.dbName), path);
+    const type = sql`${rawSql(isText ? "json_typeof" : "jsonb_typeof")}(${value})`;
+    const text = sql`(${value} #>> '{}')`;
+    return {
+      type,
+      text: sql`(CASE WHEN ${type} = 'string' THEN ${text} END COLLATE "C")`,
+      number: sql`(CASE WHEN ${type} = 'number' AND length(${text}) <= 1001 AND ${text} ~ ${
+        rawSql(castableNumber)
+      } THEN ${text}::numeric END)`,
+      boolean: sql`(CASE WHEN ${type} = 'boolean' THEN ${text} END)`,
+    };
+  },
+  boundNumber: (plain) => sql`${plain}::numeric`,
+};
+
+/**
+ * Returns true if the text of a document, as a `json` column may keep it, has an escaped character that no
+ * text of Postgres has.
+ */
+export function isUnreadable(document: string): boolean {
+  return document.includes("\\u") && unreadableText.test(document);
+}
+
+/** A longer one would end the statement with an error. */
+const castableNumber = `'^[-0-9.]+([eE][-+]?[0-9]{1,3})?$'`;
+
+function keepsText(column: ColumnInfo): boolean {
+  return column.existingType !== null && introspectedTypeName(column) !== "jsonb";
+}
+
+/** A name is that of a member, and an index that of an element, too. */
+function follow(document: Fragment, path: JsonPath): Fragment {
+  return path.reduce<Fragment>(
+    (value, name) =>
+      isJsonIndex(name)
+        ? sql`(${value} #> ${`{${name}}`}::text[])`
+        : sql`(${value} -> ${name}::text)`,
+    document,
+  );
+}
+
+/**
+ * The document of a `json` column, which keeps its text: NULL where that holds an escaped character
+ * that no string of Postgres has. To look into it would end the statement with an error.
+ */
+function readable({ dbName }: ColumnInfo): Fragment {
+  const document = sql`${identifier(dbName)}::json`;
+  const source = sql`${identifier(dbName)}::text`;
+  return sql`(CASE WHEN strpos(${source}, ${rawSql(`E'\\\\u'`)}) = 0 OR ${source} !~ ${
+    rawSql(`E'${unreadable.replaceAll("\\", "\\\\")}'`)
+  } THEN ${document} END)`;
+}
+
+/** NUL, and one half of a surrogate pair without the other, after an even number of backslashes. */
+const unreadable = "(^|[^\\\\])(\\\\\\\\)*(\\\\u0000|\\\\u[dD][89abAB]..(?!\\\\u[dD][c-fC-F])|" +
+  "(?<!\\\\u[dD][89abAB]..)\\\\u[dD][c-fC-F])";
+
+/** Postgres and JavaScript read the pattern alike. */
+const unreadableText = new RegExp(unreadable);

@@ -1,0 +1,32 @@
+import { bytesToBase64, hexToBytes } from "../../../protocol/byte_text.ts";
+import { shortestInteger } from "../../../schema/kinds/number_kinds.ts";
+import { asStored, type SqlValue } from "../../../sql/fragment.ts";
+
+/** The types of Postgres, by their numbers, whose values are numbers on every engine. */
+const numbers: ReadonlySet<number> = new Set([20, 21, 23, 26, 700, 701, 1700]);
+/** text, varchar, char(n), name, date and uuid: other engines have the same strings. */
+const texts: ReadonlySet<number> = new Set([25, 1043, 1042, 19, 705, 1082, 2950]);
+const booleanType = 16;
+const bytesType = 17;
+
+/**
+ * A value of Postgres that belongs to no column, as SQLite would have it: true is 1, and a numeric
+ * is a double. Undefined for types that SQLite has in no common form.
+ */
+export function decodePlain(value: SqlValue, type: number | null): unknown {
+  if (typeof value !== "string" || type === null) return asStored(value);
+  if (numbers.has(type)) return numberOf(value);
+  if (texts.has(type)) return value;
+  if (type === booleanType) return value === "t" ? 1 : 0;
+  return type === bytesType ? bytesToBase64(hexToBytes(value.slice(2))) : undefined;
+}
+
+/** NaN and the infinities, which JSON lacks, keep their names. */
+function numberOf(text: string): number | bigint | string {
+  if (/^-?\d{1,19}$/.test(text)) {
+    const integer = BigInt(text);
+    if (BigInt.asIntN(64, integer) === integer) return shortestInteger(integer);
+  }
+  const number = Number(text);
+  return Number.isFinite(number) ? number + 0 : text;
+}

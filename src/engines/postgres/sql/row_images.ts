@@ -1,0 +1,51 @@
+import { bytesToHex } from "../../../protocol/byte_text.ts";
+import { isDocument } from "../../../schema/structured/kind_of_column.ts";
+import type { ColumnInfo } from "../../../schema/table_info.ts";
+import type { ImageDialect, RowImages } from "../../../sql/dialect.ts";
+import { isUnreadable } from "./json_path.ts";
+import { type Fragment, identifier, sql, type SqlValue } from "../../../sql/fragment.ts";
+
+/** Row images in SQL of Postgres: conditions on rows that are not in their table. */
+export const postgresImages: ImageDialect = {
+  maxRows: 1_000,
+  batchKey: () => "",
+  from,
+};
+
+/** Every value is parsed by the input function of the type of its column. */
+function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
+  const names = columns.map(({ dbName }) => JSON.stringify(dbName));
+  const images = rows.map((row) => {
+    const cells = columns.map((column, index) =>
+      `${names[index]}:${cell(row[index] ?? null, column)}`
+    );
+    return `{${cells.join()}}`;
+  });
+  const [numbered, image] = [identifier(`${ordinal}_rows`), identifier(`${ordinal}_image`)];
+  const elements = sql`jsonb_array_elements(${`[${images.join()}]`}::jsonb)`;
+  const named = sql`${elements} WITH ORDINALITY AS ${numbered} (${image}, ${identifier(ordinal)})`;
+  const row = sql`jsonb_populate_record(NULL::${from}, ${image}) AS ${identifier(table.name)}`;
+  return sql`${named} CROSS JOIN LATERAL ${row}`;
+}
+
+function cell(value: SqlValue, column: ColumnInfo): string {
+  if (value === null) return "null";
+  if (value instanceof Uint8Array) return JSON.stringify(`\\x${bytesToHex(value)}`);
+  if (!isDocument(column)) return JSON.stringify(String(value));
+  // Filters find no values within an unreadable one, and `jsonb` does not take it.
+  const document = String(value);
+  return isUnreadable(document) ? "[]" : withCastableNumbers(document);
+}
+
+/**
+ * `jsonb` refuses a number such as `1e999999`, which a `json` column keeps. No filter compares with
+ * the one that takes its place either.
+ */
+function withCastableNumbers(document: string): string {
+  if (!/[eE][+-]?\d{4}/.test(document)) return document;
+  return document.replace(
+    /"(?:[^"\\]|\\.)*"|(-?)\d[\d.]*[eE]([+-]?)\d{4,}/g,
+    (part, sign?: string, direction?: string) =>
+      part.startsWith('"') ? part : `${sign}1e${direction}1001`,
+  );
+}

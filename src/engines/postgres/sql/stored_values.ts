@@ -1,0 +1,99 @@
+import { bytesToBase64, hexToBytes } from "../../../protocol/byte_text.ts";
+import { parseJson, writeJson } from "../../../schema/exact_json.ts";
+import { isCalendarDate } from "../../../schema/instant.ts";
+import type { ColumnKind } from "../../../schema/kind.ts";
+import { decodeBase64 } from "../../../schema/kinds/bytes_kind.ts";
+import { plainDecimal, withScale } from "../../../schema/kinds/decimal_kind.ts";
+import { shortestInteger } from "../../../schema/kinds/number_kinds.ts";
+import { isCanonicalUuid } from "../../../schema/kinds/uuid_kind.ts";
+import type { ColumnInfo, ValueShape } from "../../../schema/table_info.ts";
+import { asStored, bindable, type SqlValue } from "../../../sql/fragment.ts";
+import { decodeStructure, encodeStructure, type MemberCodec } from "./structured_values.ts";
+
+/** A value in process → what Postgres reads as a value of the column. */
+export function encode(value: unknown, column: ColumnInfo): SqlValue {
+  if (value === null) return null;
+  const shape = shapeOfColumn(column);
+  if (shape.kind !== "text") return encodeStructure(value, shape, memberCodec);
+  switch (column.kind) {
+    case "boolean":
+      return typeof value === "boolean" ? String(value) : bindable(value);
+    case "json":
+      return writeJson(value);
+    case "bytes":
+      return typeof value === "string" ? decodeBase64(value) ?? value : bindable(value);
+    default:
+      return bindable(value);
+  }
+}
+
+/** What the values of a column are in JSON. */
+export function shapeOfColumn(
+  { databaseType }: ColumnInfo,
+): Exclude<ValueShape, { readonly kind: "any" }> {
+  const shape = databaseType?.shape;
+  // Only SQLite has columns of any values.
+  return shape === undefined || shape.kind === "any" ? { kind: "text" } : shape;
+}
+
+/** A member that does not fit its kind is shown as it is, and makes no misfit of the structure. */
+const memberCodec: MemberCodec = {
+  encode,
+  decode: (text, column) => decode(text, column, () => {}),
+};
+
+/** The text that Postgres sent for a column → the value in process. */
+export function decode(
+  value: SqlValue,
+  column: ColumnInfo,
+  misfit: (column: ColumnInfo) => void,
+): unknown {
+  if (value === null) return null;
+  const shape = shapeOfColumn(column);
+  const decoded = typeof value !== "string"
+    ? undefined
+    : shape.kind === "text"
+    ? decoders[column.kind](value, column)
+    : decodeStructure(value, shape, memberCodec);
+  if (decoded !== undefined) return decoded;
+  misfit(column);
+  return asStored(value);
+}
+
+/** Each gives `undefined` for what does not fit, e.g. `infinity`, `NaN` and years before Christ. */
+const decoders: Readonly<Record<ColumnKind, (text: string, column: ColumnInfo) => unknown>> = {
+  text: (text) => text,
+  integer: (text) => /^-?\d{1,19}$/.test(text) ? integerOf(text) : undefined,
+  bigint: (text) => /^-?\d{1,19}$/.test(text) ? text : undefined,
+  real: (text) => {
+    const number = Number(text);
+    return Number.isFinite(number) ? number + 0 : undefined; // −0 becomes 0.
+  },
+  decimal: (text, column) => {
+    const plain = plainDecimal(text);
+    return plain === null ? undefined : withScale(plain, column.scale) ?? undefined;
+  },
+  boolean: (text) => text === "t" ? true : text === "f" ? false : undefined,
+  timestamp: instantOf,
+  date: (text) => isCalendarDate(text) ? text : undefined,
+  uuid: (text) => isCanonicalUuid(text) ? text : undefined,
+  json: (text) => parseJson(text),
+  bytes: (text) =>
+    /^\\x(?:[0-9a-f]{2})*$/.test(text) ? bytesToBase64(hexToBytes(text.slice(2))) : undefined,
+};
+
+/** The number that the text of a 64-bit integer is, a bigint where a number is not exact. */
+function integerOf(text: string): number | bigint {
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : shortestInteger(BigInt(text));
+}
+
+const timestampText = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(?:\+00)?$/;
+
+/** `2024-01-01 00:00:00.123456+00`, the zone absent in a `timestamp` and never another than UTC. */
+function instantOf(text: string): string | undefined {
+  const match = timestampText.exec(text);
+  if (match === null) return undefined;
+  const [, date, time, fraction = ""] = match;
+  return `${date}T${time}.${fraction.padEnd(fraction.length > 3 ? 6 : 3, "0")}Z`;
+}

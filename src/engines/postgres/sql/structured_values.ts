@@ -1,0 +1,149 @@
+import { bytesToHex } from "../../../protocol/byte_text.ts";
+import { jsonItems, jsonMembers } from "../../../schema/exact_json.ts";
+import { hasDimensions } from "../../../schema/structured/structured_value.ts";
+import type { ColumnInfo, ValueShape } from "../../../schema/table_info.ts";
+import type { SqlValue } from "../../../sql/fragment.ts";
+import {
+  type ArrayItem,
+  printArray,
+  printMap,
+  printRecord,
+  readArray,
+  readMap,
+  readRecord,
+} from "./structured_texts.ts";
+
+type ShapeOf<Name extends ValueShape["kind"]> = Extract<ValueShape, { readonly kind: Name }>;
+type Structure = Exclude<ValueShape, { readonly kind: "text" | "any" }>;
+
+/** How a member is written or read: as a value of a column of its own. */
+export interface MemberCodec {
+  encode(value: unknown, column: ColumnInfo): SqlValue;
+  /** Undefined for the JSON null, which would be read as NULL. */
+  decode(text: string, column: ColumnInfo): unknown;
+}
+
+/**
+ * A list, record or map in process → the text that Postgres reads. A string, which a row of the table
+ * held, is that already.
+ */
+export function encodeStructure(value: unknown, shape: Structure, codec: MemberCodec): string {
+  if (typeof value === "string") return value;
+  switch (shape.kind) {
+    case "list":
+      return printArray(itemsOf(value, shape, codec), shape.delimiter);
+    case "record": {
+      const members = new Map(Object.entries(value ?? {}));
+      return printRecord(
+        shape.fields.map((field) => textOf(members.get(field.name) ?? null, field, codec)),
+      );
+    }
+    case "map":
+      return printMap(
+        Object.entries(value ?? {}).map(([name, member]) => [
+          name,
+          member === null ? null : String(member),
+        ]),
+      );
+  }
+}
+
+function itemsOf(
+  value: unknown,
+  shape: ShapeOf<"list">,
+  codec: MemberCodec,
+): readonly ArrayItem[] {
+  if (!Array.isArray(value)) throw new Error(`Cannot write a list from a ${typeof value}`);
+  return value.map((item) =>
+    Array.isArray(item) && hasDimensions(shape)
+      ? itemsOf(item, shape, codec)
+      : textOf(item ?? null, shape.element, codec)
+  );
+}
+
+function textOf(value: unknown, column: ColumnInfo, { encode }: MemberCodec): string | null {
+  if (value === null) return null;
+  const encoded = encode(value, column);
+  return encoded instanceof Uint8Array ? `\\x${bytesToHex(encoded)}` : String(encoded);
+}
+
+/** The text of Postgres → a structure; undefined for one that JSON cannot say. */
+export function decodeStructure(text: string, shape: Structure, codec: MemberCodec): unknown {
+  switch (shape.kind) {
+    case "list": {
+      const items = readArray(text, shape.delimiter);
+      return items === null ? undefined : listOf(items, shape, codec);
+    }
+    case "record": {
+      const texts = readRecord(text);
+      const members = shape.fields.map((field, index) =>
+        [field.name, memberOf(texts[index] ?? null, field, codec)] as const
+      );
+      return members.some(([, member]) => member === undefined)
+        ? undefined
+        : Object.fromEntries(members);
+    }
+    case "map":
+      return Object.fromEntries(readMap(text));
+  }
+}
+
+function listOf(
+  items: readonly ArrayItem[],
+  shape: ShapeOf<"list">,
+  codec: MemberCodec,
+): readonly unknown[] | undefined {
+  const list: unknown[] = [];
+  for (const item of items) {
+    const isNested = typeof item === "object" && item !== null;
+    // A list of documents in two dimensions would be read as one of lists.
+    if (isNested && !hasDimensions(shape)) return undefined;
+    const value = isNested ? listOf(item, shape, codec) : memberOf(item, shape.element, codec);
+    if (value === undefined) return undefined;
+    list.push(value);
+  }
+  return list;
+}
+
+function memberOf(text: string | null, column: ColumnInfo, codec: MemberCodec): unknown {
+  if (text === null) return null;
+  const value = codec.decode(text, column);
+  return value === null ? undefined : value;
+}
+
+/**
+ * The JSON that Postgres makes of a structure in an image of a row → the text that it reads. `cell`
+ * is the same for a member.
+ */
+export function structureOfImage(
+  raw: string,
+  shape: Structure,
+  cell: (raw: string, column: ColumnInfo) => SqlValue,
+): string {
+  const textOf = (member: string | undefined, column: ColumnInfo) => {
+    const value = member === undefined ? null : cell(member, column);
+    return value === null ? null : String(value);
+  };
+  // A type without a form of its own in JSON is its text.
+  if (raw.startsWith('"')) return JSON.parse(raw);
+  switch (shape.kind) {
+    case "list": {
+      const items = (text: string): readonly ArrayItem[] =>
+        jsonItems(text).map((item) =>
+          item.startsWith("[") && hasDimensions(shape) ? items(item) : textOf(item, shape.element)
+        );
+      return printArray(items(raw), shape.delimiter);
+    }
+    case "record": {
+      const members = jsonMembers(raw);
+      return printRecord(shape.fields.map((field) => textOf(members.get(field.name), field)));
+    }
+    case "map":
+      return printMap(
+        [...jsonMembers(raw)].map(([name, member]) => [
+          name,
+          member === "null" ? null : JSON.parse(member),
+        ]),
+      );
+  }
+}

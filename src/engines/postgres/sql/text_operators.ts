@@ -1,0 +1,62 @@
+import { afterPrefix, countCodePoints } from "../../../sql/code_points.ts";
+import type { TextDialect } from "../../../sql/dialect.ts";
+import { fold, foldingTo, isAscii } from "../../../sql/fold.ts";
+import { type Fragment, sql } from "../../../sql/fragment.ts";
+
+/**
+ * The text operators of Postgres and PGlite: everything under the collation "C", whose order is
+ * by code point and whose lower() folds ASCII alone, so that no locale of a server matters.
+ */
+export const postgresText: TextDialect = {
+  contains,
+  startsWith,
+  endsWith,
+  like,
+  equalsFolded: (operand, argument) => sql`${folded(operand, argument)} = ${fold(argument)}`,
+  containsFolded: (operand, argument) => contains(folded(operand, argument), fold(argument)),
+  startsWithFolded: (operand, argument) => startsWith(folded(operand, argument), fold(argument)),
+  endsWithFolded: (operand, argument) => endsWith(folded(operand, argument), fold(argument)),
+  likeFolded: (operand, pattern) => like(folded(operand, pattern), fold(pattern)),
+  length: (operand) => sql`char_length(${operand})`,
+};
+
+function contains(operand: Fragment, argument: string): Fragment {
+  return sql`strpos(${operand} COLLATE "C", ${argument}) > 0`;
+}
+
+/** A range, so that an index serves. */
+function startsWith(operand: Fragment, argument: string): Fragment {
+  const from = sql`${operand} COLLATE "C" >= ${argument}`;
+  const end = afterPrefix(argument);
+  return end === null ? from : sql`(${from} AND ${operand} COLLATE "C" < ${end})`;
+}
+
+function endsWith(operand: Fragment, argument: string): Fragment {
+  const length = countCodePoints(argument);
+  return sql`right(${operand} COLLATE "C", ${length}) = ${argument}`;
+}
+
+function like(operand: Fragment, pattern: string): Fragment {
+  return sql`${operand} COLLATE "C" LIKE ${pattern}`;
+}
+
+/**
+ * The operand folded as far as it matters for `argument`: ASCII by lower(), and of all other
+ * characters only those that fold to one of the argument's. Any other one differs from every
+ * character of the argument, folded or not; so this is exact, and depends neither on the server's
+ * rules of case nor on its Unicode version.
+ */
+function folded(operand: Fragment, argument: string): Fragment {
+  const lower = sql`lower(${operand} COLLATE "C")`;
+  if (isAscii(argument)) return lower;
+  let from = "";
+  let to = "";
+  for (const character of new Set(fold(argument))) {
+    if (isAscii(character)) continue;
+    for (const other of foldingTo(character)) {
+      from += other;
+      to += character;
+    }
+  }
+  return from === "" ? lower : sql`translate(${lower}, ${from}, ${to})`;
+}

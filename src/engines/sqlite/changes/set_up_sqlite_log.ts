@@ -1,0 +1,176 @@
+import { bytesToHex } from "../../../protocol/byte_text.ts";
+import type { Random } from "../../../runtime/runtime.ts";
+import type { TableInfo } from "../../../schema/table_info.ts";
+import { quoteIdentifier } from "../../../sql/fragment.ts";
+import {
+  sqliteLogTables,
+  sqliteMarkColumn,
+  type SqliteTrigger,
+  sqliteTriggerPrefix,
+  sqliteTriggers,
+} from "../sql/change_log_schema.ts";
+import type { ResolvedChangesOptions } from "../../../db/changes/changes_options.ts";
+import { describeRecordedTable } from "../driver/describe_recorded_table.ts";
+import type { Connection, Driver } from "../../../db/driver.ts";
+import { selectNamed } from "../../../db/named_columns.ts";
+
+/**
+ * Sets up the change log in a SQLite file: makes sure that it exists and that the tables are
+ * recorded, all or nothing. Gives the tables of which only the writes of this process are recorded.
+ */
+export function setUpSqliteLog(
+  driver: Driver,
+  tables: readonly TableInfo[],
+  changes: Pick<ResolvedChangesOptions, "mode" | "exclude">,
+  random: Random,
+): Promise<readonly TableInfo[]> {
+  return driver.transaction((connection) => recordInFile(connection, tables, changes, random));
+}
+
+/** Does in a transaction of a SQLite file what sets up its change log. */
+export async function recordInFile(
+  connection: Connection,
+  tables: readonly TableInfo[],
+  changes: Pick<ResolvedChangesOptions, "mode" | "exclude">,
+  random: Random,
+): Promise<readonly TableInfo[]> {
+  const isNew = await createLog(connection, random);
+  const untracked: TableInfo[] = [];
+  for (const table of tables) {
+    const installed = await installTriggers(table, changes, connection);
+    if (installed.lifetime === "temporary") untracked.push(table);
+    else if (installed.isFresh && !isNew) await noteGap(table, connection);
+  }
+  return untracked;
+}
+
+/** Rows may have changed while other triggers recorded the table, or none: streams begin again. */
+async function noteGap({ name }: TableInfo, connection: Connection): Promise<void> {
+  await connection.query({
+    text: `INSERT INTO "_service_changes" ("table", op) VALUES (?, 'touch')`,
+    values: [name],
+  });
+}
+
+/** Returns whether it is a new one. */
+async function createLog(connection: Connection, random: Random): Promise<boolean> {
+  const existing = await selectNamed(
+    connection,
+    { name: "name" },
+    `FROM sqlite_schema WHERE type = 'table' AND name = '_service_changes'`,
+  );
+  for (const text of sqliteLogTables) await connection.query({ text, values: [] });
+  const secret = await selectNamed(
+    connection,
+    { value: "value" },
+    `FROM "_service_meta" WHERE name = 'secret'`,
+  );
+  const isMarked = existing.length === 0 || await hasMarks(connection);
+  if (existing.length > 0 && secret.length > 0 && isMarked) return false;
+  // The changes of an earlier version have no marks, and SQLite adds such a column to no row.
+  if (!isMarked) {
+    await connection.query({ text: `DELETE FROM "_service_changes"`, values: [] });
+    const text = `ALTER TABLE "_service_changes" ADD COLUMN ${sqliteMarkColumn}`;
+    await connection.query({ text, values: [] });
+  }
+  // Numbers begin at 1 again: the epoch keeps a token of an earlier log from passing for one of this.
+  await connection.query({
+    text: `INSERT INTO "_service_meta" (name, value)
+      VALUES ('epoch', ?), ('secret', ?), ('floor', '0'), ('floor_mark', '0')
+      ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    values: [newEpoch(random), bytesToHex(random.bytes(16))],
+  });
+  return true;
+}
+
+async function hasMarks(connection: Connection): Promise<boolean> {
+  const from = `FROM pragma_table_info('_service_changes') WHERE name = 'mark'`;
+  return (await selectNamed(connection, { name: "name" }, from)).length > 0;
+}
+
+/** The random name of a life of the log. */
+export function newEpoch(random: Random): string {
+  return bytesToHex(random.bytes(8));
+}
+
+/** How a table is recorded from now on. */
+interface Installed {
+  readonly lifetime: "permanent" | "temporary";
+  /** True if it was recorded otherwise before, or not at all. */
+  readonly isFresh: boolean;
+}
+
+/**
+ * The names of triggers depend on what they record, so that those of another version of the table,
+ * or of this program, are found and replaced.
+ */
+async function installTriggers(
+  table: TableInfo,
+  { mode, exclude }: Pick<ResolvedChangesOptions, "mode" | "exclude">,
+  connection: Connection,
+): Promise<Installed> {
+  const recorded = await describeRecordedTable(table, exclude, connection);
+  const permanent = sqliteTriggers(recorded, "permanent");
+  const schema = mode === "triggers" ? "main" : "temp";
+  const wanted = mode === "triggers" ? permanent : sqliteTriggers(recorded, "temporary");
+  const inFile = await triggersOf(recorded.name, "main", connection);
+  if (isInstalled(permanent, inFile)) return { lifetime: "permanent", isFresh: false };
+  await dropOurs(inFile, "main", connection);
+  if (schema === "temp") {
+    const temporary = await triggersOf(recorded.name, "temp", connection);
+    if (isInstalled(wanted, temporary)) return { lifetime: "temporary", isFresh: false };
+    await dropOurs(temporary, "temp", connection);
+  }
+  // Notes of other triggers may be out of date: rows may have changed while there were none.
+  await connection.query({
+    text: `DELETE FROM "_service_replaced" WHERE "table" = ?`,
+    values: [recorded.name],
+  });
+  for (const { text } of wanted) await connection.query({ text, values: [] });
+  return { lifetime: schema === "temp" ? "temporary" : "permanent", isFresh: true };
+}
+
+interface FoundTrigger {
+  readonly name: string;
+  readonly isOurs: boolean;
+}
+
+/** In the order in which they were created. */
+async function triggersOf(
+  table: string,
+  schema: "main" | "temp",
+  connection: Connection,
+): Promise<readonly FoundTrigger[]> {
+  const rows = await selectNamed(
+    connection,
+    { name: "name" },
+    `FROM ${schema}.sqlite_schema
+     WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE ORDER BY rowid`,
+    table,
+  );
+  return rows.map(({ name }) => ({
+    name: String(name),
+    isOurs: String(name).startsWith(sqliteTriggerPrefix),
+  }));
+}
+
+/**
+ * SQLite runs the trigger first that was created last. Ours has to be the first: another one may
+ * change the row again, and that change must follow this one in the log.
+ */
+function isInstalled(wanted: readonly SqliteTrigger[], found: readonly FoundTrigger[]): boolean {
+  const last = found.slice(-wanted.length).map(({ name }) => name);
+  return found.filter(({ isOurs }) => isOurs).length === wanted.length &&
+    wanted.every(({ name }) => last.includes(name));
+}
+
+async function dropOurs(
+  found: readonly FoundTrigger[],
+  schema: "main" | "temp",
+  connection: Connection,
+): Promise<void> {
+  for (const { name, isOurs } of found) {
+    const text = `DROP TRIGGER ${schema}.${quoteIdentifier(name)}`;
+    if (isOurs) await connection.query({ text, values: [] });
+  }
+}

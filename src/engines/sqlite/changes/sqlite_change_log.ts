@@ -1,0 +1,274 @@
+import type { TableInfo } from "../../../schema/table_info.ts";
+import type { Random } from "../../../runtime/runtime.ts";
+import type { SqlValue, Statement } from "../../../sql/fragment.ts";
+import type { ChangeHints } from "../../../db/changes/change_hints.ts";
+import type { Change, ChangeLog, Step } from "../../../db/changes/change_log.ts";
+import {
+  covers,
+  includes,
+  parsePosition,
+  type Position,
+  printPosition,
+  type SequencePosition,
+} from "../../../db/changes/log_position.ts";
+import {
+  minRetentionMs,
+  type ResolvedChangesOptions,
+} from "../../../db/changes/changes_options.ts";
+import type { Driver, QueryResult, ReadLimits } from "../../../db/driver.ts";
+import { imageDecoder, wholeImages } from "../../../db/changes/image_decoder.ts";
+import {
+  changeKind,
+  type DecodeImage,
+  LoggedChange,
+  rowOfWholeImages,
+} from "../../../db/changes/logged_change.ts";
+import { namedColumns, selectNamed, textOrNull } from "../../../db/named_columns.ts";
+import { createRowReader } from "../../../db/rows.ts";
+import { newEpoch } from "./set_up_sqlite_log.ts";
+
+/** The options of a change log on SQLite. */
+export interface SqliteChangeLogOptions {
+  readonly driver: Driver;
+  readonly tables: ReadonlySet<TableInfo>;
+  readonly changes: ResolvedChangesOptions;
+  readonly hints: ChangeHints;
+  readonly random: Random;
+}
+
+/** The change log of a SQLite file that has been set up, for reading its changes step by step. */
+export async function sqliteChangeLog(options: SqliteChangeLogOptions): Promise<ChangeLog> {
+  const { rows } = await options.driver.query({ text: `SELECT ${meta("secret")}`, values: [] });
+  const log = new SqliteChangeLog(options, String(rows[0]?.[0]));
+  await log.end();
+  return log;
+}
+
+/** The most changes of a step: the process does nothing else while it reads the rows. */
+const maxPerStep = 500;
+/** With so many bytes of images a step is full: rows may be large, and memory is limited. */
+const maxBytesPerStep = 16 * 1024 * 1024;
+const maxPerPurge = 5_000;
+
+const meta = (name: string) => `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
+const last = (column: string) =>
+  `(SELECT ${column} FROM "_service_changes" ORDER BY seq DESC LIMIT 1)`;
+
+/** The epoch, and the last change with its mark: one that was purged, where there is no other. */
+const logEnd = `${meta("epoch")} AS epoch,
+  coalesce(${last("seq")}, CAST(${meta("floor")} AS INTEGER)) AS latest,
+  coalesce(${last("mark")}, CAST(${meta("floor_mark")} AS INTEGER)) AS latest_mark`;
+
+/** What the log has at the number of a position: it takes the number twice. */
+const heldAt = `${meta("floor")} AS floor,
+  coalesce((SELECT mark FROM "_service_changes" WHERE seq = ?),
+    CASE ${meta("floor")} WHEN CAST(? AS TEXT) THEN CAST(${meta("floor_mark")} AS INTEGER) ELSE -1
+    END) AS held`;
+
+/** How many changes the next step has: one at least. A size is known without reading the image. */
+const countOfStep = `(SELECT count(*) FROM (
+  SELECT sum(bytes) OVER (ORDER BY seq) - bytes AS ahead FROM (
+    SELECT seq, ifnull(octet_length(before), 0) + ifnull(octet_length(after), 0) AS bytes
+    FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${maxPerStep}
+  )) WHERE ahead < ${maxBytesPerStep})`;
+
+/** The state of the log, and a change, whose columns are NULL where there is none. */
+const columns = namedColumns({
+  epoch: "e.epoch",
+  latest: "e.latest",
+  latestMark: "e.latest_mark",
+  floor: "e.floor",
+  held: "e.held",
+  seq: "c.seq",
+  mark: "c.mark",
+  table: 'c."table"',
+  op: "c.op",
+  before: "c.before",
+  after: "c.after",
+  optimisticId: "c.optimistic_id",
+});
+
+/** What the log says about a position. */
+type HeldAt = Pick<LogRow, "epoch" | "floor" | "held">;
+
+type LogRow = ReturnType<typeof columns.decode>;
+
+/** One statement, so that no purge comes between the read of the floor and that of the rows. */
+const nextChanges = `SELECT ${columns.selectList}
+  FROM (SELECT ${logEnd}, ${heldAt}) AS e LEFT JOIN (
+    SELECT * FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${countOfStep}
+  ) AS c`;
+
+class SqliteChangeLog implements ChangeLog {
+  readonly tables: ReadonlySet<TableInfo>;
+  readonly secret: string;
+  readonly covers: ChangeLog["covers"] = covers;
+  readonly includes: ChangeLog["includes"] = includes;
+  readonly print: ChangeLog["print"] = printPosition;
+  readonly #options: SqliteChangeLogOptions;
+  readonly #byName: ReadonlyMap<string, readonly TableInfo[]>;
+  readonly #decodeImage: DecodeImage;
+  readonly #isWhole: (image: string, table: TableInfo) => boolean;
+  #epoch = "";
+
+  constructor(options: SqliteChangeLogOptions, secret: string) {
+    const { driver, tables, changes } = options;
+    this.tables = tables;
+    this.secret = secret;
+    this.#options = options;
+    // Names as SQLite compares them.
+    this.#byName = Map.groupBy(tables, ({ name }) => name.toLowerCase());
+    const reader = createRowReader(driver.dialect, () => {});
+    this.#decodeImage = imageDecoder(reader, changes.exclude);
+    this.#isWhole = wholeImages("sqlite", changes.exclude);
+  }
+
+  async end(): Promise<Position> {
+    const { rows } = await this.#options.driver.query({ text: `SELECT ${logEnd}`, values: [] });
+    return this.#position(rows[0] ?? []);
+  }
+
+  async next(from: Position | Step): Promise<Step | null> {
+    const position = "changes" in from ? from.to : from;
+    if (position?.kind !== "sequence") return null;
+    const { seq } = position;
+    const { rows } = await this.#options.driver.query({
+      text: nextChanges,
+      values: [seq, seq, seq, seq],
+    });
+    const found = rows.map(columns.decode);
+    const [head = columns.decode([])] = found;
+    const end = this.#position([head.epoch, head.latest, head.latestMark]);
+    if (!await this.#isHeld(position, head)) return null;
+    const logged = found.filter(({ seq }) => seq !== null)
+      .sort((left, right) => Number(left.seq) - Number(right.seq));
+    const last = logged.at(-1);
+    const to = last === undefined
+      ? end
+      : { ...end, seq: Number(last.seq), mark: Number(last.mark) };
+    return { changes: logged.flatMap((row) => this.#changes(row)), to };
+  }
+
+  async readAt(
+    statement: Statement,
+    limits?: ReadLimits,
+  ): Promise<QueryResult & { readonly position: Position }> {
+    const { driver } = this.#options;
+    const connection = limits === undefined ? driver : driver.reads(limits);
+    const { text, values } = statement;
+    const [before, result] = await Promise.all([
+      this.end(),
+      connection.query({ text: `SELECT ${logEnd}, q.* FROM (${text}) AS q`, values }),
+    ]);
+    const [row] = result.rows;
+    return {
+      rows: result.rows.map((row) => row.slice(3)),
+      changed: 0,
+      position: row === undefined ? before : this.#position(row),
+    };
+  }
+
+  parse(token: string): Position | null {
+    const position = parsePosition(token);
+    return position?.kind === "sequence" && position.epoch === this.#epoch ? position : null;
+  }
+
+  async holds(position: Position): Promise<boolean> {
+    if (position.kind !== "sequence") return false;
+    const head = await selectNamed(
+      this.#options.driver,
+      { epoch: "e.epoch", floor: "e.floor", held: "e.held" },
+      `FROM (SELECT ${meta("epoch")} AS epoch, ${heldAt}) AS e`,
+      position.seq,
+      position.seq,
+    );
+    return head[0] !== undefined && await this.#isHeld(position, head[0]);
+  }
+
+  onHint(listener: () => void): () => void {
+    return this.#options.hints.add(listener);
+  }
+
+  async purge(): Promise<void> {
+    const { retentionMs, maxRows } = this.#options.changes;
+    const limits = [Math.floor(retentionMs / 1000), maxRows, minRetentionMs / 1000];
+    // Each round is a transaction of its own, so that writers come between two of them.
+    for (let more = true; more;) more = await this.#purgeSome(limits);
+  }
+
+  close(): Promise<void> {
+    return this.#options.hints.close();
+  }
+
+  /** Returns true if there may be more. */
+  #purgeSome(
+    [keepSeconds = 0, maxRows = 0, minSeconds = 0]: readonly number[],
+  ): Promise<boolean> {
+    return this.#options.driver.transaction(async (connection) => {
+      const { rows } = await connection.query({
+        text: `SELECT max(seq), mark FROM (
+            SELECT seq, mark, at FROM "_service_changes" ORDER BY seq LIMIT ${maxPerPurge}
+          ) WHERE at < strftime('%s', 'now') - ? OR (at < strftime('%s', 'now') - ?
+            AND seq <= (SELECT seq FROM sqlite_sequence WHERE name = '_service_changes') - ?)`,
+        values: [keepSeconds, minSeconds, maxRows],
+      });
+      // The mark is that of the row with the last number.
+      const [last = null, mark = null] = rows[0] ?? [];
+      if (last === null) return false;
+      await connection.query({
+        text: `INSERT INTO "_service_meta" (name, value) VALUES ('floor', ?), ('floor_mark', ?)
+          ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+        values: [String(last), String(mark)],
+      });
+      await connection.query({
+        text: `UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = '_service_changes'`,
+        values: [last],
+      });
+      const { changed } = await connection.query({
+        text: `DELETE FROM "_service_changes" WHERE seq <= ?`,
+        values: [last],
+      });
+      return changed === maxPerPurge;
+    });
+  }
+
+  /**
+   * Returns true if the log has the change that a position names. A file that was restored repeats its
+   * epoch and its numbers, and no marks: then another epoch begins, because a client may have
+   * received changes that its position does not cover yet.
+   */
+  async #isHeld({ epoch, seq, mark }: SequencePosition, at: HeldAt): Promise<boolean> {
+    if (epoch !== at.epoch || seq < Number(at.floor)) return false;
+    if (mark === Number(at.held)) return true;
+    await this.#options.driver.query({
+      text: `UPDATE "_service_meta" SET value = ? WHERE name = 'epoch' AND value = ?`,
+      values: [newEpoch(this.#options.random), epoch],
+    });
+    return false;
+  }
+
+  #position([epoch, seq, mark]: readonly SqlValue[]): SequencePosition {
+    this.#epoch = String(epoch);
+    return { kind: "sequence", epoch: this.#epoch, seq: Number(seq), mark: Number(mark) };
+  }
+
+  /** None for a table that another process records; several where it was declared twice. */
+  #changes({ seq, mark, table: name, op, before, after, optimisticId }: LogRow): Change[] {
+    const tables = this.#byName.get(String(name).toLowerCase()) ?? [];
+    return tables.map((table) =>
+      new LoggedChange(
+        rowOfWholeImages({
+          seq: Number(seq),
+          transaction: null,
+          mark: Number(mark),
+          table,
+          kind: changeKind(String(op)),
+          before: textOrNull(before),
+          after: textOrNull(after),
+          optimisticId: textOrNull(optimisticId),
+        }, this.#isWhole),
+        this.#decodeImage,
+      )
+    );
+  }
+}

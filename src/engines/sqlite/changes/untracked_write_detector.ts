@@ -1,0 +1,67 @@
+import type { TableInfo } from "../../../schema/table_info.ts";
+import { sqliteLiteral } from "../sql/image_json.ts";
+import type { Connection, Driver } from "../../../db/driver.ts";
+
+/**
+ * Creates the detector of untracked writes: it finds out whether other programs have written to a
+ * SQLite file whose tables have no triggers, and records a `touch` of each table, as it cannot be
+ * known what they wrote. The writing connection counts the commits of others: its own are not in
+ * the count. Where another process of the service has recorded something since, the commit counts
+ * as the one of that.
+ *
+ * Writes while no process was running leave no trace: a file with a write-ahead log counts its
+ * changes only where its first page changes. So there is a `touch` at the start, too.
+ */
+export async function untrackedWriteDetector(
+  driver: Driver,
+  tables: readonly TableInfo[],
+): Promise<(() => Promise<void>) | null> {
+  if (tables.length === 0) return null;
+  let known = await driver.transaction(async (connection) => {
+    for (const text of ownChangesCounter) await connection.query({ text, values: [] });
+    await recordTouches(tables, connection);
+    return await readCounts(connection);
+  });
+
+  return () =>
+    driver.transaction(async (connection) => {
+      const found = await readCounts(connection);
+      const isUntracked = found.commits !== known.commits && found.recorded === known.recorded;
+      if (isUntracked) await recordTouches(tables, connection);
+      known = isUntracked ? await readCounts(connection) : found;
+    });
+}
+
+/** Counts the changes that this connection records, in the same transactions. */
+const ownChangesCounter = [
+  `CREATE TEMP TABLE IF NOT EXISTS "_service_own" (changes INTEGER NOT NULL)`,
+  `INSERT INTO "_service_own" (changes) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM "_service_own")`,
+  `CREATE TEMP TRIGGER IF NOT EXISTS "_service_own_changes" AFTER INSERT ON main."_service_changes"
+    BEGIN UPDATE "_service_own" SET changes = changes + 1; END`,
+];
+
+interface Counts {
+  /** Differs after every commit of another connection. */
+  readonly commits: string;
+  /** Differs after other connections have recorded or purged changes. */
+  readonly recorded: string;
+}
+
+async function readCounts(connection: Connection): Promise<Counts> {
+  const { rows: [version] } = await connection.query({ text: "PRAGMA data_version", values: [] });
+  const { rows: [log] } = await connection.query({
+    text: `SELECT (SELECT coalesce(max(seq), 0) FROM "_service_changes") -
+        (SELECT changes FROM "_service_own"),
+      (SELECT value FROM "_service_meta" WHERE name = 'floor')`,
+    values: [],
+  });
+  return { commits: String(version?.[0]), recorded: String(log) };
+}
+
+async function recordTouches(tables: readonly TableInfo[], connection: Connection): Promise<void> {
+  const rows = tables.map(({ name }) => `(${sqliteLiteral(name)}, 'touch')`);
+  await connection.query({
+    text: `INSERT INTO "_service_changes" ("table", op) VALUES ${rows.join(", ")}`,
+    values: [],
+  });
+}

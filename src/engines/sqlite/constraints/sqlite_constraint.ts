@@ -1,0 +1,48 @@
+import type { TableInfo } from "../../../schema/table_info.ts";
+import { columnsOfCheck } from "../sql/parse_checks.ts";
+import { parseCreateIndex } from "../sql/parse_create_index.ts";
+import type { DatabaseError } from "../../../db/database_error.ts";
+import type { Connection } from "../../../db/driver.ts";
+
+/** The names of the columns of a constraint of this table that failed in SQLite. */
+export async function sqliteConstraintColumns(
+  { kind, constraint }: DatabaseError,
+  table: TableInfo,
+  connection: Connection,
+): Promise<readonly string[]> {
+  const failed = constraint?.name ?? null;
+  if (failed === null) return [];
+  const columns = table.columns.map(({ dbName }) => dbName);
+  if (kind === "check") {
+    const created = await createStatement("table", table.name, table, connection);
+    return columnsOfCheck(created, failed, columns);
+  }
+  const [, index] = /^index '([^]*)'$/.exec(failed) ?? [];
+  if (index === undefined) return listedColumns(failed, table);
+  // An index over expressions.
+  const created = await createStatement("index", index, table, connection);
+  return created === "" ? [] : parseCreateIndex(created, table.name, columns).columns;
+}
+
+/** `notes.title, notes.owner` → `title` and `owner`; none of another table. */
+function listedColumns(failed: string, { name }: TableInfo): readonly string[] {
+  const prefix = `${name}.`.toLowerCase();
+  // SQLite quotes no name: what is left of one that has such a string in it is no column.
+  return failed.split(", ").flatMap((part) =>
+    part.toLowerCase().startsWith(prefix) ? [part.slice(prefix.length)] : []
+  );
+}
+
+async function createStatement(
+  type: "table" | "index",
+  name: string,
+  table: TableInfo,
+  connection: Connection,
+): Promise<string> {
+  const { rows: [row] } = await connection.query({
+    text: `SELECT sql FROM sqlite_schema WHERE type = ? AND name = ? COLLATE NOCASE
+      AND tbl_name = ? COLLATE NOCASE`,
+    values: [type, name, table.name],
+  });
+  return String(row?.[0] ?? "");
+}

@@ -1,0 +1,34 @@
+import type { Driver } from "../../../db/driver.ts";
+import type { SqliteAdditions, SqliteOptions } from "../../../db/driver_options.ts";
+import { betterSqlite3, loadAddon, pathOfBetterSqlite3 } from "./better_sqlite3_library.ts";
+import { requireFileOfClient } from "./sqlite_file.ts";
+import { sqliteDriver } from "./sqlite_driver.ts";
+
+export { loadAddon, type SqliteAdditions, type SqliteOptions };
+
+/**
+ * Opens the driver of a SQLite file with better-sqlite3, the fastest of the SQLite libraries.
+ *
+ * @example
+ * ```ts ignore
+ * import { openDatabase } from "@svc/resource-api";
+ * import { openBetterSqlite3 } from "@svc/resource-api/better-sqlite3";
+ *
+ * const db = await openDatabase(await openBetterSqlite3("shop.db"));
+ * ```
+ */
+export function openBetterSqlite3(path: string, options: SqliteOptions = {}): Promise<Driver> {
+  return sqliteDriver(betterSqlite3, path, options);
+}
+
+/**
+ * Opens the driver of the file that a client of better-sqlite3 has open, with connections beside
+ * that of the client, which stays open when the driver closes.
+ */
+export async function openBetterSqlite3Of(
+  client: object,
+  options: SqliteOptions = {},
+): Promise<Driver> {
+  const path = requireFileOfClient(pathOfBetterSqlite3(client));
+  return await sqliteDriver(betterSqlite3, path, options);
+}

@@ -1,0 +1,197 @@
+import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
+
+import { sqliteTriggerPrefix } from "../sql/change_log_schema.ts";
+import { affinityOfType } from "../sql/column_type.ts";
+import { parseCreateIndex } from "../sql/parse_create_index.ts";
+import {
+  type RecordedColumn,
+  type RecordedTable,
+  rowIdNames,
+  type UniqueRule,
+} from "../sql/recorded_table.ts";
+import type { Connection } from "../../../db/driver.ts";
+import { selectNamed, textOrNull } from "../../../db/named_columns.ts";
+import { repeatableDefault } from "./default_clause.ts";
+
+/**
+ * Reads from a SQLite file the description of a table to record, with all that its triggers depend
+ * on. Throws an Error where there is no such table. Columns in `exclude` are never recorded.
+ */
+export async function describeRecordedTable(
+  table: TableInfo,
+  exclude: ReadonlySet<ColumnInfo>,
+  connection: Connection,
+): Promise<RecordedTable> {
+  const { name, hasRowIds } = await findTable(table.name, connection);
+  const uniques = await readUniques(name, connection);
+  const found = await readColumns(name, hasRowIds && !uniques.hasKey, connection);
+  const { columns, key } = withRowIdKey(found, table);
+  const hidden = new Set(
+    table.columns.filter((column) => exclude.has(column)).map(({ dbName }) => dbName.toLowerCase()),
+  );
+  const names = columns.map(({ name }) => name);
+  return {
+    name,
+    columns,
+    recorded: columns.filter(({ name }) => !hidden.has(name.toLowerCase())),
+    key: key.length > 0 ? key : columns,
+    rowId: hasRowIds ? rowIdName(columns) : null,
+    hasStableIdentity: !hasRowIds || columns.some(({ isRowId }) => isRowId),
+    mayBeInterrupted: await mayBeInterrupted(name, connection),
+    uniques: uniques.indexes.map((index) => toRule(index, name, names)),
+  };
+}
+
+async function findTable(
+  wanted: string,
+  connection: Connection,
+): Promise<{ readonly name: string; readonly hasRowIds: boolean }> {
+  const [listed] = await selectNamed(
+    connection,
+    { name: "name", type: "type", withoutRowid: "wr" },
+    "FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE",
+    wanted,
+  );
+  if (listed === undefined) {
+    throw new Error(`Cannot record the changes of "${wanted}": there is no such table`);
+  }
+  const { name, type, withoutRowid } = listed;
+  if (type !== "table") {
+    throw new Error(`Cannot record the changes of "${wanted}": it is a ${type}, not a table`);
+  }
+  return { name: String(name), hasRowIds: withoutRowid === 0 };
+}
+
+async function readColumns(
+  table: string,
+  keyMayBeRowId: boolean,
+  connection: Connection,
+): Promise<RecordedColumns> {
+  const rows = await selectNamed(
+    connection,
+    {
+      name: "name",
+      type: "type",
+      notNull: `"notnull"`,
+      defaultSql: "dflt_value",
+      keyPosition: "pk",
+      hidden: "hidden",
+    },
+    "FROM pragma_table_xinfo(?)",
+    table,
+  );
+  const keyLength = rows.filter(({ keyPosition }) => Number(keyPosition) > 0).length;
+  const columns = rows.map((row): RecordedColumn => {
+    const affinity = affinityOfType(String(row.type));
+    // A key of one column without an index is the row id.
+    const isRowId = keyMayBeRowId && keyLength === 1 && Number(row.keyPosition) === 1;
+    return {
+      name: String(row.name),
+      mayBeReal: affinity !== "TEXT" && !isRowId,
+      // 2 is VIRTUAL, 3 is STORED.
+      generated: row.hidden === 2 || row.hidden === 3,
+      isRowId,
+      replaceDefault: row.notNull === 1 && !isRowId
+        ? repeatableDefault(textOrNull(row.defaultSql))
+        : null,
+    };
+  });
+  return { columns, key: columns.filter((_, index) => Number(rows[index]?.keyPosition) > 0) };
+}
+
+interface RecordedColumns {
+  readonly columns: readonly RecordedColumn[];
+  readonly key: readonly RecordedColumn[];
+}
+
+/** With the row id as a column, where the table is served by it: it has no other key. */
+function withRowIdKey(found: RecordedColumns, { primaryKey }: TableInfo): RecordedColumns {
+  const [key, another] = primaryKey;
+  const isFound = found.columns.some(({ name }) => name.toLowerCase() === key?.dbName);
+  if (key === undefined || another !== undefined || isFound || found.key.length > 0) return found;
+  const rowId: RecordedColumn = {
+    name: key.dbName,
+    mayBeReal: false,
+    generated: false,
+    isRowId: true,
+    replaceDefault: null,
+  };
+  return { columns: [rowId, ...found.columns], key: [rowId] };
+}
+
+/** A name of the row id that no column has, or the column that is the row id. */
+function rowIdName(columns: readonly RecordedColumn[]): string | null {
+  const taken = new Set(columns.map(({ name }) => name.toLowerCase()));
+  return rowIdNames.find((name) => !taken.has(name)) ??
+    columns.find(({ isRowId }) => isRowId)?.name ?? null;
+}
+
+interface UniqueIndex {
+  readonly isPartial: boolean;
+  readonly statement: string | null;
+  /** Null is an expression. */
+  readonly parts: readonly { readonly column: string | null; readonly collation: string }[];
+}
+
+async function readUniques(
+  table: string,
+  connection: Connection,
+): Promise<{ readonly indexes: readonly UniqueIndex[]; readonly hasKey: boolean }> {
+  const rows = await selectNamed(
+    connection,
+    {
+      index: "i.name",
+      origin: "i.origin",
+      partial: "i.partial",
+      statement: "s.sql",
+      column: "c.name",
+      collation: "c.coll",
+    },
+    `FROM pragma_index_list(?) AS i JOIN pragma_index_xinfo(i.name) AS c
+     LEFT JOIN sqlite_schema AS s ON s.type = 'index' AND s.name = i.name
+     WHERE i."unique" AND c.key ORDER BY i.seq, c.seqno`,
+    table,
+  );
+  const byIndex = Map.groupBy(rows, ({ index }) => String(index));
+  const indexes = [...byIndex.values()].map((parts): UniqueIndex => ({
+    isPartial: parts[0]?.partial === 1,
+    statement: textOrNull(parts[0]?.statement ?? null),
+    parts: parts.map(({ column, collation }) => ({
+      column: textOrNull(column),
+      collation: String(collation),
+    })),
+  }));
+  return { indexes, hasKey: rows.some(({ origin }) => origin === "pk") };
+}
+
+/** PRAGMAs do not give expressions and conditions: those are in the statement only. */
+function toRule(
+  { isPartial, statement, parts }: UniqueIndex,
+  table: string,
+  names: readonly string[],
+): UniqueRule {
+  const columns = parts.flatMap(({ column }) => column ?? []);
+  if (statement === null || (!isPartial && columns.length === parts.length)) {
+    return { where: null, columns, parts: parts.map((part) => ({ ...part, text: "" })) };
+  }
+  const text = parseCreateIndex(statement, table, names);
+  return {
+    where: text.where,
+    columns: text.columns,
+    parts: parts.map((part, index) => ({ ...part, text: text.parts[index] ?? "" })),
+  };
+}
+
+/** By the action of a foreign key, or by triggers of the table where triggers are recursive. */
+async function mayBeInterrupted(table: string, connection: Connection): Promise<boolean> {
+  const { rows } = await connection.query({
+    text: `SELECT 1 FROM sqlite_schema AS s JOIN pragma_foreign_key_list(s.name) AS f
+     WHERE s.type = 'table' AND s.rootpage > 0 AND f."table" = ? COLLATE NOCASE
+       AND f.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT')
+     UNION ALL SELECT 1 FROM sqlite_schema
+     WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE AND sql LIKE '%DELETE%' AND name NOT GLOB '${sqliteTriggerPrefix}*'
+     LIMIT 1`,
+    values: [table, table],
+  });
+  return rows.length > 0;
+}

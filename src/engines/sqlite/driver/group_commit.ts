@@ -1,0 +1,295 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { MaybePromise } from "../../../runtime/maybe_promise.ts";
+import { afterPendingIo, sleep } from "../../../runtime/event_loop.ts";
+import type { Statement } from "../../../sql/fragment.ts";
+import { DatabaseError } from "../../../db/database_error.ts";
+import type { Connection, QueryResult } from "../../../db/driver.ts";
+import type { TransactionGuard } from "../../../db/transact.ts";
+import {
+  type BusyRetry,
+  retryWhileBusy,
+  type SqliteConnection,
+  SqliteTransaction,
+} from "./sqlite_connection.ts";
+import {
+  type Acknowledge,
+  JobGroup,
+  JobQueue,
+  unavailable,
+  WaitForecast,
+  type WriteJob,
+} from "./job_queue.ts";
+import type { WriteTurn } from "./write_turn.ts";
+
+/** Groups of small rows take less, the wait for the disk included. */
+const maxShortGroupMs = 10;
+
+/** What group commit works with. */
+export interface GroupCommitOptions {
+  /** A connection for these writes only. */
+  readonly writer: SqliteConnection;
+  /** Knows which work runs inside a transaction. */
+  readonly guard: TransactionGuard;
+  /** How long a job waits for its turn, and a commit for its lock. */
+  readonly busyRetry: BusyRetry;
+  /** Returns the library's errors their common form. */
+  readonly translated: (error: unknown) => unknown;
+  /** Throws where the file is not at its path any more, so that nothing is to be written. */
+  readonly requireFile: () => void;
+  /** Called after every commit. */
+  readonly committed: () => void;
+  /** The turns of all processes that write to the file; null if there can be one only. */
+  readonly turn: WriteTurn | null;
+}
+
+/**
+ * Writes of one SQLite file, committed together: each job runs in a savepoint of a transaction that
+ * all jobs of the queue share, and no result is reported before the commit. There is one wait for
+ * the disk in a group instead of one in each write. Jobs run in the order in which they came.
+ */
+export class GroupCommit {
+  readonly #options: GroupCommitOptions;
+  readonly #busyRetry: BusyRetry;
+  readonly #queue: JobQueue<WriteJob>;
+  #running = false;
+  #closed = false;
+  #idle: (() => void) | null = null;
+  /** How many of the next jobs do not share their commit. */
+  #singles = 0;
+  readonly #forecast: WaitForecast = new WaitForecast();
+
+  /** Does nothing before the first job. */
+  constructor(options: GroupCommitOptions) {
+    const { turn, busyRetry } = options;
+    const { waitLimitMs, clock } = busyRetry;
+    this.#options = options;
+    this.#busyRetry = turn === null ? busyRetry : { ...busyRetry, onBusy: () => turn.meetBusy() };
+    this.#queue = new JobQueue(waitLimitMs, clock);
+  }
+
+  /** Runs one statement as a job; `alone`, outside of any transaction. */
+  write(statement: Statement, kind: "statement" | "alone"): Promise<QueryResult> {
+    return new Promise((resolve, reject) => {
+      const run = (): Acknowledge => {
+        const result = this.#options.writer.run(statement);
+        return () => resolve(result);
+      };
+      this.#enter({ kind, run, reject, enqueuedAt: this.#now() });
+    });
+  }
+
+  /** Runs `work` as a job: all that it writes is committed, or nothing. */
+  transaction<T>(
+    work: (connection: Connection) => MaybePromise<T>,
+    kind: "transaction" | "restructuring" = "transaction",
+  ): Promise<T> {
+    const { writer, guard, translated } = this.#options;
+    // The queue runs in the asynchronous context of another request.
+    const inContext = AsyncLocalStorage.snapshot();
+    return new Promise((resolve, reject) => {
+      const run = async (): Promise<Acknowledge> => {
+        const unit = new SqliteTransaction(writer, translated);
+        try {
+          const result = await inContext(() => guard.run(async () => await work(unit)));
+          unit.requireAlive();
+          return () => resolve(result);
+        } finally {
+          unit.end();
+        }
+      };
+      this.#enter({ kind, run, reject, enqueuedAt: this.#now() });
+    });
+  }
+
+  /** Takes no more jobs; resolves when the queue is empty, or after the wait limit. */
+  close(): Promise<void> {
+    this.#closed = true;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { clock, waitLimitMs } = this.#options.busyRetry;
+    const leave = () => {
+      cancel();
+      this.#queue.rejectAll("it is closed");
+      resolve();
+    };
+    const cancel = clock.after(waitLimitMs, leave);
+    this.#idle = leave;
+    if (!this.#running) leave();
+    return promise;
+  }
+
+  #enter(job: WriteJob): void {
+    if (this.#closed) return job.reject(unavailable("it is closed"));
+    this.#queue.enqueue(job);
+    if (this.#running) return;
+    this.#running = true;
+    afterPendingIo(() => this.#drain());
+  }
+
+  async #drain(): Promise<void> {
+    const { turn } = this.#options;
+    while (this.#queue.length > 0) {
+      if (turn !== null) await turn.take();
+      const startedAt = this.#now();
+      await this.#runNext();
+      turn?.release();
+      if (this.#queue.length === 0) break;
+      // Between two groups the sockets are read: requests that have come make the next group. Where
+      // rows are large, only a real timer has Deno look at all of them.
+      const isLong = this.#now() - startedAt > maxShortGroupMs;
+      await (isLong ? sleep(0) : new Promise<void>(afterPendingIo));
+    }
+    this.#running = false;
+    this.#idle?.();
+  }
+
+  async #runNext(): Promise<void> {
+    if (this.#queue.first?.kind === "alone") return await this.#runAlone();
+    if (this.#queue.first?.kind === "restructuring") return await this.#restructure();
+    if (!await this.#begin()) return;
+    const group = this.#newGroup();
+    try {
+      for (let job = this.#next(group); job !== null; job = this.#next(group)) {
+        await group.run(job);
+        if (!this.#options.writer.inTransaction) return this.#giveUp(group);
+      }
+      await this.#commit(group);
+    } catch (error) {
+      // Even the rollback failed. Nothing is committed: all jobs are rejected, and the next group
+      // begins with the rollback.
+      for (const { job } of group.finished) job.reject(error);
+    }
+  }
+
+  /** Takes the next job out of the queue; null when the group is complete. */
+  #next(group: JobGroup): WriteJob | null {
+    const job = this.#queue.first;
+    const isLone = job?.kind === "alone" || job?.kind === "restructuring";
+    if (job === undefined || isLone || !group.takes(job)) return null;
+    if (this.#singles > 0) {
+      if (group.finished.length > 0) return null;
+      this.#singles--;
+    }
+    return this.#queue.dequeue() ?? null;
+  }
+
+  async #commit({ finished }: JobGroup): Promise<void> {
+    const { writer, busyRetry, translated, turn } = this.#options;
+    try {
+      // Another connection can hold a lock only where the file could not be put into WAL mode.
+      await retryWhileBusy(busyRetry, () => writer.run(commit));
+    } catch (error) {
+      this.#rollBack();
+      const reason = translated(error);
+      // Deferred foreign keys are checked now, and SQLite does not say which job broke one.
+      const isBroken = reason instanceof DatabaseError && reason.kind === "foreign-key";
+      if (isBroken && finished.length > 1) this.#runAgain(finished.map(({ job }) => job), reason);
+      else for (const { job } of finished) job.reject(reason);
+      return;
+    }
+    // Before the answers are written, which the other process need not wait for.
+    turn?.release();
+    for (const { report } of finished) report();
+    this.#options.committed();
+  }
+
+  /** One job made SQLite roll all of them back: it fails, the others run again. */
+  #giveUp({ finished }: JobGroup): void {
+    const culprit = finished.pop();
+    culprit?.report();
+    this.#runAgain(finished.map(({ job }) => job), culprit);
+  }
+
+  /**
+   * A statement can run again, because its result was not reported. The work of a transaction has
+   * read rows and may have acted on them: only its caller knows whether it can run twice, and
+   * `transact` is the caller that does. Each job then has a commit of its own, so that no job fails
+   * for the fault of another a second time.
+   */
+  #runAgain(jobs: readonly WriteJob[], cause: unknown): void {
+    this.#singles = this.#queue.length + jobs.length;
+    for (const job of jobs) {
+      if (job.kind === "transaction") job.reject(new DatabaseError("retryable", cause));
+    }
+    this.#queue.putBack(jobs.filter(({ kind }) => kind !== "transaction"));
+  }
+
+  /**
+   * Runs a job without the enforcement of foreign keys, which SQLite switches outside of transactions
+   * only: dropping a table would delete the rows that refer to it.
+   */
+  async #restructure(): Promise<void> {
+    const job = this.#queue.dequeue();
+    if (job?.kind !== "restructuring") return;
+    const { writer, translated, committed, requireFile } = this.#options;
+    try {
+      requireFile();
+      this.#rollBack();
+      writer.run(keysOff);
+      // Another process may be making the same changes, which takes as long as its tables are large.
+      await retryWhileBusy({ ...this.#busyRetry, waitLimitMs: Infinity }, () => writer.run(begin));
+      const report = await job.run();
+      await retryWhileBusy(this.#busyRetry, () => writer.run(commit));
+      report();
+      committed();
+    } catch (error) {
+      job.reject(translated(error));
+    } finally {
+      this.#rollBack();
+      for (const statement of usual) writer.run(statement);
+    }
+  }
+
+  async #runAlone(): Promise<void> {
+    const job = this.#queue.dequeue();
+    if (job?.kind !== "alone") return;
+    try {
+      this.#options.requireFile();
+      (await retryWhileBusy(this.#busyRetry, job.run))();
+      this.#options.committed();
+    } catch (error) {
+      job.reject(this.#options.translated(error));
+    }
+  }
+
+  /** False when no job is left, or the first one failed. */
+  async #begin(): Promise<boolean> {
+    const { writer, translated, requireFile } = this.#options;
+    try {
+      // Jobs leave the queue by their own time limit.
+      return await retryWhileBusy({ ...this.#busyRetry, waitLimitMs: Infinity }, () => {
+        if (this.#queue.length === 0) return false;
+        requireFile();
+        this.#rollBack();
+        writer.run(begin);
+        return true;
+      });
+    } catch (error) {
+      this.#queue.dequeue()?.reject(translated(error));
+      return false;
+    }
+  }
+
+  #rollBack(): void {
+    const { writer } = this.#options;
+    if (writer.inTransaction) writer.run(rollback);
+  }
+
+  #newGroup(): JobGroup {
+    const { writer, translated, busyRetry: { clock } } = this.#options;
+    return new JobGroup({ writer, clock, translated, forecast: this.#forecast });
+  }
+
+  #now(): number {
+    return this.#options.busyRetry.clock.elapsedMs();
+  }
+}
+
+const begin: Statement = { text: "BEGIN IMMEDIATE", values: [] };
+const commit: Statement = { text: "COMMIT", values: [] };
+const rollback: Statement = { text: "ROLLBACK", values: [] };
+const keysOff: Statement = { text: "PRAGMA foreign_keys = OFF", values: [] };
+/** As it is except for changes of tables, which may have failed at any statement. */
+const usual: readonly Statement[] = [
+  { text: "PRAGMA foreign_keys = ON", values: [] },
+  { text: "PRAGMA legacy_alter_table = OFF", values: [] },
+];

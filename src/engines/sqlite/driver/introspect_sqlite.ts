@@ -1,0 +1,282 @@
+import {
+  identifier,
+  join,
+  rawSql,
+  sql,
+  type SqlValue,
+  toStatement,
+} from "../../../sql/fragment.ts";
+import type { Connection, Driver } from "../../../db/driver.ts";
+import { sqliteEnumChecks } from "../../../db/tables/enum_checks.ts";
+import { selectNamed } from "../../../db/named_columns.ts";
+import {
+  type ColumnDraft,
+  completeDrafts,
+  type ForeignKeyDraft,
+  type Introspection,
+  type IntrospectOptions,
+  type LeftOut,
+  type TableDraft,
+} from "../../../db/introspection.ts";
+import { repeatableDefault } from "./default_clause.ts";
+import { rowIdColumn } from "./tables/row_id_column.ts";
+import { readSample, sampledColumn } from "./tables/sample_columns.ts";
+import { refusedWrites } from "./tables/refused_writes.ts";
+import { parseSimpleView } from "../../../db/views/simple_view.ts";
+import { connectionForViews, readInTime, readOrReason } from "../views/sqlite_view.ts";
+import { declareKeys, inferViewKeys } from "../../../db/views/view_keys.ts";
+import { type ListedTable, listFileTables } from "./tables/list_file_tables.ts";
+
+/** Describes the tables and views of a SQLite file, from its PRAGMAs and a few of its rows. */
+export async function introspectSqlite(
+  driver: Driver,
+  { schemas, keys = {} }: IntrospectOptions = {},
+): Promise<Introspection> {
+  if (schemas !== undefined) {
+    throw new Error("Cannot read the schemas that were named: SQLite has none");
+  }
+  const listed = await listFileTables(driver);
+  const [columns, foreignKeys, uniques] = await Promise.all([
+    readColumns(driver),
+    readForeignKeys(driver),
+    readUniques(driver),
+  ]);
+  const drafts: TableDraft[] = [];
+  const leftOut = [...listed.leftOut];
+  const refused: LeftOut[] = [];
+  for (const table of listed.tables) {
+    const of = <R extends { readonly owner: string }>(rows: readonly R[]) =>
+      rows.filter(({ owner }) => owner === table.name);
+    const facts = {
+      table,
+      columns: of(columns),
+      foreignKeys: of(foreignKeys),
+      uniques: of(uniques),
+    };
+    const read = await readOrReason(() => draftTable(driver, facts));
+    if ("reason" in read) {
+      leftOut.push({ table: table.name, reason: read.reason });
+      continue;
+    }
+    drafts.push(read.value);
+    const reason = await refusedWrites(driver, table.name, facts.columns);
+    if (reason !== null) refused.push({ table: table.name, reason });
+  }
+  for (const view of listed.views) {
+    const read = await readOrReason(() => draftView(driver, view));
+    if ("value" in read) drafts.push(read.value);
+    else leftOut.push({ table: view.name, reason: read.reason });
+  }
+  const keyed = declareKeys(
+    inferViewKeys(drafts, isSameName),
+    keys,
+    leftOut.map(({ table }) => table),
+  );
+  return { tables: completeDrafts(keyed), leftOut, refusedWrites: refused, otherSchemas: [] };
+}
+
+function isSameName(left: string, right: string): boolean {
+  return left.toLowerCase() === right.toLowerCase();
+}
+
+interface ColumnRow {
+  readonly owner: string;
+  readonly name: string;
+  readonly type: string;
+  readonly notNull: boolean;
+  readonly defaultSql: string | null;
+  /** Its position in the key from 1, or 0. */
+  readonly keyPosition: number;
+  readonly generated: boolean;
+}
+
+/** The columns of all tables, or of one view: those of a view of a missing table cannot be read. */
+async function readColumns(
+  connection: Connection,
+  view: string | null = null,
+): Promise<readonly ColumnRow[]> {
+  const rows = await selectNamed(
+    connection,
+    {
+      owner: "t.name",
+      name: "c.name",
+      type: "c.type",
+      notNull: `c."notnull"`,
+      defaultSql: "c.dflt_value",
+      keyPosition: "c.pk",
+      hidden: "c.hidden",
+    },
+    `FROM pragma_table_list AS t JOIN pragma_table_xinfo(t.name) AS c
+     WHERE t.schema = 'main' AND ${view === null ? "t.type = 'table'" : "t.name = ?"}
+     ORDER BY t.name, c.cid`,
+    ...(view === null ? [] : [view]),
+  );
+  return rows.map(({ owner, name, type, notNull, defaultSql, keyPosition, hidden }) => ({
+    owner: String(owner),
+    name: String(name),
+    type: String(type),
+    notNull: notNull === 1,
+    defaultSql: defaultSql === null ? null : String(defaultSql),
+    keyPosition: Number(keyPosition),
+    // 2 is VIRTUAL, 3 is STORED.
+    generated: hidden === 2 || hidden === 3,
+  }));
+}
+
+async function readForeignKeys(
+  connection: Connection,
+): Promise<readonly (ForeignKeyDraft & { readonly owner: string })[]> {
+  const rows = await selectNamed(
+    connection,
+    {
+      owner: "t.name",
+      table: `f."table"`,
+      from: `json_group_array(f."from" ORDER BY f.seq)`,
+      to: `json_group_array(f."to" ORDER BY f.seq)`,
+    },
+    `FROM pragma_table_list AS t JOIN pragma_foreign_key_list(t.name) AS f
+     WHERE t.schema = 'main' AND t.type = 'table'
+     GROUP BY t.name, f.id ORDER BY t.name, f.id DESC`,
+  );
+  return rows.map(({ owner, table, from, to }) => {
+    const references = names(to);
+    return {
+      owner: String(owner),
+      schema: null,
+      table: String(table),
+      columns: names(from).map(String),
+      references: references.includes(null) ? null : references.map(String),
+    };
+  });
+}
+
+interface UniqueIndex {
+  readonly owner: string;
+  /** True if it is the index of the key: a key without one is the row id. */
+  readonly isKey: boolean;
+  /** Null is an expression. */
+  readonly columns: readonly (string | null)[];
+}
+
+async function readUniques(connection: Connection): Promise<readonly UniqueIndex[]> {
+  const rows = await selectNamed(
+    connection,
+    { owner: "t.name", isKey: "i.origin = 'pk'", columns: "json_group_array(c.name)" },
+    `FROM pragma_table_list AS t JOIN pragma_index_list(t.name) AS i
+     JOIN pragma_index_info(i.name) AS c
+     WHERE t.schema = 'main' AND t.type = 'table' AND i."unique" AND NOT i.partial
+     GROUP BY t.name, i.name, i.origin`,
+  );
+  return rows.map(({ owner, isKey, columns }) => ({
+    owner: String(owner),
+    isKey: isKey === 1,
+    columns: names(columns),
+  }));
+}
+
+interface TableFacts {
+  readonly table: ListedTable;
+  readonly columns: readonly ColumnRow[];
+  readonly foreignKeys: readonly ForeignKeyDraft[];
+  readonly uniques: readonly UniqueIndex[];
+}
+
+async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft> {
+  const { table, columns, uniques } = facts;
+  const key = columns
+    .filter(({ keyPosition }) => keyPosition > 0)
+    .sort((left, right) => left.keyPosition - right.keyPosition);
+  const countsUp = key.length === 1 && !uniques.some(({ isKey }) => isKey);
+  const [sample, hasWideKey, hasNullKey] = await Promise.all([
+    readSample(driver, table.name, columns),
+    readHasWideKey(driver, table, key),
+    countsUp || table.withoutRowid ? false : readHasNull(driver, table, key),
+  ]);
+  const enums = sqliteEnumChecks(table.sql);
+  const rowId = key.length === 0 ? rowIdColumn(columns.map(({ name }) => name)) : null;
+  return {
+    name: table.name,
+    schema: null,
+    label: table.name,
+    ...{ isView: false, isReadOnly: false, simple: null, hasRowId: rowId !== null },
+    key: rowId === null ? key.map(({ name }) => name) : [rowId.dbName],
+    // Any number of rows may have a NULL in such a key.
+    isDistinct: !hasNullKey,
+    foreignKeys: facts.foreignKeys,
+    columns: [...(rowId === null ? [] : [rowId])].concat(
+      columns.map((column, index): ColumnDraft => {
+        const values = sample.flatMap((row) => row[index] ?? []);
+        const sampled = sampledColumn(column, values, driver.dialect);
+        const isKey = column.keyPosition > 0;
+        return {
+          ...sampled,
+          isWide: sampled.isWide || isKey && sampled.kind === "integer" && hasWideKey,
+          // In SQLite a key column may hold NULL unless it is declared otherwise, but hardly ever does.
+          notNull: column.notNull || isKey && !hasNullKey,
+          unique: uniques.some((unique) =>
+            !unique.isKey && unique.columns.length === 1 && unique.columns[0] === column.name
+          ),
+          generated: column.generated,
+          defaultSql: isKey && countsUp ? "the next row id" : repeatableDefault(column.defaultSql),
+          enumValues: sampled.kind === "text" && sampled.databaseType === undefined
+            ? enums.get(column.name.toLowerCase()) ?? null
+            : null,
+        };
+      }),
+    ),
+  };
+}
+
+async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<TableDraft> {
+  const columns = await readColumns(driver, name);
+  const sample = await readInTime(
+    () => readSample(connectionForViews(driver), name, columns),
+    [],
+  );
+  return {
+    name,
+    schema: null,
+    label: name,
+    ...{ isView: true, isReadOnly: true, simple: parseSimpleView(sql), hasRowId: false },
+    ...{ key: [], isDistinct: false, foreignKeys: [] },
+    columns: columns.map((column, index) => ({
+      ...sampledColumn(column, sample.flatMap((row) => row[index] ?? []), driver.dialect),
+      ...{ notNull: false, unique: false, generated: false, defaultSql: null, enumValues: null },
+      varies: true,
+    })),
+  };
+}
+
+/** Returns true if the least or the greatest key is beyond 2^53: an index has both at once. */
+async function readHasWideKey(
+  connection: Connection,
+  table: ListedTable,
+  key: readonly ColumnRow[],
+): Promise<boolean> {
+  const [column] = key;
+  if (column === undefined || key.length > 1) return false;
+  const name = identifier(column.name);
+  const query = (order: string) =>
+    sql`SELECT * FROM (SELECT ${name} FROM ${identifier(table.name)} ORDER BY ${name} ${
+      rawSql(order)
+    } LIMIT 1)`;
+  const both = sql`${query("ASC")} UNION ALL ${query("DESC")}`;
+  const { rows } = await connection.query(toStatement(both, () => "?"));
+  return rows.some(([cell]) => typeof cell === "bigint");
+}
+
+async function readHasNull(
+  connection: Connection,
+  table: ListedTable,
+  key: readonly ColumnRow[],
+): Promise<boolean> {
+  const open = key.filter(({ notNull }) => !notNull);
+  if (open.length === 0) return false;
+  const isNull = join(open.map(({ name }) => sql`${identifier(name)} IS NULL`), " OR ");
+  const query = sql`SELECT 1 FROM ${identifier(table.name)} WHERE ${isNull} LIMIT 1`;
+  return (await connection.query(toStatement(query, () => "?"))).rows.length > 0;
+}
+
+function names(json: SqlValue): (string | null)[] {
+  return JSON.parse(String(json));
+}

@@ -1,0 +1,28 @@
+import type { Driver } from "../../../db/driver.ts";
+import type { SqliteAdditions, SqliteOptions } from "../../../db/driver_options.ts";
+import { nodeSqlite, pathOfNodeSqlite } from "./node_sqlite_library.ts";
+import { requireFileOfClient } from "./sqlite_file.ts";
+import { sqliteDriver } from "./sqlite_driver.ts";
+
+export type { SqliteAdditions, SqliteOptions };
+
+/**
+ * Opens the driver of a SQLite file with `node:sqlite`, the library that is built into Deno:
+ * nothing to install. The library cuts text at a NUL character when it reads, so that text with one
+ * is refused.
+ */
+export function openNodeSqlite(path: string, options: SqliteOptions = {}): Promise<Driver> {
+  return sqliteDriver(nodeSqlite, path, options);
+}
+
+/**
+ * Opens the driver of the file that a client of `node:sqlite` has open, with connections beside that
+ * of the client, which stays open when the driver closes.
+ */
+export async function openNodeSqliteOf(
+  client: object,
+  options: SqliteOptions = {},
+): Promise<Driver> {
+  const path = requireFileOfClient(pathOfNodeSqlite(client));
+  return await sqliteDriver(nodeSqlite, path, options);
+}

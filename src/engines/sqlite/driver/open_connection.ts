@@ -1,0 +1,97 @@
+import type { Clock } from "../../../runtime/runtime.ts";
+import { fold } from "../../../sql/fold.ts";
+import { metricFunctions, restAggregate } from "../sql/metrics.ts";
+import { jsonNumberFunction } from "../sql/json_path.ts";
+import { foldFunctionName, likeFunctionName } from "../sql/text_operators.ts";
+import { rowBytesName, timeCheckName } from "../sql/time_check.ts";
+import { RowBytes, StatementDeadline } from "./read_limits.ts";
+import { matchesWildcards } from "../../../sql/wildcard_pattern.ts";
+import {
+  type BusyRetry,
+  retryWhileBusy,
+  type SqliteConnection,
+  sqliteConnection,
+} from "./sqlite_connection.ts";
+import type { SqliteFile } from "./sqlite_file.ts";
+import { type ApplicationFunctions, defineFunctions } from "./application_functions.ts";
+import type { SqliteLibrary } from "./sqlite_library.ts";
+
+/** How a connection to a SQLite file is opened. */
+export interface OpenConnectionOptions {
+  readonly readOnly: boolean;
+  /** For the time that statements take. */
+  readonly clock: Pick<Clock, "elapsedMs">;
+  readonly functions: ApplicationFunctions;
+  /** Absolute paths of extensions of SQLite. */
+  readonly extensions: readonly string[];
+}
+
+/**
+ * Lets SQLite remove the empty journal that a connection for reading has left beside a file in WAL
+ * mode: only a connection that may write does that, as the last one to close. Where another program
+ * has the file open, or this one may not write to it, the journal stays.
+ */
+export function removeIdleJournal(library: SqliteLibrary, path: string): void {
+  try {
+    const handle = library.open(path, false);
+    try {
+      handle.prepare("SELECT 1 FROM sqlite_schema").all([], false);
+    } finally {
+      handle.close();
+    }
+  } catch (error) {
+    if (library.errorName(error) === null) throw error;
+  }
+}
+
+/** Opens a connection to a SQLite file, with the SQL functions that the dialect uses. */
+export function openConnection(
+  library: SqliteLibrary,
+  path: string,
+  { readOnly, clock, functions, extensions }: OpenConnectionOptions,
+): SqliteConnection {
+  const handle = library.open(path, readOnly, extensions);
+  const deadline = new StatementDeadline(clock);
+  const rowBytes = new RowBytes();
+  handle.defineFunction(
+    foldFunctionName,
+    (value) => typeof value === "string" ? fold(value) : value,
+  );
+  handle.defineFunction(
+    likeFunctionName,
+    (value, pattern) =>
+      typeof value === "string" ? Number(matchesWildcards(value, String(pattern))) : null,
+  );
+  handle.defineCheck(timeCheckName, deadline.check);
+  handle.defineCheck(rowBytesName, rowBytes.check);
+  handle.defineFunction(jsonNumberFunction.name, jsonNumberFunction.work);
+  for (const [name, work] of metricFunctions) handle.defineFunction(name, work);
+  handle.defineAggregate(restAggregate.name, restAggregate);
+  try {
+    defineFunctions(handle, functions);
+  } catch (error) {
+    handle.close();
+    throw error;
+  }
+  return sqliteConnection(handle, { deadline, rowBytes });
+}
+
+/** Opens the connection to a SQLite file that writes. */
+export async function openWriter(
+  library: SqliteLibrary,
+  file: SqliteFile,
+  busyRetry: BusyRetry,
+  options: Omit<OpenConnectionOptions, "readOnly">,
+): Promise<SqliteConnection> {
+  const writer = openConnection(library, file.path, { ...options, readOnly: false });
+  const run = (text: string) => writer.run({ text, values: [] });
+  try {
+    await retryWhileBusy(busyRetry, () => run("PRAGMA journal_mode = WAL"));
+    run(`PRAGMA synchronous = ${file.temporary ? "OFF" : "FULL"}`);
+    run("PRAGMA foreign_keys = ON");
+    return writer;
+  } catch (error) {
+    writer.close();
+    throw error;
+  }
+}

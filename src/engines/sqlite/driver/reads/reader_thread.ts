@@ -1,0 +1,115 @@
+import type { Worker } from "node:worker_threads";
+import { keepAlive } from "../../../../runtime/event_loop.ts";
+import type { Clock } from "../../../../runtime/runtime.ts";
+import { hasSpareDescriptors } from "../../../../runtime/spare_descriptors.ts";
+import { DatabaseError } from "../../../../db/database_error.ts";
+import type { SqliteLibrary } from "../sqlite_library.ts";
+import type { Additions } from "../application_functions.ts";
+import type { ReaderAnswer, ReaderData, ThreadRead } from "./serve_reads.ts";
+
+/** A thread that reads a SQLite file over a connection of its own, one statement at a time. */
+export interface ReaderThread {
+  /** Runs a read; the one before it must have been answered. */
+  post(read: ThreadRead): void;
+  /** Ends the read with this number, if it runs. */
+  cancel(id: number): void;
+  /** Ends the thread; resolves when it has closed the file. */
+  close(): Promise<void>;
+}
+
+/** What a reader thread of a SQLite file is started with, and its callbacks. */
+export interface ReaderThreadOptions {
+  readonly path: string;
+  readonly library: SqliteLibrary["source"];
+  readonly additions: Additions;
+  readonly clock: Clock;
+  /** Ends the start, which rejects. */
+  readonly signal: AbortSignal;
+  /** Called with the answer of each read. */
+  onAnswer(answer: Exclude<ReaderAnswer, string>): void;
+  /** Called when the thread has ended by itself, after its start. */
+  onEnd(error: unknown): void;
+}
+
+/**
+ * What a thread opens, eight times. The thread has its first descriptors before `new Worker`
+ * returns, and a lack of them ends the process; until then this thread accepts no connection that
+ * could take them. A later lack fails the start of the thread, and nothing else.
+ */
+const spareDescriptors = 64;
+
+/** A thread that is inside of a long comparison notices only later that it is to end. */
+const maxCloseMs = 2_000;
+
+/**
+ * Starts a reader thread of a SQLite file; resolves when it can read. Rejects where the host has no
+ * threads or the program does not start, and as `overloaded` while the process has too few file
+ * descriptors. The thread does not keep the process alive.
+ */
+export async function startReaderThread(options: ReaderThreadOptions): Promise<ReaderThread> {
+  const { path, library, additions, clock, signal } = options;
+  const threads = await import("node:worker_threads");
+  signal.throwIfAborted();
+  if (!hasSpareDescriptors(spareDescriptors)) {
+    throw new DatabaseError("overloaded", new Error("Too few file descriptors are free"));
+  }
+  const cancelled = new Int32Array(new SharedArrayBuffer(4));
+  const data: ReaderData = { path, library, additions, cancelled };
+  const worker: Worker = new threads.Worker(program(), { workerData: data });
+  // The reads keep the process alive, and not the threads that wait for some.
+  worker.unref();
+  const { promise: started, resolve: start, reject: refuse } = Promise.withResolvers<void>();
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  let state: "starting" | "running" | "ended" = "starting";
+  worker.on("message", (answer: ReaderAnswer) => {
+    if (answer === "ready") {
+      state = "running";
+      start();
+    } else if (answer === "closed") finish(new Error("The thread was closed"));
+    else options.onAnswer(answer);
+  });
+  // Deno ends the thread after an error, but does not always say so.
+  worker.on("error", finish);
+  worker.on("exit", () => finish(new Error("The thread has ended")));
+  const abort = () => finish(signal.reason);
+  signal.addEventListener("abort", abort);
+
+  function finish(error: unknown): void {
+    const before = state;
+    state = "ended";
+    end();
+    refuse(error);
+    if (before === "running") options.onEnd(error);
+  }
+
+  try {
+    await started;
+  } catch (error) {
+    await worker.terminate();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+  return {
+    post: (read) => worker.postMessage(read),
+    cancel: (id) => void Atomics.store(cancelled, 0, id),
+    async close() {
+      const letGo = keepAlive();
+      worker.postMessage("close");
+      const cancelTimer = clock.after(maxCloseMs, end);
+      await ended;
+      cancelTimer();
+      await worker.terminate();
+      letGo();
+    },
+  };
+}
+
+/** Only a file can be named as it is: another URL is imported by a program in a URL. */
+function program(): URL {
+  const url = new URL("./serve_reads.ts", import.meta.url);
+  if (url.protocol === "file:") return url;
+  return new URL(
+    `data:text/javascript,${encodeURIComponent(`import ${JSON.stringify(url.href)};`)}`,
+  );
+}

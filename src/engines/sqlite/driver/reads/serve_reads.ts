@@ -1,0 +1,80 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { systemClock } from "../../../../runtime/system_runtime.ts";
+import type { Statement } from "../../../../sql/fragment.ts";
+import { DatabaseError, type DatabaseErrorKind, reasonOf } from "../../../../db/database_error.ts";
+import type { QueryResult } from "../../../../db/driver.ts";
+import { retryWhileBusy } from "../sqlite_connection.ts";
+import { type Additions, importFunctions } from "../application_functions.ts";
+import { openConnection } from "../open_connection.ts";
+import { isBusy, toSqliteError } from "../sqlite_errors.ts";
+import type { SqliteLibrary } from "../sqlite_library.ts";
+import { fixedLimit } from "../read_limits.ts";
+
+// The program of a reader thread: it answers reads of one SQLite file over a connection of its own.
+
+/** What a thread that serves reads of a SQLite file is started with. */
+export interface ReaderData {
+  readonly path: string;
+  readonly library: SqliteLibrary["source"];
+  readonly additions: Additions;
+  /** Holds the number of the read that is to end. */
+  readonly cancelled: Int32Array;
+}
+
+/** A message to a thread that serves reads of a SQLite file: a read, or the end. */
+export type ReaderMessage = ThreadRead | "close";
+
+/** A read for a thread of a SQLite file. */
+export interface ThreadRead {
+  readonly id: number;
+  readonly statement: Statement;
+  readonly limitMs: number;
+  readonly maxBytes: number;
+}
+
+/** The message of a thread that serves reads of a SQLite file: its state, or an answer. */
+export type ReaderAnswer =
+  | "ready"
+  | "closed"
+  | { readonly result: QueryResult; readonly bytesLeft: number }
+  /** Null if it is no error of the database. */
+  | { readonly kind: DatabaseErrorKind | null; readonly reason: string };
+
+// Only the driver starts this module, with such data.
+const { path, library: { module, name }, additions, cancelled } = workerData as ReaderData;
+// The library itself has said where it is.
+const { [name]: found } = await import(module) as { readonly [name: string]: SqliteLibrary };
+if (found === undefined) throw new Error(`${module} has no ${name}`);
+const library = found;
+const functions = await importFunctions(additions.functions);
+const options = { ...additions, functions, readOnly: true, clock: systemClock };
+const connection = openConnection(library, path, options);
+
+parentPort?.on("message", async (message: ReaderMessage) => {
+  if (message !== "close") return parentPort?.postMessage(await answer(message));
+  connection.close();
+  parentPort?.postMessage("closed" satisfies ReaderAnswer);
+});
+parentPort?.postMessage("ready" satisfies ReaderAnswer);
+
+async function answer({ id, statement, limitMs, maxBytes }: ThreadRead): Promise<ReaderAnswer> {
+  const bytes = { left: maxBytes };
+  const time = fixedLimit(limitMs, () => Atomics.load(cancelled, 0) === id);
+  const busyRetry = {
+    clock: systemClock,
+    waitLimitMs: limitMs,
+    isBusy: (error: unknown) => isBusy(library.errorName(error)),
+  };
+  try {
+    const result = await retryWhileBusy(
+      busyRetry,
+      () => connection.read(statement, { bytes, time, atOnce: false }),
+    );
+    return { result, bytesLeft: bytes.left };
+  } catch (cause) {
+    const error = toSqliteError(cause, library.errorName(cause));
+    return error instanceof DatabaseError
+      ? { kind: error.kind, reason: reasonOf(error) }
+      : { kind: null, reason: String(error) };
+  }
+}

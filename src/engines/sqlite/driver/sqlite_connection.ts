@@ -1,0 +1,305 @@
+import { boundedMap } from "../../../runtime/bounded_map.ts";
+import type { SqlValue, Statement } from "../../../sql/fragment.ts";
+import { DatabaseError } from "../../../db/database_error.ts";
+import { refuseBoundary } from "../../../db/refuse_boundary.ts";
+import type { Connection, QueryResult, ResultColumn } from "../../../db/driver.ts";
+import { timeInTransaction } from "./reads/time_in_transaction.ts";
+import { countedRows, timeCheckName, withoutRowChecks } from "../sql/time_check.ts";
+import {
+  type BytesLeft,
+  resolveCells,
+  type RowBytes,
+  type StatementDeadline,
+  type TimeLimit,
+  tooLarge,
+  unlimitedBytes,
+} from "./read_limits.ts";
+import { statementStart } from "./statement_start.ts";
+import type { SqliteHandle, SqliteStatement } from "./sqlite_library.ts";
+import { sleep } from "../../../runtime/event_loop.ts";
+import type { Clock } from "../../../runtime/runtime.ts";
+
+/** One connection with its prepared statements. Its methods throw the library's own errors. */
+export interface SqliteConnection {
+  readonly inTransaction: boolean;
+  kindOf(text: string): StatementKind;
+  /** Returns true if a statement has checks of the time, without which it cannot be ended. */
+  checksTime(text: string): boolean;
+  run(statement: Statement): QueryResult;
+  /** Runs a statement that reads. Throws `too-large` beyond the bytes that are left. */
+  read(statement: Statement, how: LimitedRead): QueryResult;
+  /** The length of the longest text or bytes that were bound since it was last set to 0. */
+  maxBoundLength: number;
+  close(): void;
+}
+
+/** The SQL functions by which limited reads end. */
+export interface StatementChecks {
+  readonly deadline: StatementDeadline;
+  readonly rowBytes: RowBytes;
+}
+
+/** How a limited read runs. */
+export interface LimitedRead {
+  readonly bytes: BytesLeft;
+  readonly time: TimeLimit;
+  /** True if all rows may be in memory before they are counted, which is faster. */
+  readonly atOnce: boolean;
+  /** True if it needs no checks of the time, with all rows that there are. */
+  readonly isShort?: boolean;
+}
+
+/** How a statement may run. */
+export type StatementKind =
+  | "read"
+  | "write"
+  /** A write that SQLite runs, or that has an effect, outside of transactions only. */
+  | "alone"
+  /** The begin or end of a transaction. */
+  | "boundary";
+
+/** The most statements that a connection keeps prepared. */
+export const maxPrepared = 500;
+
+/** The most bytes of all of them: a client chooses how long the text of a filter is. */
+const maxPreparedBytes = 32 * 1024 * 1024;
+
+/** Of a string with its prepared statement. */
+const bytesPerCharacter = 32;
+
+/** Adds a cache of prepared statements, exact integers and one form of cells to a library's handle. */
+export function sqliteConnection(
+  handle: SqliteHandle,
+  { deadline, rowBytes }: StatementChecks,
+): SqliteConnection {
+  const cache = boundedMap<string, Prepared>(maxPrepared, {
+    maxBytes: maxPreparedBytes,
+    bytesOf: (text) => bytesPerCharacter * text.length,
+  });
+  let maxBoundLength = 0;
+
+  function prepared(text: string): Prepared {
+    const known = cache.get(text);
+    if (known !== undefined) return known;
+    const start = statementStart(text);
+    // node:sqlite ends the process by a segmentation fault.
+    if (start === "") throw new Error("Cannot run an empty statement");
+    const statement = handle.prepare(text);
+    // A write cannot run a second time to get all digits, so that it is exact from the start.
+    const fresh: Prepared = {
+      statement,
+      kind: statementKind(start, statement.readOnly),
+      exact: !statement.readOnly,
+      // A change of the tables gives `*` other columns, without preparing the text again.
+      columns: text.includes("*") ? null : columnsOf(statement),
+      sorts: sorting.test(text),
+      checksTime: text.includes(timeCheckName),
+      short: null,
+    };
+    cache.set(text, fresh);
+    return fresh;
+  }
+
+  /** The statement without checks of the time. */
+  function shortOf(text: string): Prepared {
+    const known = prepared(text);
+    return known.short ??= known.checksTime ? prepared(withoutRowChecks(text)) : known;
+  }
+
+  /** The statement that counts the bytes of its rows; only a SELECT can be a part of it. */
+  function countedBy(text: string, known: Prepared): Prepared {
+    if (!known.statement.returnsRows || !/^(?:SELECT|WITH)\b/i.test(text)) return known;
+    const counted = prepared(countedRows(text, known.statement.columnNames().length));
+    // A second run would count its rows once more.
+    counted.exact = true;
+    return counted;
+  }
+
+  function bound(values: readonly SqlValue[]): readonly SqlValue[] {
+    return values.map((value) => {
+      if (typeof value === "number" || value === null) return toBound(value);
+      if (typeof value !== "bigint" && value.length > maxBoundLength) maxBoundLength = value.length;
+      return value;
+    });
+  }
+
+  return {
+    get inTransaction() {
+      return handle.inTransaction;
+    },
+    kindOf: (text) => prepared(text).kind,
+    checksTime: (text) => prepared(text).checksTime,
+    run(statement) {
+      const known = prepared(statement.text);
+      const result = runPrepared(known, bound(statement.values), statement.isSingle === true);
+      return statement.describe === true ? described(result, known) : result;
+    },
+    read(statement, { bytes, time, atOnce, isShort }) {
+      const known = isShort === true ? shortOf(statement.text) : prepared(statement.text);
+      const counted = atOnce ? known : countedBy(statement.text, known);
+      deadline.start(time, known.sorts);
+      rowBytes.start(bytes);
+      try {
+        const result = runPrepared(counted, bound(statement.values), false, bytes);
+        return statement.describe === true ? described(result, known) : result;
+      } catch (error) {
+        if (rowBytes.isOver) throw tooLarge();
+        throw deadline.isOver ? new DatabaseError("too-slow", error) : error;
+      } finally {
+        deadline.stop();
+      }
+    },
+    get maxBoundLength() {
+      return maxBoundLength;
+    },
+    set maxBoundLength(length) {
+      maxBoundLength = length;
+    },
+    close: () => handle.close(),
+  };
+}
+
+interface Prepared {
+  readonly statement: SqliteStatement;
+  readonly kind: StatementKind;
+  /** True if integers are read as bigints: set at the first integer that a number cannot hold. */
+  exact: boolean;
+  /** The columns of the result, where the text alone says them. */
+  readonly columns: readonly ResultColumn[] | null;
+  /** True if rows may be sorted once all of them are read. */
+  readonly sorts: boolean;
+  readonly checksTime: boolean;
+  /** The same without checks of the time; null before it is needed. */
+  short: Prepared | null;
+}
+
+const sorting = /\b(?:GROUP BY|OVER)\b/;
+
+function statementKind(start: string, readOnly: boolean): StatementKind {
+  const keyword = firstWords.exec(start)?.[0] ?? "";
+  if (boundaries.test(keyword)) return "boundary";
+  if (readOnly) return "read";
+  return outsideOfTransactions.test(keyword) ? "alone" : "write";
+}
+
+const firstWords = /^\w+(?:\s+\w+){0,2}/;
+/** Savepoints nest, and are no boundaries. */
+const boundaries = /^(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO))\b/i;
+const outsideOfTransactions = /^(?:VACUUM|PRAGMA|ATTACH|DETACH)\b/i;
+
+/** A number without fraction is an integer: the libraries would bind 1.0. */
+function toBound(value: SqlValue): SqlValue {
+  return typeof value === "number" && Number.isSafeInteger(value) ? BigInt(value) : value;
+}
+
+function runPrepared(
+  prepared: Prepared,
+  values: readonly SqlValue[],
+  isSingle: boolean,
+  bytes: BytesLeft = unlimitedBytes,
+): QueryResult {
+  const { statement } = prepared;
+  if (!statement.returnsRows) return { rows: [], changed: statement.run(values) };
+  const read = isSingle ? statement.first : statement.all;
+  if (!prepared.exact) {
+    const rows = read(values, false);
+    if (rows !== null && resolveCells(rows, bytes)) return { rows, changed: 0 };
+    prepared.exact = true;
+  }
+  const rows = read(values, true) ?? [];
+  resolveCells(rows, bytes);
+  // RETURNING gives one row for each changed row.
+  return { rows, changed: statement.readOnly ? 0 : rows.length };
+}
+
+function described(result: QueryResult, prepared: Prepared): QueryResult {
+  return { ...result, columns: prepared.columns ?? columnsOf(prepared.statement) };
+}
+
+function columnsOf(statement: SqliteStatement): readonly ResultColumn[] {
+  const names = statement.returnsRows ? statement.columnNames() : [];
+  return names.map((name) => ({ name, type: null }));
+}
+
+/** The connection of the work of a transaction: the writing one, until the work has ended. */
+export class SqliteTransaction implements Connection {
+  readonly #writer: SqliteConnection;
+  readonly #translated: (error: unknown) => unknown;
+  #ended = false;
+  /** The error by which SQLite rolled the whole transaction back. */
+  #lost: unknown = null;
+
+  /** `translated` gives the library's errors their common form. */
+  constructor(writer: SqliteConnection, translated: (error: unknown) => unknown) {
+    this.#writer = writer;
+    this.#translated = translated;
+  }
+
+  /** Runs one statement. Rejects once the work has ended or SQLite has rolled it back. */
+  query(statement: Statement): Promise<QueryResult> {
+    if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
+    // Without the transaction the statement would be committed by itself.
+    if (this.#lost !== null) return Promise.reject(this.#lost);
+    try {
+      if (this.#writer.kindOf(statement.text) === "boundary") refuseBoundary();
+      const time = this.#writer.checksTime(statement.text) ? timeInTransaction(statement) : null;
+      const result = time === null
+        ? this.#writer.run(statement)
+        : this.#writer.read(statement, { bytes: unlimitedBytes, time, atOnce: true });
+      return Promise.resolve(result);
+    } catch (error) {
+      const translated = this.#translated(error);
+      // A full disk or a failed write ends the transaction and not only the statement.
+      if (!this.#writer.inTransaction) this.#lost = translated;
+      return Promise.reject(translated);
+    }
+  }
+
+  /** Rejects all further statements. */
+  end(): void {
+    this.#ended = true;
+  }
+
+  /** Throws when SQLite has rolled the work back, whether or not the work has noticed. */
+  requireAlive(): void {
+    if (this.#lost !== null) throw this.#lost;
+  }
+}
+
+/**
+ * How to try again while a SQLite file is busy: how long to wait for locks of other processes, and
+ * which errors mean that one is held.
+ */
+export interface BusyRetry {
+  /** Measures the wait. */
+  readonly clock: Clock;
+  /** How long a write waits for its turn, and for other processes. */
+  readonly waitLimitMs: number;
+  /** Returns true if an error says that another connection holds a lock. */
+  readonly isBusy: (error: unknown) => boolean;
+  /** Called after each attempt that has met a lock, and waited for before the next one. */
+  readonly onBusy?: () => Promise<void>;
+}
+
+/**
+ * Tries again while a SQLite file is busy, because another process holds the lock. It waits here
+ * and not in SQLite, whose busy timeout would block the whole process.
+ */
+export async function retryWhileBusy<T>(busyRetry: BusyRetry, attempt: () => T): Promise<T> {
+  const start = busyRetry.clock.elapsedMs();
+  for (let delayMs = 1;; delayMs = nextDelayMs(delayMs)) {
+    try {
+      return attempt();
+    } catch (error) {
+      const waitedMs = busyRetry.clock.elapsedMs() - start;
+      if (!busyRetry.isBusy(error) || waitedMs >= busyRetry.waitLimitMs) throw error;
+      await busyRetry.onBusy?.();
+    }
+    await sleep(delayMs);
+  }
+}
+
+/** Most locks are held for a few milliseconds; a lock that is held longer is tried less often. */
+function nextDelayMs(delayMs: number): number {
+  return Math.min(2 * delayMs, 16);
+}

@@ -1,0 +1,313 @@
+import { unreachable } from "../../../problem/unreachable.ts";
+import type { Observer } from "../../../runtime/observation.ts";
+import type { MaybePromise } from "../../../runtime/maybe_promise.ts";
+import { systemClock } from "../../../runtime/system_runtime.ts";
+import type { TableInfo } from "../../../schema/table_info.ts";
+import type { Dialect } from "../../../sql/dialect.ts";
+import { sql, type Statement } from "../../../sql/fragment.ts";
+import { sqliteDialect } from "../sql/dialect.ts";
+import { sqliteText } from "../sql/text_operators.ts";
+import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
+import type {
+  Connection,
+  Driver,
+  DriverThreads,
+  QueryResult,
+  ReadLimits,
+} from "../../../db/driver.ts";
+import { openingPlace, type SqliteOptions, sqliteOptions } from "../../../db/driver_options.ts";
+import { type BusyRetry, retryWhileBusy, type SqliteConnection } from "./sqlite_connection.ts";
+import { FilePresence } from "./file_presence.ts";
+import { GroupCommit } from "./group_commit.ts";
+import { type LimitedReadOf, LimitedReads } from "./reads/limited_read.ts";
+import { additionsOf, importFunctions } from "./application_functions.ts";
+import { openConnection, openWriter, removeIdleJournal } from "./open_connection.ts";
+import { ReaderThreads } from "./reads/reader_threads.ts";
+import { refuseBoundary } from "../../../db/refuse_boundary.ts";
+import { isBusy, missingPart, toSqliteError } from "./sqlite_errors.ts";
+import { claimSqliteFile, requireSqliteFile, type SqliteFile } from "./sqlite_file.ts";
+import type { SqliteLibrary } from "./sqlite_library.ts";
+import { WriteTurn } from "./write_turn.ts";
+import {
+  type CommitListeners,
+  commitListeners,
+  type TransactionGuard,
+  transactionGuard,
+} from "../../../db/transact.ts";
+
+/** More would take the processors from the thread of the requests. */
+const maxReaderThreads = 2;
+
+/**
+ * Creates the driver that all SQLite libraries share: opens `path` with one connection that writes
+ * and one that reads, so that a read never waits for a transaction. `:memory:` is a temporary file,
+ * removed by `close()`. Writes that come together share a commit ({@link GroupCommit}).
+ */
+export async function sqliteDriver(
+  library: SqliteLibrary,
+  path: string,
+  given: SqliteOptions = {},
+  maxThreads: number = maxReaderThreads,
+): Promise<Driver> {
+  const options = sqliteOptions.read(given, openingPlace);
+  const { clock = systemClock, waitLimitMs } = options;
+  const busyRetry: BusyRetry = { clock, waitLimitMs, isBusy: (e) => isBusy(library.errorName(e)) };
+  requireSqliteFile(path, options.readOnly === true);
+  const additions = additionsOf(options);
+  const added = { clock, ...additions, functions: await importFunctions(additions.functions) };
+  const file = claimSqliteFile(path, library.name);
+  let writer: SqliteConnection | null = null;
+  let reader: SqliteConnection | null = null;
+  try {
+    if (options.readOnly !== true) writer = await openWriter(library, file, busyRetry, added);
+    const connection = reader = openConnection(library, file.path, { ...added, readOnly: true });
+    // For a file that is no database, this first read fails.
+    const dialect = await retryWhileBusy(busyRetry, () => dialectFor(connection));
+    const label = `${path} (${library.name})`;
+    const threads = new ReaderThreads({
+      path: file.path,
+      label,
+      library: library.source,
+      additions,
+      maxThreads,
+      clock,
+    });
+    const { raisedMessages } = options;
+    const parts = { library, file, reader, writer, threads, busyRetry, label, dialect };
+    return new SqliteDriver({ ...parts, raisedMessages });
+  } catch (error) {
+    reader?.close();
+    writer?.close();
+    file.release();
+    const name = library.errorName(error);
+    if (name !== "SQLITE_NOTADB") throw toSqliteError(error, name);
+    const message = `Cannot open ${path}: it is not a SQLite database, or it is encrypted`;
+    throw new Error(message, { cause: error });
+  }
+}
+
+/**
+ * SQLite prepares a statement again for every new value that its planner has used, which takes
+ * longer than reading a short page. It does not use a value after a unary plus. Where a plan could
+ * gain by the values, which takes a partial index or results of ANALYZE, there is no plus.
+ */
+function dialectFor(connection: SqliteConnection): Dialect {
+  const dialect = sqliteDialect({ text: sqliteText });
+  const { rows } = query(
+    connection,
+    `SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat4'
+     OR (type = 'index' AND sql LIKE '%)%WHERE%') LIMIT 1`,
+  );
+  if (rows.length > 0) return dialect;
+  return {
+    ...dialect,
+    bound: (value, column) => sql`+${dialect.bound(value, column)}`,
+    boundStored: (value, column) => sql`+${dialect.boundStored(value, column)}`,
+  };
+}
+
+function query(connection: SqliteConnection, text: string): QueryResult {
+  return connection.run({ text, values: [] });
+}
+
+function takeMaxLength(writer: SqliteConnection): number {
+  const { maxBoundLength } = writer;
+  writer.maxBoundLength = 0;
+  return maxBoundLength;
+}
+
+interface SqliteDriverOptions {
+  readonly raisedMessages: boolean;
+  readonly library: SqliteLibrary;
+  readonly file: SqliteFile;
+  readonly reader: SqliteConnection;
+  /** Null when the file is read-only. */
+  readonly writer: SqliteConnection | null;
+  readonly threads: ReaderThreads;
+  readonly busyRetry: BusyRetry;
+  readonly label: string;
+  readonly dialect: Dialect;
+}
+
+class SqliteDriver implements Driver {
+  readonly dialect: Dialect;
+  readonly label: string;
+  readonly isShared: boolean;
+  readonly signals = null;
+  readonly created: WeakSet<TableInfo> = new WeakSet();
+  readonly threads: DriverThreads;
+  readonly #options: SqliteDriverOptions;
+  readonly #commits: CommitListeners = commitListeners();
+  /** Null when the file is read-only. */
+  readonly #writes: GroupCommit | null;
+  /** Null if no other process can write to the file, or this one does not. */
+  readonly #turn: WriteTurn | null;
+  readonly #guard: TransactionGuard = transactionGuard();
+  /** Null if no other program knows the file. */
+  readonly #presence: FilePresence | null;
+  readonly #limited: LimitedReads;
+  readonly #readFreely: LimitedReadOf;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: SqliteDriverOptions) {
+    const { writer, busyRetry } = options;
+    const translated = (error: unknown) => this.#translated(error);
+    this.#options = options;
+    this.#readFreely = (statement) => options.reader.run(statement);
+    let longest = 0;
+    this.#limited = new LimitedReads({
+      reader: options.reader,
+      clock: busyRetry.clock,
+      threads: options.threads,
+      takeLongestWritten: () => {
+        const length = longest;
+        longest = 0;
+        return length;
+      },
+    });
+    const committed = () => {
+      if (writer !== null) longest = Math.max(longest, takeMaxLength(writer));
+      this.#commits.notify();
+    };
+    const turn = this.#turn = turnOf(options);
+    const presence = this.#presence = presenceOf(options);
+    const requireFile = () => presence?.require();
+    this.#writes = writer === null ? null : new GroupCommit({
+      ...{ writer, busyRetry, guard: this.#guard, translated, requireFile, committed, turn },
+    });
+    this.isShared = !options.file.temporary;
+    this.label = options.label;
+    this.threads = threadsOf(options);
+    this.dialect = options.dialect;
+  }
+
+  /** Reads run synchronously. */
+  query(statement: Statement): MaybePromise<QueryResult> {
+    return this.#run(statement, this.#readFreely);
+  }
+
+  reads(limits: ReadLimits): Connection {
+    const read = this.#limited.of(limits);
+    return { query: (statement) => this.#run(statement, read) };
+  }
+
+  #run(statement: Statement, read: LimitedReadOf): MaybePromise<QueryResult> {
+    try {
+      this.#guard.check();
+      if (this.#closing !== null) throw new DatabaseError("unavailable", new Error("it is closed"));
+      const kind = this.#options.reader.kindOf(statement.text);
+      switch (kind) {
+        case "read":
+          return this.#read(statement, read);
+        case "write":
+          return this.#writable().write(statement, "statement");
+        case "alone":
+          return this.#writable().write(statement, "alone");
+        case "boundary":
+          return refuseBoundary();
+        default:
+          return unreachable(kind);
+      }
+    } catch (error) {
+      return this.#options.busyRetry.isBusy(error)
+        ? this.#readWhileBusy(statement, read)
+        : Promise.reject(this.#translated(error));
+    }
+  }
+
+  async transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T> {
+    this.#guard.check();
+    return await this.#writable().transaction(work);
+  }
+
+  async restructure<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T> {
+    this.#guard.check();
+    return await this.#writable().transaction(work, "restructuring");
+  }
+
+  onCommit(listener: () => void): () => void {
+    return this.#commits.add(listener);
+  }
+
+  observeBy(observe: Observer): void {
+    this.#options.threads.observeBy(observe);
+    this.#turn?.observeBy(observe);
+    this.#presence?.observeBy(observe);
+  }
+
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  #read(statement: Statement, read: LimitedReadOf): MaybePromise<QueryResult> {
+    const { reader } = this.#options;
+    this.#presence?.require();
+    const result = read(statement);
+    if ("rows" in result && result.rows.length === 0 && reader.inTransaction) {
+      // A savepoint: it would keep a transaction open on a connection that all requests share.
+      query(reader, "ROLLBACK");
+      refuseBoundary();
+    }
+    return result;
+  }
+
+  async #readWhileBusy(statement: Statement, read: LimitedReadOf): Promise<QueryResult> {
+    try {
+      const { busyRetry } = this.#options;
+      return await retryWhileBusy(busyRetry, () => this.#read(statement, read));
+    } catch (error) {
+      throw this.#translated(error);
+    }
+  }
+
+  #writable(): GroupCommit {
+    if (this.#writes !== null) return this.#writes;
+    throw new DatabaseError("read-only", new Error(`${this.label} is open for reading only`));
+  }
+
+  async #close(): Promise<void> {
+    const { reader, writer, threads, file } = this.#options;
+    await Promise.all([this.#writes?.close(), threads.close()]);
+    this.#turn?.close();
+    reader.close();
+    // The last connection to close copies the journal into the file, which only a writer can do.
+    writer?.close();
+    if (writer === null && file.hasIdleJournal()) {
+      removeIdleJournal(this.#options.library, file.path);
+    }
+    file.release();
+  }
+
+  #translated(error: unknown): unknown {
+    const { library, raisedMessages } = this.#options;
+    const translated = toSqliteError(error, library.errorName(error), raisedMessages);
+    if (!(translated instanceof DatabaseError) || translated.kind !== "other") return translated;
+    const part = missingPart(reasonOf(translated));
+    return part !== null && this.#isInSchema(part.name)
+      ? new DatabaseError("broken-table", error)
+      : translated;
+  }
+
+  /** Returns true if the schema names a function: else the statement itself does, which is a mistake of it. */
+  #isInSchema(name: string): boolean {
+    const text = "SELECT 1 FROM sqlite_schema WHERE instr(lower(sql), lower(?)) > 0 LIMIT 1";
+    return this.#options.reader.run({ text, values: [name] }).rows.length > 0;
+  }
+}
+
+/** What is in memory is small or of a test: its threads start when a read needs them. */
+function threadsOf({ threads, file }: SqliteDriverOptions): DriverThreads {
+  return {
+    start: async () => file.temporary ? undefined : await threads.start(),
+  };
+}
+
+function turnOf({ writer, file, label, busyRetry }: SqliteDriverOptions): WriteTurn | null {
+  if (writer === null || file.temporary) return null;
+  return new WriteTurn({ path: file.path, label, clock: busyRetry.clock });
+}
+
+function presenceOf({ file, label, busyRetry }: SqliteDriverOptions): FilePresence | null {
+  if (file.temporary) return null;
+  return new FilePresence({ path: file.givenPath, label, clock: busyRetry.clock });
+}

@@ -1,0 +1,139 @@
+import {
+  DatabaseError,
+  type DatabaseErrorKind,
+  type FailedConstraint,
+} from "../../../db/database_error.ts";
+import { raisedMessage } from "../../../db/raised_message.ts";
+
+/**
+ * Translates an error of any SQLite library by the name of its result code. A DatabaseError passes
+ * as it is; so does an error without a code, which comes from the work between the statements.
+ */
+export function toSqliteError(
+  error: unknown,
+  name: string | null,
+  showsRaised = false,
+): unknown {
+  if (name === null || error instanceof DatabaseError) return error;
+  if (name === "SQLITE_CONSTRAINT_TRIGGER") return triggerError(error, showsRaised);
+  const kind = kinds.get(name) ?? kinds.get(primaryName(name)) ?? otherKind(error);
+  return new DatabaseError(kind, error, failedConstraint(name, error));
+}
+
+/** RAISE of a trigger. SQLite itself raises for a foreign key with RESTRICT, by the same code. */
+function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
+  const text = error instanceof Error ? error.message : "";
+  if (text === "FOREIGN KEY constraint failed") return new DatabaseError("foreign-key", error);
+  const message = showsMessage ? raisedMessage(text) : null;
+  return new DatabaseError("check", error, null, { message, status: null });
+}
+
+/**
+ * A statement of the service names no schema: one that does is of a foreign key or of a trigger. The
+ * code is the same for every mistake.
+ */
+function otherKind(error: unknown): DatabaseErrorKind {
+  const message = error instanceof Error ? error.message : "";
+  return /^(?:no such table: main\.|foreign key mismatch - |no such collation sequence: )/.test(
+      message,
+    )
+    ? "broken-table"
+    : "other";
+}
+
+/** The function or collation that a message of SQLite says is missing; null for other messages. */
+export function missingPart(
+  message: string,
+): { readonly name: string; readonly reason: string } | null {
+  const [reason, name] = /^no such (?:function|collation sequence): ([^]+)$/.exec(message) ?? [];
+  return reason === undefined || name === undefined ? null : { name, reason };
+}
+
+/**
+ * The kind of an error follows from its code; which constraint failed, SQLite says in its message
+ * alone. The message of RAISE, which is the text of a trigger, has another code.
+ */
+function failedConstraint(name: string, error: unknown): FailedConstraint | null {
+  const message = error instanceof Error ? messages.get(name)?.exec(error.message) : undefined;
+  const [, failed] = message ?? [];
+  if (failed === undefined) return null;
+  return { schema: null, table: null, column: null, type: null, name: failed };
+}
+
+const failedAfterColon = /^[A-Z ]+ constraint failed: ([^]*)$/;
+
+const messages: ReadonlyMap<string, RegExp> = new Map([
+  ["SQLITE_CONSTRAINT_UNIQUE", failedAfterColon],
+  ["SQLITE_CONSTRAINT_PRIMARYKEY", failedAfterColon],
+  ["SQLITE_CONSTRAINT_ROWID", failedAfterColon],
+  ["SQLITE_CONSTRAINT_NOTNULL", failedAfterColon],
+  ["SQLITE_CONSTRAINT_CHECK", failedAfterColon],
+  ["SQLITE_CONSTRAINT_DATATYPE", /^cannot store \w+ value in \w+ column ([^]*)$/],
+]);
+
+/**
+ * Returns true if a SQLite error means that another connection held a lock: a later attempt may succeed.
+ */
+export function isBusy(name: string | null): boolean {
+  return name !== null && primaryName(name) === "SQLITE_BUSY";
+}
+
+/**
+ * The name of an extended result code of a SQLite error, as far as this file distinguishes them.
+ */
+export function resultCodeName(code: number): string {
+  return codes.get(code) ?? codes.get(code & 0xff) ?? "SQLITE_ERROR";
+}
+
+/** `SQLITE_IOERR_WRITE` → `SQLITE_IOERR`. */
+function primaryName(name: string): string {
+  const end = name.indexOf("_", "SQLITE_".length);
+  return end === -1 ? name : name.slice(0, end);
+}
+
+const kinds: ReadonlyMap<string, DatabaseErrorKind> = new Map([
+  ["SQLITE_CONSTRAINT_UNIQUE", "unique"],
+  ["SQLITE_CONSTRAINT_PRIMARYKEY", "unique"],
+  ["SQLITE_CONSTRAINT_ROWID", "unique"],
+  ["SQLITE_CONSTRAINT_FOREIGNKEY", "foreign-key"],
+  ["SQLITE_CONSTRAINT_NOTNULL", "not-null"],
+  ["SQLITE_CONSTRAINT_DATATYPE", "invalid-value"],
+  // Checks: a rule of the database refused the row.
+  ["SQLITE_CONSTRAINT", "check"],
+  ["SQLITE_MISMATCH", "invalid-value"],
+  ["SQLITE_TOOBIG", "invalid-value"],
+  ["SQLITE_INTERRUPT", "timeout"],
+  ["SQLITE_BUSY", "unavailable"],
+  ["SQLITE_LOCKED", "unavailable"],
+  ["SQLITE_PROTOCOL", "unavailable"],
+  ["SQLITE_FULL", "unavailable"],
+  ["SQLITE_IOERR", "unavailable"],
+  ["SQLITE_NOMEM", "unavailable"],
+  ["SQLITE_CANTOPEN", "unavailable"],
+  ["SQLITE_READONLY", "read-only"],
+]);
+
+const codes: ReadonlyMap<number, string> = new Map([
+  [2067, "SQLITE_CONSTRAINT_UNIQUE"],
+  [1555, "SQLITE_CONSTRAINT_PRIMARYKEY"],
+  [2579, "SQLITE_CONSTRAINT_ROWID"],
+  [275, "SQLITE_CONSTRAINT_CHECK"],
+  [787, "SQLITE_CONSTRAINT_FOREIGNKEY"],
+  [1299, "SQLITE_CONSTRAINT_NOTNULL"],
+  [1811, "SQLITE_CONSTRAINT_TRIGGER"],
+  [3091, "SQLITE_CONSTRAINT_DATATYPE"],
+  [5, "SQLITE_BUSY"],
+  [6, "SQLITE_LOCKED"],
+  [7, "SQLITE_NOMEM"],
+  [8, "SQLITE_READONLY"],
+  [9, "SQLITE_INTERRUPT"],
+  [10, "SQLITE_IOERR"],
+  [11, "SQLITE_CORRUPT"],
+  [13, "SQLITE_FULL"],
+  [14, "SQLITE_CANTOPEN"],
+  [15, "SQLITE_PROTOCOL"],
+  [18, "SQLITE_TOOBIG"],
+  [19, "SQLITE_CONSTRAINT"],
+  [20, "SQLITE_MISMATCH"],
+  [26, "SQLITE_NOTADB"],
+]);

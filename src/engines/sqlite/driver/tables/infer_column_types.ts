@@ -1,0 +1,128 @@
+import { anyType, type ColumnInfo, type TimestampFormat } from "../../../../schema/table_info.ts";
+import { type Affinity, affinityOfType } from "../../sql/column_type.ts";
+import type { ColumnKind } from "../../../../schema/kind.ts";
+import type { SqlValue } from "../../../../sql/fragment.ts";
+import { defaultTimestamps, isTimestampFormat } from "../../sql/timestamps.ts";
+
+/** The type of a SQLite column, inferred from its declaration or its rows. */
+export type InferredType = Pick<
+  ColumnInfo,
+  "kind" | "precision" | "scale" | "maxLength" | "timestampFormat" | "databaseType"
+>;
+
+/**
+ * Infers the types that a SQLite column may have, likeliest first, from its declared type and some
+ * of its values. SQLite stores any value whatever was declared, so that the last type takes all of
+ * them. It is the only one where the declared type is none that says what is stored.
+ */
+export function inferColumnTypes(declared: string, sample: readonly SqlValue[]): InferredType[] {
+  const format = timestampFormat(sample);
+  const moment: InferredType[] = format === null ? [] : [{ ...plain, ...format }];
+  const [, name = "", digits] = /^([^(]*)(?:\(([^)]*)\))?/.exec(declared) ?? [];
+  const [first = null, second = null] = (digits ?? "").split(",").map(wholeNumber);
+  const kind = declaredKind(name.trim().toUpperCase());
+  const affinity = affinityOfType(declared);
+  // SQLite looks for INT before TEXT and FLOAT, and knows no STRING.
+  if (kind === null || affinities[kind]?.includes(affinity) === false) return [any];
+  const stored = affinity === "BLOB" ? any : storedShape(sample, affinity);
+  switch (kind) {
+    case "timestamp":
+      return [...moment, { ...plain, kind: "date" }, stored];
+    case "date":
+      return [{ ...plain, kind }, ...moment, stored];
+    case "decimal": {
+      const scale = first === null ? null : second ?? 0;
+      // Rows may have more digits than declared, from sums of doubles: each value keeps its own.
+      return [{ ...plain, kind, precision: first, scale }, { ...plain, kind }, stored];
+    }
+    case "text":
+      return [{ ...plain, kind, maxLength: first }, stored];
+    default:
+      return [{ ...plain, kind }, stored];
+  }
+}
+
+const plain: InferredType = {
+  kind: "text",
+  precision: null,
+  scale: null,
+  maxLength: null,
+  timestampFormat: defaultTimestamps,
+};
+
+const any: InferredType = { ...plain, databaseType: anyType };
+
+function wholeNumber(text: string): number | null {
+  return /^\s*\d+\s*$/.test(text) ? Number(text) : null;
+}
+
+/** Null if the name says nothing certain, as INTEGER_OR_TEXT. */
+function declaredKind(name: string): ColumnKind | null {
+  return declaredKinds.find(([pattern]) => pattern.test(name))?.[1] ?? null;
+}
+
+const declaredKinds: readonly (readonly [RegExp, ColumnKind])[] = [
+  [/^BOOL/, "boolean"],
+  [/^(DATETIME|TIMESTAMP)/, "timestamp"],
+  [/^DATE$/, "date"],
+  [/^JSONB?$/, "json"],
+  [/^(UUID|GUID|UNIQUEIDENTIFIER)$/, "uuid"],
+  [/^(DEC|DECIMAL|NUMERIC|NUMBER|MONEY)\b/, "decimal"],
+  [/^(?:(?:UN)?SIGNED )?(?:TINY|SMALL|MEDIUM|BIG|LONG)? ?INT(?:EGER)?\d*\b/, "integer"],
+  [/CHAR|CLOB|TEXT/, "text"],
+  [/BLOB|BINARY/, "bytes"],
+  [/REAL|FLOA|DOUB/, "real"],
+];
+
+const numeric: readonly Affinity[] = ["INTEGER", "NUMERIC"];
+
+/** The affinities of columns that keep and compare the values of a kind; all for other kinds. */
+const affinities: Partial<Readonly<Record<ColumnKind, readonly Affinity[]>>> = {
+  boolean: numeric,
+  decimal: numeric,
+  real: ["REAL"],
+  text: ["TEXT"],
+};
+
+/**
+ * The type that fits the values of a column whose declared type does not: numbers, bytes, or any.
+ * As `real` integers among doubles would lose digits, except for a column that keeps none.
+ */
+function storedShape(sample: readonly SqlValue[], affinity: Affinity): InferredType {
+  if (sample.every(isInteger)) return { ...plain, kind: "integer" };
+  const areNumbers = sample.every((value) =>
+    typeof value === "number" || typeof value === "bigint"
+  );
+  if (affinity === "REAL" && areNumbers) return { ...plain, kind: "real" };
+  return sample.every((value) => value instanceof Uint8Array) ? { ...plain, kind: "bytes" } : any;
+}
+
+function isInteger(value: SqlValue): boolean {
+  return typeof value === "bigint" || Number.isSafeInteger(value);
+}
+
+/** The form that all the values have; that of CURRENT_TIMESTAMP when there are none. */
+function timestampFormat(
+  sample: readonly SqlValue[],
+): { readonly kind: "timestamp"; readonly timestampFormat: TimestampFormat } | null {
+  const format = candidates(sample).find((format) => isTimestampFormat(format, sample));
+  return format === undefined ? null : { kind: "timestamp", timestampFormat: format };
+}
+
+/** The formats that the values may have, likeliest first. */
+function candidates(sample: readonly SqlValue[]): readonly TimestampFormat[] {
+  const [first] = sample;
+  if (first === undefined) return [defaultTimestamps];
+  if (typeof first === "string") {
+    const separator = first.charAt(10) === "T" ? "T" : " ";
+    const zone = first.endsWith("Z") ? "Z" : first.endsWith("+00:00") ? "+00:00" : "";
+    return fractions.map((fraction) => `date${separator}time${fraction}${zone}` as const);
+  }
+  if (!sample.every(isInteger)) return [];
+  // 10^11 seconds are the year 5138; 10^11 milliseconds are 1973.
+  const isMillis = sample.some((value) => Math.abs(Number(value)) >= 1e11);
+  return [isMillis ? "epoch-milliseconds" : "epoch-seconds"];
+}
+
+/** Narrower formats come before the wider ones that fit the same rows. */
+const fractions = [".ffffff", ".fff", "[.fff]", "[.ffffff]"] as const;

@@ -1,0 +1,60 @@
+import type { Connection } from "../../../../db/driver.ts";
+import { selectNamed } from "../../../../db/named_columns.ts";
+import { isInternal, type LeftOut } from "../../../../db/introspection.ts";
+import { denoKvParts } from "../../../../runtime/files/deno_kv_tables.ts";
+import { shadowTables } from "./shadow_tables.ts";
+
+/** A table or view as a SQLite file lists it. */
+export interface ListedTable {
+  readonly name: string;
+  readonly withoutRowid: boolean;
+  /** The CREATE TABLE or CREATE VIEW statement. */
+  readonly sql: string;
+}
+
+/** The tables and views of a SQLite file, and which were left out and why. */
+export interface ListedTables {
+  readonly tables: readonly ListedTable[];
+  readonly views: readonly ListedTable[];
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** Lists the tables and views of a SQLite file. */
+export async function listFileTables(connection: Connection): Promise<ListedTables> {
+  const rows = await selectNamed(
+    connection,
+    { name: "l.name", type: "l.type", withoutRowid: "l.wr", sql: "coalesce(m.sql, '')" },
+    `FROM pragma_table_list AS l JOIN sqlite_schema AS m ON m.name = l.name
+     WHERE l.schema = 'main' AND m.type IN ('table', 'view') ORDER BY l.name`,
+  );
+  const all = rows.map(({ name, type, withoutRowid, sql }) => ({
+    name: String(name),
+    type: String(type),
+    withoutRowid: withoutRowid === 1,
+    sql: String(sql),
+  }));
+  const shadows = shadowTables(all, await readModules(connection));
+  const ofStore = denoKvParts(all);
+  const shown = all.filter(({ name }) => !isInternal(name) && !shadows.has(name));
+  const introspected = shown.filter(({ name }) => !ofStore.has(name));
+  return {
+    tables: introspected.filter(({ type }) => type === "table"),
+    views: introspected.filter(({ type }) => type === "view"),
+    leftOut: shown.flatMap(({ name, type }) => {
+      const reason = ofStore.has(name) ? reasonOfStore : reasons.get(type);
+      return reason === undefined ? [] : [{ table: name, reason }];
+    }),
+  };
+}
+
+/** The modules of virtual tables that the library has. */
+async function readModules(connection: Connection): Promise<ReadonlySet<string>> {
+  const rows = await selectNamed(connection, { name: "lower(name)" }, "FROM pragma_module_list");
+  return new Set(rows.map(({ name }) => String(name)));
+}
+
+const reasonOfStore = "it is of a key-value store, which may hold password hashes";
+
+const reasons: ReadonlyMap<string, string> = new Map([
+  ["virtual", "it is a virtual table"],
+]);

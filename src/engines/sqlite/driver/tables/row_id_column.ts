@@ -1,0 +1,21 @@
+import { plainColumn } from "../../../../schema/table_info.ts";
+import { rowIdNames } from "../../sql/recorded_table.ts";
+import type { ColumnDraft } from "../../../../db/introspection.ts";
+
+/**
+ * The column that gives each row of a SQLite table without a key its number, by a name that no
+ * column of the table has. Null if all of these names are taken.
+ *
+ * A row keeps its number until VACUUM, which may give the rows other ones.
+ */
+export function rowIdColumn(columns: readonly string[]): ColumnDraft | null {
+  const taken = new Set(columns.map((name) => name.toLowerCase()));
+  const name = rowIdNames.find((one) => !taken.has(one));
+  if (name === undefined) return null;
+  return {
+    ...plainColumn,
+    ...{ name, dbName: name, kind: "integer", existingType: "INTEGER" },
+    notNull: true,
+    defaultSql: "the next row id",
+  };
+}

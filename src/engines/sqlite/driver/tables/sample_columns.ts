@@ -1,0 +1,99 @@
+import { type ColumnInfo, plainColumn } from "../../../../schema/table_info.ts";
+import type { Dialect } from "../../../../sql/dialect.ts";
+import { identifier, join, sql, type SqlValue, toStatement } from "../../../../sql/fragment.ts";
+import { affinityOfType } from "../../sql/column_type.ts";
+import { defaultTimestamps } from "../../sql/timestamps.ts";
+import type { Connection } from "../../../../db/driver.ts";
+import type { ColumnDraft } from "../../../../db/introspection.ts";
+import { inferColumnTypes, type InferredType } from "./infer_column_types.ts";
+
+/** A column of a SQLite table or view, as it is declared. */
+export interface DeclaredColumn {
+  readonly name: string;
+  /** Empty where there is none. */
+  readonly type: string;
+}
+
+/** What is known of a column by its declared type and some of its values. */
+type SampledColumn =
+  & typeof plainColumn
+  & InferredType
+  & Pick<ColumnDraft, "name" | "dbName" | "existingType">;
+
+/** What the declared type of a column and some of its values say about it. */
+export function sampledColumn(
+  { name, type }: DeclaredColumn,
+  values: readonly SqlValue[],
+  dialect: Dialect,
+): SampledColumn {
+  const typical = typicalValues(type, values);
+  const fitting = fittingType(inferColumnTypes(type, typical), typical, dialect);
+  return {
+    ...plainColumn,
+    ...fitting,
+    // What no number holds exactly is read as a bigint.
+    isWide: fitting.kind === "integer" &&
+      (/BIG|INT8/i.test(type) || typical.some((value) => typeof value === "bigint")),
+    exactCase: fitting.kind === "uuid",
+    name,
+    dbName: name,
+    existingType: type,
+  };
+}
+
+/**
+ * The values that a column's kind is inferred from: those of the class that its affinity prefers,
+ * where they are not fewer than the others. The rest are misfits, as those are that come later. An
+ * empty BLOB says as little as NULL.
+ */
+function typicalValues(declared: string, values: readonly SqlValue[]): readonly SqlValue[] {
+  const affinity = affinityOfType(declared);
+  if (affinity === "BLOB") return values;
+  const given = values.filter((value) =>
+    value !== null && !(value instanceof Uint8Array && value.length === 0)
+  );
+  const preferred = given.filter((value) =>
+    affinity === "TEXT"
+      ? typeof value === "string"
+      : typeof value === "number" || typeof value === "bigint"
+  );
+  return preferred.length * 2 >= given.length ? preferred : given;
+}
+
+/** Some values of each column; of long ones the beginning, which is enough to infer a type. */
+export async function readSample(
+  connection: Connection,
+  table: string,
+  columns: readonly DeclaredColumn[],
+): Promise<readonly (readonly SqlValue[])[]> {
+  const values = columns.map(({ name }) => {
+    const column = identifier(name);
+    return sql`CASE typeof(${column}) WHEN 'text' THEN substr(${column}, 1, 64)
+      WHEN 'blob' THEN substr(${column}, 1, 1) ELSE ${column} END`;
+  });
+  const query = sql`SELECT ${join(values, ", ")} FROM ${identifier(table)} LIMIT 200`;
+  return (await connection.query(toStatement(query, () => "?"))).rows;
+}
+
+/** The first type that all values have; the last one fits any. */
+function fittingType(
+  types: readonly InferredType[],
+  values: readonly SqlValue[],
+  dialect: Dialect,
+): InferredType {
+  const fitting = types.find((type) => {
+    // The sample has the beginning of a document, which is no document.
+    if (type.kind === "json") return true;
+    const column: ColumnInfo = { ...bareColumn, ...type };
+    let fits = true;
+    for (const value of values) dialect.decode(value, column, () => fits = false);
+    return fits;
+  });
+  return fitting ?? types.at(-1) ?? bareColumn;
+}
+
+const bareColumn: ColumnInfo = {
+  ...plainColumn,
+  ...{ name: "", dbName: "", kind: "text", existingType: "" },
+  timestampFormat: defaultTimestamps,
+};

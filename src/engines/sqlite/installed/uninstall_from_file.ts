@@ -1,0 +1,166 @@
+import { rmSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { quoteIdentifier, type SqlValue } from "../../../sql/fragment.ts";
+import { sqliteTriggerPrefix } from "../sql/change_log_schema.ts";
+import { denoKvParts } from "../../../runtime/files/deno_kv_tables.ts";
+import { isInternal } from "../../../db/introspection.ts";
+import { nodeSqlite } from "../driver/node_sqlite_library.ts";
+import { toSqliteError } from "../driver/sqlite_errors.ts";
+import {
+  type InstalledPart,
+  ownTables,
+  sequenceTable,
+} from "../../../db/installed/installed_parts.ts";
+
+/**
+ * Removes from a SQLite file what the service has added to it. `announce` is called with the parts
+ * before. Gives the journal mode that the file has then, which is the one that the command line found
+ * at its first start; null if there was nothing. Throws a plain Error where another program has
+ * the file open.
+ */
+export function uninstallFromFile(
+  path: string,
+  announce: (parts: readonly InstalledPart[]) => void,
+): string | null {
+  try {
+    return withFile(path, (file) => {
+      const parts = partsOf(file);
+      if (parts.length === 0) return null;
+      announce(parts);
+      const mode = file.text("PRAGMA journal_mode");
+      const kept = keptMode(file) ?? mode;
+      // SQLite leaves WAL only where no other connection is open: this finds every other program.
+      if (mode === "wal") leaveWal(file, path);
+      file.run("BEGIN EXCLUSIVE");
+      for (const { drop } of parts) file.run(drop);
+      file.run("COMMIT");
+      if (file.has(isSequences) && !file.has(isCounted)) removeSequences(file, path);
+      // The files of the processes' turns: see WriteTurn.
+      for (const turn of ["turn", "next"]) rmSync(`${path}-${turn}`, { force: true });
+      if (mode === "wal" && kept === "wal") file.run("PRAGMA journal_mode = WAL");
+      return file.text("PRAGMA journal_mode");
+    });
+  } catch (error) {
+    throw toSqliteError(error, nodeSqlite.errorName(error));
+  }
+}
+
+/** Triggers first; the shadows of a virtual table go with it. */
+function partsOf(file: OpenFile): readonly InstalledPart[] {
+  const triggers = file.names(
+    "FROM sqlite_schema WHERE type = 'trigger' AND substr(name, 1, length(?)) = ?",
+    sqliteTriggerPrefix,
+    sqliteTriggerPrefix,
+  );
+  const names = ownTables.map(() => "?").join(", ");
+  const tables = file.names(
+    `FROM pragma_table_list WHERE schema = 'main' AND (
+       type = 'virtual' AND name LIKE 'service~_fts~_%' ESCAPE '~'
+       OR type = 'table' AND (name IN (${names}) OR
+         name LIKE '~_service~_keys~_service~_fts~_%' ESCAPE '~'))
+     ORDER BY type = 'table', name`,
+    ...ownTables,
+  );
+  const part = (kind: "trigger" | "table") => (name: string): InstalledPart => ({
+    kind,
+    name,
+    drop: `DROP ${kind.toUpperCase()} ${quoteIdentifier(name)}`,
+  });
+  return [
+    ...triggers.map(part("trigger")),
+    ...[...tables, ...storeTables(file)].map(part("table")),
+  ];
+}
+
+/** Those of a key-value store that was opened on a database: a file of its own stays as it is. */
+function storeTables(file: OpenFile): readonly string[] {
+  const isTable =
+    "FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'";
+  const names = file.names(`${isTable} ORDER BY name`);
+  const statements = file.values(`SELECT sql ${isTable} ORDER BY name`);
+  const ofStore = denoKvParts(names.map((name, at) => ({ name, sql: String(statements[at]) })));
+  const isMixed = names.some((name) => !ofStore.has(name) && !isInternal(name));
+  return isMixed ? [...ofStore] : [];
+}
+
+function keptMode(file: OpenFile): string | null {
+  if (!file.has("name = '_service_meta'")) return null;
+  const [mode = null] = file.values(
+    `SELECT value FROM "_service_meta" WHERE name = 'journal_mode'`,
+  );
+  return mode === null ? null : String(mode);
+}
+
+function leaveWal(file: OpenFile, path: string): void {
+  const refused = `Cannot uninstall from ${path}: another program has it open, stop that first`;
+  try {
+    if (file.text("PRAGMA journal_mode = DELETE") === "wal") throw new Error(refused);
+  } catch (error) {
+    const isBusy = nodeSqlite.errorName(error) === "SQLITE_BUSY";
+    throw isBusy ? new Error(refused, { cause: error }) : error;
+  }
+}
+
+const isSequences = "name = 'sqlite_sequence'";
+const isCounted = "type = 'table' AND sql LIKE '%AUTOINCREMENT%'";
+
+/**
+ * SQLite made its table of sequences for that of the log, and drops it never. Under another name,
+ * which a new connection finds, it is a table like any other. VACUUM would take it away as well, and
+ * perhaps give rows other row ids.
+ */
+function removeSequences(file: OpenFile, path: string): void {
+  file.allowSchemaWrites();
+  file.run("PRAGMA writable_schema = ON");
+  file.run(
+    `UPDATE sqlite_schema SET name = '${sequenceTable}', tbl_name = '${sequenceTable}',
+      sql = 'CREATE TABLE ${sequenceTable}(name,seq)' WHERE ${isSequences}`,
+  );
+  file.run("PRAGMA writable_schema = RESET");
+  withFile(path, (again) => again.run(`DROP TABLE ${sequenceTable}`));
+}
+
+function withFile<Result>(path: string, work: (file: OpenFile) => Result): Result {
+  const database = new DatabaseSync(path, { timeout: 0 });
+  try {
+    return work(new OpenFile(database));
+  } finally {
+    database.close();
+  }
+}
+
+/** Statements on a connection, each for one use. */
+class OpenFile {
+  readonly #database: DatabaseSync;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  run(text: string): void {
+    this.#database.exec(text);
+  }
+
+  values(text: string, ...values: readonly SqlValue[]): readonly unknown[] {
+    const rows = this.#database.prepare(text).all(...values);
+    return rows.map((row) => Object.values(row)[0]);
+  }
+
+  text(text: string): string {
+    return String(this.values(text)[0]);
+  }
+
+  names(rest: string, ...values: readonly SqlValue[]): readonly string[] {
+    return this.values(`SELECT name ${rest}`, ...values).map(String);
+  }
+
+  has(condition: string): boolean {
+    return this.values(`SELECT 1 FROM sqlite_schema WHERE ${condition} LIMIT 1`).length > 0;
+  }
+
+  allowSchemaWrites(): void {
+    // `enableDefensive` exists, but not in Deno's declarations.
+    const database = this.#database as DatabaseSync & { enableDefensive(on: boolean): void };
+    database.enableDefensive(false);
+  }
+}

@@ -1,0 +1,288 @@
+import { quoteIdentifier } from "../../../sql/fragment.ts";
+import { affinityOfType } from "../sql/column_type.ts";
+import { rowIdNames } from "../sql/recorded_table.ts";
+import { sqlNames } from "../../../sql/statements/normal_sql.ts";
+import {
+  parseCreateTable,
+  type ParsedConstraint,
+  type ParsedDefinition,
+} from "../../../sql/statements/parse_create_table.ts";
+import { withNewNames } from "../../../db/migrations/compare/new_names.ts";
+import {
+  type ColumnShape,
+  isSameName,
+  isSameSet,
+} from "../../../db/migrations/compare/table_shape.ts";
+import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
+import {
+  foreignKeySql,
+  membersCheck,
+  textLiteral,
+} from "../../../db/migrations/plan/column_sql.ts";
+import { renamedParts } from "../../../db/migrations/plan/renamed_parts.ts";
+import {
+  addedIndexes,
+  droppedIndexes,
+  step,
+  type TableMigration,
+} from "../../../db/migrations/plan/table_migration.ts";
+
+/** A trigger that another program has created. */
+export interface OtherTrigger {
+  readonly name: string;
+  readonly table: string;
+  readonly sql: string;
+}
+
+/**
+ * The steps that make a table of SQLite again with all its rows: under another name, which becomes
+ * that of the table once it is dropped. Its indexes and the triggers of others follow.
+ */
+export function rebuildSteps(
+  table: TableMigration,
+  triggers: readonly OtherTrigger[],
+): readonly MigrationStep[] {
+  const { label, pair } = table;
+  const { name } = pair.shape;
+  const temporary = `_service_new_${name}`;
+  const [from, to] = [quoteIdentifier(name), quoteIdentifier(temporary)];
+  const { definitions, options, isCounted } = newDefinitions(table);
+  const { columns, values } = copied(table, options);
+  return [
+    step(
+      `CREATE TABLE ${to} (\n  ${definitions.join(",\n  ")}\n)${
+        options === "" ? "" : ` ${options}`
+      }`,
+      `${label}: make it again, as it is declared`,
+    ),
+    step(
+      `INSERT INTO ${to} (${columns.join(", ")}) SELECT ${values.join(", ")} FROM ${from}`,
+      `${label}: copy the rows`,
+      lossesOf(table),
+    ),
+    ...(isCounted
+      ? [
+        step(
+          `DELETE FROM sqlite_sequence WHERE name = ${textLiteral(temporary)}`,
+          `${label}: count on`,
+        ),
+        step(
+          `INSERT INTO sqlite_sequence (name, seq) SELECT ${textLiteral(temporary)}, seq
+  FROM sqlite_sequence WHERE name = ${textLiteral(name)}`,
+          `${label}: count on after the largest number that was ever given`,
+        ),
+      ]
+      : []),
+    step(`DROP TABLE ${from}`, `${label}: its rows are in the new one`),
+    step(`ALTER TABLE ${to} RENAME TO ${from}`, `${label}: give it its name`),
+    ...keptIndexes(table).map((sql) => step(sql, `${label}: make its indexes again`)),
+    ...addedIndexes(table),
+    ...triggers.filter((one) => isSameName(one.table, pair.existing.name)).map(({ sql, ...one }) =>
+      step(renamedIn(table, sql), `${label}: make the trigger ${one.name} again`)
+    ),
+  ];
+}
+
+function lossesOf(table: TableMigration): string | null {
+  const lost = [
+    ...table.of("superfluous-column"),
+    ...table.of("type"),
+    ...table.of("members"),
+    ...table.of("generated"),
+  ].flatMap(({ column }) => column !== null && table.mayLose(column) ? [column] : []);
+  return lost.length === 0
+    ? null
+    : [...new Set(lost)].map((column) => `${table.label}.${column}`).join(", ");
+}
+
+interface NewDefinitions {
+  readonly definitions: readonly string[];
+  readonly options: string;
+  /** True if its key is AUTOINCREMENT. */
+  readonly isCounted: boolean;
+}
+
+/** Those that are declared, and those of the existing table that no declaration speaks of. */
+function newDefinitions(table: TableMigration): NewDefinitions {
+  const { shape, existing, current } = table.pair;
+  const { definitions: old, options } = parseCreateTable(existing.sql ?? "()");
+  const { definitions: declared } = parseCreateTable(shape.sql ?? "()");
+  const counts = old.some(({ constraints }) =>
+    constraints.some((one) => one.kind === "key" && one.counts)
+  );
+  const isCounted = counts && shape.columns.some(({ countsUp }) => countsUp);
+  const kept = keptColumns(table);
+  const isOwn = (columns: readonly string[]) =>
+    columns.every((name) => shape.columns.some((one) => isSameName(one.name, name)));
+  const declaredKeys = shape.foreignKeys.map(({ columns }) => columns);
+  return {
+    options,
+    isCounted,
+    definitions: [
+      ...declared.filter(({ column }) => column !== null).map((one) =>
+        declaredColumn(one, definitionOf(table, old, one), isCounted)
+      ),
+      ...kept.flatMap((column) => keptColumn(definitionNamed(old, column.name), column)),
+      ...declared.filter(({ column }) => column === null).map(({ text }) => text),
+      ...keptConstraints(table, old, kept),
+      ...current.foreignKeys.filter((key) =>
+        isOwn(key.columns) &&
+        !table.of("superfluous-foreign-key").some(({ existing }) =>
+          isSameSet(existing.columns, key.columns) && isSameName(existing.table, key.table)
+        ) &&
+        !declaredKeys.some((columns) => isSameSet(columns, key.columns))
+      ).map(foreignKeySql),
+    ],
+  };
+}
+
+/** The constraints that speak of columns which stay undeclared, as they were. */
+function keptConstraints(
+  table: TableMigration,
+  old: readonly ParsedDefinition[],
+  kept: readonly ColumnShape[],
+): readonly string[] {
+  const has = (columns: readonly ColumnShape[], name: string) =>
+    columns.some((column) => isSameName(column.name, name));
+  const gone = table.pair.columns.superfluous.filter((column) => !kept.includes(column));
+  const isKept = (constraint: ParsedConstraint) => {
+    const names = namesIn(constraint);
+    return names.some((name) => has(kept, name)) && !names.some((name) => has(gone, name));
+  };
+  return old.flatMap(({ column, constraints }) => {
+    // Those of a column that stays are in its definition.
+    if (column !== null && has(kept, column.name)) return [];
+    return constraints.filter(({ kind }) => column === null || kind === "check").filter(isKept);
+  }).map(({ text }) => renamedIn(table, text));
+}
+
+function namesIn(constraint: ParsedConstraint): readonly string[] {
+  switch (constraint.kind) {
+    case "check":
+      return sqlNames(constraint.sql);
+    case "unique":
+    case "references":
+      return constraint.columns;
+    default:
+      return [];
+  }
+}
+
+/** Those that are not declared and may not be dropped. */
+function keptColumns(table: TableMigration): readonly ColumnShape[] {
+  return table.pair.columns.superfluous.filter(({ name }) => !table.mayLose(name));
+}
+
+function definitionNamed(
+  all: readonly ParsedDefinition[],
+  name: string,
+): ParsedDefinition | undefined {
+  return all.find(({ column }) => column !== null && isSameName(column.name, name));
+}
+
+function definitionOf(
+  { pair }: TableMigration,
+  old: readonly ParsedDefinition[],
+  { column }: ParsedDefinition,
+): ParsedDefinition | undefined {
+  const name = column?.name ?? "";
+  return definitionNamed(old, pair.columns.renamed.get(name) ?? name);
+}
+
+/** With the collation and the way of counting that the column has. */
+function declaredColumn(
+  { text, constraints }: ParsedDefinition,
+  old: ParsedDefinition | undefined,
+  isCounted: boolean,
+): string {
+  const collation = old?.constraints.find(({ kind }) => kind === "collate")?.text;
+  const isCollated = constraints.some(({ kind }) => kind === "collate");
+  const isKey = constraints.some(({ kind }) => kind === "key");
+  const counted = isCounted && isKey
+    ? text.replace(/\bPRIMARY\s+KEY\b/i, "PRIMARY KEY AUTOINCREMENT")
+    : text;
+  return collation === undefined || isCollated ? counted : `${counted} ${collation}`;
+}
+
+/** A column that is not declared may be left out by new rows. */
+function keptColumn(old: ParsedDefinition | undefined, { default: given }: ColumnShape): string[] {
+  if (old?.column === null || old === undefined) return [];
+  const { column: { name, type }, constraints } = old;
+  const kept = constraints.filter(({ kind }) => kind !== "not null" || given !== null);
+  return [[quoteIdentifier(name), type, ...kept.map(({ text }) => text)].join(" ")];
+}
+
+/** The columns of the new table that have a value of the old one, and the values. */
+function copied(
+  table: TableMigration,
+  options: string,
+): { readonly columns: readonly string[]; readonly values: readonly string[] } {
+  const { shape, columns: { pairs } } = table.pair;
+  const columns: string[] = [];
+  const values: string[] = [];
+  const copy = (name: string, value: string) => {
+    columns.push(quoteIdentifier(name));
+    values.push(value);
+  };
+  const names = table.pair.current.columns.map(({ name }) => name);
+  const rowId = rowIdNames.find((one) => !names.some((name) => isSameName(name, one)));
+  const isNumbered = !/\bWITHOUT\s+ROWID\b/i.test(options) &&
+    !shape.columns.some(({ countsUp }) => countsUp);
+  // Others may know the rows by their numbers.
+  if (isNumbered && rowId !== undefined) copy(rowId, quoteIdentifier(rowId));
+  for (const [wanted, has] of pairs) {
+    if (wanted.generated === null) copy(wanted.name, copiedValue(table, wanted, has));
+  }
+  for (const { name, generated } of keptColumns(table)) {
+    if (generated === null) copy(name, quoteIdentifier(name));
+  }
+  return { columns, values };
+}
+
+function copiedValue(table: TableMigration, wanted: ColumnShape, has: ColumnShape): string {
+  const name = quoteIdentifier(wanted.name);
+  const affinity = affinityOfType(wanted.type);
+  const isRetyped = affinity !== affinityOfType(has.type) && affinity !== "BLOB";
+  const value = isRetyped ? `CAST(${name} AS ${affinity})` : name;
+  const isLimited = table.of("members").some(({ column }) => column === wanted.name) &&
+    table.mayLose(wanted.name) && wanted.members !== null;
+  return isLimited
+    ? `CASE WHEN ${membersCheck(wanted.name, wanted.members?.values ?? [])} THEN ${value} ELSE ${
+      wanted.default ?? "NULL"
+    } END`
+    : value;
+}
+
+/** The statements of the indexes that stay: those of the table by now, and of others. */
+function keptIndexes(table: TableMigration): readonly string[] {
+  const { current, shape, columns } = table.pair;
+  const dropped = new Set(droppedIndexes(table));
+  const renamed = new Map(renamedParts(table).map(({ from, sql }) => [from, sql]));
+  const gone = (parts: readonly string[]) =>
+    columns.superfluous.some(({ name }) =>
+      table.mayLose(name) && parts.some((part) => isSameName(part, name))
+    );
+  const uniques = current.uniques.filter(({ index, columns }) =>
+    index !== null && !gone(columns) &&
+    ![...shape.uniques.map((one) => one.columns), shape.key].some((one) =>
+      isSameSet(one, columns)
+    ) &&
+    !table.of("superfluous-unique").some(({ existing }) => existing.index === index)
+  ).map(({ name, index }) => ({ name: name ?? "", sql: index ?? "" }));
+  const added = table.of("missing-unique").map(({ declared }) => declared);
+  const declared = shape.uniques.filter((one) => !added.includes(one));
+  return [
+    ...[
+      ...current.indexes.filter(({ name, parts }) => !dropped.has(name) && !gone(parts)),
+      ...uniques,
+    ].map(({ name, sql }) => renamed.get(name) ?? renamedIn(table, sql)),
+    ...declared.flatMap(({ index }) => index ?? []),
+  ];
+}
+
+/** The statement of an index or a trigger with the new names of the table and its columns. */
+function renamedIn({ pair: { existing, shape, columns } }: TableMigration, sql: string): string {
+  const renamed = new Map(columns.renamed);
+  if (!isSameName(existing.name, shape.name)) renamed.set(shape.name, existing.name);
+  return withNewNames(sql, renamed);
+}

@@ -1,0 +1,157 @@
+import { quoteIdentifier } from "../../../sql/fragment.ts";
+import {
+  parseCreateTable,
+  type ParsedDefinition,
+} from "../../../sql/statements/parse_create_table.ts";
+import { isNeeded } from "../../../db/migrations/compare/difference.ts";
+import {
+  type ColumnShape,
+  isSameName,
+  type TableShape,
+} from "../../../db/migrations/compare/table_shape.ts";
+import type { MigrationStep } from "../../../db/migrations/migration_plan.ts";
+import { targetSql } from "../../../db/migrations/plan/column_sql.ts";
+import { renamedParts } from "../../../db/migrations/plan/renamed_parts.ts";
+import { type OtherTrigger, rebuildSteps } from "./sqlite_rebuild.ts";
+import {
+  addedIndexes,
+  alter,
+  createdIndexes,
+  droppedIndexes,
+  inRenameOrder,
+  step,
+  type TableMigration,
+} from "../../../db/migrations/plan/table_migration.ts";
+
+/**
+ * The steps of a migration on SQLite: what ALTER TABLE can do is done by it, and a table that takes
+ * more is rebuilt, as https://sqlite.org/lang_altertable.html#otheralter describes.
+ */
+export function sqliteSteps(
+  tables: readonly TableMigration[],
+  missing: readonly TableShape[],
+  triggers: readonly OtherTrigger[],
+): readonly MigrationStep[] {
+  const rebuilt = tables.filter(takesRebuild);
+  return [
+    ...inRenameOrder(tables).flatMap(renames),
+    ...tables.flatMap(renamedIndexes),
+    ...missing.flatMap(creation),
+    ...tables.filter((table) => !rebuilt.includes(table)).flatMap(alterations),
+    ...(rebuilt.length === 0 ? [] : [
+      // The new table takes the name of the old one: what refers to that name must stay as it is.
+      step("PRAGMA legacy_alter_table = ON", "renames change no other table, trigger or view"),
+      ...rebuilt.flatMap((table) => rebuildSteps(table, triggers)),
+      step("PRAGMA legacy_alter_table = OFF", "as before"),
+    ]),
+  ];
+}
+
+function renames(table: TableMigration): readonly MigrationStep[] {
+  const { existing, shape, columns: { renamed } } = table.pair;
+  return [
+    ...table.of("renamed-table").map(() =>
+      step(
+        `ALTER TABLE ${quoteIdentifier(existing.name)} RENAME TO ${quoteIdentifier(shape.name)}`,
+        `${table.label}: rename from ${existing.name}`,
+      )
+    ),
+    ...[...renamed].map(([to, from]) =>
+      alter(
+        table,
+        `RENAME COLUMN ${quoteIdentifier(from)} TO ${quoteIdentifier(to)}`,
+        `rename ${from} to ${to}`,
+      )
+    ),
+  ];
+}
+
+/** SQLite has no statement that renames an index. */
+function renamedIndexes(table: TableMigration): readonly MigrationStep[] {
+  return renamedParts(table).flatMap(({ from, to, sql }) =>
+    sql === null ? [] : [
+      step(`DROP INDEX ${quoteIdentifier(from)}`, `${table.label}: the name of ${from} follows`),
+      step(sql, `${table.label}: it is ${to} now`),
+    ]
+  );
+}
+
+function creation(table: TableShape): readonly MigrationStep[] {
+  return [step(table.sql ?? "", `create ${table.name}`), ...createdIndexes(table)];
+}
+
+function alterations(table: TableMigration): readonly MigrationStep[] {
+  const dropIndex = (name: string) =>
+    step(`DROP INDEX ${quoteIdentifier(name)}`, `${table.label}: drop the index ${name}`);
+  return [
+    ...table.of("superfluous-unique").flatMap(({ existing: { name } }) =>
+      name === null ? [] : [dropIndex(name)]
+    ),
+    ...droppedIndexes(table).map(dropIndex),
+    ...table.of("missing-column").map(({ declared }) => {
+      const { text = "" } = definitionOf(table, declared) ?? {};
+      const key = foreignKeyOf(table, declared);
+      const target = key === undefined ? "" : ` REFERENCES ${targetSql(key)}`;
+      return alter(table, `ADD COLUMN ${text}${target}`, `add ${declared.name}`);
+    }),
+    ...addedIndexes(table),
+  ];
+}
+
+/** Returns true if ALTER TABLE cannot do what a table needs. */
+function takesRebuild(table: TableMigration): boolean {
+  const added = table.of("missing-column");
+  const isCovered = (columns: readonly string[]) =>
+    columns.length === 1 && added.some(({ column }) => isSameName(column ?? "", columns[0] ?? ""));
+  return table.differences.some((one) => {
+    switch (one.kind) {
+      case "missing-table":
+      case "renamed-table":
+      case "renamed-column":
+      case "missing-index":
+      case "superfluous-index":
+      case "collation":
+        return false;
+      case "missing-column":
+        return !canBeAdded(table, one.declared);
+      case "superfluous-column":
+        return table.mayLose(one.existing.name) || isNeeded(one.existing);
+      case "missing-unique":
+        return one.declared.index === null;
+      case "superfluous-unique":
+        return one.existing.index === null;
+      case "missing-foreign-key":
+        return !isCovered(one.declared.columns);
+      case "missing-check":
+        return !added.some(({ declared }) =>
+          definitionOf(table, declared)?.constraints.some((constraint) =>
+            constraint.kind === "check" && constraint.sql === one.declared.sql
+          )
+        );
+      default:
+        return true;
+    }
+  });
+}
+
+/** What ADD COLUMN takes: nothing unique, and in a table with rows a default that is a constant. */
+function canBeAdded(table: TableMigration, column: ColumnShape): boolean {
+  const definition = definitionOf(table, column);
+  const isFit = definition?.constraints.every((one) => one.kind !== "key" && one.kind !== "unique");
+  const isConstant = column.default === null ||
+    /^(?:[-+]?[\d.]+|'(?:[^']|'')*')$/.test(column.default);
+  const isFilled = !column.notNull || column.default !== null;
+  return isFit === true && column.generated === null && isConstant && isFilled;
+}
+
+function definitionOf(
+  { pair }: TableMigration,
+  { name }: ColumnShape,
+): ParsedDefinition | undefined {
+  return parseCreateTable(pair.shape.sql ?? "()").definitions
+    .find(({ column }) => column?.name === name);
+}
+
+function foreignKeyOf({ pair }: TableMigration, { name }: ColumnShape) {
+  return pair.shape.foreignKeys.find(({ columns }) => columns.length === 1 && columns[0] === name);
+}

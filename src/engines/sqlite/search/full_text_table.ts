@@ -1,0 +1,197 @@
+import type { Connection } from "../../../db/driver.ts";
+import type { Key } from "../../../plan/key.ts";
+import { createYieldTurn } from "../../../runtime/event_loop.ts";
+import type { Clock } from "../../../runtime/runtime.ts";
+import type { DocumentTable } from "../../../search/database_index.ts";
+import type { IndexDescription } from "../../../search/search_index.ts";
+import type { IndexChange } from "../../../search/search_adapter.ts";
+import type { SearchQuery } from "../../../search/search_query.ts";
+import { documentWords } from "../../../search/words.ts";
+import { compileFound, compileRank, markWords, type RankedField } from "./word_rank.ts";
+import {
+  type Fragment,
+  identifier,
+  join,
+  quoteIdentifier,
+  rawSql,
+  sql,
+  toStatement,
+} from "../../../sql/fragment.ts";
+import { matchKey, matchRank } from "../../../sql/match_names.ts";
+
+/**
+ * The FTS5 table of one index, and, where the key of its rows is no integer, a table that gives each
+ * key a number. Not the texts are stored but their words, by which hits are ordered: what is
+ * answered is read from the rows.
+ */
+export class FullTextTable implements DocumentTable {
+  /** With one FTS5 would write what it holds in memory at each of them, which doubles the time. */
+  readonly needsSavepoint = false;
+  readonly #index: IndexDescription;
+  readonly #clock: Clock;
+  readonly #name: string;
+  readonly #fields: readonly string[];
+  readonly #keys: readonly string[];
+  readonly #isNumbered: boolean;
+
+  /** `name` is that of the FTS5 table. */
+  constructor(index: IndexDescription, name: string, clock: Clock) {
+    this.#index = index;
+    this.#clock = clock;
+    this.#name = name;
+    this.#fields = index.fields.map((_field, position) => `f${position}`);
+    const { primaryKey } = index.table;
+    this.#keys = primaryKey.map((_column, position) => `k${position}`);
+    const [only, another] = primaryKey;
+    this.#isNumbered = another === undefined &&
+      (only?.kind === "integer" || only?.kind === "bigint");
+  }
+
+  get shape(): string {
+    const { table: { primaryKey }, fields } = this.#index;
+    const names = fields.map(({ column }) => column.dbName);
+    return JSON.stringify([shapeVersion, primaryKey.map(({ dbName }) => dbName), names]);
+  }
+
+  get creation(): readonly string[] {
+    const drops = [this.#name, this.#keyTable].map((name) =>
+      `DROP TABLE IF EXISTS ${quoteIdentifier(name)}`
+    );
+    const keys = this.#keys.join(", ");
+    return [
+      ...drops,
+      `CREATE VIRTUAL TABLE ${quoteIdentifier(this.#name)} USING fts5(${
+        this.#fields.join(", ")
+      }, columnsize=0, tokenize="${tokenizer}")`,
+      ...(this.#isNumbered ? [] : [
+        `CREATE TABLE ${quoteIdentifier(this.#keyTable)} ` +
+        `(doc INTEGER PRIMARY KEY, ${keys}, UNIQUE (${keys}))`,
+      ]),
+    ];
+  }
+
+  async write(changes: readonly IndexChange[], connection: Connection): Promise<void> {
+    const yieldTurn = createYieldTurn(this.#clock);
+    for (const change of changes) {
+      // The words of a batch of a megabyte take more than 50 ms.
+      if (change !== changes[0]) await yieldTurn();
+      await this.#writeOne(change, connection);
+    }
+  }
+
+  matches(query: SearchQuery, within: Fragment | null): Fragment {
+    return within === null ? this.#found(query) : this.#foundWithin(within, query);
+  }
+
+  #found(query: SearchQuery): Fragment {
+    const name = identifier(this.#name);
+    const found = sql`${name} MATCH ${matchExpression(query)}`;
+    const rank = sql`${compileRank(query, this.#ranked)} AS ${matchRank}`;
+    if (this.#isNumbered) {
+      return sql`SELECT rowid AS ${matchKey(0)}, ${rank} FROM ${name} WHERE ${found}`;
+    }
+    const keys = join(
+      this.#keys.map((key, position) => sql`${identifier(key)} AS ${matchKey(position)}`),
+      ", ",
+    );
+    const numbers = sql`SELECT rowid AS "_doc", ${rank} FROM ${name} WHERE ${found}`;
+    return sql`SELECT ${keys}, ${matchRank} FROM (${numbers}) CROSS JOIN ${
+      identifier(this.#keyTable)
+    } WHERE doc = "_doc"`;
+  }
+
+  /**
+   * The tables of a CROSS JOIN are taken in their order. Even by a rowid, MATCH would read the whole
+   * lists of rows that have the words.
+   */
+  #foundWithin(within: Fragment, query: SearchQuery): Fragment {
+    const keys = this.#keys.map((_key, position) => matchKey(position));
+    const rank = sql`${compileRank(query, this.#ranked)} AS ${matchRank}`;
+    // The stored keys have no type: compared with that of a column, they would be found by no index.
+    const isKey = this.#keys.map((key, position) =>
+      sql`${identifier(key)} = +${matchKey(position)}`
+    );
+    const numbers = sql`CROSS JOIN ${identifier(this.#keyTable)} ON ${join(isKey, " AND ")}`;
+    return sql`SELECT ${join([...keys, rank], ", ")} FROM (${within}) ${
+      this.#isNumbered ? rawSql("") : numbers
+    } CROSS JOIN ${identifier(this.#name)} AS "_words" ON "_words".rowid = ${
+      this.#isNumbered ? matchKey(0) : identifier("doc")
+    } WHERE ${compileFound(query, this.#ranked)}`;
+  }
+
+  keysAfter(after: Key | null, most: number): Fragment {
+    const limit = rawSql(` LIMIT ${most}`);
+    if (this.#isNumbered) {
+      const where = after === null ? rawSql("1=1") : sql`rowid > ${this.#stored(after)}`;
+      return sql`SELECT rowid FROM ${identifier(this.#name)} WHERE ${where} ORDER BY rowid${limit}`;
+    }
+    const keyTable = identifier(this.#keyTable);
+    const where = after === null
+      ? rawSql("1=1")
+      : sql`doc > (SELECT doc FROM ${keyTable} WHERE ${this.#keyIs(after)})`;
+    return sql`SELECT ${
+      rawSql(this.#keys.join(", "))
+    } FROM ${keyTable} WHERE ${where} ORDER BY doc${limit}`;
+  }
+
+  async #writeOne({ key, texts }: IndexChange, connection: Connection): Promise<void> {
+    const stored = this.#stored(key);
+    const run = async (fragment: Fragment) =>
+      await connection.query(toStatement(fragment, this.#index.driver.dialect.placeholder));
+    const name = identifier(this.#name);
+    const keyTable = identifier(this.#keyTable);
+    const doc = this.#isNumbered
+      ? stored
+      : sql`(SELECT doc FROM ${keyTable} WHERE ${this.#keyIs(key)})`;
+    if (texts === null) {
+      await run(sql`DELETE FROM ${name} WHERE rowid = ${doc}`);
+      if (!this.#isNumbered) await run(sql`DELETE FROM ${keyTable} WHERE ${this.#keyIs(key)}`);
+      return;
+    }
+    const columns = rawSql(this.#fields.join(", "));
+    const words = join(documentWords(texts).map((words) => sql`${markWords(words)}`), ", ");
+    if (!this.#isNumbered) {
+      const keys = rawSql(this.#keys.join(", "));
+      await run(sql`INSERT OR IGNORE INTO ${keyTable} (${keys}) VALUES (${stored})`);
+    }
+    await run(sql`INSERT OR REPLACE INTO ${name} (rowid, ${columns}) VALUES (${doc}, ${words})`);
+  }
+
+  get #ranked(): readonly RankedField[] {
+    return this.#index.fields.map(({ weight }, position) => ({
+      column: identifier(this.#fields[position] ?? ""),
+      weight,
+    }));
+  }
+
+  get #keyTable(): string {
+    return `_service_keys_${this.#name}`;
+  }
+
+  #stored(key: Key): Fragment {
+    const { table: { primaryKey }, driver: { dialect } } = this.#index;
+    return join(
+      primaryKey.map((column, position) => sql`${dialect.encode(key[position], column)}`),
+      ", ",
+    );
+  }
+
+  #keyIs(key: Key): Fragment {
+    const { table: { primaryKey }, driver: { dialect } } = this.#index;
+    const terms = primaryKey.map((column, position) =>
+      sql`${identifier(this.#keys[position] ?? "")} = ${dialect.encode(key[position], column)}`
+    );
+    return join(terms, " AND ");
+  }
+}
+
+/** Counts the ways in which an index is made: one that was made in another way is made again. */
+const shapeVersion = 3;
+
+/** Only spaces are between words: vowels of Hindi are marks, and letters may be newer than SQLite. */
+const tokenizer = "unicode61 remove_diacritics 0 categories 'L* N* M* C*'";
+
+/** Each term is a phrase in quotes, so that nothing in it is an operator. */
+function matchExpression({ terms }: SearchQuery): string {
+  return `${terms.map(({ words }) => `"${words.join(" ")}"`).join(" ")} *`;
+}

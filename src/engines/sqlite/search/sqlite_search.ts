@@ -1,0 +1,61 @@
+import { type Described, group, listOf } from "../../../options/option.ts";
+import { textLike } from "../../../options/option_kinds.ts";
+import type { Clock } from "../../../runtime/runtime.ts";
+import { DatabaseIndex } from "../../../search/database_index.ts";
+import type { IndexBackend, SearchAdapter } from "../../../search/search_adapter.ts";
+import type { IndexDescription } from "../../../search/search_index.ts";
+import { wordsAsWritten } from "../../../search/search_query.ts";
+import { FullTextTable } from "./full_text_table.ts";
+
+/** The options of {@link sqliteSearch}. */
+export interface SqliteSearchOptions {
+  /** What the names of its tables begin with; `service_fts_` unless set. */
+  readonly tablePrefix?: string | undefined;
+  /** The only columns that are indexed, of every resource that has them; all texts unless set. */
+  readonly columns?: readonly string[] | undefined;
+}
+
+/** The options of {@link sqliteSearch}, described. */
+export const sqliteSearchOptions = group(
+  {
+    tablePrefix: textLike('like "service_fts_"', /^[A-Za-z_][A-Za-z0-9_]*$/).unlessSet(
+      "service_fts_",
+    ),
+    columns: listOf("names of columns", textLike("the name of a column", /./)),
+  } satisfies Described<SqliteSearchOptions>,
+).unlessSet({});
+
+/**
+ * A search adapter that keeps its index in the SQLite database of the rows, by FTS5: it is written
+ * in the transaction of the rows, and so never lags.
+ *
+ * @example
+ * ```ts ignore
+ * const app = await createApp({ db, resources, search: sqliteSearch() });
+ * ```
+ */
+export function sqliteSearch(options: SqliteSearchOptions = {}): SearchAdapter {
+  const { tablePrefix, columns } = sqliteSearchOptions.read(options, {
+    subject: "Cannot search by SQLite",
+    path: "",
+  });
+  return {
+    kind: "sqlite",
+    columns: columns === undefined ? null : new Set(columns),
+    openIndex: (index, { clock }) => openIndex(index, tablePrefix, clock),
+    check: null,
+    close: () => Promise.resolve(),
+  };
+}
+
+function openIndex(index: IndexDescription, tablePrefix: string, clock: Clock): IndexBackend {
+  if (index.driver.dialect.engine !== "sqlite") {
+    throw new Error(
+      `Cannot serve "${index.table.name}": sqliteSearch() indexes tables of SQLite, and this one is ` +
+        "in another database",
+    );
+  }
+  const name = tablePrefix + index.name;
+  const documents = new FullTextTable(index, name, clock);
+  return new DatabaseIndex(index, { name, documents, matchWords: wordsAsWritten });
+}

@@ -1,0 +1,86 @@
+import { createHash } from "node:crypto";
+import { quoteIdentifier } from "../../../sql/fragment.ts";
+import { imageJson, sqliteLiteral, valuesOf } from "./image_json.ts";
+import { replacedTriggers, sqliteReplacedTable, type TriggerPart } from "./replaced_rows.ts";
+import type { RecordedTable } from "./recorded_table.ts";
+
+/**
+ * The column of the change log on SQLite by which a change differs from any with its number in
+ * another history of the file: 48 bits of chance, whichever program writes.
+ */
+export const sqliteMarkColumn = "mark INTEGER NOT NULL DEFAULT (random() & 281474976710655)";
+
+/** The statements that create the tables of the change log in a SQLite file. */
+export const sqliteLogTables: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS "_service_meta" (name TEXT PRIMARY KEY, value TEXT NOT NULL)`,
+  // AUTOINCREMENT: the number of a deleted change is never given again.
+  `CREATE TABLE IF NOT EXISTS "_service_changes" (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  "table" TEXT NOT NULL,
+  op TEXT NOT NULL,
+  before TEXT,
+  after TEXT,
+  optimistic_id TEXT,
+  at INTEGER NOT NULL DEFAULT (CAST(strftime('%s', 'now') AS INTEGER)),
+  ${sqliteMarkColumn}
+)`,
+  sqliteReplacedTable,
+];
+
+/** The prefix of the names of the change log's triggers on SQLite. */
+export const sqliteTriggerPrefix = "_service_changes_";
+
+/** A trigger of the change log on SQLite by its name, and the statement that creates it. */
+export interface SqliteTrigger {
+  readonly name: string;
+  readonly text: string;
+}
+
+/**
+ * The triggers on SQLite that record the changes of a table in the change log, in the order in
+ * which they have to be created: the one that was created last runs first. They use built-in
+ * functions only, since every program that writes the table runs them. Their names depend on their
+ * whole text.
+ */
+export function sqliteTriggers(
+  table: RecordedTable,
+  lifetime: "permanent" | "temporary",
+): readonly SqliteTrigger[] {
+  // A temporary trigger would look for an unqualified table among the temporary ones first.
+  const schemaPrefix = lifetime === "temporary" ? "main." : "";
+  const parts = [...recordingTriggers(table), ...replacedTriggers(table, schemaPrefix)];
+  const hash = createHash("sha256").update(JSON.stringify([table.name, parts])).digest("hex");
+  const create = lifetime === "temporary" ? "CREATE TEMP TRIGGER" : "CREATE TRIGGER";
+  return parts.map(({ label, moment, when, body }) => {
+    const trigger = `${sqliteTriggerPrefix}${hash.slice(0, 16)}_${label}`;
+    return {
+      name: trigger,
+      text: `${create} ${quoteIdentifier(trigger)} ${moment} ON ${schemaPrefix}${
+        quoteIdentifier(table.name)
+      } FOR EACH ROW${when === null ? "" : ` WHEN ${when}`} BEGIN
+${body.map((statement) => `  ${statement};\n`).join("")}END`,
+    };
+  });
+}
+
+function recordingTriggers({ name, recorded }: RecordedTable): readonly TriggerPart[] {
+  const [before, after] = [
+    imageJson(recorded, valuesOf("OLD")),
+    imageJson(recorded, valuesOf("NEW")),
+  ];
+  const images = {
+    insert: `NULL, ${after}`,
+    update: `${before}, ${after}`,
+    delete: `${before}, NULL`,
+  };
+  return Object.entries(images).map(([event, values]) => ({
+    label: event,
+    moment: `AFTER ${event.toUpperCase()}`,
+    when: null,
+    body: [
+      `INSERT INTO "_service_changes" ("table", op, before, after) VALUES (${
+        sqliteLiteral(name)
+      }, '${event}', ${values})`,
+    ],
+  }));
+}

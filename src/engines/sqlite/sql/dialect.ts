@@ -1,0 +1,311 @@
+import { bytesToBase64 } from "../../../protocol/byte_text.ts";
+import { decodeBase64 } from "../../../schema/kinds/bytes_kind.ts";
+import { looksLikeNumber } from "../../../schema/kinds/any_kind.ts";
+import { plainDecimal, significantDigits, withScale } from "../../../schema/kinds/decimal_kind.ts";
+import { parseJson, writeJson } from "../../../schema/exact_json.ts";
+import { isCalendarDate, isInstant } from "../../../schema/instant.ts";
+import { type ColumnKind, InvalidValue } from "../../../schema/kind.ts";
+import { shortestInteger } from "../../../schema/kinds/number_kinds.ts";
+import { isAny } from "../../../schema/structured/kind_of_column.ts";
+import type { ColumnInfo } from "../../../schema/table_info.ts";
+import { isCanonicalUuid } from "../../../schema/kinds/uuid_kind.ts";
+import { certifiedOperators } from "../../../sql/certified_operators.ts";
+import type {
+  ComparesAsMemory,
+  Dialect,
+  ListNames,
+  RowsOfKeys,
+  TextDialect,
+} from "../../../sql/dialect.ts";
+import {
+  asStored,
+  bindable,
+  columnOf,
+  type Fragment,
+  identifier,
+  join,
+  rawSql,
+  sql,
+  type SqlValue,
+} from "../../../sql/fragment.ts";
+import { type Affinity, affinityOf, sqliteColumnType } from "./column_type.ts";
+import { sqliteImages } from "./row_images.ts";
+import { sqliteJsonPaths } from "./json_path.ts";
+import { sqliteLists } from "./lists.ts";
+import { sqliteMetrics } from "./metrics.ts";
+import { sqliteExplain } from "./explain.ts";
+import { sqlitePreview } from "./preview.ts";
+import { groupCheck, scanCheck } from "./time_check.ts";
+import { decodeTimestamp, encodeTimestamp } from "./timestamps.ts";
+
+/** The SQL dialect of SQLite, whichever library runs it. */
+export function sqliteDialect(options: { readonly text: TextDialect }): Dialect {
+  return {
+    engine: "sqlite",
+    systemName: "sqlite",
+    maxValues: 32_766,
+    blocksThread: true,
+    placeholder: () => "?",
+    columnType: sqliteColumnType,
+    check,
+    encode,
+    decode,
+    decodePlain: (value) => typeof value === "bigint" ? shortestInteger(value) : asStored(value),
+    roundTrips: isRestored,
+    // A row of an existing table may hold any class, and a moment or a document in any form.
+    hasOtherForms: (value, { existingType, kind }) =>
+      existingType !== null && (kind === "json" || typeof value !== "object"),
+    selected: (column) => identifier(column.dbName),
+    operand,
+    textOperand: (column) =>
+      isAny(column) ? sql`CAST(${identifier(column.dbName)} AS TEXT)` : operand(column),
+    indexed: () => null,
+    ordered: (column) => columnOf(column),
+    // Numbers that are equal are read as the same number, whichever class they are stored in.
+    distinguished: (columns) =>
+      columns.map(({ dbName }) => sql`${identifier(dbName)}${binaryCollation}`),
+    bound: (value, column) => sql`${encode(value, column)}`,
+    boundStored: (value) => sql`${value}`,
+    listed,
+    firstOfEach,
+    comparesRows: false,
+    plansSemiJoins: false,
+    selective: (comparison) => sql`likelihood(${comparison}, 0.00001)`,
+    leadingColumns,
+    comparesAsMemory,
+    certified: certifiedOperators.sqlite,
+    scanCheck,
+    groupCheck,
+    // There is only one writing transaction at a time.
+    rowLock: rawSql(""),
+    advanceCounter: null,
+    // The engine's own date functions know milliseconds.
+    timestampStepMicros: 1_000,
+    currentMoment: "strftime('%Y-%m-%dT%H:%M:%f', 'now') || '000Z'",
+    // SQLite has no keyword for it: the clause of the table's definition is repeated, with a line
+    // break after it because it may end with a comment.
+    columnDefault: ({ default: source }) =>
+      rawSql(source?.kind === "database" && source.sql !== null ? `(${source.sql}\n)` : "NULL"),
+    // SQLite does not give the estimates of its planner.
+    estimate: null,
+    images: sqliteImages,
+    text: options.text,
+    jsonPaths: sqliteJsonPaths,
+    lists: sqliteLists,
+    metrics: sqliteMetrics,
+    preview: sqlitePreview,
+    explain: sqliteExplain,
+  };
+}
+
+const binaryCollation = rawSql(" COLLATE BINARY");
+
+/** The digits that a double keeps whatever they are: numbers of NUMERIC columns are doubles. */
+const doubleDigits = 15;
+
+function check(value: unknown, column: ColumnInfo): void {
+  if (column.kind === "decimal" && significantDigits(String(value)) > doubleDigits) {
+    throw new InvalidValue(`must have at most ${doubleDigits} digits`);
+  }
+}
+
+/** Equality is exact everywhere; the index of a column that is BINARY by itself still serves. */
+function operand(column: ColumnInfo, row?: Fragment): Fragment {
+  const value = columnOf(column, row);
+  const isExisting = (column.kind === "text" || column.exactCase) && column.existingType !== null;
+  return isExisting ? sql`${value}${binaryCollation}` : value;
+}
+
+/**
+ * An existing column may convert what it is compared with, and store one moment as several strings.
+ * Its strings may have another collation, which no PRAGMA gives.
+ */
+function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
+  if (column.existingType === null) return "wholly";
+  if (isAny(column)) return "never";
+  const affinity = affinityOf(column);
+  const { kind } = column;
+  if (kind === "text") {
+    return affinity === "TEXT" || affinity === "BLOB" ? "but for order" : "never";
+  }
+  if (kind === "timestamp") return "never";
+  const isNumber = kind === "integer" || kind === "real" || kind === "decimal" ||
+    kind === "boolean";
+  return isNumber && affinity === "TEXT" ? "never" : "wholly";
+}
+
+const numberKinds: ReadonlySet<string> = new Set(["real", "decimal", "integer", "bigint"]);
+
+function encode(value: unknown, column: ColumnInfo): SqlValue {
+  if (value === null) return null;
+  if (isAny(column)) return encodeAny(value, affinityOf(column));
+  // JSON has infinities by name; as strings they would be greater than any number.
+  if (numberKinds.has(column.kind) && (value === "Infinity" || value === "-Infinity")) {
+    return Number(value);
+  }
+  switch (column.kind) {
+    case "boolean":
+      return typeof value === "boolean" ? Number(value) : bindable(value);
+    case "bigint":
+      return typeof value === "string" && /^-?\d+$/.test(value) ? BigInt(value) : bindable(value);
+    case "decimal":
+      return typeof value === "string" ? encodeDecimal(value) : bindable(value);
+    case "timestamp":
+      return typeof value === "string" && isInstant(value)
+        ? encodeTimestamp(value, column.timestampFormat)
+        : bindable(value);
+    case "json":
+      return writeJson(value);
+    case "bytes":
+      return typeof value === "string" ? decodeBase64(value) ?? value : bindable(value);
+    default:
+      return bindable(value);
+  }
+}
+
+/**
+ * Bound in the class in which SQLite would store and compare it: a string that looks like a number is
+ * one in a column for numbers. Some libraries bind each number as a double.
+ */
+function encodeAny(value: unknown, affinity: Affinity): SqlValue {
+  if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);
+  if (typeof value !== "string" || affinity === "BLOB" || affinity === "TEXT") {
+    return bindable(value);
+  }
+  const text = value.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, "");
+  if (!looksLikeNumber(text)) return value;
+  return int64(text.replace("+", "")) ?? Number(text);
+}
+
+/**
+ * Bound as a number, because SQLite does not always convert text to the nearest double. Whole
+ * numbers keep all digits of 64 bits.
+ */
+function encodeDecimal(text: string): SqlValue {
+  const whole = withScale(text, 0);
+  const number = Number(text);
+  if (whole !== null && !Number.isSafeInteger(number)) return int64(whole) ?? number;
+  return Number.isFinite(number) ? number : text;
+}
+
+/** The integer of 64 bits that these digits are; null for any other string. */
+function int64(text: string): bigint | null {
+  const whole = /^-?\d{1,19}$/.test(text) ? BigInt(text) : null;
+  return whole === null || BigInt.asIntN(64, whole) === whole ? whole : null;
+}
+
+function decode(
+  value: SqlValue,
+  column: ColumnInfo,
+  misfit: (column: ColumnInfo) => void,
+): unknown {
+  if (value === null) return null;
+  if (isAny(column)) return typeof value === "bigint" ? shortestInteger(value) : asStored(value);
+  const decoded = decoders[column.kind](value, column);
+  if (decoded !== undefined) return decoded;
+  misfit(column);
+  return asStored(value);
+}
+
+function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean {
+  if (stored === null) return true;
+  // The only operators of documents test for NULL, whatever their text is.
+  if (column.kind === "json") return decoded !== null;
+  const encoded = encode(decoded, column);
+  if (stored instanceof Uint8Array || encoded instanceof Uint8Array) {
+    return stored instanceof Uint8Array && encoded instanceof Uint8Array &&
+      bytesToBase64(encoded) === bytesToBase64(stored);
+  }
+  if (typeof stored === "string" || typeof encoded === "string") return encoded === stored;
+  // An integer may be a number or a bigint, which depends on the driver.
+  return encoded !== null && encoded >= stored && encoded <= stored;
+}
+
+function listed(
+  keys: readonly (readonly SqlValue[])[],
+  _columns: readonly ColumnInfo[],
+  { ordinal, values }: ListNames,
+): Fragment {
+  const isLone = values.length === 1;
+  const cells = values.map((name, index) =>
+    isLone ? sql`value AS ${name}` : sql`json_extract(value, ${rawSql(`'$[${index}]'`)}) AS ${name}`
+  );
+  const items = writeJson(isLone ? keys.map(([value]) => value) : keys);
+  return sql`(SELECT key AS ${ordinal}, ${join(cells, ", ")} FROM json_each(${items}))`;
+}
+
+/**
+ * The rows are read by primary key, once the first of each key are known: numbering all rows of a
+ * key took 400 ms where it had 270,000 of them. The limit is inside, where it ends the work.
+ */
+function firstOfEach(rows: RowsOfKeys): Fragment {
+  const {
+    names: { list, ordinal },
+    keys,
+    table,
+    columns,
+    where,
+    order,
+    limit,
+    maxRows,
+  } = rows;
+  const key = join(rows.primaryKey.map((column) => operand(column)), ", ");
+  const first = sql`SELECT ${key} FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT ${limit}`;
+  // SQLite itself renames a column of a subquery that is called true or false.
+  const read = new Map(
+    [...new Set([...columns, ...rows.sorted])].map((column, index) => [column, `c${index}`]),
+  );
+  const cells = join(
+    [...read].map(([{ dbName }, name]) => sql`${identifier(dbName)} AS ${identifier(name)}`),
+    ", ",
+  );
+  const found =
+    sql`SELECT ${cells}, ${ordinal} FROM ${keys} AS ${list} JOIN ${table} ON (${key}) IN (${first}) LIMIT ${maxRows}`;
+  const shown = join(
+    [...columns.map((column) => identifier(read.get(column) ?? column.dbName)), ordinal],
+    ", ",
+  );
+  return sql`SELECT ${shown} FROM (${found}) AS ${list} ORDER BY ${ordinal}, ${
+    rows.orderUnder(read)
+  }`;
+}
+
+/** An index in another collation than BINARY does not serve exact equality. */
+const leadingColumns = `SELECT NULL, t.name, c.name FROM sqlite_schema AS t,
+  pragma_index_list(t.name) AS i, pragma_index_xinfo(i.name) AS c
+  WHERE t.type = 'table' AND i.partial = 0 AND c.seqno = 0 AND c.coll = 'BINARY'`;
+
+type Stored = Exclude<SqlValue, null>;
+
+/** Each gives `undefined` for what does not fit. Rows of existing tables may have any class. */
+const decoders: Readonly<Record<ColumnKind, (value: Stored, column: ColumnInfo) => unknown>> = {
+  text: (value) => typeof value === "string" ? value : undefined,
+  integer: (value) =>
+    typeof value === "bigint"
+      ? shortestInteger(value)
+      : Number.isSafeInteger(value)
+      ? value
+      : undefined,
+  bigint: (value) =>
+    typeof value === "bigint" || Number.isSafeInteger(value) ? String(value) : undefined,
+  // A REAL column gives whole numbers as integers when a driver reads 64-bit integers.
+  real: (value) =>
+    typeof value === "bigint" ? Number(value) : Number.isFinite(value) ? value : undefined,
+  decimal: (value, column) => {
+    const plain = value instanceof Uint8Array ? null : plainDecimal(String(value));
+    return plain === null ? undefined : withScale(plain, column.scale) ?? undefined;
+  },
+  boolean: (value) =>
+    value === 1 || value === 1n ? true : value === 0 || value === 0n ? false : undefined,
+  timestamp: (value, column) => decodeTimestamp(value, column.timestampFormat) ?? undefined,
+  date: (value) => typeof value === "string" && isCalendarDate(value) ? value : undefined,
+  uuid: (value) => typeof value === "string" && isCanonicalUuid(value) ? value : undefined,
+  // A column declared JSON has NUMERIC affinity: the document `5` comes back as the number.
+  json: (value) =>
+    typeof value === "string"
+      ? parseJson(value)
+      : typeof value === "bigint" || Number.isFinite(value)
+      ? value
+      : undefined,
+  bytes: (value) => value instanceof Uint8Array ? bytesToBase64(value) : undefined,
+};

@@ -1,0 +1,15 @@
+import type { ExplainDialect } from "../../../sql/explain_dialect.ts";
+
+/** The plans of SQLite (https://sqlite.org/eqp.html). */
+export const sqliteExplain: ExplainDialect = {
+  statement: (text) => `EXPLAIN QUERY PLAN ${text}`,
+  lines(rows) {
+    const depths = new Map<unknown, number>();
+    // An id, the id of what it is a part of, a number without a meaning, and what is done.
+    return rows.map(([id, parent, , detail]) => {
+      const depth = (depths.get(parent) ?? -1) + 1;
+      depths.set(id, depth);
+      return "  ".repeat(depth) + String(detail);
+    });
+  },
+};

@@ -1,0 +1,63 @@
+import { plainDecimal } from "../../../schema/kinds/decimal_kind.ts";
+import { type Fragment, identifier, join, rawSql, sql } from "../../../sql/fragment.ts";
+import {
+  isJsonIndex,
+  type JsonPath,
+  type JsonPathDialect,
+} from "../../../sql/json_path_dialect.ts";
+import { toSortable } from "../../../sql/sortable_decimal.ts";
+
+/**
+ * The SQL function for numbers in JSON documents that every SQLite driver registers on each of its
+ * connections: the text of a number → a {@link toSortable} text. SQLite itself would compare
+ * doubles. NULL for a number that has more than 1,000 digits without an exponent.
+ */
+export const jsonNumberFunction = {
+  name: "service_json_number",
+  work(text: unknown): string | null {
+    const plain = typeof text === "string" ? plainDecimal(text) : null;
+    return plain === null ? null : toSortable(plain);
+  },
+} as const;
+
+/** Values within JSON documents in SQL of SQLite, which keeps documents as strings. */
+export const sqliteJsonPaths: JsonPathDialect = {
+  at({ dbName }, path) {
+    const document = identifier(dbName);
+    const paths = pathTexts(path);
+    // At most one of the paths leads to a value: no container has both indexes and names.
+    const first = (value: (path: string) => Fragment) =>
+      paths.length === 1
+        ? value(paths.join())
+        : sql`COALESCE(${join(paths.map((path) => value(path)), ", ")})`;
+    // A string that is no JSON would end the statement with an error.
+    const type = sql`CASE WHEN json_valid(${document}) THEN ${
+      first((path) => sql`json_type(${document}, ${path})`)
+    } END`;
+    const raw = first((path) => sql`${document} -> ${path}`);
+    return {
+      type: sql`(${type})`,
+      text: sql`(CASE WHEN ${type} = 'text' THEN ${
+        first((path) => sql`${document} ->> ${path}`)
+      } END)`,
+      number: sql`(CASE WHEN ${type} IN ('integer', 'real') THEN ${
+        rawSql(jsonNumberFunction.name)
+      }(${raw}) END)`,
+      boolean: sql`(CASE WHEN ${type} IN ('true', 'false') THEN ${raw} END)`,
+    };
+  },
+  boundNumber: (plain) => sql`${toSortable(plain)}`,
+};
+
+/** `["a", "0"]` → `$."a"[0]` and `$."a"."0"`. */
+function pathTexts(path: JsonPath): readonly string[] {
+  return path.reduce<readonly string[]>(
+    (texts, name) =>
+      texts.flatMap((text) => {
+        // A label is quoted as in JSON.
+        const member = `${text}.${JSON.stringify(name)}`;
+        return isJsonIndex(name) ? [`${text}[${name}]`, member] : [member];
+      }),
+    ["$"],
+  );
+}

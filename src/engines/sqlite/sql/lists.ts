@@ -1,0 +1,26 @@
+import { type Fragment, identifier, join, rawSql, sql } from "../../../sql/fragment.ts";
+import type { DocumentItem, ListDialect } from "../../../sql/list_dialect.ts";
+import { toSortable } from "../../../sql/sortable_decimal.ts";
+import { jsonNumberFunction } from "./json_path.ts";
+
+/** The items of lists in SQL of SQLite, whose lists are documents. */
+export const sqliteLists: ListDialect = {
+  holds({ dbName }, items, quantifier) {
+    const document = identifier(dbName);
+    // A string that is no JSON would end the statement with an error.
+    const list =
+      sql`CASE WHEN json_valid(${document}) AND json_type(${document}) = 'array' THEN ${document} END`;
+    // Operators resolve values for documents to these.
+    const tests = (items as readonly DocumentItem[]).map((item) =>
+      sql`EXISTS (SELECT 1 FROM json_each(${list}) AS _item WHERE ${isItem(item, document)})`
+    );
+    return sql`(${join(tests, quantifier === "all" ? " AND " : " OR ")})`;
+  },
+};
+
+function isItem(item: DocumentItem, document: Fragment): Fragment {
+  if (typeof item === "boolean") return sql`_item.type = ${String(item)}`;
+  if (typeof item === "string") return sql`_item.type = 'text' AND _item.value = ${item}`;
+  const number = sql`${rawSql(jsonNumberFunction.name)}(${document} -> _item.fullkey)`;
+  return sql`_item.type IN ('integer', 'real') AND ${number} = ${toSortable(item.number)}`;
+}

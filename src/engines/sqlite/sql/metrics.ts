@@ -1,0 +1,171 @@
+import { plainDecimal } from "../../../schema/kinds/decimal_kind.ts";
+import type { ColumnInfo } from "../../../schema/table_info.ts";
+import type { MetricDialect, QuickMetrics } from "../../../sql/metric_dialect.ts";
+import {
+  addExact,
+  divideExact,
+  type ExactDecimal,
+  parseExact,
+  printExact,
+} from "../../../sql/exact_decimal.ts";
+import { type Fragment, identifier, rawSql, sql } from "../../../sql/fragment.ts";
+import { fromSortable, toSortable } from "../../../sql/sortable_decimal.ts";
+import { affinityOf } from "./column_type.ts";
+
+/**
+ * SQLite adds integers as integers, as long as all values are some, and fails where the sum has more
+ * than 64 bits: then, or where the sum is a double, the exact forms find it. They take three times as
+ * long.
+ */
+const quickMetrics: QuickMetrics = {
+  inexact: "inexact",
+  // Another affinity keeps numbers as strings, which `sum()` reads in its own way.
+  serves: (column) =>
+    (column.kind === "integer" || column.kind === "bigint") && affinityOf(column) === "INTEGER",
+  sum: (column) => ofIntegers(column, (sum) => sum),
+  average: (column) =>
+    ofIntegers(column, (sum) => sql`CAST(${sum} AS REAL) / count(${identifier(column.dbName)})`),
+};
+
+function ofIntegers(column: ColumnInfo, metric: (sum: Fragment) => Fragment): Fragment {
+  const sum = sql`sum(${identifier(column.dbName)})`;
+  return sql`CASE typeof(${sum}) WHEN 'real' THEN 'inexact' ELSE ${metric(sum)} END`;
+}
+
+/**
+ * The aggregate metrics of SQLite, whose `sum()` fails beyond 64 bits and adds decimals as doubles.
+ * The engine adds integers, their high and low halves apart; {@link restAggregate} adds all other
+ * values; both sums are added once for each group. An exact number is a {@link toSortable} text
+ * until it is decoded.
+ */
+export const sqliteMetrics: MetricDialect = {
+  // An existing column may be NOCASE, where different strings are equal: any of them could be the
+  // least.
+  extreme: (name, column) => {
+    const collation = rawSql(
+      column.kind === "text" && column.existingType !== null ? " COLLATE BINARY" : "",
+    );
+    return sql`${rawSql(name)}(${identifier(column.dbName)}${collation})`;
+  },
+  sum: (column) =>
+    // Strings are of a column that may hold numbers: one that is none counts as 0, as in SQLite.
+    // Without the cast, integers in a column without a type would be added as integers, and overflow.
+    column.kind === "real" || column.kind === "text"
+      ? sql`sum(CAST(${identifier(column.dbName)} AS REAL))`
+      : exactSum(column),
+  average(column, digits) {
+    const name = identifier(column.dbName);
+    if (column.kind === "real" || column.kind === "text") return sql`avg(CAST(${name} AS REAL))`;
+    return column.kind === "decimal"
+      ? sql`service_average(${exactSum(column)}, count(${name}), ${rawSql(String(digits))})`
+      : sql`service_mean(${exactSum(column)}, count(${name}))`;
+  },
+  quick: quickMetrics,
+  boundExact: (plain) => sql`${toSortable(plain)}`,
+  decodeExact(value, misfit) {
+    if (typeof value !== "string") return String(value);
+    const [plain, mark] = unmarked(value, fromSortable);
+    if (mark !== "") misfit();
+    return plain;
+  },
+};
+
+/**
+ * The functions of SQL for metrics that every SQLite driver registers on each of its connections.
+ */
+export const metricFunctions: readonly (readonly [
+  name: string,
+  work: (first: unknown, second: unknown, third: unknown) => string | number | null,
+])[] = [
+  /** The halves of the sum of the integers and the sum of the rest → the whole sum, sortable. */
+  ["service_total", (high, low, rest) => {
+    if (high === null && rest === null) return null;
+    const integers = high === null ? 0n : (BigInt(String(high)) << 32n) + BigInt(String(low));
+    if (rest === null) return toSortable(String(integers));
+    const [others, mark] = unmarked(String(rest), (text) => text);
+    if (integers === 0n) return toSortable(others) + mark;
+    const sum = addExact({ units: integers, scale: 0 }, parseExact(others));
+    return toSortable(printExact(sum)) + mark;
+  }],
+  ["service_average", (total, count, digits) => {
+    if (total === null) return null;
+    const [sum, mark] = unmarked(String(total), (text) => parseExact(fromSortable(text)));
+    const average = divideExact(sum, BigInt(Number(count)), Number(digits));
+    return toSortable(printExact(average)) + mark;
+  }],
+  ["service_mean", (total, count) => {
+    if (total === null) return null;
+    const [sum] = unmarked(String(total), (text) => Number(fromSortable(text)));
+    return sum / Number(count);
+  }],
+];
+
+/** The state of a metric on SQLite: what {@link restAggregate} has added so far. */
+export interface RestSum {
+  exact: ExactDecimal;
+  /** Millionths that are not in `exact` yet: an integer that a double still holds. */
+  millionths: number;
+  isEmpty: boolean;
+  /** True if a value was no number. */
+  isOdd: boolean;
+}
+
+/**
+ * An aggregate function of SQL for metrics on SQLite: the exact sum of doubles, in their shortest
+ * decimal form, and of numbers that are stored as text. A value that is no number counts as 0, as
+ * in SQLite's sum, but leaves a mark.
+ */
+export const restAggregate = {
+  name: "service_rest",
+  start: (): RestSum => ({ exact: nothing, millionths: 0, isEmpty: true, isOdd: false }),
+  step(sum: RestSum, value: unknown): RestSum {
+    sum.isEmpty = false;
+    if (typeof value === "number") {
+      const millionths = Math.round(value * 1e6);
+      // At most fifteen digits that give this double are its shortest form: it needs no string.
+      if (Math.abs(millionths) < 1e15 && millionths / 1e6 === value) {
+        sum.millionths += millionths;
+        if (Math.abs(sum.millionths) > 8e15) flushMillionths(sum);
+        return sum;
+      }
+    }
+    const isNumeric = typeof value === "number" || typeof value === "string";
+    const plain = isNumeric ? plainDecimal(String(value)) : null;
+    if (plain === null) sum.isOdd = true;
+    else sum.exact = addExact(sum.exact, parseExact(plain));
+    return sum;
+  },
+  result(sum: RestSum): string | null {
+    if (sum.isEmpty) return null;
+    // The shortest form of a double of at most fifteen digits is the exact decimal.
+    const isShort = sum.exact === nothing && Math.abs(sum.millionths) < 1e15;
+    if (!isShort) flushMillionths(sum);
+    const plain = isShort ? String(sum.millionths / 1e6) : printExact(sum.exact);
+    return plain + (sum.isOdd ? oddMark : "");
+  },
+};
+
+/** After a sum that has left a value out: less than any digit, so that the order is kept. */
+const oddMark = "!";
+
+const nothing: ExactDecimal = { units: 0n, scale: 0 };
+
+function exactSum(column: ColumnInfo): Fragment {
+  const name = identifier(column.dbName);
+  const integers = sql`FILTER (WHERE typeof(${name}) = 'integer')`;
+  const high = sql`CAST(sum(${name} >> 32) ${integers} AS TEXT)`;
+  const low = sql`CAST(sum(${name} & 4294967295) ${integers} AS TEXT)`;
+  const rest = sql`${rawSql(restAggregate.name)}(${name}) FILTER (
+    WHERE typeof(${name}) IN ('real', 'text', 'blob'))`;
+  return sql`service_total(${high}, ${low}, ${rest})`;
+}
+
+function flushMillionths(sum: RestSum): void {
+  sum.exact = addExact(sum.exact, { units: BigInt(sum.millionths), scale: 6 });
+  sum.millionths = 0;
+}
+
+function unmarked<T>(text: string, read: (text: string) => T): readonly [T, mark: string] {
+  const isMarked = text.endsWith(oddMark);
+  return [read(isMarked ? text.slice(0, -oddMark.length) : text), isMarked ? oddMark : ""];
+}

@@ -1,0 +1,279 @@
+import { quoteIdentifier } from "../../../sql/fragment.ts";
+import { imageJson, sqliteLiteral, valuesOf } from "./image_json.ts";
+import { type RecordedTable, rowIdNames, type UniqueRule } from "./recorded_table.ts";
+
+/**
+ * The SQLite table that notes rows which may be replaced, because they conflict with one that is
+ * being written. REPLACE deletes them without running a delete trigger, unless the connection has
+ * recursive triggers on. The column `rival` holds what a row conflicts with: the key of the
+ * conflict.
+ */
+export const sqliteReplacedTable =
+  `CREATE TABLE IF NOT EXISTS "_service_replaced" (id INTEGER PRIMARY KEY, "table", "row", rival, image)`;
+
+/** A trigger that finds replaced rows on SQLite, without its name and its table. */
+export interface TriggerPart {
+  /** Distinguishes it from the others of its table. */
+  readonly label: string;
+  /** E.g. `AFTER INSERT`. */
+  readonly moment: string;
+  readonly when: string | null;
+  readonly body: readonly string[];
+}
+
+/**
+ * The triggers on SQLite that find out which rows were replaced, whichever program writes. Before a
+ * row is written, rows with one of its unique values are noted, with the key of the conflict. After
+ * the write, noted rows that are gone are recorded as deleted. A statement that changes or deletes
+ * a noted row is recorded anyway, and updates the note.
+ *
+ * Where the write did not take place (OR IGNORE, DO NOTHING, DO UPDATE, OR FAIL) notes are left
+ * over. They do no harm, as they are kept up to date, and only the last of them are kept.
+ */
+export function replacedTriggers(
+  table: RecordedTable,
+  schemaPrefix: string,
+): readonly TriggerPart[] {
+  const isNoted = `EXISTS (SELECT 1 FROM ${notesOf(table)})`;
+  const uniques = updatesOfUniques(table);
+  const isOther = `${rowText(quoteIdentifier(table.name), table)} IS NOT ${rowText("OLD", table)}`;
+  const changed = { moment: "AFTER UPDATE", when: isNoted, body: [updateNote(table)] };
+  const updated = [`"row" <> ${rowText("OLD", table)}`];
+  return [
+    ...touchesOfTakenRows(table, schemaPrefix),
+    { label: "changed", ...changed },
+    { label: "deleted", moment: "AFTER DELETE", when: isNoted, body: [deleteNote(table)] },
+    {
+      label: "replaced_by_insert",
+      moment: "AFTER INSERT",
+      when: isNoted,
+      body: recordReplaced(table, schemaPrefix, []),
+    },
+    {
+      label: "replaced_by_update",
+      moment: `AFTER ${uniques}`,
+      when: isNoted,
+      body: recordReplaced(table, schemaPrefix, updated),
+    },
+    { label: "noted_by_insert", moment: "BEFORE INSERT", ...note(table, schemaPrefix, []) },
+    {
+      label: "noted_by_update",
+      moment: `BEFORE ${uniques}`,
+      ...note(table, schemaPrefix, [isOther]),
+    },
+  ];
+}
+
+function notesOf({ name }: RecordedTable): string {
+  return `"_service_replaced" WHERE "table" = ${sqliteLiteral(name)}`;
+}
+
+function note(
+  table: RecordedTable,
+  schemaPrefix: string,
+  conditions: readonly string[],
+): Pick<TriggerPart, "when" | "body"> {
+  const notes = notesOf(table);
+  const found = candidates(table, schemaPrefix, conditions);
+  const name = quoteIdentifier(table.name);
+  const { rowId, values } = conflictKeys("NEW", table);
+  // A row id that is yet to be given reads as -1.
+  const keys = [...rowId.map((id) => `nullif(${id}, -1)`), ...values];
+  return {
+    when: [
+      `EXISTS (SELECT 1 FROM ${notes})`,
+      ...found.map(({ from }) => `EXISTS (SELECT 1 ${from})`),
+    ].join(" OR "),
+    body: [
+      ...touchOfMissingRows(table, schemaPrefix),
+      `DELETE FROM ${notes} AND rival IN (${keys.join(", ")})`,
+      ...found.map(({ from, conflictKey }) =>
+        `INSERT INTO "_service_replaced" ("table", "row", rival, image)
+    SELECT ${sqliteLiteral(table.name)}, ${rowText(name, table)}, ${conflictKey}, ${
+          imageJson(table.recorded, valuesOf(name))
+        } ${from}`
+      ),
+      `DELETE FROM "_service_replaced" WHERE id <= (SELECT max(id) FROM "_service_replaced") - ${maxNotes}`,
+    ],
+  };
+}
+
+/**
+ * Where a noted row is gone before its write has ended, the present write comes from a trigger,
+ * while rows are being replaced. It may take the key of one of them, or be replaced itself without
+ * a note, so that the log cannot say what happened. It has a touch instead.
+ */
+function touchOfMissingRows(table: RecordedTable, schemaPrefix: string): readonly string[] {
+  if (!table.mayBeInterrupted) return [];
+  const gone = `${notesOf(table)} AND ${isAbsent(table, schemaPrefix)}`;
+  return [`${touch(table)} WHERE EXISTS (SELECT 1 FROM ${gone})`, `DELETE FROM ${gone}`];
+}
+
+/** Where another row has the key of a deleted row, a trigger wrote it first, and the log has it first. */
+function touchesOfTakenRows(table: RecordedTable, schemaPrefix: string): readonly TriggerPart[] {
+  const { key, uniques, rowId, hasStableIdentity: isRowLasting } = table;
+  const names = rowId !== null && isRowLasting ? [rowId] : key.map(({ name }) => name);
+  const isKey = isRowLasting ||
+    uniques.some(({ columns, where }) =>
+      where === null && columns.length === names.length &&
+      columns.every((column) => names.includes(column))
+    );
+  if (!table.mayBeInterrupted || !isKey) return [];
+  const name = quoteIdentifier(table.name);
+  const same = names.map(quoteIdentifier).map((column) => `${name}.${column} = OLD.${column}`);
+  const when = `EXISTS (SELECT 1 FROM ${schemaPrefix}${name} WHERE ${same.join(" AND ")})`;
+  return [{ label: "doubted", moment: "AFTER DELETE", when, body: [touch(table)] }];
+}
+
+function touch({ name }: RecordedTable): string {
+  return `INSERT INTO "_service_changes" ("table", op) SELECT ${sqliteLiteral(name)}, 'touch'`;
+}
+
+/** Returns true if the row of a note is not in the table. */
+function isAbsent(table: RecordedTable, schemaPrefix: string): string {
+  const name = quoteIdentifier(table.name);
+  const { key, rowId } = table;
+  const isIt = rowId !== null
+    ? `${rowText(name, table)} = "_service_replaced"."row"`
+    : key.map((column) =>
+      `${name}.${quoteIdentifier(column.name)} = json_extract("_service_replaced"."row", ${
+        sqliteLiteral(`$.${JSON.stringify(column.name)}`)
+      })`
+    ).join(" AND ");
+  // Floating-point numbers and bytes of a key have no plain form by which they could be looked up.
+  const isPlain = rowId !== null
+    ? ""
+    : `"row" NOT LIKE '%\n%' AND "row" NOT LIKE '%"$bytes"%' AND `;
+  return `${isPlain}NOT EXISTS (SELECT 1 FROM ${schemaPrefix}${name} WHERE ${isIt})`;
+}
+
+/** Records the noted rows that the write has replaced. */
+function recordReplaced(
+  table: RecordedTable,
+  schemaPrefix: string,
+  conditions: readonly string[],
+): readonly string[] {
+  const notes = notesOf(table);
+  const { rowId, values } = conflictKeys("NEW", table);
+  const hasConflict = `rival IN (${[...rowId, ...values].join(", ")})`;
+  const isTaken = `"row" = ${rowText("NEW", table)}`;
+  // Without row ids it cannot be looked up; but no conflicting row can exist any more.
+  const isGone = table.rowId === null ? "1" : `${isTaken} OR ${isAbsent(table, schemaPrefix)}`;
+  const all = [
+    notes,
+    `(${table.hasStableIdentity ? `${hasConflict} OR ${isTaken}` : hasConflict})`,
+    `(${isGone})`,
+    ...conditions,
+  ].join(" AND ");
+  return [
+    `INSERT INTO "_service_changes" ("table", op, before)
+    SELECT "table", 'delete', image FROM ${all} GROUP BY "row" ORDER BY min(id)`,
+    `DELETE FROM ${notes} AND "row" IN (SELECT "row" FROM ${all})`,
+    `DELETE FROM ${notes} AND ${hasConflict}`,
+  ];
+}
+
+/** A note has the row as it is when it is replaced, which triggers may have changed. */
+function updateNote(table: RecordedTable): string {
+  if (table.rowId === null) return deleteNote(table);
+  return `UPDATE "_service_replaced" SET "row" = ${rowText("NEW", table)}, image = ${
+    imageJson(table.recorded, valuesOf("NEW"))
+  } WHERE "table" = ${sqliteLiteral(table.name)} AND "row" = ${rowText("OLD", table)}`;
+}
+
+function deleteNote(table: RecordedTable): string {
+  return `DELETE FROM ${notesOf(table)} AND "row" = ${rowText("OLD", table)}`;
+}
+
+/** A row conflicts with one other for each of its unique values; the rest is for nested writes. */
+const maxNotes = 64;
+
+/** The updates that write unique values: no others can replace rows. */
+function updatesOfUniques(table: RecordedTable): string {
+  const { columns, rowId } = table;
+  const deciding = decidingColumns(table);
+  // It is not known which columns a generated column depends on.
+  if (columns.some(({ name, generated }) => generated && deciding.has(name))) return "UPDATE";
+  for (const { name, isRowId } of columns) if (isRowId) deciding.add(name);
+  const names = [...(rowId === null ? [] : rowIdNames), ...deciding];
+  return `UPDATE OF ${names.map(quoteIdentifier).join(", ")}`;
+}
+
+function decidingColumns({ uniques }: RecordedTable): Set<string> {
+  return new Set(uniques.flatMap(({ columns }) => columns));
+}
+
+/** Identifies a row of its table. */
+function rowText(row: string, { key, rowId }: RecordedTable): string {
+  return rowId === null ? imageJson(key, valuesOf(row)) : `${row}.${quoteIdentifier(rowId)}`;
+}
+
+/**
+ * What a note and the write that replaces its row have in common: the row id, and the values of the
+ * other unique indexes. A new row id is not known before the write.
+ */
+function conflictKeys(
+  row: string,
+  table: RecordedTable,
+): { readonly rowId: readonly string[]; readonly values: readonly string[] } {
+  const { columns, recorded, rowId, uniques } = table;
+  const deciding = decidingColumns(table);
+  const isGenerated = columns.some(({ name, generated }) => generated && deciding.has(name));
+  const some = recorded.filter(({ name, generated, isRowId }) =>
+    !generated && !isRowId && (isGenerated || deciding.has(name))
+  );
+  const values = imageJson(some, (name) => newValue(row, name, table));
+  return {
+    rowId: rowId === null ? [] : [`${row}.${quoteIdentifier(rowId)}`],
+    values: uniques.length === 0 ? [] : [values],
+  };
+}
+
+interface Candidates {
+  /** FROM and WHERE, with the rows that hold one of the unique values of NEW. */
+  readonly from: string;
+  readonly conflictKey: string;
+}
+
+function candidates(
+  table: RecordedTable,
+  schemaPrefix: string,
+  conditions: readonly string[],
+): readonly Candidates[] {
+  const name = quoteIdentifier(table.name);
+  const { rowId, values } = conflictKeys("NEW", table);
+  const candidatesOf = (conflictKey: string, holds: readonly string[]) => ({
+    from: `FROM ${schemaPrefix}${name} WHERE ${[...holds, ...conditions].join(" AND ")}`,
+    conflictKey,
+  });
+  return [
+    ...rowId.map((id) => candidatesOf(id, [`${rowText(name, table)} = ${id}`])),
+    ...values.flatMap((all) =>
+      table.uniques.map((rule) => candidatesOf(all, conflict(rule, table)))
+    ),
+  ];
+}
+
+/** Compares as the index does: in its collations, and no NULL is equal. */
+function conflict({ parts, where }: UniqueRule, table: RecordedTable): readonly string[] {
+  const name = quoteIdentifier(table.name);
+  const values = table.columns.map((column) =>
+    `${newValue("NEW", column.name, table)} AS ${quoteIdentifier(column.name)}`
+  );
+  const ofNew = (text: string) => `(SELECT ${text} FROM (SELECT ${values.join(", ")}) AS ${name})`;
+  return [
+    ...parts.map(({ text, column, collation }) =>
+      `${column === null ? text : `${name}.${quoteIdentifier(column)}`} = ${
+        column === null ? ofNew(text) : newValue("NEW", column, table)
+      } COLLATE ${quoteIdentifier(collation)}`
+    ),
+    ...(where === null ? [] : [`(${where})`, ofNew(where)]),
+  ];
+}
+
+/** REPLACE puts the default into a NOT NULL column after the BEFORE triggers have run. */
+function newValue(row: string, column: string, { columns }: RecordedTable): string {
+  const value = `${row}.${quoteIdentifier(column)}`;
+  const replaceDefault = columns.find(({ name }) => name === column)?.replaceDefault ?? null;
+  return replaceDefault === null ? value : `coalesce(${value}, (${replaceDefault}))`;
+}

@@ -1,0 +1,66 @@
+import type { ColumnInfo } from "../../../schema/table_info.ts";
+import type { ImageDialect, RowImages } from "../../../sql/dialect.ts";
+import {
+  type Fragment,
+  identifier,
+  join,
+  rawSql,
+  sql,
+  type SqlValue,
+} from "../../../sql/fragment.ts";
+import { affinityOf } from "./column_type.ts";
+
+/** Row images in SQL of SQLite: conditions on rows that are not in their table. */
+export const sqliteImages: ImageDialect = {
+  // A statement may chain 500 SELECTs.
+  maxRows: 100,
+  // A string in a column for numbers takes the affinity from that column in a whole statement.
+  batchKey: (row, columns) =>
+    columns.map((column, index) => fits(row[index] ?? null, column) ? "+" : "-").join(""),
+  from,
+};
+
+/**
+ * No row of the table and then the values, as one table: SQLite takes the affinity and the
+ * collation of its columns from the first SELECT, unless a later one may have another class of
+ * value. With the casts none may, and they do not change a value that fits.
+ *
+ * A value that does not fit, such as a string in a column for numbers, has no cast and no affinity:
+ * what it is compared with is not converted to a number, which it could not equal anyway.
+ */
+function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
+  const names = columns.map(({ dbName }) => identifier(dbName));
+  const none = sql`SELECT ${join([sql`0 AS ${identifier(ordinal)}`, ...names], ", ")}`;
+  const images = rows.map((row, index) => {
+    const cells = columns.map((column, at) => cell(row[at] ?? null, column));
+    return sql`SELECT ${join([rawSql(String(index + 1)), ...cells], ", ")}`;
+  });
+  const all = join([sql`${none} FROM ${from} WHERE 0`, ...images], " UNION ALL ");
+  // The limit keeps SQLite from pushing the conditions down into each of the SELECTs.
+  return sql`(${all} LIMIT -1) AS ${identifier(table.name)}`;
+}
+
+function cell(value: SqlValue, column: ColumnInfo): Fragment {
+  const affinity = affinityOf(column);
+  if (affinity === "BLOB" || !fits(value, column)) return bound(value);
+  // A cast to INTEGER would cut off a fraction, which a column of this affinity can have.
+  return sql`CAST(${bound(value)} AS ${rawSql(affinity === "INTEGER" ? "NUMERIC" : affinity)})`;
+}
+
+/** Not every library binds a string with a NUL, but any program may have stored one. */
+function bound(value: SqlValue): Fragment {
+  return typeof value === "string" && value.includes("\0")
+    ? sql`CAST(${new TextEncoder().encode(value)} AS TEXT)`
+    : sql`${value}`;
+}
+
+function fits(value: SqlValue, column: ColumnInfo): boolean {
+  switch (affinityOf(column)) {
+    case "BLOB":
+      return true;
+    case "TEXT":
+      return value === null || typeof value === "string";
+    default:
+      return value === null || typeof value === "number" || typeof value === "bigint";
+  }
+}

@@ -1,0 +1,101 @@
+import { afterPrefix, countCodePoints } from "../../../sql/code_points.ts";
+import type { TextDialect } from "../../../sql/dialect.ts";
+import { fold, isAscii } from "../../../sql/fold.ts";
+import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
+import { plainPattern } from "../../../sql/plain_pattern.ts";
+import { maxPartLength } from "../../../sql/wildcard_pattern.ts";
+import { textCheck } from "./time_check.ts";
+
+/**
+ * The SQL function of case folding for the text operators that every SQLite driver registers on
+ * each of its connections, deterministic, as `fold` of `fold.ts`; NULL gives NULL. SQLite itself
+ * folds ASCII only.
+ */
+export const foldFunctionName = "service_fold";
+
+/**
+ * The SQL function for LIKE patterns with a long part between two `%`, which every SQLite driver
+ * registers like the other one, as `matchesWildcards` of `wildcard_pattern.ts`: GLOB tries such a
+ * part at each position of a string, and a statement cannot be ended within it.
+ */
+export const likeFunctionName = "service_like";
+
+/**
+ * The text operators of SQLite in SQL. None of them uses LIKE: like GLOB it tries a pattern at each
+ * position of a string, which takes seconds for a long literal, and blocks the whole process.
+ */
+export const sqliteText: TextDialect = {
+  contains: (operand, argument) => checked(operand, contains(operand, argument)),
+  startsWith,
+  endsWith: (operand, argument) => checked(operand, endsWith(operand, argument)),
+  like: (operand, pattern) => {
+    const plain = plainPattern(pattern);
+    return plain?.operator === "startsWith"
+      ? startsWith(operand, plain.text)
+      : checked(operand, like(operand, pattern));
+  },
+  equalsFolded: (operand, argument) =>
+    isAscii(argument)
+      ? sql`${operand} COLLATE NOCASE = ${argument}`
+      : checked(operand, sql`${folded(operand, argument)} = ${fold(argument)}`),
+  containsFolded: (operand, argument) =>
+    checked(operand, contains(folded(operand, argument), fold(argument))),
+  startsWithFolded: (operand, argument) =>
+    checked(operand, startsWith(folded(operand, argument), fold(argument))),
+  endsWithFolded: (operand, argument) =>
+    checked(operand, endsWith(folded(operand, argument), fold(argument))),
+  likeFolded: (operand, pattern) => checked(operand, like(folded(operand, pattern), fold(pattern))),
+  length: (operand) => sql`length(${operand})`,
+};
+
+/** A condition that takes longer for a longer text: there may be many in one row. */
+function checked(operand: Fragment, condition: Fragment): Fragment {
+  return sql`(${textCheck(operand)} AND ${condition})`;
+}
+
+function like(operand: Fragment, pattern: string): Fragment {
+  const plain = plainPattern(pattern);
+  if (plain === null) return matches(operand, pattern);
+  return { contains, startsWith, endsWith }[plain.operator](operand, plain.text);
+}
+
+function contains(operand: Fragment, argument: string): Fragment {
+  return sql`instr(${operand}, ${argument}) > 0`;
+}
+
+/** GLOB takes a tenth of the time of a function, where it has little to try at a position. */
+function matches(operand: Fragment, pattern: string): Fragment {
+  return maxPartLength(pattern) > maxGlobPart
+    ? sql`${rawSql(likeFunctionName)}(CAST(${operand} AS TEXT), ${pattern})`
+    : sql`${operand} GLOB ${toGlob(pattern)}`;
+}
+
+const maxGlobPart = 12;
+
+/** A range, so that an index serves. */
+function startsWith(operand: Fragment, argument: string): Fragment {
+  const from = sql`${operand} >= ${argument}`;
+  const end = afterPrefix(argument);
+  return end === null ? from : sql`(${from} AND ${operand} < ${end})`;
+}
+
+function endsWith(operand: Fragment, argument: string): Fragment {
+  // substr(v, 0) is the whole text, not its empty end.
+  if (argument === "") return contains(operand, "");
+  return sql`substr(${operand}, ${-countCodePoints(argument)}) = ${argument}`;
+}
+
+/** The operand folded as far as it matters for `argument`: lower() folds ASCII only. */
+function folded(operand: Fragment, argument: string): Fragment {
+  return isAscii(argument) ? sql`lower(${operand})` : sql`${rawSql(foldFunctionName)}(${operand})`;
+}
+
+/** `%` → `*`, `_` → `?`, `\x` → x; literals that are wildcards of GLOB go in brackets. */
+function toGlob(pattern: string): string {
+  return pattern.replace(/\\([^])|[%_*?[]/g, (part, escaped: string | undefined) => {
+    if (part === "%") return "*";
+    if (part === "_") return "?";
+    const literal = escaped ?? part;
+    return literal === "*" || literal === "?" || literal === "[" ? `[${literal}]` : literal;
+  });
+}

@@ -1,0 +1,98 @@
+import {
+  epochSecond,
+  fractionOf,
+  instantFromEpoch,
+  isCalendarDate,
+  parseInstant,
+} from "../../../schema/instant.ts";
+import {
+  ownTimestamps,
+  type TimestampFormat,
+  type TimestampText,
+} from "../../../schema/table_info.ts";
+import type { SqlValue } from "../../../sql/fragment.ts";
+
+/**
+ * The format of SQLite timestamps that is assumed for a column without rows: that of
+ * CURRENT_TIMESTAMP.
+ */
+export const defaultTimestamps: TimestampText = "date time[.fff]";
+
+/**
+ * Encodes a canonical moment as a SQLite timestamp in the format of the rows of a column; never
+ * rounded to fit.
+ */
+export function encodeTimestamp(instant: string, format: TimestampFormat): SqlValue {
+  const micros = fractionOf(instant);
+  switch (format) {
+    case "epoch-seconds":
+      return epochSecond(instant) + Number(micros) / 1e6;
+    case "epoch-milliseconds":
+      return epochSecond(instant) * 1000 + Number(micros) / 1000;
+    case ownTimestamps:
+      return `${instant.slice(0, 19)}.${micros}Z`;
+    default:
+      return timestampText(instant, micros, format);
+  }
+}
+
+/** Decodes a stored SQLite timestamp to a canonical moment, or null if it is none. */
+export function decodeTimestamp(value: SqlValue, format: TimestampFormat): string | null {
+  switch (format) {
+    case "epoch-seconds":
+      return fromNumber(value, 1e6);
+    case "epoch-milliseconds":
+      return fromNumber(value, 1e3);
+    case ownTimestamps:
+      // Rows of our own tables need no parsing.
+      if (typeof value === "string" && microsText.test(value)) {
+        return value.endsWith("000Z") ? `${value.slice(0, 23)}Z` : value;
+      }
+      return fromText(value);
+    default:
+      return fromText(value);
+  }
+}
+
+/**
+ * Returns true if all values of a SQLite column are timestamps in this format: each equals the encoding of
+ * its decoded form.
+ */
+export function isTimestampFormat(format: TimestampFormat, values: readonly SqlValue[]): boolean {
+  // As text, 12:00:00Z comes after 12:00:00.5Z: such rows have no order in any format.
+  const widths = new Set(format.endsWith("Z") ? values.map((value) => String(value).length) : []);
+  return widths.size <= 1 && values.every((value) => {
+    const instant = decodeTimestamp(value, format);
+    if (instant === null) return false;
+    const stored = typeof value === "bigint" ? Number(value) : value;
+    return encodeTimestamp(instant, format) === stored;
+  });
+}
+
+const microsText = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
+
+function timestampText(instant: string, micros: string, format: TimestampText): string {
+  const separator = format.charAt("date".length);
+  const isOptional = format.includes("[");
+  const isShort = !format.includes("ffffff") && micros.endsWith("000");
+  const fraction = isOptional && micros === "000000"
+    ? ""
+    : `.${isShort ? micros.slice(0, 3) : micros}`;
+  const [zone = ""] = /Z$|\+00:00$/.exec(format) ?? [];
+  return `${instant.slice(0, 10)}${separator}${instant.slice(11, 19)}${fraction}${zone}`;
+}
+
+function fromNumber(value: SqlValue, microsPerUnit: number): string | null {
+  if (typeof value !== "number" && typeof value !== "bigint") return null;
+  const micros = Math.round(Number(value) * microsPerUnit);
+  const epochMs = Math.floor(micros / 1000);
+  return instantFromEpoch(epochMs, micros - epochMs * 1000);
+}
+
+/** Text without a zone is UTC, as in SQLite's date functions. */
+function fromText(value: SqlValue): string | null {
+  if (typeof value !== "string") return null;
+  if (isCalendarDate(value)) return `${value}T00:00:00.000Z`;
+  const hasZone = /(?:[Zz]|[+-]\d\d:\d\d)$/.test(value);
+  return parseInstant(hasZone ? value : `${value}Z`);
+}

@@ -1,0 +1,47 @@
+import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
+import type { Connection, Driver, ReadLimits } from "../../../db/driver.ts";
+
+/**
+ * A connection for the first look at the views of a SQLite file, which may take long by themselves:
+ * in another thread, and for so long.
+ */
+export function connectionForViews(driver: Driver): Connection {
+  return driver.reads(limits);
+}
+
+const limits: ReadLimits = {
+  identity: "the first rows of views",
+  signal: new AbortController().signal,
+  maxBytes: 16 * 1024 * 1024,
+  timeoutMs: 1_000,
+  isLong: true,
+};
+
+/** Returns what `read` resolves to, or the reason why a view cannot be read at all. */
+export async function readOrReason<T>(
+  read: () => Promise<T>,
+): Promise<{ readonly value: T } | { readonly reason: string }> {
+  try {
+    return { value: await read() };
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || !ofView.has(error.kind)) throw error;
+    return { reason: `it cannot be read: ${reasonOf(error)}` };
+  }
+}
+
+/** What is wrong with the view itself, like a table or a function that is missing. */
+const ofView: ReadonlySet<string> = new Set([
+  ...["other", "broken-table", "invalid-value", "failed-computation"],
+]);
+
+/** Returns what `read` resolves to, and `otherwise` where that takes too long. */
+export async function readInTime<T>(read: () => Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || !late.has(error.kind)) throw error;
+    return otherwise;
+  }
+}
+
+const late: ReadonlySet<string> = new Set(["too-slow", "too-large", "overloaded"]);

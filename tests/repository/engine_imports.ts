@@ -1,0 +1,113 @@
+/**
+ * Files outside of `src/engines` that still import one engine, until the engine answers by itself.
+ * An entry may go, but no entry may come.
+ */
+export const engineImports: Readonly<Record<string, readonly string[]>> = {
+  "src/app/app.ts": [
+    "sqlite/tables/conflict_tables.ts",
+  ],
+  "src/cli/database/decide_recording.ts": [
+    "postgres/changes/why_no_change_log.ts",
+  ],
+  "src/cli/uninstall/run_uninstall_command.ts": [
+    "postgres/installed/uninstall_from_server.ts",
+    "sqlite/installed/uninstall_from_file.ts",
+  ],
+  "src/db/changes/image_decoder.ts": [
+    "postgres/sql/change_log_schema.ts",
+    "sqlite/sql/image_json.ts",
+  ],
+  "src/db/changes/open_change_log.ts": [
+    "postgres/changes/postgres_change_log.ts",
+    "sqlite/changes/sqlite_change_log.ts",
+    "sqlite/changes/untracked_write_detector.ts",
+  ],
+  "src/db/changes/record_optimistic_ids.ts": [
+    "postgres/sql/change_log_schema.ts",
+  ],
+  "src/db/changes/row_history.ts": [
+    "postgres/sql/change_log_schema.ts",
+  ],
+  "src/db/changes/set_up_change_log.ts": [
+    "postgres/changes/set_up_postgres_log.ts",
+    "sqlite/changes/set_up_sqlite_log.ts",
+  ],
+  "src/db/constraints/constraint_columns.ts": [
+    "postgres/constraints/postgres_constraint.ts",
+    "sqlite/constraints/broken_references.ts",
+    "sqlite/constraints/sqlite_constraint.ts",
+  ],
+  "src/db/installed/installed_triggers.ts": [
+    "postgres/sql/change_log_schema.ts",
+    "sqlite/sql/change_log_schema.ts",
+  ],
+  "src/db/migrations/compare/compare_tables.ts": [
+    "sqlite/sql/column_type.ts",
+  ],
+  "src/db/migrations/compare/declared_shape.ts": [
+    "postgres/sql/type_names.ts",
+  ],
+  "src/db/migrations/compare/existing_shapes.ts": [
+    "postgres/migrations/postgres_shapes.ts",
+    "sqlite/migrations/sqlite_shapes.ts",
+  ],
+  "src/db/migrations/compare/parsed_shape.ts": [
+    "sqlite/sql/parse_create_index.ts",
+  ],
+  "src/db/migrations/files/migrate_files.ts": [
+    "sqlite/migrations/file_state.ts",
+  ],
+  "src/db/migrations/find_differences.ts": [
+    "postgres/migrations/written_by_postgres.ts",
+  ],
+  "src/db/migrations/migrate_tables.ts": [
+    "sqlite/migrations/file_state.ts",
+  ],
+  "src/db/migrations/pause_recording.ts": [
+    "postgres/changes/set_up_postgres_log.ts",
+    "postgres/sql/change_log_schema.ts",
+    "sqlite/changes/set_up_sqlite_log.ts",
+    "sqlite/sql/change_log_schema.ts",
+  ],
+  "src/db/migrations/plan/left_columns.ts": [
+    "sqlite/sql/column_type.ts",
+  ],
+  "src/db/migrations/plan/row_guards.ts": [
+    "postgres/sql/change_log_schema.ts",
+  ],
+  "src/db/migrations/plan/table_migration.ts": [
+    "postgres/sql/change_log_schema.ts",
+  ],
+  "src/db/migrations/plan/widened_types.ts": [
+    "sqlite/sql/column_type.ts",
+  ],
+  "src/db/migrations/plan_migration.ts": [
+    "postgres/migrations/postgres_steps.ts",
+    "postgres/sql/change_log_schema.ts",
+    "sqlite/migrations/sqlite_rebuild.ts",
+    "sqlite/migrations/sqlite_steps.ts",
+    "sqlite/sql/change_log_schema.ts",
+  ],
+  "src/db/migrations/restore_recording.ts": [
+    "postgres/changes/set_up_postgres_log.ts",
+    "postgres/sql/change_log_schema.ts",
+    "sqlite/changes/set_up_sqlite_log.ts",
+    "sqlite/sql/change_log_schema.ts",
+    "sqlite/sql/image_json.ts",
+  ],
+  "src/db/tables/role_rights.ts": [
+    "postgres/sql/change_log_schema.ts",
+  ],
+  "src/identity/accounts/open_accounts.ts": [
+    "sqlite/tables/conflict_tables.ts",
+  ],
+  "src/resource/define/resolve_change_recordings.ts": [
+    "postgres/changes/recording_driver.ts",
+  ],
+  "src/sql/statements/normal_sql.ts": [
+    "sqlite/sql/parse_create_index.ts",
+  ],
+  "src/sql/statements/parse_create_table.ts": [
+    "sqlite/sql/parse_create_index.ts",
+  ],
+};
