@@ -1,5 +1,6 @@
 import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/model/resource.ts";
+import { operationFacts } from "../resource/model/operation_facts.ts";
 import type { OperationName } from "../resource/model/operation.ts";
 import type { Route } from "../resource/routes/routes.ts";
 import { pascalName } from "./component_names.ts";
@@ -38,7 +39,7 @@ export function operationDocument(
   return {
     operationId: operationId(endpoint.name, name, procedure),
     summary: procedure === null
-      ? `${summaries[endpoint.name]} (${resource.name})`
+      ? `${operationFacts[endpoint.name].summary} (${resource.name})`
       : `Calls ${procedure} (${resource.name})`,
     tags: [name],
     security: securityOf(route, resource, facts),
@@ -61,29 +62,6 @@ function operationId(operation: OperationName, name: string, procedure: string |
   const [verb = "", ...rest] = operation.split("-");
   return verb + rest.map(pascalName).join("") + name;
 }
-
-const summaries: Readonly<Record<OperationName, string>> = {
-  "list": "Lists a page of rows",
-  "export": "Exports rows",
-  "get": "Gets one row",
-  "count": "Counts rows",
-  "aggregate": "Aggregates rows",
-  "search": "Searches rows by words, the best first",
-  "create": "Creates a row",
-  "update": "Changes fields of a row",
-  "replace": "Replaces a row: omitted fields get their default or null",
-  "delete": "Deletes a row",
-  "restore": "Restores a row that is marked deleted",
-  "import": "Creates the rows of a body of any length",
-  "batch-create": "Creates rows, all or none",
-  "batch-update": "Changes all rows that a filter matches",
-  "batch-replace": "Replaces rows, all or none",
-  "batch-delete": "Deletes all rows that a filter matches",
-  "upsert": "Changes the rows that exist and creates the others, all or none",
-  "procedure": "Calls a procedure",
-  "subscribe": "Streams rows, then their changes",
-  "subscribe-aggregate": "Streams aggregates whenever they change",
-};
 
 function idParameter({ table }: Resource): JsonSchema {
   return { name: "id", in: "path", required: true, ...keySegment(table) };
@@ -138,7 +116,17 @@ function bodyOf(
       const found = procedure === null ? undefined : procedures.get(procedure);
       return found === undefined ? {} : describeProcedure(procedure ?? "", found).input;
     }
-    default:
+    case "list":
+    case "export":
+    case "get":
+    case "count":
+    case "aggregate":
+    case "search":
+    case "delete":
+    case "restore":
+    case "import":
+    case "subscribe":
+    case "subscribe-aggregate":
       return null;
   }
 }

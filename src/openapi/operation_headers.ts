@@ -1,7 +1,7 @@
 import { captchaHeaders } from "../protocol/captcha_headers.ts";
 import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/model/resource.ts";
-import type { OperationName } from "../resource/model/operation.ts";
+import { operationFacts } from "../resource/model/operation_facts.ts";
 import type { Route } from "../resource/routes/routes.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { ServiceFacts } from "./service_facts.ts";
@@ -15,7 +15,7 @@ export function requestHeaders(
   const { endpoint, method } = route;
   return [
     ...conditionHeaders(route, resource),
-    ...namedWrites.has(endpoint.name) && resource.hub() !== null
+    ...operationFacts[endpoint.name].named && resource.hub() !== null
       ? [header("Service-Optimistic-Id", "The client's own id of the write, in its event.")]
       : [],
     ...endpoint.name === "subscribe"
@@ -28,11 +28,6 @@ export function requestHeaders(
   ];
 }
 
-/** The writes of one row, whose events carry an id of the client. */
-const namedWrites: ReadonlySet<OperationName> = new Set(
-  ["create", "update", "replace", "delete", "restore"],
-);
-
 function header(
   name: string,
   description: string,
@@ -44,24 +39,18 @@ function header(
 function conditionHeaders({ endpoint }: Route, resource: Resource): readonly JsonSchema[] {
   const { etag } = resource;
   if (etag === null) return [];
-  switch (endpoint.name) {
-    case "get":
-      return [header("If-None-Match", "Answers 304 where the row still has one of these ETags.")];
-    case "create":
-      return mayUpsert(resource)
-        ? [header("If-Match", "With `on`: writes only where the row has one of these ETags.")]
-        : [];
-    case "update":
-    case "replace":
-    case "delete":
-    case "restore":
-      return [{
-        ...header("If-Match", "Writes only where the row has one of these ETags, else 412."),
-        ...(etag.require ? { required: true } : {}),
-      }];
-    default:
-      return [];
+  const { name } = endpoint;
+  if (name === "get") {
+    return [header("If-None-Match", "Answers 304 where the row still has one of these ETags.")];
   }
+  if (name === "create" && mayUpsert(resource)) {
+    return [header("If-Match", "With `on`: writes only where the row has one of these ETags.")];
+  }
+  if (operationFacts[name].conditional !== "one") return [];
+  return [{
+    ...header("If-Match", "Writes only where the row has one of these ETags, else 412."),
+    ...(etag.require ? { required: true } : {}),
+  }];
 }
 
 function challengeHeaders(

@@ -1,5 +1,6 @@
 import type { ProblemSlug } from "../protocol/problem_codes.ts";
 import type { Resource } from "../resource/model/resource.ts";
+import { operationFacts } from "../resource/model/operation_facts.ts";
 import type { Route } from "../resource/routes/routes.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { ServiceFacts } from "./service_facts.ts";
@@ -32,9 +33,7 @@ export function problemsOf(
       ]
       : [],
     ...isWrite ? writeProblems(facts) : [],
-    ...readProblems(name),
-    ...batchProblems(name),
-    ...name === "restore" ? ["validation-error" as const] : [],
+    ...operationFacts[name].problems,
     ...tagProblems(name, resource),
     ...protectionProblems({ endpoint, method, path }, resource, facts),
     ...["internal-error", "overloaded", "database-unavailable", "schema-changed"] as const,
@@ -64,55 +63,16 @@ function writeProblems({ isIdempotent }: ServiceFacts): readonly ProblemSlug[] {
   ];
 }
 
-function readProblems(name: Route["endpoint"]["name"]): readonly ProblemSlug[] {
-  switch (name) {
-    case "list":
-      return ["filter-parse-error", "cursor-invalid", "query-too-expensive"];
-    case "get":
-      return ["filter-parse-error", "query-too-expensive"];
-    case "search":
-      return ["filter-parse-error", "query-too-expensive", "search-unavailable"];
-    case "count":
-    case "aggregate":
-      return ["filter-parse-error", "query-too-expensive"];
-    case "subscribe":
-      return ["filter-parse-error", "query-too-expensive", "rate-limit-exceeded"];
-    case "subscribe-aggregate":
-      return ["filter-parse-error", "query-too-expensive", "rate-limit-exceeded"];
-    default:
-      return [];
-  }
-}
-
-function batchProblems(name: Route["endpoint"]["name"]): readonly ProblemSlug[] {
-  switch (name) {
-    case "batch-update":
-    case "batch-delete":
-      return ["filter-parse-error", "batch-limit-exceeded"];
-    case "batch-create":
-    case "batch-replace":
-    case "upsert":
-      return ["batch-limit-exceeded"];
-    default:
-      return [];
-  }
-}
-
-/** The operations whose rows have preconditions. */
-const conditional: ReadonlySet<string> = new Set([
-  ...["update", "replace", "delete", "restore", "batch-replace", "upsert"],
-]);
-const single: ReadonlySet<string> = new Set(["update", "replace", "delete", "restore"]);
-
 function tagProblems(
   name: Route["endpoint"]["name"],
   resource: Resource,
 ): readonly ProblemSlug[] {
   const { etag } = resource;
   const isUpsert = name === "create" && etag !== null && mayUpsert(resource);
-  if (!isUpsert && !conditional.has(name)) return [];
-  if (etag === null) return single.has(name) ? ["precondition-failed"] : [];
-  const isNeeded = etag.require && (isUpsert || single.has(name));
+  const { conditional } = operationFacts[name];
+  if (!isUpsert && conditional === "none") return [];
+  if (etag === null) return conditional === "one" ? ["precondition-failed"] : [];
+  const isNeeded = etag.require && (isUpsert || conditional === "one");
   return ["precondition-failed", ...isNeeded ? ["precondition-required" as const] : []];
 }
 

@@ -68,7 +68,16 @@ export function queryParameters(name: OperationName, resource: Resource): readon
         ),
         flagParameter("dryRun", "Rolls everything back; with `mode=all`."),
       ];
-    default:
+    case "export":
+    case "update":
+    case "replace":
+    case "delete":
+    case "restore":
+    case "batch-create":
+    case "batch-update":
+    case "batch-replace":
+    case "batch-delete":
+    case "procedure":
       return [];
   }
 }

@@ -8,7 +8,8 @@ import { longText } from "../../protocol/text_stream.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import { asksForSafeNumbers, fromSafeBody } from "../../schema/safe_numbers.ts";
-import type { BodyParts, OperationName, RecordReply, ResourceRequest } from "../model/operation.ts";
+import { operationFacts } from "../model/operation_facts.ts";
+import type { BodyParts, RecordReply, ResourceRequest } from "../model/operation.ts";
 import { inTurnFor, largeBodyBytes, type RequestQueues } from "../http/large_bodies.ts";
 import type { WaitingRequest } from "../http/fair_turns.ts";
 import type { AnswerDelivery } from "../http/sending_answers.ts";
@@ -48,11 +49,6 @@ export interface RoutedRequestOptions extends RequestQueues {
   readonly dearRoutes: WeakSet<ResourceRoute>;
   readonly clock: Clock;
 }
-
-/** The operations that read and write rows by their keys, or what a procedure does. */
-const quickOperations: ReadonlySet<OperationName> = new Set(
-  ["get", "create", "update", "replace", "delete", "restore", "procedure"],
-);
 
 /**
  * A request that is routed to its endpoint and whose operation has not run: it offers what the
@@ -162,7 +158,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
 
   #mayTakeLong(): boolean {
     const { name } = this.#route.endpoint;
-    return !quickOperations.has(name) || this.mayBeLarge ||
+    return operationFacts[name].cost === "scan" || this.mayBeLarge ||
       (name === "get" && this.target.query.includes("include"));
   }
 

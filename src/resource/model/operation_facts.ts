@@ -1,0 +1,219 @@
+import type { ResourceClient } from "../../api/resource_client.ts";
+import type { ProblemSlug } from "../../protocol/problem_codes.ts";
+import type { AnyApiResource, CodeBatches, CodeCalls } from "./code_api.ts";
+import type { OperationName } from "./operation.ts";
+
+/** The name of a call of a resource's client, without a call that only combines other calls. */
+type ClientCall = Exclude<keyof ResourceClient<AnyApiResource>, symbol>;
+
+/** The name of a call of a resource from code. */
+type CodeCall =
+  | Exclude<keyof CodeCalls<AnyApiResource>, symbol | "batch">
+  | `batch.${keyof CodeBatches<AnyApiResource>}`;
+
+/** The reason why there is no call. */
+interface NoCall {
+  readonly none: string;
+}
+
+/** The facts of an operation that its description, its scheduling and its clients depend on. */
+export interface OperationFacts {
+  /** The summary in descriptions. */
+  readonly summary: string;
+  /** Requests that scan rows take turns. Requests that read or write rows by key never wait. */
+  readonly cost: "keyed" | "scan";
+  /** The rows that have a precondition of their version: none, the one of `If-Match`, or each item. */
+  readonly conditional: "none" | "one" | "many";
+  /** True if the event of the write carries the client's own id. */
+  readonly named: boolean;
+  /** The problems besides those of access, bodies, versions and protection. */
+  readonly problems: readonly ProblemSlug[];
+  /** The call of the client, or the reason why there is none. */
+  readonly client: ClientCall | NoCall;
+  /** The call from code, or the reason why there is none. */
+  readonly code: CodeCall | NoCall;
+}
+
+/** The facts of each operation. The compiler asks for those of a new one. */
+export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
+  list: {
+    summary: "Lists a page of rows",
+    cost: "scan",
+    conditional: "none",
+    named: false,
+    problems: ["filter-parse-error", "cursor-invalid", "query-too-expensive"],
+    client: "list",
+    code: "list",
+  },
+  export: {
+    summary: "Exports rows",
+    cost: "scan",
+    conditional: "none",
+    named: false,
+    problems: [],
+    client: { none: "`all` and `pages` return the rows as objects" },
+    code: { none: "`all` returns the rows as objects" },
+  },
+  get: {
+    summary: "Gets one row",
+    cost: "keyed",
+    conditional: "none",
+    named: false,
+    problems: ["filter-parse-error", "query-too-expensive"],
+    client: "get",
+    code: "get",
+  },
+  count: {
+    summary: "Counts rows",
+    cost: "scan",
+    conditional: "none",
+    named: false,
+    problems: ["filter-parse-error", "query-too-expensive"],
+    client: "count",
+    code: "count",
+  },
+  aggregate: {
+    summary: "Aggregates rows",
+    cost: "scan",
+    conditional: "none",
+    named: false,
+    problems: ["filter-parse-error", "query-too-expensive"],
+    client: "aggregate",
+    code: "aggregate",
+  },
+  search: {
+    summary: "Searches rows by words, the best first",
+    cost: "scan",
+    conditional: "none",
+    named: false,
+    problems: ["filter-parse-error", "query-too-expensive", "search-unavailable"],
+    client: "search",
+    code: "search",
+  },
+  create: {
+    summary: "Creates a row",
+    cost: "keyed",
+    conditional: "none",
+    named: true,
+    problems: [],
+    client: "create",
+    code: "create",
+  },
+  update: {
+    summary: "Changes fields of a row",
+    cost: "keyed",
+    conditional: "one",
+    named: true,
+    problems: [],
+    client: "update",
+    code: "update",
+  },
+  replace: {
+    summary: "Replaces a row: omitted fields get their default or null",
+    cost: "keyed",
+    conditional: "one",
+    named: true,
+    problems: [],
+    client: "replace",
+    code: "replace",
+  },
+  delete: {
+    summary: "Deletes a row",
+    cost: "keyed",
+    conditional: "one",
+    named: true,
+    problems: [],
+    client: "delete",
+    code: "delete",
+  },
+  restore: {
+    summary: "Restores a row that is marked deleted",
+    cost: "keyed",
+    conditional: "one",
+    named: true,
+    problems: ["validation-error"],
+    client: "restore",
+    code: "restore",
+  },
+  import: {
+    summary: "Creates the rows of a body of any length",
+    cost: "scan",
+    conditional: "none",
+    named: false,
+    problems: [],
+    client: "import",
+    code: { none: "`batch.create` takes rows, and the command line imports files" },
+  },
+  "batch-create": {
+    summary: "Creates rows, all or none",
+    cost: "scan",
+    conditional: "none",
+    named: false,
+    problems: ["batch-limit-exceeded"],
+    client: "createBatch",
+    code: "batch.create",
+  },
+  "batch-update": {
+    summary: "Changes all rows that a filter matches",
+    cost: "scan",
+    conditional: "none",
+    named: false,
+    problems: ["filter-parse-error", "batch-limit-exceeded"],
+    client: "updateBatch",
+    code: "batch.update",
+  },
+  "batch-replace": {
+    summary: "Replaces rows, all or none",
+    cost: "scan",
+    conditional: "many",
+    named: false,
+    problems: ["batch-limit-exceeded"],
+    client: "replaceBatch",
+    code: "batch.replace",
+  },
+  "batch-delete": {
+    summary: "Deletes all rows that a filter matches",
+    cost: "scan",
+    conditional: "none",
+    named: false,
+    problems: ["filter-parse-error", "batch-limit-exceeded"],
+    client: "deleteBatch",
+    code: "batch.delete",
+  },
+  upsert: {
+    summary: "Changes the rows that exist and creates the others, all or none",
+    cost: "scan",
+    conditional: "many",
+    named: false,
+    problems: ["batch-limit-exceeded"],
+    client: "upsertBatch",
+    code: "batch.upsert",
+  },
+  procedure: {
+    summary: "Calls a procedure",
+    cost: "keyed",
+    conditional: "none",
+    named: false,
+    problems: [],
+    client: "rpc",
+    code: "rpc",
+  },
+  subscribe: {
+    summary: "Streams rows, then their changes",
+    cost: "scan",
+    conditional: "none",
+    named: false,
+    problems: ["filter-parse-error", "query-too-expensive", "rate-limit-exceeded"],
+    client: { none: "`liveList` follows rows" },
+    code: { none: "a stream has a client over HTTP" },
+  },
+  "subscribe-aggregate": {
+    summary: "Streams aggregates whenever they change",
+    cost: "scan",
+    conditional: "none",
+    named: false,
+    problems: ["filter-parse-error", "query-too-expensive", "rate-limit-exceeded"],
+    client: { none: "`liveAggregate` follows groups" },
+    code: { none: "a stream has a client over HTTP" },
+  },
+};
