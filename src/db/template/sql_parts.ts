@@ -123,7 +123,9 @@ export function flattenTemplate(
       }
       const nested = templateOf(values[token.index]);
       if (nested === null) {
-        requireApart(strings, token.index, parts[next]);
+        // What is interpolated in a template of its own has spaces around it.
+        const isApart = token.index === 0 || templateOf(values[token.index - 1]) !== null;
+        requireApart(strings, token.index, [isApart ? undefined : parts[next - 1], parts[next]]);
         tokens.push({ kind: "part", index: next++ });
         texts.push("");
       } else if (isWord(tokens.at(-1), "IN")) {
@@ -145,15 +147,29 @@ export function flattenTemplate(
  * A value, a name or a column that touches a word, a number or a quote would be another token in the
  * eyes of the reader, and an alias or a second value for the engine.
  */
-function requireApart(texts: readonly string[], index: number, part: SqlPart | undefined): void {
-  if (part?.kind === "filter" || part?.kind === "fragment") return;
+function requireApart(
+  texts: readonly string[],
+  index: number,
+  [previous, part]: readonly [SqlPart | undefined, SqlPart | undefined],
+): void {
+  if (!isName(part)) return;
   const [before = "", after = ""] = [texts[index], texts[index + 1]];
-  if (!/[\p{L}\p{N}_$"']$/u.test(before) && !/^[\p{L}\p{N}_$"']/u.test(after)) return;
+  const touches = /[\p{L}\p{N}_$"']$/u.test(before) || /^[\p{L}\p{N}_$"']/u.test(after);
+  // A column may follow an alias of its table: `n.${notes.id}`.
+  const isValue = part?.kind === "value" || part?.kind === "valueOf";
+  const joins = isValue &&
+    (/\.$/.test(before) || /^\./.test(after) || before === "" && isName(previous));
+  if (!touches && !joins) return;
   throw new Error(
     `Cannot read the SQL: value ${index + 1} touches other text: ${before.slice(-20)}\${…}${
       after.slice(0, 20)
     }`,
   );
+}
+
+/** True if a part is a value, a name or a column: one token of the statement. */
+function isName(part: SqlPart | undefined): boolean {
+  return part !== undefined && part.kind !== "filter" && part.kind !== "fragment";
 }
 
 /** Strings are read one by one: joined, words would grow together, and a comment would continue. */
