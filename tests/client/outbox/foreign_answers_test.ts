@@ -50,6 +50,12 @@ const successes: readonly [string, () => Response][] = [
   ["JSON of a portal", () => Response.json({ ok: true })],
   ["JSON like a row", () => Response.json({ id: 1, title: "Milk" }, { headers: { etag: '"1"' } })],
   ["JSON with a charset", () => withType("{}", "application/json; charset=utf-8")],
+  ...["[]", '"ok"', "1", "true"].map((body): [string, () => Response] => [
+    `the JSON ${body}`,
+    () => withType(body, "application/json"),
+  ]),
+  ["JSON with the type of a page", () => withType('{"id":5}', "text/html")],
+  ["a problem with the status 200", () => withType("{}", "application/problem+json")],
   ["a created object", () => Response.json({}, { status: 201, headers: { location: "/x/7" } })],
 ];
 
@@ -99,6 +105,12 @@ Deno.test("a client took the answer of another server for a row, a page or a del
           () => api.posts.create({ id: 2 }),
           () => api.posts.update(1, { title: "Milk" }),
           () => api.posts.delete(1),
+          () => api.posts.deleteBatch("id==1"),
+          () => api.posts.updateBatch("id==1", { title: "Milk" }),
+          () => api.posts.import([{ id: 2 }]),
+          () => api.posts.createBatch([{ id: 2 }]),
+          () => api.posts.aggregate({ count: true }),
+          () => Array.fromAsync(api.posts.all()),
         ]
       ) {
         const error = await assertRejects(call, ServiceError);
