@@ -11,6 +11,7 @@ export type {
   ComparesAsMemory,
   Dialect,
   Engine,
+  EngineParts,
   ImageDialect,
   ListNames,
   RowEstimate,

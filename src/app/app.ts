@@ -8,7 +8,7 @@ import { openAuthenticators } from "./open_authenticators.ts";
 import { resolveConfig, type ResolvedConfig } from "./resolve_config.ts";
 import { checkTables, type TableOfDriver } from "../db/tables/check_tables.ts";
 import type { Driver } from "../db/driver.ts";
-import { conflictTables } from "../engines/sqlite/tables/conflict_tables.ts";
+import { conflictTables } from "../db/tables/conflict_tables.ts";
 import { leadingColumns } from "../db/tables/leading_columns.ts";
 import { RoleRights } from "../db/tables/role_rights.ts";
 import { createGuard, type Guard } from "../guard/guard.ts";

@@ -10,9 +10,8 @@ import { withFilePermission } from "../db/file_permission.ts";
 import { introspectOptions } from "../db/introspection.ts";
 import { type OpenDatabaseOptions, openDriver } from "./open_driver.ts";
 import { migrateOptions } from "../db/migrations/migrate_options.ts";
-import { introspectPostgres } from "./postgres/driver/introspect_postgres.ts";
-import { introspectSqlite } from "./sqlite/driver/introspect_sqlite.ts";
 import type { Database } from "../db/database.ts";
+import { engineOf } from "../db/engine/engine_of.ts";
 
 /**
  * Opens a database by URL: `sqlite:PATH`, `sqlite::memory:`, `node-sqlite:…` (the library built
@@ -39,7 +38,6 @@ export async function openDatabase(
 }
 
 function database(driver: Driver): Database {
-  const introspect = driver.dialect.engine === "sqlite" ? introspectSqlite : introspectPostgres;
   return {
     ...databaseHandle(driver),
     driver,
@@ -55,7 +53,10 @@ function database(driver: Driver): Database {
     },
     introspect: async (options = {}) => {
       const place = { subject: "Cannot introspect the database", path: "" };
-      return await introspect(driver, introspectOptions.read(options, place));
+      return await engineOf(driver).catalog.introspect(
+        driver,
+        introspectOptions.read(options, place),
+      );
     },
     close: () => driver.close(),
   };

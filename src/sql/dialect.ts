@@ -10,6 +10,12 @@ import type { PreviewDialect } from "./preview_dialect.ts";
 /** The engine families of dialects; all other differences are in a {@link Dialect} value. */
 export type Engine = "sqlite" | "postgres";
 
+/** The parts of an engine outside of SQL, as far as a dialect knows them. */
+export interface EngineParts {
+  /** For messages and traces. Never compared. */
+  readonly name: string;
+}
+
 /**
  * The interface of an engine's SQL dialect, with all that differs between the engines outside a
  * driver: one value, made at connect from a probe.
@@ -17,6 +23,8 @@ export type Engine = "sqlite" | "postgres";
 export interface Dialect {
   /** The family. */
   readonly engine: Engine;
+  /** The parts of the engine outside of SQL; `engineOf` returns them with their types. */
+  readonly parts: EngineParts;
   /** As OpenTelemetry names it, in `db.system.name`. */
   readonly systemName: string;
   /** The most values one statement may bind. */

@@ -3,9 +3,6 @@
  * An entry may go, but no entry may come.
  */
 export const engineImports: Readonly<Record<string, readonly string[]>> = {
-  "src/app/app.ts": [
-    "sqlite/tables/conflict_tables.ts",
-  ],
   "src/cli/database/decide_recording.ts": [
     "postgres/changes/why_no_change_log.ts",
   ],
@@ -31,15 +28,6 @@ export const engineImports: Readonly<Record<string, readonly string[]>> = {
   "src/db/changes/set_up_change_log.ts": [
     "postgres/changes/set_up_postgres_log.ts",
     "sqlite/changes/set_up_sqlite_log.ts",
-  ],
-  "src/db/constraints/constraint_columns.ts": [
-    "postgres/constraints/postgres_constraint.ts",
-    "sqlite/constraints/broken_references.ts",
-    "sqlite/constraints/sqlite_constraint.ts",
-  ],
-  "src/db/installed/installed_triggers.ts": [
-    "postgres/sql/change_log_schema.ts",
-    "sqlite/sql/change_log_schema.ts",
   ],
   "src/db/migrations/compare/compare_tables.ts": [
     "sqlite/sql/column_type.ts",
@@ -97,9 +85,6 @@ export const engineImports: Readonly<Record<string, readonly string[]>> = {
   ],
   "src/db/tables/role_rights.ts": [
     "postgres/sql/change_log_schema.ts",
-  ],
-  "src/identity/accounts/open_accounts.ts": [
-    "sqlite/tables/conflict_tables.ts",
   ],
   "src/resource/define/resolve_change_recordings.ts": [
     "postgres/changes/recording_driver.ts",

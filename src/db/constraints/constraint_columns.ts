@@ -1,18 +1,7 @@
-import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { DatabaseError } from "../database_error.ts";
-import type { Driver } from "../driver.ts";
-import { brokenReferences } from "../../engines/sqlite/constraints/broken_references.ts";
-import { postgresConstraintColumns } from "../../engines/postgres/constraints/postgres_constraint.ts";
-import { sqliteConstraintColumns } from "../../engines/sqlite/constraints/sqlite_constraint.ts";
-import type { RowValues } from "../engine/constraints_engine.ts";
-
-/** What is known of a write that a constraint refused. */
-export interface RefusedWrite {
-  readonly table: TableInfo;
-  /** The values that it would have stored, where they are known. */
-  readonly values: RowValues | null;
-  readonly driver: Driver;
-}
+import type { RefusedWrite } from "../engine/constraints_engine.ts";
+import { engineOf } from "../engine/engine_of.ts";
 
 /**
  * The columns of the constraint by which the database has refused a write, in the order of the
@@ -21,17 +10,11 @@ export interface RefusedWrite {
  */
 export async function constraintColumns(
   error: DatabaseError,
-  { table, values, driver }: RefusedWrite,
+  write: RefusedWrite,
 ): Promise<readonly ColumnInfo[]> {
-  const isSqlite = driver.dialect.engine === "sqlite";
-  if (isSqlite && error.kind === "foreign-key") {
-    return values === null ? [] : await brokenReferences(values, table, driver);
-  }
-  const names = isSqlite
-    ? await sqliteConstraintColumns(error, table, driver)
-    : await postgresConstraintColumns(error, table, driver);
+  const names = await engineOf(write.driver).constraints.columnsOf(error, write);
   const columns = [...new Set(names)].map((name) =>
-    table.columns.find(({ dbName }) => dbName.toLowerCase() === name.toLowerCase())
+    write.table.columns.find(({ dbName }) => dbName.toLowerCase() === name.toLowerCase())
   );
   // A column that the service does not know is none that it may name.
   const known = columns.filter((column) => column !== undefined);

@@ -1,4 +1,5 @@
 import type { Driver } from "../driver.ts";
+import { engineOf } from "../engine/engine_of.ts";
 
 /** What a service needs in a database that it writes to. */
 export interface NeededParts {
@@ -13,25 +14,16 @@ export async function missingParts(
   driver: Driver,
   { log, search }: NeededParts,
 ): Promise<readonly string[]> {
-  const isFile = driver.dialect.engine === "sqlite";
-  const names = isFile
-    ? "sqlite_schema"
-    : "(SELECT relname AS name FROM pg_class WHERE pg_table_is_visible(oid)) AS relations";
+  const { installed } = engineOf(driver);
   const read = async (text: string) =>
     String((await driver.query({ text, values: [] })).rows[0]?.[0]);
   const has = async (pattern: string) =>
-    await read(`SELECT count(*) FROM ${names} WHERE name LIKE '${pattern}' ESCAPE '~'`) !== "0";
-  const missing: string[] = [];
-  if (isFile && await read("SELECT * FROM pragma_journal_mode") !== "wal") {
-    missing.push("it is put into WAL mode");
-  }
+    await read(
+      `SELECT count(*) FROM ${installed.relations} WHERE name LIKE '${pattern}' ESCAPE '~'`,
+    ) !== "0";
+  const missing = [...await installed.changesOfServing(driver)];
   if (log && !await has("~_service~_changes")) {
-    missing.push(
-      isFile
-        ? "tables named _service_* are to be added, for the changes that live streams show"
-        : "tables and functions named _service_* are to be added, for the changes that live " +
-          "streams show",
-    );
+    missing.push(installed.logParts);
   }
   if (search && !await has("service~_fts~_%")) {
     missing.push("tables named service_fts_* are to be added, for the search");
@@ -41,10 +33,8 @@ export async function missingParts(
 
 /** Returns true if the role of a database may create tables in the schema where it creates them by itself. */
 export async function mayCreateTables(driver: Driver): Promise<boolean> {
-  if (driver.dialect.engine === "sqlite") return true;
-  const { rows } = await driver.query({
-    text: "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)",
-    values: [],
-  });
+  const text = engineOf(driver).catalog.mayCreateTables;
+  if (text === null) return true;
+  const { rows } = await driver.query({ text, values: [] });
   return rows[0]?.[0] === "t";
 }

@@ -18,6 +18,7 @@ import { guardRows } from "./plan/row_guards.ts";
 import type { OtherTrigger } from "../../engines/sqlite/migrations/sqlite_rebuild.ts";
 import { sqliteSteps } from "../../engines/sqlite/migrations/sqlite_steps.ts";
 import { type PlanContext, TableMigration } from "./plan/table_migration.ts";
+import { engineOf } from "../engine/engine_of.ts";
 
 /** A plan with the tables that it concerns, as they are so far. */
 export interface PlannedMigration {
@@ -38,7 +39,7 @@ export async function planMigration(
   tables: readonly TableInfo[],
   rights: MigrationRights,
 ): Promise<PlannedMigration> {
-  requireCreatable(tables, dialect);
+  requireCreatable(tables, engineOf({ dialect }).catalog);
   const dropped = await droppedTables(connection, dialect, tables, rights);
   const { declared, existing, differences } = await findDifferences(
     ...[connection, dialect, tables, dropped] as const,

@@ -4,10 +4,11 @@ import {
   createTableStatements,
   inCreationOrder,
 } from "../../sql/create_table.ts";
-import type { Dialect } from "../../sql/dialect.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import { fullReasonOf, isLasting } from "../database_error.ts";
 import type { Connection, Driver } from "../driver.ts";
+import type { CatalogEngine } from "../engine/catalog_engine.ts";
+import { engineOf } from "../engine/engine_of.ts";
 import { requireCreatable } from "./require_creatable.ts";
 
 /**
@@ -20,24 +21,25 @@ export async function createTables(
   more: readonly Statement[] = [],
 ): Promise<void> {
   const { dialect } = driver;
-  requireCreatable(tables, dialect);
+  const { catalog } = engineOf(driver);
+  requireCreatable(tables, catalog);
   const ordered = inCreationOrder(tables);
   const planned = ordered.map((table, index) => {
-    const { first, keys } = split(table, ordered.slice(index + 1), dialect);
+    const { first, keys } = split(table, ordered.slice(index + 1), catalog);
     const statements = createTableStatements(first, dialect);
     return { table, statements, additions: addForeignKeyStatements(table, keys) };
   });
   const created = await driver.transaction(async (connection) => {
     const done: typeof planned = [];
     // Two processes that start together would both find a table missing, and one would fail.
-    if (dialect.engine === "postgres") await connection.query(creationLock);
+    if (catalog.creationLock !== null) await connection.query(catalog.creationLock);
     for (const one of planned) {
       const { schema, name, formerName } = one.table;
       // An older table may lack the columns of an index.
-      if (await isThere({ schema, name }, connection, dialect)) continue;
+      if (await isThere({ schema, name }, connection, catalog)) continue;
       // The rows are in the table that is to be renamed, which the start asks for.
       const former = { schema, name: formerName ?? name };
-      if (formerName !== null && await isThere(former, connection, dialect)) continue;
+      if (formerName !== null && await isThere(former, connection, catalog)) continue;
       await create(one.table, one.statements, connection);
       done.push(one);
     }
@@ -69,34 +71,19 @@ async function create(
 function split(
   table: TableInfo,
   after: readonly TableInfo[],
-  { engine }: Dialect,
+  { allowsForwardReferences }: CatalogEngine,
 ): { readonly first: TableInfo; readonly keys: readonly ForeignKey[] } {
   const isLater = (key: ForeignKey) =>
-    engine === "postgres" && after.some((one) => refersTo(key, one));
+    !allowsForwardReferences && after.some((one) => refersTo(key, one));
   const { foreignKeys } = table;
   const first = { ...table, foreignKeys: foreignKeys.filter((key) => !isLater(key)) };
   return { first, keys: foreignKeys.filter(isLater) };
 }
 
 async function isThere(
-  { schema, name }: Pick<TableInfo, "schema" | "name">,
+  table: Pick<TableInfo, "schema" | "name">,
   connection: Connection,
-  dialect: Dialect,
+  catalog: CatalogEngine,
 ): Promise<boolean> {
-  const statement = dialect.engine === "postgres"
-    ? {
-      text: `SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-        WHERE n.nspname = coalesce($1, current_schema()) AND c.relname = $2
-          AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`,
-      values: [schema, name],
-    }
-    : {
-      text: `SELECT 1 FROM sqlite_schema
-        WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE`,
-      values: [name],
-    };
-  return (await connection.query(statement)).rows.length > 0;
+  return (await connection.query(catalog.hasTable(table))).rows.length > 0;
 }
-
-/** The number is arbitrary, and the same in every process of the service. */
-const creationLock = { text: "SELECT pg_advisory_xact_lock(7237120945)", values: [] };

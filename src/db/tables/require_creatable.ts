@@ -1,18 +1,18 @@
-import { maxNameBytes, nameBytes } from "../../schema/constraint_name.ts";
+import { nameBytes } from "../../schema/constraint_name.ts";
 import { type ForeignKey, refersTo, type TableInfo } from "../../schema/table_info.ts";
-import type { Dialect } from "../../sql/dialect.ts";
+import type { CatalogEngine } from "../engine/catalog_engine.ts";
 
 /**
  * Throws an Error that names what an engine would refuse without saying why, or take and not keep:
  * names of tables and indexes that are not distinct, names that are too long, and foreign keys to
  * columns whose values several rows may share.
  */
-export function requireCreatable(given: readonly TableInfo[], { engine }: Dialect): void {
+export function requireCreatable(given: readonly TableInfo[], catalog: CatalogEngine): void {
   const tables = [...new Set(given)];
   requireDistinctIndexes(tables);
-  requireDistinctNames(tables, engine);
+  requireDistinctNames(tables, catalog);
   for (const table of tables) {
-    if (engine === "postgres") requireShortNames(table);
+    requireShortNames(table, catalog);
     for (const key of table.foreignKeys) {
       const target = tables.find((one) => refersTo(key, one));
       if (target?.own === true) requireUniqueTarget(key, table, target);
@@ -39,11 +39,10 @@ function requireDistinctIndexes(tables: readonly TableInfo[]): void {
 }
 
 /** Two declarations of one table would contradict each other, and one table cannot become two. */
-function requireDistinctNames(tables: readonly TableInfo[], engine: Dialect["engine"]): void {
-  const folded = (name: string) => engine === "sqlite" ? name.toLowerCase() : name;
+function requireDistinctNames(tables: readonly TableInfo[], { foldName }: CatalogEngine): void {
   for (const [index, { schema, name, formerName }] of tables.entries()) {
     const others = tables.slice(0, index).filter((one) => one.schema === schema);
-    if (others.some((one) => folded(one.name) === folded(name))) {
+    if (others.some((one) => foldName(one.name) === foldName(name))) {
       throw new Error(`Cannot create "${name}": it is declared twice`);
     }
     const twin = others.find((one) => formerName !== null && one.formerName === formerName);
@@ -55,7 +54,11 @@ function requireDistinctNames(tables: readonly TableInfo[], engine: Dialect["eng
 }
 
 /** What https://www.postgresql.org/docs/current/sql-syntax-lexical.html says of identifiers. */
-function requireShortNames({ name, columns, indexes, checks }: TableInfo): void {
+function requireShortNames(
+  { name, columns, indexes, checks }: TableInfo,
+  { maxNameBytes }: CatalogEngine,
+): void {
+  if (maxNameBytes === null) return;
   const all = [name, ...columns.map(({ dbName }) => dbName), ...indexes.map(({ name }) => name)];
   const long = [...all, ...checks.map(({ name }) => name ?? "")]
     .find((one) => nameBytes(one) > maxNameBytes);

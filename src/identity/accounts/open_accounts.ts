@@ -1,5 +1,5 @@
 import { DatabaseError, reasonOf } from "../../db/database_error.ts";
-import { conflictTables } from "../../engines/sqlite/tables/conflict_tables.ts";
+import { conflictTables } from "../../db/tables/conflict_tables.ts";
 import { columnInfoOf, isTableInfo, isTableLike, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { AuthParts } from "../auth_parts.ts";

@@ -33,6 +33,7 @@ import { decodePlain } from "./plain_values.ts";
 import { castToType, comparedByType, textOfType } from "./database_types.ts";
 import { decode, encode } from "./stored_values.ts";
 import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
+import { postgresEngine } from "../postgres_engine.ts";
 
 /**
  * The SQL dialect of Postgres, on a server or embedded. The drivers give every value as the text
@@ -42,6 +43,7 @@ import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
 export function postgresDialect(options: { readonly text: TextDialect }): Dialect {
   return {
     engine: "postgres",
+    parts: postgresEngine,
     systemName: "postgresql",
     maxValues: 65_534,
     blocksThread: false,

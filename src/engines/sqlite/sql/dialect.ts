@@ -37,11 +37,13 @@ import { sqliteExplain } from "./explain.ts";
 import { sqlitePreview } from "./preview.ts";
 import { groupCheck, scanCheck } from "./time_check.ts";
 import { decodeTimestamp, encodeTimestamp } from "./timestamps.ts";
+import { sqliteEngine } from "../sqlite_engine.ts";
 
 /** The SQL dialect of SQLite, whichever library runs it. */
 export function sqliteDialect(options: { readonly text: TextDialect }): Dialect {
   return {
     engine: "sqlite",
+    parts: sqliteEngine,
     systemName: "sqlite",
     maxValues: 32_766,
     blocksThread: true,

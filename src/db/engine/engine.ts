@@ -1,0 +1,14 @@
+import type { EngineParts } from "../../sql/dialect.ts";
+import type { CatalogEngine } from "./catalog_engine.ts";
+import type { ConstraintsEngine } from "./constraints_engine.ts";
+import type { InstalledEngine } from "./installed_engine.ts";
+
+/**
+ * A database engine: everything that differs between engines outside of SQL text. Code outside of
+ * `src/engines/` calls its members and never compares its name.
+ */
+export interface DatabaseEngine extends EngineParts {
+  readonly catalog: CatalogEngine;
+  readonly constraints: ConstraintsEngine;
+  readonly installed: InstalledEngine;
+}

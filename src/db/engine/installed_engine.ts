@@ -1,0 +1,13 @@
+import type { Connection } from "../driver.ts";
+
+/** The parts that the service installs in a database, as an engine knows them. */
+export interface InstalledEngine {
+  /** A query for a string that changes with the triggers of the change log. */
+  readonly triggers: string;
+  /** A table expression of all relations, with their `name`. */
+  readonly relations: string;
+  /** Returns the changes that serving makes in the database beside tables, each as a clause. */
+  changesOfServing(connection: Connection): Promise<readonly string[]>;
+  /** The parts that the change log adds, as a clause. */
+  readonly logParts: string;
+}

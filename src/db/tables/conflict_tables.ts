@@ -1,0 +1,16 @@
+import type { TableInfo } from "../../schema/table_info.ts";
+import { engineOf } from "../engine/engine_of.ts";
+import type { TableOfDriver } from "./check_tables.ts";
+
+/** Returns the tables that have a conflict clause of their own. */
+export async function conflictTables(
+  served: readonly TableOfDriver[],
+): Promise<ReadonlySet<TableInfo>> {
+  const byDriver = Map.groupBy(served, ({ driver }) => driver);
+  const found = await Promise.all(
+    [...byDriver].map(([driver, tables]) =>
+      engineOf(driver).catalog.conflictTables(driver, tables.map(({ table }) => table))
+    ),
+  );
+  return new Set(found.flat());
+}

@@ -1,0 +1,40 @@
+import type { DatabaseEngine } from "../../db/engine/engine.ts";
+import { maxNameBytes } from "../../schema/constraint_name.ts";
+import { postgresConstraintColumns } from "./constraints/postgres_constraint.ts";
+import { introspectPostgres } from "./driver/introspect_postgres.ts";
+import { postgresSchemaVersion } from "./driver/schema_version_query.ts";
+import { postgresTriggerName } from "./sql/change_log_schema.ts";
+
+/** Postgres, on a server or embedded, whichever library connects to it. */
+export const postgresEngine: DatabaseEngine = {
+  name: "postgres",
+  catalog: {
+    introspect: introspectPostgres,
+    schemaVersion: postgresSchemaVersion,
+    hasTable: ({ schema, name }) => ({
+      text: `SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = coalesce($1, current_schema()) AND c.relname = $2
+          AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`,
+      values: [schema, name],
+    }),
+    // The number is arbitrary, and the same in every process of the service.
+    creationLock: { text: "SELECT pg_advisory_xact_lock(7237120945)", values: [] },
+    allowsForwardReferences: false,
+    foldName: (name) => name,
+    maxNameBytes,
+    mayCreateTables: "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)",
+    conflictTables: () => Promise.resolve([]),
+  },
+  constraints: {
+    columnsOf: (error, { table, driver }) => postgresConstraintColumns(error, table, driver),
+  },
+  installed: {
+    triggers: `SELECT string_agg(
+    tgrelid || ' ' || tgname || tgenabled::text || encode(tgargs, 'hex'), ',' ORDER BY tgrelid, tgname)
+  FROM pg_trigger WHERE tgname LIKE '${postgresTriggerName}%'`,
+    relations: "(SELECT relname AS name FROM pg_class WHERE pg_table_is_visible(oid)) AS relations",
+    changesOfServing: () => Promise.resolve([]),
+    logParts: "tables and functions named _service_* are to be added, for the changes that live " +
+      "streams show",
+  },
+};

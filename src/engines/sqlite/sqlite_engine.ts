@@ -1,0 +1,45 @@
+import type { DatabaseEngine } from "../../db/engine/engine.ts";
+import { brokenReferences } from "./constraints/broken_references.ts";
+import { sqliteConstraintColumns } from "./constraints/sqlite_constraint.ts";
+import { introspectSqlite } from "./driver/introspect_sqlite.ts";
+import { sqliteTriggerPrefix } from "./sql/change_log_schema.ts";
+import { sqliteConflictTables } from "./tables/conflict_tables.ts";
+
+/** SQLite, whichever library runs it. */
+export const sqliteEngine: DatabaseEngine = {
+  name: "sqlite",
+  catalog: {
+    introspect: introspectSqlite,
+    schemaVersion: "PRAGMA schema_version",
+    hasTable: ({ name }) => ({
+      text: `SELECT 1 FROM sqlite_schema
+        WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE`,
+      values: [name],
+    }),
+    creationLock: null,
+    allowsForwardReferences: true,
+    foldName: (name) => name.toLowerCase(),
+    maxNameBytes: null,
+    mayCreateTables: null,
+    conflictTables: sqliteConflictTables,
+  },
+  constraints: {
+    async columnsOf(error, { table, values, driver }) {
+      if (error.kind !== "foreign-key") return await sqliteConstraintColumns(error, table, driver);
+      const broken = values === null ? [] : await brokenReferences(values, table, driver);
+      return broken.map(({ dbName }) => dbName);
+    },
+  },
+  installed: {
+    triggers: `SELECT group_concat(name || ' ' || tbl_name) FROM (
+  SELECT name, tbl_name FROM sqlite_schema
+  WHERE type = 'trigger' AND name GLOB '${sqliteTriggerPrefix}*' ORDER BY name)`,
+    relations: "sqlite_schema",
+    async changesOfServing(connection) {
+      const text = "SELECT * FROM pragma_journal_mode";
+      const { rows } = await connection.query({ text, values: [] });
+      return String(rows[0]?.[0]) === "wal" ? [] : ["it is put into WAL mode"];
+    },
+    logParts: "tables named _service_* are to be added, for the changes that live streams show",
+  },
+};
