@@ -79,6 +79,8 @@ export {
 } from "../src/client/live/live_list.ts";
 export type { LiveListState, LiveMarks, NewRow } from "../src/client/live/live_list_state.ts";
 export type {
+  FieldType,
+  FieldTypes,
   LiveRow,
   LiveRowId,
   LiveSeed,

@@ -108,7 +108,7 @@ interface Collected {
   readonly done: Promise<void>;
 }
 
-function collect(stream: ReadableStream<Uint8Array>): Collected {
+function collect(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Collected {
   let text = "";
   let finished = false;
   let grown = Promise.withResolvers<void>();

@@ -40,7 +40,7 @@ export function startProgram(
   }).spawn();
   let output = "";
   let grown = Promise.withResolvers<void>();
-  const collect = async (stream: ReadableStream<Uint8Array>) => {
+  const collect = async (stream: ReadableStream<Uint8Array<ArrayBuffer>>) => {
     for await (const text of stream.pipeThrough(new TextDecoderStream())) {
       output += text;
       grown.resolve();

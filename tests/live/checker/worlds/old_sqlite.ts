@@ -107,7 +107,7 @@ export function openOldSqlite(program: OldProgram, path: string): OldSqlite {
   };
 }
 
-function lines(stream: ReadableStream<Uint8Array>): () => Promise<string> {
+function lines(stream: ReadableStream<Uint8Array<ArrayBuffer>>): () => Promise<string> {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   return async () => {
@@ -122,7 +122,9 @@ function lines(stream: ReadableStream<Uint8Array>): () => Promise<string> {
   };
 }
 
-function collect(stream: ReadableStream<Uint8Array>): { text: string; ended: Promise<void> } {
+function collect(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+): { text: string; ended: Promise<void> } {
   const collected = { text: "", ended: Promise.resolve() };
   collected.ended = (async () => {
     for await (const text of stream.pipeThrough(new TextDecoderStream())) collected.text += text;
