@@ -29,7 +29,7 @@ const peers = {
 };
 
 /** The sources of the package: the client, and the protocol beneath it. */
-const sources = ["exports/client.ts", "src/client", "src/protocol"];
+const sources = ["exports/client.ts", "src/api", "src/client", "src/protocol"];
 
 /** Writes the package to a folder, and gives the path of the archive. */
 export async function packNpmClient(folder: string): Promise<string> {

@@ -123,7 +123,7 @@ export function flattenTemplate(
       }
       const nested = templateOf(values[token.index]);
       if (nested === null) {
-        // What is interpolated in a template of its own has spaces around it.
+        // Spaces surround what comes from a template within this one.
         const isApart = token.index === 0 || templateOf(values[token.index - 1]) !== null;
         requireApart(strings, token.index, [isApart ? undefined : parts[next - 1], parts[next]]);
         tokens.push({ kind: "part", index: next++ });
