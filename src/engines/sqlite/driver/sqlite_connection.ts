@@ -96,7 +96,8 @@ export function sqliteConnection(
       checksTime: text.includes(timeCheckName),
       short: null,
     };
-    cache.set(text, fresh);
+    // SQLite ends the process when a prepared EXPLAIN runs after its tables have changed.
+    if (!explains.test(start)) cache.set(text, fresh);
     return fresh;
   }
 
@@ -182,6 +183,7 @@ function statementKind(start: string, readOnly: boolean): StatementKind {
   return outsideOfTransactions.test(keyword) ? "alone" : "write";
 }
 
+const explains = /^EXPLAIN\b/i;
 const firstWords = /^\w+(?:\s+\w+){0,2}/;
 /** Savepoints nest, and are no boundaries. */
 const boundaries = /^(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO))\b/i;
