@@ -51,7 +51,9 @@ export function changedValues(
   if (changed.length === values.size) return values;
   if (changed.length > 0) return new Map(changed);
   const references = new Set(table.foreignKeys.flatMap(({ columns }) => columns));
-  const [plain] = [...values.keys()].filter(({ dbName }) => !references.has(dbName));
+  const [plain] = [...values.keys(), ...table.columns].filter((column) =>
+    !references.has(column.dbName) && !column.primaryKey && !column.generated
+  );
   return new Map(plain === undefined ? [] : [[plain, storedValue]]);
 }
 
