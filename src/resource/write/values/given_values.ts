@@ -38,22 +38,23 @@ function isShownSafely(given: unknown, stored: unknown, column: ColumnInfo): boo
 
 /**
  * The values that an update of this row changes. SQLite checks the reference of every column that a
- * statement sets, also of one that keeps its value and whose row is missing. Where nothing changes,
- * one column is left, so that triggers and the change log see the update.
+ * statement sets, also of one that keeps its value and whose row is missing. If nothing changes, the
+ * update sets one column that is no reference to its stored value, so that triggers and the change
+ * log see the update. The column is one of the body, else one that requests may write.
  */
 export function changedValues(
   values: Assignments,
   current: Row | null,
-  { table }: Pick<Resource, "table">,
+  { table, fields: { writable } }: Pick<Resource, "table" | "fields">,
 ): Assignments {
   if (current === null) return values;
   const changed = [...values].filter(([{ name }, value]) => !isStoredAlready(value, current[name]));
   if (changed.length === values.size) return values;
   if (changed.length > 0) return new Map(changed);
   const references = new Set(table.foreignKeys.flatMap(({ columns }) => columns));
-  const [plain] = [...values.keys(), ...table.columns].filter((column) =>
-    !references.has(column.dbName) && !column.primaryKey && !column.generated
-  );
+  const isPlain = ({ dbName }: ColumnInfo) => !references.has(dbName);
+  const plain = [...values.keys()].find(isPlain) ??
+    [...writable].find((column) => isPlain(column) && !column.primaryKey && !column.generated);
   return new Map(plain === undefined ? [] : [[plain, storedValue]]);
 }
 
