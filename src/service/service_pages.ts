@@ -15,7 +15,7 @@ import { problemIndexPage, problemPage } from "./problem_page.ts";
 export interface ServicePage {
   /** As the path of a Hono route. */
   readonly path: string;
-  /** True if it is answered without authentication: any caller may read it. */
+  /** True if the service shows the page without authentication. */
   readonly isOpen: boolean;
   /** True if a caller whose credential is refused is anonymous here, and not refused. */
   readonly toleratesStrangers?: true;

@@ -39,8 +39,8 @@ function ofIntegers(column: ColumnInfo, metric: (sum: Fragment) => Fragment): Fr
  * until it is decoded.
  */
 export const sqliteMetrics: MetricDialect = {
-  // An existing column may be NOCASE, where different strings are equal: any of them could be the
-  // least.
+  // A column of an existing table may be NOCASE. Different strings are equal then, and each of them
+  // could be the least.
   extreme: (name, column) => {
     const collation = rawSql(
       column.kind === "text" && column.existingType !== null ? " COLLATE BINARY" : "",
