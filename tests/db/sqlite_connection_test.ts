@@ -26,6 +26,16 @@ Deno.test("a statement is prepared once, until too many others have come", () =>
   assertEquals(prepared.at(-1), "SELECT 0");
 });
 
+Deno.test("a prepared EXPLAIN was kept, and ended the process after a change of its tables", () => {
+  const { handle, prepared } = fakeHandle(() => [[1]]);
+  const connection = sqliteConnection(handle, checks());
+  for (const text of ["EXPLAIN DELETE FROM notes", "explain query plan SELECT 1"]) {
+    connection.run({ text, values: [] });
+    connection.run({ text, values: [] });
+    assertEquals(prepared.splice(0), [text, text]);
+  }
+});
+
 Deno.test("500 statements stayed prepared, however long their texts are", () => {
   const { handle, prepared } = fakeHandle(() => [[1]]);
   const connection = sqliteConnection(handle, checks());
