@@ -37,7 +37,7 @@ export function parseRequestTarget(url: string): RequestTarget {
  */
 export function createHostCheck(): (request: Request) => boolean {
   // Nearly all requests have the same host: they cost two text comparisons.
-  let known = "";
+  let known: string | null = null;
   let knownStart = "";
   return function hasPlainHost(request) {
     const { url } = request;
@@ -48,7 +48,8 @@ export function createHostCheck(): (request: Request) => boolean {
     if (host !== null && !plainHost.test(host)) return false;
     const start = plainStart.exec(url)?.[0];
     if (start === undefined) return false;
-    if (host !== null && start.endsWith("/")) [known, knownStart] = [host, start];
+    if (host !== null) known = host;
+    if (start.endsWith("/")) knownStart = start;
     return true;
   };
 }

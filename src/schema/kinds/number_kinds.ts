@@ -9,15 +9,15 @@ import { isSpecialValue } from "../special_values.ts";
  */
 export const integerKind: Kind = {
   fromJson(value) {
-    if (typeof value === "bigint") return integerFromDigits(value);
-    if (typeof value === "string") return integerFromDigits(wholeNumber(value));
+    if (typeof value === "bigint") return shortestInteger(int64(value));
+    if (typeof value === "string") return integerFromText(value);
     requireSafe(value);
     if (typeof value !== "number" || !Number.isSafeInteger(value)) {
       throw new InvalidValue("must be a whole number");
     }
     return value + 0; // −0 becomes 0.
   },
-  fromText: (text) => integerFromDigits(wholeNumber(text)),
+  fromText: integerFromText,
   compare: compareNumbers,
   ordered: true,
 };
@@ -78,8 +78,10 @@ export function requireSafe(value: unknown): void {
   }
 }
 
-function integerFromDigits(value: bigint): number | bigint {
-  return shortestInteger(int64(value));
+function integerFromText(text: string): number | bigint {
+  // Most keys are short, and a number is read in a fifth of the time of a bigint. −0 becomes 0.
+  if (/^-?\d{1,15}$/.test(text)) return Number(text) + 0;
+  return shortestInteger(int64(wholeNumber(text)));
 }
 
 function wholeNumber(text: string): bigint {
