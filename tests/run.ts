@@ -10,6 +10,7 @@
 import { statfs } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import { type PostgresCluster, startPostgresCluster } from "./support/postgres_cluster.ts";
+import { endedProcesses } from "./support/ended_processes.ts";
 import {
   sumOf,
   testOutputReader,
@@ -77,6 +78,9 @@ const apart: readonly string[] = [
 ];
 
 const lanesPerProcessor = 2;
+
+/** Parts that end at the same time share what is printed of them. */
+const processes = endedProcesses();
 
 /** What one `deno test` is called with, after the options that are common to all. */
 interface Part {
@@ -234,7 +238,8 @@ async function postgresForTests(): Promise<PostgresCluster> {
     // A test has a database of its own: to create one takes three times as long on a disk.
     ...await inMemory(),
     // To compile a long statement takes longer than to run it over the rows of a test.
-    settings: { jit: "off" },
+    // A deadlock is found after this time: writers that meet on purpose wait for nothing else.
+    settings: { jit: "off", deadlock_timeout: "100ms" },
   });
 }
 
@@ -250,6 +255,7 @@ async function runPart(
   env: Record<string, string>,
   stopping: AbortSignal,
 ): Promise<TestSummary | null> {
+  const started = performance.now();
   const child = new Deno.Command(Deno.execPath(), {
     args: ["test", "-A", "--doc", ...new Set(["--no-check", ...args])],
     env,
@@ -269,6 +275,9 @@ async function runPart(
   if (unfinished !== "") await writeAll(`${label}${unfinished}\n`);
   const { success } = await child.status;
   stopping.removeEventListener("abort", kill);
+  const took = (performance.now() - started) / 1000;
+  const used = await processes.seconds();
+  await writeAll(`${label}took ${took.toFixed(0)} s, ${used.toFixed(0)} s of processor time\n`);
   const summary = reader.summary();
   if (summary === null) {
     await writeAll(`${label}The tests ended before their summary: that counts as one failure.\n`);
