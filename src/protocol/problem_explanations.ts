@@ -112,10 +112,10 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "Retry-After says. If the connection broke during the commit, the write may have happened: " +
     "read before you repeat it.",
   "schema-changed":
-    "A table or a column that the service knows is no longer in the database: another program has " +
-    "changed it. A service that the command line started over a database looks at the tables again; " +
-    "repeat the request after the seconds of Retry-After. Any other service needs a start with the " +
-    "tables as they are.",
+    "Another program has changed the tables of the database: a table or a column is no longer there, " +
+    "or the request was refused by what a table was. A service that the command line started over a " +
+    "database looks at the tables again; repeat the request after the seconds of Retry-After. Any " +
+    "other service needs a start with the tables as they are.",
   "store-unavailable":
     "The key-value store of limits, keys and balances does not answer, and the service does " +
     "not guess. Wait as many seconds as Retry-After says.",

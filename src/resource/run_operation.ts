@@ -11,6 +11,7 @@ import type {
   ShapedReply,
 } from "./model/operation.ts";
 import type { Resource } from "./model/resource.ts";
+import { withCurrentTables } from "./read/current_tables.ts";
 import { withFreshLabels } from "./read/fresh_labels.ts";
 import { seenBy } from "./rights/caller_view.ts";
 import { noRelatedGrants, noRelatedWrites, noResources } from "./rights/related_grants.ts";
@@ -24,9 +25,13 @@ export function runOperation<Intent, Plan, Outcome>(
   user: User | null,
   served: Resource,
 ): MaybePromise<ShapedReply> {
-  const { refreshLabels } = served.table;
-  const run = () => runStages(operation, request, user, served);
-  return refreshLabels === null ? run() : withFreshLabels(refreshLabels, request, run);
+  const { table: { refreshLabels }, runtime: { tablesChanged } } = served;
+  const runOnce = () => runStages(operation, request, user, served);
+  const run = refreshLabels === null
+    ? runOnce
+    : () => withFreshLabels(refreshLabels, request, runOnce);
+  if (tablesChanged === undefined) return run();
+  return withCurrentTables(tablesChanged, { name: operation.name, request, resource: served, run });
 }
 
 /**

@@ -19,10 +19,11 @@ export function describedTables(
   limits: ReadonlyMap<TableInfo, RoleLimits> = new Map(),
 ): DescribedTables {
   return new Map(tables.map((table) => {
-    const { label, columns, primaryKey, foreignKeys } = table;
+    const { label, columns, primaryKey, foreignKeys, distinct, readOnly } = table;
+    const key = primaryKey.map(({ dbName }) => dbName);
     return [label, {
       columns: new Map(columns.map((column) => [column.dbName, textOf(column)])),
-      keys: textOf([primaryKey.map(({ dbName }) => dbName), foreignKeys]),
+      keys: textOf([key, foreignKeys, distinct, readOnly]),
       rights: textOf(limits.get(table)?.hidesRows ?? false),
     }];
   }));

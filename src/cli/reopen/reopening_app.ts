@@ -17,11 +17,19 @@ interface Generation {
   answering: number;
 }
 
+/** The looks at the tables that a request waits for. */
+export interface Looks {
+  /** Resolves when a look that may be under way has ended. */
+  readonly ended: () => Promise<void>;
+  /** Resolves when the tables are served as they are. */
+  readonly current: () => Promise<unknown>;
+}
+
 /**
- * Creates an app whose place others can take. `looked` resolves when a look at the tables that may
- * be under way has ended: a read that failed meets the tables as they are then, once more.
+ * Creates an app whose place others can take. A read that failed meets the tables as they are after
+ * a look, once more; descriptions of the tables are preceded by a look.
  */
-export function reopeningApp(first: App, looked: () => Promise<void>): ReopeningApp {
+export function reopeningApp(first: App, looks: Looks): ReopeningApp {
   let current: Generation = { app: first, answering: 0 };
   let isDraining = false;
   let isClosing = false;
@@ -40,10 +48,11 @@ export function reopeningApp(first: App, looked: () => Promise<void>): Reopening
   }
 
   async function fetch(request: Request, info?: RequestInfo): Promise<Response> {
+    if (describesTables(request.url)) await looks.current();
     const asked = current;
     const response = await answer(request, info);
     if (response.status < 500) return response;
-    await looked();
+    await looks.ended();
     if (current === asked) return response;
     if (!reads.has(request.method)) {
       return response.status === 500 ? await changedTables(response) : response;
@@ -89,6 +98,11 @@ export function reopeningApp(first: App, looked: () => Promise<void>): Reopening
       ending.add(ended);
     },
   };
+}
+
+/** Returns true for the index, the schema, the OpenAPI documents and MCP. */
+function describesTables(url: string): boolean {
+  return /\/(?:api\/?|__service\/(?:schema|openapi\.\w+|mcp))(?:\?|$)/.test(url);
 }
 
 const reads: ReadonlySet<string> = new Set(["GET", "HEAD"]);

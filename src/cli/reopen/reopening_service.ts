@@ -4,7 +4,7 @@ import { DatabaseError } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Observation } from "../../runtime/observation.ts";
 import { jitteredBetween } from "../../runtime/jitter.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
+import type { Runtime, TablesQuestion } from "../../runtime/runtime.ts";
 import type { OpenService } from "../run_service.ts";
 import { type DescribedTables, tableChanges } from "./described_tables.ts";
 import { type ReopeningApp, reopeningApp } from "./reopening_app.ts";
@@ -32,6 +32,8 @@ export async function openReopening(options: ReopeningOptions): Promise<OpenServ
 
 class ReopeningService {
   readonly #options: ReopeningOptions;
+  /** A request may have a transaction, in which no other part may use the database. */
+  readonly #outside = AsyncLocalStorage.snapshot();
   /** Observes what fails in a statement. */
   readonly #runtime: Runtime;
   #opened: OpenService | null = null;
@@ -47,6 +49,10 @@ class ReopeningService {
   /** How long after a look a failed statement is no reason for another: longer if it found nothing. */
   #pauseMs = minPauseMs;
   #lookedAt = -Infinity;
+  /** The check of the version after a refused request. */
+  #refusalCheck: Promise<void> | null = null;
+  /** When a refusal is a reason for the next check. */
+  #refusalsFrom = -Infinity;
   /** By the monotonic clock. */
   #watchedUntil = -Infinity;
   #cancelWatch = () => {};
@@ -55,8 +61,7 @@ class ReopeningService {
   constructor(options: ReopeningOptions) {
     this.#options = options;
     const { runtime } = options;
-    // A statement that fails may be of a transaction, in which no other part may use the database.
-    const outside = AsyncLocalStorage.snapshot();
+    const outside = this.#outside;
     this.#runtime = {
       ...runtime,
       observe: (observation) => {
@@ -69,13 +74,16 @@ class ReopeningService {
 
   async start(): Promise<OpenService> {
     const { takesSignals, watches } = this.#options;
-    const opened = await this.#options.open(this.#runtime, true);
+    const opened = await this.#open(true);
     if (opened.service.describe === undefined) return opened;
     this.#opened = opened;
     this.#version = await this.#readVersion();
     this.#known = await opened.service.describe();
     this.#installed = await opened.service.installed?.() ?? "";
-    const reopening = reopeningApp(opened.app, () => this.#looked());
+    const reopening = reopeningApp(opened.app, {
+      ended: () => this.#looked(),
+      current: () => this.#lookIfChanged("refusal"),
+    });
     this.#reopening = reopening;
     const stopSignals = takesSignals ? onHangUp(() => void this.#lookNow(true)) : () => {};
     if (watches) this.#watchedUntil = Infinity;
@@ -89,6 +97,17 @@ class ReopeningService {
       await app.close();
     };
     return { ...opened, app: { ...app, close } };
+  }
+
+  /** Opens the service with a runtime that says when another one has taken its place. */
+  async #open(isFirst: boolean): Promise<OpenService> {
+    let opened: OpenService | null = null;
+    const tablesChanged = async (question: TablesQuestion) => {
+      await this.#outside(() => this.#lookIfChanged(question));
+      return this.#opened !== null && this.#opened !== opened;
+    };
+    opened = await this.#options.open({ ...this.#runtime, tablesChanged }, isFirst);
+    return opened;
   }
 
   /** Resolves when the look that is under way has ended, or takes too long for a request. */
@@ -137,6 +156,28 @@ class ReopeningService {
     this.#look = null;
   }
 
+  /**
+   * Looks at the tables if their version is another one. Most requests are refused rightly, and any
+   * client may send them: checks after refusals take a tenth of the time.
+   */
+  async #lookIfChanged(question: TablesQuestion): Promise<void> {
+    if (question === "write") return await this.#checkVersion();
+    if (this.#refusalCheck === null && this.#runtime.clock.elapsedMs() < this.#refusalsFrom) return;
+    this.#refusalCheck ??= this.#checkVersion().finally(() => this.#refusalCheck = null);
+    await this.#refusalCheck;
+  }
+
+  async #checkVersion(): Promise<void> {
+    const { clock } = this.#runtime;
+    const from = clock.elapsedMs();
+    const now = await this.#readVersion();
+    const to = clock.elapsedMs();
+    this.#refusalsFrom = to + Math.min(10 * (to - from), maxRefusalPauseMs);
+    if (now === null || now === this.#version) return;
+    void this.#lookNow(false);
+    await this.#looked();
+  }
+
   /** One look at a time: a second request for one has the result of the first. */
   #lookNow(isAsked: boolean): Promise<void> {
     this.#isAsked ||= isAsked;
@@ -166,7 +207,7 @@ class ReopeningService {
     const differs = installed !== this.#installed ||
       Object.values(changes).some((names) => names.length > 0);
     if (!differs && !isAsked) return this.#foundNothing();
-    const next = await this.#options.open(this.#runtime, false);
+    const next = await this.#open(false);
     this.#opened = next;
     this.#known = now;
     this.#installed = await next.service.installed?.() ?? "";
@@ -209,13 +250,16 @@ function failureOf(observation: Observation): "changed" | "unknown" | null {
   if (!("error" in observation)) return null;
   let error: unknown = observation.error;
   for (let depth = 0; error instanceof Error && depth < 5; depth++, error = error.cause) {
-    if (error instanceof Problem && error.slug === "schema-changed") return "changed";
+    // Without the error of a statement the look has been already.
+    const isFound = error instanceof Problem && error.slug === "schema-changed";
+    if (isFound && error.cause instanceof DatabaseError) return "changed";
     if (error instanceof DatabaseError && error.kind === "other") return "unknown";
   }
   return null;
 }
 
 const watchMs = 2_000;
+const maxRefusalPauseMs = 1_000;
 
 /** How long tables that have changed are watched for more. */
 const migrationMs = 60_000;

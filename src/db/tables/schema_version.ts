@@ -2,8 +2,8 @@ import type { Driver } from "../driver.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
 /**
- * A string that is another one once any table of the database has other columns, constraints or triggers: much
- * cheaper than an introspection. It may change where no description does.
+ * Returns a string that changes with the tables of the database, their types, constraints and
+ * triggers: much cheaper than an introspection. The string may change where no description does.
  */
 export async function schemaVersion(driver: Driver): Promise<string> {
   const text = engineOf(driver).catalog.schemaVersion;

@@ -1,10 +1,10 @@
 /**
- * A query for a string that changes with every table, constraint or trigger. The rows of the catalogue are never changed in place, so that a
- * change gives others.
+ * A query for a string that changes with every table, view, type, default, constraint, trigger and
+ * enum. Postgres changes no row of the catalogue in place: each change has another `xmin`.
  */
 export const postgresSchemaVersion = `WITH own AS (
     SELECT c.oid, c.xmin FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname !~ '^(pg_|information_schema$)'
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'c') AND n.nspname !~ '^(pg_|information_schema$)'
   )
   SELECT md5(coalesce(string_agg(part, ',' ORDER BY part), '')) FROM (
     SELECT oid || ' ' || xmin::text FROM own
@@ -16,5 +16,11 @@ export const postgresSchemaVersion = `WITH own AS (
       FROM pg_index i JOIN own ON own.oid = i.indrelid
     UNION ALL SELECT t.oid || ' ' || t.xmin::text
       FROM pg_trigger t JOIN own ON own.oid = t.tgrelid
+    UNION ALL SELECT r.oid || ' ' || r.xmin::text
+      FROM pg_rewrite r JOIN own ON own.oid = r.ev_class
+    UNION ALL SELECT d.oid || ' ' || d.xmin::text
+      FROM pg_attrdef d JOIN own ON own.oid = d.adrelid
     UNION ALL SELECT e.oid || ' ' || e.xmin::text FROM pg_enum e
+    UNION ALL SELECT t.oid || ' ' || t.xmin::text FROM pg_type t WHERE t.typtype = 'd'
+    UNION ALL SELECT c.oid || ' ' || c.xmin::text FROM pg_constraint c WHERE c.contypid <> 0
   ) AS parts (part)`;

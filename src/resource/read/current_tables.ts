@@ -1,0 +1,65 @@
+import { Problem } from "../../problem/problem.ts";
+import { type MaybePromise, recovered } from "../../runtime/maybe_promise.ts";
+import type { TablesQuestion } from "../../runtime/runtime.ts";
+import type { ResourceRequest } from "../model/operation.ts";
+import type { Resource } from "../model/resource.ts";
+
+/** An operation on a table that another program may have changed. */
+export interface OperationOnTable<Result> {
+  readonly name: string;
+  readonly request: ResourceRequest;
+  readonly resource: Resource;
+  run(): MaybePromise<Result>;
+}
+
+/**
+ * Runs an operation on tables as they are: an operation that the tables of the start would refuse,
+ * or of which they would drop a value, is a 503 if the tables have changed. Another app then answers
+ * its repetition.
+ */
+export function withCurrentTables<Result>(
+  tablesChanged: (question: TablesQuestion) => Promise<boolean>,
+  { name, request, resource, run }: OperationOnTable<Result>,
+): MaybePromise<Result> {
+  // A transaction of code may hold the only connection, and an import may have written rows.
+  if ((request.code?.within ?? null) !== null || name === "import") return run();
+  const checked = () =>
+    recovered(run, async (error) => {
+      if (isRefusal(error) && await tablesChanged("refusal")) throw changedTables(error);
+      throw error;
+    });
+  if (!hasGenerated(request.body, resource)) return checked();
+  return tablesChanged("write").then((isChanged) => {
+    if (isChanged) throw changedTables(null);
+    return checked();
+  });
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof Problem && (error.status === 400 || error.status === 422);
+}
+
+function changedTables(cause: unknown): Problem {
+  return new Problem(
+    "schema-changed",
+    "Another program has changed the tables of the database, and nothing was written",
+    { cause, headers: { "retry-after": "1" } },
+  );
+}
+
+/**
+ * Returns true if a body has a generated column, of which the value is dropped: the column may be a
+ * plain one now.
+ */
+function hasGenerated(body: unknown, { table: { columns } }: Resource): boolean {
+  if (typeof body !== "object" || body === null) return false;
+  const generated = columns.filter((column) => column.generated);
+  return generated.length > 0 && isAnyNamed(generated.map(({ name }) => name), body, 3);
+}
+
+/** Rows are the body, its items, or a member of it, at most `depth` objects deep. */
+function isAnyNamed(names: readonly string[], part: unknown, depth: number): boolean {
+  if (typeof part !== "object" || part === null || depth === 0) return false;
+  return names.some((name) => Object.hasOwn(part, name)) ||
+    Object.values(part).some((value) => isAnyNamed(names, value, depth - 1));
+}
