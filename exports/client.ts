@@ -21,6 +21,7 @@ export {
   type FilterExpression,
   type FilterOperand,
   filterTemplate as rsql,
+  type MarkedNumber,
 } from "../src/client/request/rsql.ts";
 export { type Handle, handle, type HasHandle } from "../src/api/handle.ts";
 export type { ClientRequest, RequestHeaders, Transport } from "../src/api/transport.ts";

@@ -1,3 +1,4 @@
+import { isExactNumber } from "../schema/exact_number.ts";
 import { plainDecimal, shortestDecimal } from "../schema/kinds/decimal_kind.ts";
 import { InvalidValue } from "../schema/kind.ts";
 import { requireStorableText } from "../schema/kinds/text_kind.ts";
@@ -39,8 +40,11 @@ export function jsonOperandOf(value: unknown): JsonOperand {
     case "number":
     case "bigint":
       return numberOperand(String(value));
+    case "object":
+      if (value !== null && isExactNumber(value)) return numberOperand(value.rawJSON);
+      throw new InvalidValue("must be a string, a number or a boolean");
     default:
-      throw new InvalidValue("must be a text, a number or a boolean");
+      throw new InvalidValue("must be a string, a number or a boolean");
   }
 }
 

@@ -5,11 +5,11 @@ import { isAny, isDocument } from "./structured/kind_of_column.ts";
 import type { ColumnInfo, ValueShape } from "./table_info.ts";
 
 /**
- * Returns true if a request asks by its `Accept` header for safe numbers: an answer that a program can read
- * whose only numbers are doubles, as `JSON.parse` of JavaScript. The client does.
+ * Returns true if an `Accept` header asks for safe numbers, or a `Content-Type` says them: JSON that
+ * a program can read whose only numbers are doubles, as `JSON.parse` of JavaScript. The client does.
  */
-export function asksForSafeNumbers(accept: string): boolean {
-  return accept.includes("numbers=safe");
+export function asksForSafeNumbers(header: string): boolean {
+  return header.includes("numbers=safe");
 }
 
 /**
@@ -61,6 +61,11 @@ export function fromSafeBody(value: unknown): unknown {
   const { [mark]: inner } = value;
   if (typeof inner === "string" && numberText.test(inner)) return markedNumber(inner) ?? value;
   return isMarked(inner) ? mapMembers(inner, fromSafeBody) : mapMembers(value, fromSafeBody);
+}
+
+/** Returns a value from code. A marked number is a number, a bigint or an `ExactNumber` then. */
+export function fromMark(value: unknown): unknown {
+  return isMarked(value) ? fromSafeBody(value) : value;
 }
 
 function markedNumber(text: string): unknown {

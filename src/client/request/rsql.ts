@@ -8,21 +8,28 @@ export interface FilterExpression {
   toString(): string;
 }
 
+/** A number that no double has, as rows show it in documents and in columns of any values. */
+export interface MarkedNumber {
+  /** The number as JSON has it. */
+  readonly $number: string;
+}
+
 /** A value in the template of a filter; a list is for `=in=` and other operators that take lists. */
 export type FilterOperand =
   | FilterExpression
+  | MarkedNumber
   | string
   | number
   | bigint
   | boolean
   | Date
   | null
-  | readonly (string | number | bigint | boolean | Date)[];
+  | readonly (MarkedNumber | string | number | bigint | boolean | Date)[];
 
 /**
  * Writes a filter. The values in the template are data: their content is never read as a part of
  * the language. A filter within a filter stands in parentheses. Throws a TypeError for
- * undefined and objects, for a number beyond 2^53, of which a string or a bigint keeps the digits, and
+ * undefined and other objects, for a number beyond 2^53, of which a string or a bigint keeps the digits, and
  * for a value between quotes or next to a part of a word: the message shows its place.
  *
  * @example
@@ -55,11 +62,13 @@ const misplaced = /(["']|[^ \t\r\n=<>(,;[]\0|\0[^ \t\r\n),;\]]|\0\s*[=!<>]).*/;
 
 function operand(value: unknown): string {
   if (Array.isArray(value)) return `(${value.map(operand)})`;
-  // Nothing else that the types allow has a member of this name.
-  const { filter } = Object(value) as Partial<FilterExpression>;
+  // Nothing else that the types allow has members of these names.
+  const { filter, $number } = Object(value) as Partial<FilterExpression & MarkedNumber>;
   if (typeof filter === "string") return `(${filter})`;
-  const text = value instanceof Date ? value.toISOString() : value;
+  // Only a date has this function.
+  const text = (value as Date | null)?.toISOString?.() ?? value;
   // Null, and the numbers and booleans that some operators take, have no quotes.
   if (typeof text === "string") return `"${text.replace(/["\\]/g, "\\$&")}"`;
-  return `${exact(text)}`;
+  // The declaration forbids strings, and JavaScript reads them. Undefined is NaN.
+  return `${isNaN($number as never) ? exact(text) : $number}`;
 }

@@ -1,6 +1,7 @@
 import { unreachable } from "../../problem/unreachable.ts";
 import { anyValue, InvalidValue } from "../../schema/kind.ts";
 import { elementOf, kindOfColumn } from "../../schema/structured/kind_of_column.ts";
+import { fromMark } from "../../schema/safe_numbers.ts";
 import { requireStorableText } from "../../schema/kinds/text_kind.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import { comparison, type Filter, noRows } from "../filter.ts";
@@ -27,8 +28,8 @@ export function failClosedComparison(
   if (isOpenEnded ? values.length === 0 : values.length !== count) return noRows;
   try {
     const toOperand = (value: unknown) =>
-      path === null ? ofColumn(value, column) : ofDocument(value);
-    const toItem = (value: unknown) => ofItems(value, column);
+      path === null ? ofColumn(fromMark(value), column) : ofDocument(fromMark(value));
+    const toItem = (value: unknown) => ofItems(fromMark(value), column);
     const isItem = operator.takes === "item" || operator.takes === "items";
     const operands = values.map((value) =>
       fromCode(value, operator.takes, isItem ? toItem : toOperand)

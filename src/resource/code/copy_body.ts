@@ -1,6 +1,7 @@
 import { Problem } from "../../problem/problem.ts";
 import { bytesToBase64 } from "../../protocol/byte_text.ts";
 import { isExactNumber } from "../../schema/exact_number.ts";
+import { shortestInteger } from "../../schema/kinds/number_kinds.ts";
 
 /** As deep as the body of a request. */
 const maxLevels = 32;
@@ -18,9 +19,7 @@ export function copyBody(value: unknown, levels = maxLevels): unknown {
       // JSON has no sign of zero.
       return value === 0 ? 0 : value;
     case "bigint":
-      return BigInt(Number(value)) === value && Number.isSafeInteger(Number(value))
-        ? Number(value)
-        : value;
+      return shortestInteger(value);
     case "function":
     case "symbol":
       throw unusable(`it holds a ${typeof value}`);

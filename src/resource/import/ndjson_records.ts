@@ -1,5 +1,6 @@
 import { jsonExcess, parseShallowJson } from "../../schema/exact_json.ts";
 import { isPlainJson } from "../../schema/plain_json.ts";
+import { fromSafeBody } from "../../schema/safe_numbers.ts";
 import { bodyJsonLimits } from "../http/request_body.ts";
 import { ImportRecord, type ImportRecords } from "./import_record.ts";
 import { textBlocks, tooLong } from "./text_blocks.ts";
@@ -10,12 +11,14 @@ export interface RecordOptions {
   readonly maxRecordBytes: number;
   /** The most names of members in one record. */
   readonly maxFields: number;
+  /** True if numbers of NDJSON may have the safe form; false unless set. */
+  readonly safeNumbers?: boolean;
 }
 
 /** Reads NDJSON: a JSON value in each line. Lines of blanks alone are skipped. */
 export async function* ndjsonRecords(
   parts: AsyncIterable<Uint8Array>,
-  { maxRecordBytes, maxFields }: RecordOptions,
+  { maxRecordBytes, maxFields, safeNumbers = false }: RecordOptions,
 ): ImportRecords {
   const limits = bodyJsonLimits(maxFields);
   const isPlain = (bytes: Uint8Array) => isPlainJson(bytes, limits);
@@ -25,7 +28,8 @@ export async function* ndjsonRecords(
     for (const text of block.text.split("\n")) {
       if (text.length > maxRecordBytes) throw tooLong(maxRecordBytes, line);
       if (text !== "" && !blanks.test(text)) {
-        records.push(block.isPlain ? plainRecord(text, line) : checkedRecord(text, line, limits));
+        const record = block.isPlain ? plainRecord(text, line) : checkedRecord(text, line, limits);
+        records.push(safeNumbers ? withMarksRead(record) : record);
       }
       line++;
       // A line that is no JSON takes many times as long as one that is.
@@ -40,6 +44,10 @@ export async function* ndjsonRecords(
 const recordsAtOnce = 1_024;
 
 const blanks = /^[ \t\r]*$/;
+
+function withMarksRead({ line, size, body, fault }: ImportRecord): ImportRecord {
+  return new ImportRecord(line, size, fromSafeBody(body), fault);
+}
 
 function plainRecord(text: string, line: number): ImportRecord {
   try {

@@ -6,6 +6,7 @@ import type { ImportRecords } from "../import/import_record.ts";
 import { type ImportMode, type ImportPlan, runImport } from "../import/run_import.ts";
 import type { ImportOutcome } from "../import/line_errors.ts";
 import { ndjsonRecords } from "../import/ndjson_records.ts";
+import { asksForSafeNumbers } from "../../schema/safe_numbers.ts";
 import { jsonReply } from "../http/json_reply.ts";
 import type { Operation, ResourceRequest } from "../model/operation.ts";
 
@@ -91,11 +92,14 @@ function formatOf({ header }: Pick<ResourceRequest, "header">): Format {
 
 function recordsOf(
   format: Format,
-  { bodyParts }: ResourceRequest,
+  { bodyParts, safeNumbers, header }: ResourceRequest,
   resource: Resource,
 ): ImportRecords {
   if (bodyParts === undefined) throw new Error("An import was called without a request");
   const { parts, maxPartBytes: maxRecordBytes } = bodyParts(resource.imports.maxBytes);
   const options = { maxRecordBytes, maxFields: resource.maxFields };
-  return format === "csv" ? csvRecords(parts, resource, options) : ndjsonRecords(parts, options);
+  if (format === "csv") return csvRecords(parts, resource, options);
+  // The type of an export in the safe form says so, and its rows may be sent as they are.
+  const isSafe = safeNumbers || asksForSafeNumbers(header("content-type") ?? "");
+  return ndjsonRecords(parts, { ...options, safeNumbers: isSafe });
 }
