@@ -13,7 +13,7 @@ import type { IdempotentAnswers } from "../resource/routes/idempotent_answers.ts
 import { LargeBodies } from "../resource/http/large_bodies.ts";
 import { ReceivingBodies } from "../resource/http/receiving_bodies.ts";
 import type { RouteTable } from "../resource/routes/route_table.ts";
-import type { ResourceRoute } from "../resource/routes/routes.ts";
+import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import type { LiveHubs } from "../resource/live/live_hubs.ts";
 import type { BodyRoutes } from "../service/body_routes.ts";
 import type { Runtime } from "../runtime/runtime.ts";

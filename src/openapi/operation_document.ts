@@ -2,7 +2,7 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { operationFacts } from "../resource/model/operation_facts.ts";
 import type { OperationName } from "../resource/model/operation.ts";
-import type { Route } from "../resource/routes/routes.ts";
+import type { Route } from "../resource/routes/endpoint.ts";
 import { pascalName } from "./component_names.ts";
 import { keySegment } from "./column_json_schema.ts";
 import { problemsOf } from "./operation_problems.ts";

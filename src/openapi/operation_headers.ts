@@ -2,7 +2,7 @@ import { captchaHeaders } from "../protocol/captcha_headers.ts";
 import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { operationFacts } from "../resource/model/operation_facts.ts";
-import type { Route } from "../resource/routes/routes.ts";
+import type { Route } from "../resource/routes/endpoint.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { ServiceFacts } from "./service_facts.ts";
 

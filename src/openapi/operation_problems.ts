@@ -1,7 +1,7 @@
 import type { ProblemSlug } from "../protocol/problem_codes.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { operationFacts } from "../resource/model/operation_facts.ts";
-import type { Route } from "../resource/routes/routes.ts";
+import type { Route } from "../resource/routes/endpoint.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { ServiceFacts } from "./service_facts.ts";
 

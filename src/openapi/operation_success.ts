@@ -2,7 +2,7 @@ import type { JsonSchema } from "../protocol/route_description.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { mayUpsert } from "../resource/write/upsert/unique_key.ts";
 import type { OperationName } from "../resource/model/operation.ts";
-import type { Route } from "../resource/routes/routes.ts";
+import type { Route } from "../resource/routes/endpoint.ts";
 import { describeProcedure } from "./procedure_schema.ts";
 import { schemaRef } from "./row_schemas.ts";
 import type { ServiceFacts } from "./service_facts.ts";

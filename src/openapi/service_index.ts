@@ -4,7 +4,8 @@ import type { User } from "../auth/user.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { seenBy } from "../resource/rights/caller_view.ts";
-import { type Route, routesOf } from "../resource/routes/routes.ts";
+import type { Route } from "../resource/routes/endpoint.ts";
+import { routesOf } from "../resource/routes/routes.ts";
 import { type FieldSchema, fieldsOf } from "./fields.ts";
 import { describeRelation, type RelationSchema } from "./service_schema.ts";
 

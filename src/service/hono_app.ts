@@ -10,7 +10,8 @@ import {
   strangeHost,
 } from "../resource/http/request_target.ts";
 import { refuseMethod, type RouteTable } from "../resource/routes/route_table.ts";
-import { type ResourceRoute, routePath } from "../resource/routes/routes.ts";
+import type { ResourceRoute } from "../resource/routes/endpoint.ts";
+import { routePath } from "../resource/routes/routes.ts";
 import { describedAs } from "../protocol/route_description.ts";
 import type { ReceivedRequest } from "../resource/routes/routed_request.ts";
 import { type MaybePromise, recovered } from "../runtime/maybe_promise.ts";

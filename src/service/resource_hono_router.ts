@@ -2,7 +2,7 @@ import { METHOD_NAME_ALL, type Result, type Router } from "@hono/hono/router";
 import { TrieRouter } from "@hono/hono/router/trie-router";
 import type { H, RouterRoute } from "@hono/hono/types";
 import type { RouteTable } from "../resource/routes/route_table.ts";
-import type { ResourceRoute } from "../resource/routes/routes.ts";
+import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 
 /** A handler as Hono registers it. */
 export type Registered = [handler: H, route: RouterRoute];

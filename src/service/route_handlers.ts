@@ -15,7 +15,7 @@ import {
 } from "../resource/http/request_target.ts";
 import type { ReceivedRequest } from "../resource/routes/routed_request.ts";
 import { refuseMethod, type RouteTable } from "../resource/routes/route_table.ts";
-import type { ResourceRoute } from "../resource/routes/routes.ts";
+import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import { type DirectCaller, HonoCaller } from "./request_context.ts";
 import type { AppEnv } from "./middleware.ts";
 import { prefixedReply } from "./prefixed_reply.ts";

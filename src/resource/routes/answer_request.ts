@@ -5,7 +5,7 @@ import type { OperationProtection } from "../../guard/operation_protection.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import { type MaybePromise, recovered, then } from "../../runtime/maybe_promise.ts";
 import type { AnswerIdempotently, IdempotentAnswers } from "./idempotent_answers.ts";
-import type { ResourceRoute } from "./routes.ts";
+import type { ResourceRoute } from "./endpoint.ts";
 import {
   type ReceivedRequest,
   RoutedRequest,

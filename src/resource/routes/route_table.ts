@@ -1,6 +1,7 @@
 import { Problem } from "../../problem/problem.ts";
 import type { Resource } from "../model/resource.ts";
-import { type ResourceRoute, type Route, routesOf } from "./routes.ts";
+import type { ResourceRoute, Route } from "./endpoint.ts";
+import { routesOf } from "./routes.ts";
 import { reservedSegments } from "../../plan/key.ts";
 
 /** The table of the routes of all resources, by the raw paths of requests. */

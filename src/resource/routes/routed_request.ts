@@ -17,9 +17,8 @@ import { receiveParts } from "../http/receive_parts.ts";
 import { parseQuery } from "../http/query_parameters.ts";
 import { type BodyLimits, type BodyReceiver, parseBody, readBody } from "../http/request_body.ts";
 import type { RequestTarget } from "../http/request_target.ts";
-import { recordWritten } from "./send_reply.ts";
+import { recordWritten, type ResourceRoute } from "./endpoint.ts";
 import { idSegment } from "./route_table.ts";
-import type { ResourceRoute } from "./routes.ts";
 
 /** The sender of a routed request: user and address, each looked up only when it is needed. */
 export interface Caller extends Pick<AnswerDelivery, "delivered" | "part">, BodyReceiver {

@@ -1,11 +1,5 @@
-import { requireAccess, requireUser } from "../../auth/authorize.ts";
-import type { Access } from "../../auth/scope.ts";
-import type { User } from "../../auth/user.ts";
+import { requireUser } from "../../auth/authorize.ts";
 import { Problem } from "../../problem/problem.ts";
-import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
-import type { OperationProtection } from "../../guard/operation_protection.ts";
-import { jsonType, type Reply } from "../../protocol/reply.ts";
-import { acceptedType } from "../http/accepted_type.ts";
 import { aggregate } from "../operations/aggregate.ts";
 import { batchCreate } from "../operations/batch_create.ts";
 import { batchDelete } from "../operations/batch_delete.ts";
@@ -20,65 +14,38 @@ import { get } from "../operations/get.ts";
 import { importing } from "../operations/import.ts";
 import { list } from "../operations/list.ts";
 import { ndjson } from "../shape/ndjson.ts";
-import type { Operation, OperationName, ResourceRequest, ShapedReply } from "../model/operation.ts";
+import type { ResourceRequest } from "../model/operation.ts";
 import { remove } from "../operations/delete.ts";
 import { restore } from "../operations/restore.ts";
 import { replace } from "../operations/replace.ts";
 import type { Procedure } from "../model/procedure.ts";
-import type { ResolvedCapabilities, Resource } from "../model/resource.ts";
-import type { RowFormat } from "../shape/row_format.ts";
-import { authorizeAgain } from "../authorize_related.ts";
-import { runOperation } from "../run_operation.ts";
-import { sendReply } from "./send_reply.ts";
+import type { Resource } from "../model/resource.ts";
 import { search } from "../operations/search.ts";
 import { subscribe } from "../operations/subscribe.ts";
 import { subscribeAggregate } from "../operations/subscribe_aggregate.ts";
 import { update } from "../operations/update.ts";
 import { upsert } from "../operations/upsert.ts";
 import { batchUpsert } from "../operations/batch_upsert.ts";
-
-/** An endpoint of a resource: an operation, ready to run. */
-export interface Endpoint {
-  readonly name: OperationName;
-  readonly takesBody: boolean;
-  /** The query parameters that no other endpoint takes; undefined for none. */
-  ownParameters(resource: Resource): ReadonlySet<string> | undefined;
-  /** The accesses that it needs, all of them; empty for procedures, which decide by themselves. */
-  readonly accesses: readonly Access[];
-  /** What the guard requires of requests; undefined if nothing is. */
-  protection(resource: Resource): OperationProtection | undefined;
-  /** The capabilities that must all be on; empty where the endpoint always exists. */
-  readonly capabilities: readonly (keyof ResolvedCapabilities)[];
-  /** Throws the 401 or 403 that is certain before the body or the scope is evaluated. */
-  requireAccess(user: User | null, resource: Resource): void;
-  /** Throws where the user has no right to what `request` wants, and does nothing else. */
-  authorize(request: () => ResourceRequest, user: User | null, resource: Resource): Promise<void>;
-  run(request: ResourceRequest, user: User | null, resource: Resource): MaybePromise<Reply>;
-  /** The same for code, which takes data and not their text. */
-  call(request: ResourceRequest, user: User | null, resource: Resource): MaybePromise<ShapedReply>;
-}
-
-/** A route of a resource: an endpoint at its method and its path below the resource's own path. */
-export interface Route {
-  readonly method: string;
-  /** `/`, `/count`, `/:id`, `/:id/restore`. */
-  readonly path: string;
-  readonly endpoint: Endpoint;
-}
-
-/** A route with the resource that it belongs to. */
-export interface ResourceRoute extends Route {
-  readonly resource: Resource;
-}
+import {
+  type Endpoint,
+  endpointOf,
+  listOrExport,
+  type ResourceRoute,
+  type Route,
+} from "./endpoint.ts";
 
 /** The path of a route with that of its resource, as Hono writes it: `/api/notes/:id`. */
 export function routePath({ path, resource: { url } }: ResourceRoute): string {
   return path === "/" ? url : url + path;
 }
 
-/** Every route but those of procedures. Fixed paths first, as for any router that goes in order. */
+const exports: ReadonlyMap<string, Endpoint> = new Map(
+  [csv, ndjson].map((format) => [format.type, endpointOf(exportRows(format), "enableExport")]),
+);
+
+/** Every route except those of procedures. Fixed paths first, as for any router that goes in order. */
 const fixedRoutes: readonly Route[] = [
-  route("GET", "/", listOrExport(endpointOf(list), [csv, ndjson])),
+  route("GET", "/", listOrExport(endpointOf(list), exports)),
   route("POST", "/", createOrUpsert(endpointOf(create, "enableCreate"), endpointOf(upsert))),
   route("GET", "/count", endpointOf(count)),
   route("GET", "/aggregate", endpointOf(aggregate, "enableAggregations")),
@@ -144,26 +111,6 @@ function procedureEndpoint(name: string, procedure: Procedure): Endpoint {
   };
 }
 
-/** Runs the export instead where it is enabled and the client prefers one of its formats. */
-function listOrExport(listing: Endpoint, formats: readonly RowFormat[]): Endpoint {
-  const exports: ReadonlyMap<string, Endpoint> = new Map(
-    formats.map((format) => [format.type, endpointOf(exportRows(format), "enableExport")]),
-  );
-  return {
-    ...listing,
-    run(request, user, resource) {
-      const { raw } = request;
-      if (!resource.capabilities.enableExport || raw === null) {
-        return listing.run(request, user, resource);
-      }
-      const type = acceptedType(raw, [jsonType, ...exports.keys()]);
-      // Only JSON has a safe form.
-      const asked = type === csv.type ? { ...request, safeNumbers: false } : request;
-      return (exports.get(type) ?? listing).run(asked, user, resource);
-    },
-  };
-}
-
 /** Runs the upsert instead where the request names a unique key. */
 function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
   const chosen = ({ query }: ResourceRequest, { capabilities }: Resource): Endpoint => {
@@ -186,32 +133,5 @@ function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
     },
     run: (request, user, resource) => chosen(request, resource).run(request, user, resource),
     call: (request, user, resource) => chosen(request, resource).call(request, user, resource),
-  };
-}
-
-function endpointOf<Intent, Plan, Outcome>(
-  operation: Operation<Intent, Plan, Outcome>,
-  ...capabilities: Endpoint["capabilities"]
-): Endpoint {
-  return {
-    name: operation.name,
-    takesBody: operation.takesBody,
-    ownParameters: operation.ownParameters ?? (() => undefined),
-    accesses: [operation.access, operation.alsoAccess ?? []].flat(),
-    capabilities,
-    protection: ({ protections }) => protections.get(operation.access),
-    requireAccess(user, resource) {
-      const { policy } = resource;
-      requireAccess(operation.access, user, policy);
-      if (operation.alsoAccess !== undefined) requireAccess(operation.alsoAccess, user, policy);
-      operation.requireFields?.(resource);
-    },
-    authorize: (request, user, resource) => authorizeAgain(operation, request, user, resource),
-    run: (request, user, resource) =>
-      then(
-        runOperation(operation, request, user, resource),
-        (shaped) => sendReply(shaped, operation.access, request, resource),
-      ),
-    call: (request, user, resource) => runOperation(operation, request, user, resource),
   };
 }

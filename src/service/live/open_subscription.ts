@@ -8,7 +8,7 @@ import { callerHeaders } from "../../protocol/caller_headers.ts";
 import { type ProblemBody, problemTypeBase } from "../../protocol/problem_codes.ts";
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import { refuseMethod, type RouteTable } from "../../resource/routes/route_table.ts";
-import type { ResourceRoute } from "../../resource/routes/routes.ts";
+import type { ResourceRoute } from "../../resource/routes/endpoint.ts";
 import type { LiveSubscription } from "../../resource/live/live_subscriptions.ts";
 import { asksForSafeNumbers } from "../../schema/safe_numbers.ts";
 import { elementOf, isAny } from "../../schema/structured/kind_of_column.ts";
