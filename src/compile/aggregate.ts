@@ -5,8 +5,7 @@ import { unreachable } from "../problem/unreachable.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";
 import { compileOrder } from "./read_rows.ts";
-import { checkedFirst } from "./scan_check.ts";
-import { compileFilter } from "./where.ts";
+import { checkedFirst, compileFilter } from "./where.ts";
 
 /**
  * Compiles an aggregate to SQL. The groups come from an inner SELECT, whose columns have the names

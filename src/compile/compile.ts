@@ -29,9 +29,8 @@ import {
 import { compileAggregate } from "./aggregate.ts";
 import { compileReadRows, type ReadContext } from "./read_rows.ts";
 import { compileRelatedRows } from "./related_rows.ts";
-import { checkedFirst, isByKey, tableCheck } from "./scan_check.ts";
+import { checkedFirst, compileFilter, isByKey, tableCheck } from "./where.ts";
 import { compileFoundRows } from "./found_rows.ts";
-import { compileFilter } from "./where.ts";
 
 /** A compiled statement with its plan, by which a driver can record its changes. */
 export interface PlannedStatement extends Statement {

@@ -4,8 +4,7 @@ import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, identifier, join, rawSql, sql, tableName } from "../sql/fragment.ts";
 import { matchKey, matchRank } from "../sql/match_names.ts";
 import { compileOrder } from "./read_rows.ts";
-import { checkedFirst } from "./scan_check.ts";
-import { compileFilter } from "./where.ts";
+import { checkedFirst, compileFilter } from "./where.ts";
 
 const total = identifier("_total");
 

@@ -13,8 +13,7 @@ import {
 } from "../sql/fragment.ts";
 import { previewList } from "./preview_list.ts";
 import { compileReached, compileTieBreak } from "./reach.ts";
-import { mayScan } from "./scan_check.ts";
-import { compileFilter } from "./where.ts";
+import { compileFilter, mayScan } from "./where.ts";
 
 /** What a compiler keeps of the tables whose rows it reads. */
 export interface ReadContext {

@@ -5,8 +5,7 @@ import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Dialect, ListNames } from "../sql/dialect.ts";
 import { columnOf, type Fragment, identifier, join, sql, tableName } from "../sql/fragment.ts";
 import { compileOrder } from "./read_rows.ts";
-import { withScanCheck } from "./scan_check.ts";
-import { compileFilter } from "./where.ts";
+import { compileFilter, withScanCheck } from "./where.ts";
 
 /**
  * Compiles the SELECT of the related rows of a list of keys: the columns, then the ordinal of the

@@ -1,9 +1,8 @@
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv } from "node:crypto";
-import { boundedMap } from "./bounded_map.ts";
+import { boundedMap, TextMemo } from "./bounded_map.ts";
 import { deriveKey } from "./derive_key.ts";
 import type { Random } from "./runtime.ts";
-import { TextMemo } from "./text_memo.ts";
 
 /** Seals strings: encrypts and authenticates them, for all processes with the same secret. */
 export interface Sealer {

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { TextMemo } from "../../src/runtime/text_memo.ts";
+import { TextMemo } from "../../src/runtime/bounded_map.ts";
 
 const bound = { maxBytes: 1_000, bytesOf: (text: string) => text.length };
 

@@ -1,4 +1,4 @@
-import { TextMemo } from "../../runtime/text_memo.ts";
+import { TextMemo } from "../../runtime/bounded_map.ts";
 import { parseFilter } from "./parse_filter.ts";
 import type { FilterSyntax } from "./filter_syntax.ts";
 
