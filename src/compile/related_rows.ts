@@ -1,6 +1,6 @@
 import { equals } from "../filter/operators/value_operators.ts";
 import type { RelatedPlan } from "../plan/plan.ts";
-import { ownColumns, type RelationStep } from "../schema/relation.ts";
+import type { RelationStep } from "../schema/relation.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Dialect, ListNames } from "../sql/dialect.ts";
 import { columnOf, type Fragment, identifier, join, sql, tableName } from "../sql/fragment.ts";
@@ -14,7 +14,7 @@ import { compileFilter, withScanCheck } from "./where.ts";
  */
 export function compileRelatedRows(plan: RelatedPlan, dialect: Dialect): Fragment {
   const { relation: { steps: [step, second] } } = plan;
-  const own = ownColumns(step);
+  const own = step.own;
   const encoded = plan.keys.map((key) =>
     own.map((column, index) => dialect.encode(key[index], column))
   );

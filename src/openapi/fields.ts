@@ -3,7 +3,6 @@ import type { Resource } from "../resource/model/resource.ts";
 import { mayWrite } from "../resource/write/values/parse_fields.ts";
 import { isAny, isDocument } from "../schema/structured/kind_of_column.ts";
 import type { ColumnKind } from "../schema/kind.ts";
-import { ownColumns } from "../schema/relation.ts";
 import { type ColumnInfo, isRequired } from "../schema/table_info.ts";
 import { answeredColumn, structureOf } from "./column_json_schema.ts";
 
@@ -114,6 +113,6 @@ function isFixed(column: ColumnInfo, { fields }: Resource): boolean {
 function isFilledByRelation(column: ColumnInfo, { nestedWrites, relations }: Resource): boolean {
   return nestedWrites &&
     [...relations.values()].some(({ type, steps: [step] }) =>
-      type === "belongsTo" && ownColumns(step).includes(column)
+      type === "belongsTo" && step.own.includes(column)
     );
 }

@@ -1,6 +1,6 @@
 import type { ResolvedCapabilities, Resource } from "../resource/model/resource.ts";
 import { type RelationMember, relationMembers } from "../resource/write/nested/relation_members.ts";
-import { otherColumns, ownColumns, type Relation } from "../schema/relation.ts";
+import type { Relation } from "../schema/relation.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import { type FieldSchema, fieldsOf } from "./fields.ts";
 import { describeProcedure, type ProcedureSchema } from "./procedure_schema.ts";
@@ -120,7 +120,7 @@ export function describeRelation(
   const { fields, served } = resource;
   const other = served.get(target);
   if (other === undefined) return [];
-  const [own, references] = [ownColumns(steps[0]), otherColumns(steps[0])];
+  const [own, references] = [steps[0].own, steps[0].other];
   const isShown = type !== "manyToMany" &&
     own.every((column) => fields.readable.includes(column)) &&
     references.every((column) => other.fields.readable.includes(column));

@@ -28,6 +28,10 @@ export interface RelationStep {
   readonly table: TableInfo;
   /** The columns that must be equal. */
   readonly pairs: ColumnPairs;
+  /** The columns of the rows that the step starts from. */
+  readonly own: readonly ColumnInfo[];
+  /** The columns of the rows that the step leads to. */
+  readonly other: readonly ColumnInfo[];
 }
 
 /** The pairs of columns of a step, as many as its foreign key has columns. */
@@ -50,14 +54,14 @@ function reversedPair({ own, other }: ColumnPair): ColumnPair {
   return { own: other, other: own };
 }
 
-/** The columns of the rows that a step of a relation starts from. */
-export function ownColumns({ pairs }: RelationStep): readonly ColumnInfo[] {
-  return pairs.map(({ own }) => own);
-}
-
-/** The columns of the rows that a step of a relation leads to. */
-export function otherColumns({ pairs }: RelationStep): readonly ColumnInfo[] {
-  return pairs.map(({ other }) => other);
+/** Returns the step to the rows of `table` whose columns equal those of a row, in all pairs. */
+export function relationStep(table: TableInfo, pairs: ColumnPairs): RelationStep {
+  return {
+    table,
+    pairs,
+    own: pairs.map(({ own }) => own),
+    other: pairs.map(({ other }) => other),
+  };
 }
 
 /** The relations of one resource, by name. */

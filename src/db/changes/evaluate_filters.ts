@@ -2,7 +2,6 @@ import { compileFiltersOnImages } from "../../compile/filters_on_images.ts";
 import type { Filter } from "../../filter/filter.ts";
 import { columnValue } from "../../filter/match/row_matches.ts";
 import { type RowImage, storedForm } from "../../filter/match/row_image.ts";
-import { ownColumns } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { Dialect } from "../../sql/dialect.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
@@ -76,7 +75,7 @@ function collect(filter: Filter, used: Set<ColumnInfo>): boolean {
     case "or":
       return filter.terms.every((term) => collect(term, used));
     case "related": {
-      for (const column of ownColumns(filter.relation.steps[0])) used.add(column);
+      for (const column of filter.relation.steps[0].own) used.add(column);
       return true;
     }
     case "compare":

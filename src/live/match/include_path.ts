@@ -4,9 +4,9 @@ import type { InMemoryMatcher } from "../../filter/match/in_memory_matcher.ts";
 import type { RelatedKey } from "../../plan/plan.ts";
 import { relatedKeyOf } from "../../plan/related_key.ts";
 import {
-  ownColumns,
   type Relation,
   type RelationStep,
+  relationStep,
   reversedPairs,
 } from "../../schema/relation.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
@@ -52,7 +52,7 @@ export function linkKeysOf(
   const passes = (row: Row | null) => row !== null && decide({ row }) !== false;
   if (step === undefined || (!passes(before) && !passes(after))) return [];
   if (mayMatter !== null && !mayMatter(change)) return [];
-  const columns = ownColumns(step);
+  const columns = step.own;
   return [before, after].flatMap((row) => {
     const key = row === null ? null : relatedKeyOf(row, columns);
     return key === null ? [] : [key];
@@ -80,5 +80,5 @@ export function reverseRelation(
 }
 
 function reverseStep({ pairs }: RelationStep, table: TableInfo): RelationStep {
-  return { table, pairs: reversedPairs(pairs) };
+  return relationStep(table, reversedPairs(pairs));
 }

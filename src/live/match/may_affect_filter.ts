@@ -1,7 +1,6 @@
 import type { Change } from "../../db/changes/change_log.ts";
 import type { Filter, Related } from "../../filter/filter.ts";
 import { relatedTerms } from "../../filter/related_terms.ts";
-import { otherColumns, ownColumns } from "../../schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import { isSameStored } from "./column_mask.ts";
 import type { Matcher } from "./matcher.ts";
@@ -34,7 +33,7 @@ export function mayAffectTerm(
     if (before === null || after === null) return was !== false || is !== false;
     if (was === null || is === null) return !areEqual(before, after, step.table.columns);
     if (was !== is) return true;
-    const linkColumns = [...otherColumns(step), ...(next === undefined ? [] : ownColumns(next))];
+    const linkColumns = [...step.other, ...(next === undefined ? [] : next.own)];
     return is && !areEqual(before, after, linkColumns);
   });
 }

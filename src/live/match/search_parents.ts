@@ -6,7 +6,6 @@ import { fetchRelated, type RowReader } from "../../db/rows.ts";
 import { keepStoredForms } from "../../filter/match/row_image.ts";
 import type { RelatedKey, RelatedPlan } from "../../plan/plan.ts";
 import { relatedKeyId, relatedKeyOf } from "../../plan/related_key.ts";
-import { ownColumns } from "../../schema/relation.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { LiveQuery } from "../live_query.ts";
 import { evaluationLimits } from "./evaluation_limits.ts";
@@ -65,7 +64,7 @@ export async function searchParents<G extends SearchedGroup>(
   let keys = first;
   for (const [index, step] of parentSteps.entries()) {
     const next = parentSteps[index + 1]?.relation.steps[0];
-    const columns = next === undefined ? table.columns : ownColumns(next);
+    const columns = next === undefined ? table.columns : next.own;
     const found = await readParents(log, { step, keys, columns, reader, identity });
     if (found === null || next === undefined) return found;
     keys = keysOf(found.rows, columns);

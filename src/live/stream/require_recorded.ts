@@ -1,6 +1,6 @@
 import type { Filter } from "../../filter/filter.ts";
 import { Problem } from "../../problem/problem.ts";
-import { otherColumns, ownColumns, type Relation } from "../../schema/relation.ts";
+import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { StreamRequest } from "./stream_request.ts";
 import type { ShownRelation } from "../live_view.ts";
@@ -64,7 +64,7 @@ function columnsOf(filter: Filter): readonly ColumnInfo[] {
 }
 
 function columnsAlong({ steps }: Relation): readonly ColumnInfo[] {
-  return steps.flatMap((step) => [...ownColumns(step), ...otherColumns(step)]);
+  return steps.flatMap((step) => [...step.own, ...step.other]);
 }
 
 function linkColumnsOf({ relation, shown }: ShownRelation): readonly ColumnInfo[] {

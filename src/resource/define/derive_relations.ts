@@ -3,9 +3,9 @@ import { pickWidest } from "./resolve_field_lists.ts";
 import {
   canRelate,
   type ColumnPairs,
-  ownColumns,
   type Relation,
   type RelationStep,
+  relationStep,
   reversedPairs,
 } from "../../schema/relation.ts";
 import {
@@ -161,7 +161,7 @@ function throughLink(near: ServedKey, others: readonly ServedTable[]): readonly 
   const far = foreignKeys(link, others).find(({ index }) => index !== near.index);
   if (
     far === undefined ||
-    !isPureLink(link.table, ownColumns(stepAlong(near)), ownColumns(stepAlong(far)))
+    !isPureLink(link.table, stepAlong(near).own, stepAlong(far).own)
   ) {
     return [];
   }
@@ -197,9 +197,9 @@ function isPureLink(
 }
 
 function stepAlong({ to, pairs }: ServedKey): RelationStep {
-  return { table: to.table, pairs };
+  return relationStep(to.table, pairs);
 }
 
 function stepAgainst({ from, pairs }: ServedKey): RelationStep {
-  return { table: from.table, pairs: reversedPairs(pairs) };
+  return relationStep(from.table, reversedPairs(pairs));
 }

@@ -1,4 +1,4 @@
-import { otherColumns, ownColumns, type Relation, type Relations } from "../../schema/relation.ts";
+import type { Relation, Relations } from "../../schema/relation.ts";
 import { type ColumnInfo, isRequired, type TableInfo } from "../../schema/table_info.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 
@@ -30,8 +30,8 @@ export function resolveNestedWrites(
 
 /** The referring columns of a relation, in whichever table. */
 function foreignKeys({ type, steps: [first, second] }: Relation): readonly ColumnInfo[] {
-  if (type === "belongsTo") return ownColumns(first);
-  return [...otherColumns(first), ...(second === undefined ? [] : ownColumns(second))];
+  if (type === "belongsTo") return first.own;
+  return [...first.other, ...(second === undefined ? [] : second.own)];
 }
 
 /** A link table that is served follows the rules of its own resource. */

@@ -5,6 +5,7 @@ import {
   type ColumnPairs,
   type Relation,
   type Relations,
+  relationStep,
 } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { RelationOptions } from "../model/resource_options.ts";
@@ -106,10 +107,8 @@ interface Ends {
 function stepsOf(options: RelationOptions, ends: Ends): Relation["steps"] {
   const { owner, target, fault } = ends;
   const { type, foreignKey, references, through } = options;
-  const step = (table: TableInfo, own: readonly ColumnInfo[], other: readonly ColumnInfo[]) => ({
-    table,
-    pairs: pairsOf(own, other, fault),
-  });
+  const step = (table: TableInfo, own: readonly ColumnInfo[], other: readonly ColumnInfo[]) =>
+    relationStep(table, pairsOf(own, other, fault));
   const named = (reference: RelationOptions["foreignKey"] | undefined, table: TableInfo) =>
     reference === undefined ? table.primaryKey : findColumns(reference, table, fault);
   switch (type) {

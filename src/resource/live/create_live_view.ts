@@ -4,7 +4,6 @@ import { canonicalFilterText } from "../../filter/canonical_filter.ts";
 import type { LiveView, ShownRelation, ViewRight } from "../../live/live_view.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
-import { ownColumns } from "../../schema/relation.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { tagOf } from "../http/etag.ts";
 import { reachedByIncludes } from "../read/resolve_include.ts";
@@ -87,7 +86,7 @@ function shownUnder(
       relation,
       filter: right.where,
       links: right.links,
-      isIndexed: ownColumns(relation.steps[0]).some(isIndexed) &&
+      isIndexed: relation.steps[0].own.some(isIndexed) &&
         table.primaryKey.every(({ notNull }) => notNull),
       shown: shownUnder(target, view.include, related),
     }];

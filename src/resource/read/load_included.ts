@@ -5,7 +5,6 @@ import { and } from "../../filter/filter.ts";
 import type { RelatedKey, RelatedPlan } from "../../plan/plan.ts";
 import { relatedKeyId, relatedKeyOf } from "../../plan/related_key.ts";
 import { Problem } from "../../problem/problem.ts";
-import { otherColumns, ownColumns } from "../../schema/relation.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import {
@@ -133,7 +132,7 @@ async function loadOne(
 ): Promise<Included> {
   const { relation, target, view } = include;
   const path = around === "" ? relation.name : `${around}.${relation.name}`;
-  const { keys, placeOf } = distinctKeys(rows, ownColumns(relation.steps[0]));
+  const { keys, placeOf } = distinctKeys(rows, relation.steps[0].own);
   const read = columnsOf(view, target.table);
   const right = relatedRight(include, loading.related);
   const { stored, ...found } = right === null || keys.length === 0
@@ -222,7 +221,7 @@ function planFor(
   right: RelatedRight,
   { left }: Loading,
 ): RelatedPlan {
-  const isIndexed = otherColumns(relation.steps[0]).some(target.isIndexed);
+  const isIndexed = relation.steps[0].other.some(target.isIndexed);
   return {
     kind: "related",
     relation,

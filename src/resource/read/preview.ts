@@ -2,7 +2,6 @@ import { isCounted } from "../../plan/order.ts";
 import type { Preview, ReadPlan } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnKind } from "../../schema/kind.ts";
-import { ownColumns } from "../../schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Query } from "../http/query_parameters.ts";
@@ -46,7 +45,7 @@ export function planPreview(
   { relations }: Pick<Resource, "relations">,
 ): Preview {
   const foreign = new Set(table.foreignKeys.flatMap((key) => key.columns));
-  const related = new Set([...relations.values()].flatMap(({ steps }) => ownColumns(steps[0])));
+  const related = new Set([...relations.values()].flatMap(({ steps }) => steps[0].own));
   const isCut = (column: ColumnInfo) =>
     cutKinds.has(column.kind) && !column.primaryKey && !foreign.has(column.dbName) &&
     column.references === null && !related.has(column);

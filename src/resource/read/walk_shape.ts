@@ -1,4 +1,4 @@
-import { otherColumns, ownColumns, type Relation } from "../../schema/relation.ts";
+import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
 /** The shape of a filter's walk along one relation: how often it looks at the related rows. */
@@ -22,14 +22,14 @@ export function walkShape(
   looksOnce: boolean,
   isIndexed: (column: ColumnInfo) => boolean,
 ): WalkShape {
-  const isOwned = looksOnce && isUnique(ownColumns(step), owner);
-  const others = otherColumns(step);
+  const isOwned = looksOnce && isUnique(step.own, owner);
+  const others = step.other;
   const isOnce = !isUnique(others, step.table) && !(isOwned && others.some(isIndexed));
   const looksOnceThere = isOnce || isOwned;
   return {
     isOnce,
     looksOnce: looksOnceThere &&
-      (second === undefined || isUnique(ownColumns(second), step.table)),
+      (second === undefined || isUnique(second.own, step.table)),
   };
 }
 

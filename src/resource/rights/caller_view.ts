@@ -1,5 +1,5 @@
 import type { User } from "../../auth/user.ts";
-import { otherColumns, ownColumns, type Relation, type Relations } from "../../schema/relation.ts";
+import type { Relation, Relations } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 
@@ -97,8 +97,8 @@ function relationsOf({ relations }: Resource, seen: Resource): Relations {
 function isSeen({ steps: [first, second] }: Relation, { withheld, served }: Resource): boolean {
   const shows = (table: TableInfo, columns: readonly ColumnInfo[]) =>
     served.get(table)?.withheld.isDisjointFrom(new Set(columns)) ?? true;
-  return withheld.isDisjointFrom(new Set(ownColumns(first))) &&
-    shows(first.table, otherColumns(first)) &&
+  return withheld.isDisjointFrom(new Set(first.own)) &&
+    shows(first.table, first.other) &&
     (second === undefined ||
-      shows(first.table, ownColumns(second)) && shows(second.table, otherColumns(second)));
+      shows(first.table, second.own) && shows(second.table, second.other));
 }

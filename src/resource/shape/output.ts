@@ -1,6 +1,6 @@
 import type { AggregateGroup } from "../../db/aggregate_groups.ts";
 import type { ColumnMetric, GroupKey, Metric, OrderKey } from "../../plan/plan.ts";
-import { ownColumns, type Relation } from "../../schema/relation.ts";
+import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Computed, Resource } from "../model/resource.ts";
 import { safeOutput, safeValue } from "../../schema/safe_numbers.ts";
@@ -102,7 +102,7 @@ export function columnsOf(
   { columns, primaryKey }: TableInfo,
 ): readonly ColumnInfo[] {
   if (computed.fields.length > 0) return columns;
-  const keys = include.flatMap(({ relation }) => ownColumns(relation.steps[0]));
+  const keys = include.flatMap(({ relation }) => relation.steps[0].own);
   const wanted = keys.length === 0 ? visible : [...new Set([...visible, ...keys])];
   return wanted.length === 0 ? primaryKey : wanted;
 }

@@ -2,7 +2,7 @@ import { and, comparison, type Filter } from "../../../filter/filter.ts";
 import { equalOperator } from "../../../filter/operators/value_operators.ts";
 import { type Assignments, databaseDefault } from "../../../plan/plan.ts";
 import { canonicalValueText } from "../../../schema/canonical_value.ts";
-import { type ColumnPairs, ownColumns, type Relation } from "../../../schema/relation.ts";
+import type { ColumnPairs, Relation } from "../../../schema/relation.ts";
 import { kindOfColumn } from "../../../schema/structured/kind_of_column.ts";
 import { type ColumnInfo, isRequired, type Row } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -105,7 +105,7 @@ export function clearedColumns(
 ): readonly ColumnInfo[] {
   const clearable = columns.filter((column) => !isRequired(column) && mayChange(column, resource));
   const shared = new Set(
-    [...resource.relations.values()].map(({ steps: [step] }) => ownColumns(step))
+    [...resource.relations.values()].map(({ steps: [step] }) => step.own)
       .flatMap((others) => columns.every((column) => others.includes(column)) ? [] : others),
   );
   const own = clearable.filter((column) => !shared.has(column));

@@ -1,4 +1,4 @@
-import { otherColumns, ownColumns, type Relation } from "../../../schema/relation.ts";
+import type { Relation } from "../../../schema/relation.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { clearedColumns, mayChange } from "./foreign_keys.ts";
@@ -20,13 +20,13 @@ export function relationMembers(
   const creates = target.capabilities.enableCreate;
   switch (type) {
     case "belongsTo": {
-      const { connect, disconnect } = changesOf(ownColumns(near), owner);
+      const { connect, disconnect } = changesOf(near.own, owner);
       return chosen({ connect, disconnect, create: connect && creates });
     }
     case "hasOne":
     case "hasMany": {
       const { connect, disconnect } = target.capabilities.enableUpdate
-        ? changesOf(otherColumns(near), target)
+        ? changesOf(near.other, target)
         : { connect: false, disconnect: false };
       return chosen({ connect, disconnect, set: connect && type === "hasMany", create: creates });
     }

@@ -1,6 +1,5 @@
 import { unreachable } from "../../../problem/unreachable.ts";
 import type { Assignments } from "../../../plan/plan.ts";
-import { otherColumns, ownColumns } from "../../../schema/relation.ts";
 import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
 import { atBodyPath } from "../values/body_path.ts";
 import { valuesFor } from "../values/given_values.ts";
@@ -110,7 +109,7 @@ function refusedStep(error: unknown, step: RowsStep): unknown {
     return refusedRows(error, columns, bodyPaths);
   }
   const { relation: { steps: [near, far] }, changes } = step;
-  const columns = [...otherColumns(near), ...far === undefined ? [] : ownColumns(far)];
+  const columns = [...near.other, ...far === undefined ? [] : far.own];
   const bodyPaths = changes.flatMap(({ connect, disconnect }) => [...connect, ...disconnect])
     .map(({ bodyPath }) => bodyPath);
   return refusedRows(error, columns, bodyPaths);

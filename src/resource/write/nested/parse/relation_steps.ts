@@ -1,5 +1,5 @@
 import { keyId } from "../../../../plan/key.ts";
-import { otherColumns, ownColumns, type Relation } from "../../../../schema/relation.ts";
+import type { Relation } from "../../../../schema/relation.ts";
 import type { ColumnInfo } from "../../../../schema/table_info.ts";
 import type { Resource } from "../../../model/resource.ts";
 import { atBodyPath, within } from "../../values/body_path.ts";
@@ -38,7 +38,7 @@ interface AskedByRow {
 export function addParents(asked: Asked, steps: RowsStep[]): void {
   const { relation, relation: { name, steps: [step] }, target, owner } = asked;
   for (const { around } of asked.requests) {
-    within(around.bodyPath, () => requireOpen(around, ownColumns(step), name, owner));
+    within(around.bodyPath, () => requireOpen(around, step.own, name, owner));
   }
   const rows = addWanted(asked, steps);
   for (const { around, request } of asked.requests) {
@@ -53,7 +53,7 @@ export function addParents(asked: Asked, steps: RowsStep[]): void {
       );
     }
     if (request.removesOthers === null) continue;
-    const cleared = clearedColumns(ownColumns(step), owner);
+    const cleared = clearedColumns(step.own, owner);
     if (cleared.length === 0) {
       throw atBodyPath(fault("cannot be removed: the row must have one"), request.removesOthers);
     }
@@ -222,7 +222,7 @@ function isFixed(column: ColumnInfo, { isNew }: DraftRow, owner: Resource): bool
 
 /** Throws a 422 where no row may be changed as the relation asks. */
 function requireWritableChildren(change: RelationChange, { relation, target }: Asked): void {
-  const columns = otherColumns(relation.steps[0]);
+  const columns = relation.steps[0].other;
   const place = placeOf(change);
   if (!target.capabilities.enableUpdate) throw atBodyPath(fault("cannot be changed here"), place);
   if (!columns.some((column) => mayChange(column, target))) {

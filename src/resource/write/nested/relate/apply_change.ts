@@ -2,7 +2,6 @@ import { chunksOf, keyId, keyOf, keysFilter } from "../../../../plan/key.ts";
 import type { Assignments } from "../../../../plan/plan.ts";
 import { Problem } from "../../../../problem/problem.ts";
 import { DatabaseError } from "../../../../db/database_error.ts";
-import { otherColumns, ownColumns } from "../../../../schema/relation.ts";
 import type { Row } from "../../../../schema/table_info.ts";
 import type { Resource } from "../../../model/resource.ts";
 import { atBodyPath, withinAsync } from "../../values/body_path.ts";
@@ -138,7 +137,7 @@ async function deleteLinkRows(
     return;
   }
   const { resource: { driver, reader } } = call;
-  const columns = [...otherColumns(near), ...far === undefined ? [] : ownColumns(far)];
+  const columns = [...near.other, ...far === undefined ? [] : far.own];
   const keys = links.map(({ current }) => columns.map(({ name }) => current[name]));
   for (const some of chunksOf(keys, Math.floor(driver.dialect.maxValues / columns.length))) {
     const where = keysFilter(some, { primaryKey: columns });

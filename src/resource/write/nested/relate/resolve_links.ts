@@ -1,7 +1,7 @@
 import { fetchRows } from "../../../../db/rows.ts";
 import { allRows, and, type Filter, noRows, or } from "../../../../filter/filter.ts";
 import { chunksOf, keyId, keyOf, keysFilter } from "../../../../plan/key.ts";
-import { ownColumns, type Relation, type RelationStep } from "../../../../schema/relation.ts";
+import type { Relation, RelationStep } from "../../../../schema/relation.ts";
 import { canonicalValueText } from "../../../../schema/canonical_value.ts";
 import type { Row } from "../../../../schema/table_info.ts";
 import type { Resource } from "../../../model/resource.ts";
@@ -38,7 +38,7 @@ export async function resolveLinks(
   const { plan, connection } = resolving;
   const ends = await findRows(connect, target, plan.related, connection);
   const endOf = new Map(connect.map((row, index) => [row, ends[index]]));
-  const columns = ownColumns(farStep(relation));
+  const columns = farStep(relation).own;
   const wanted = connect.map((row) => {
     const { bodyPath, ...link } = linkRow(around, row, relation);
     const values = foreignKeysOf(
@@ -75,7 +75,7 @@ function farStep({ name, steps: [, far] }: Relation): RelationStep {
 
 /** Identifies the row to which a link leads, among those of one relation. */
 function endId(link: Row, relation: Relation): string {
-  const columns = ownColumns(farStep(relation));
+  const columns = farStep(relation).own;
   return JSON.stringify(columns.map((column) => canonicalValueText(link[column.name], column)));
 }
 
