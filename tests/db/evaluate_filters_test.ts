@@ -21,7 +21,7 @@ import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
 import { InvalidValue } from "../../src/schema/kind.ts";
 import { isDocument, kindOfColumn } from "../../src/schema/structured/kind_of_column.ts";
-import type { Relation } from "../../src/schema/relation.ts";
+import { type Relation, relationStep } from "../../src/schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../src/schema/table_info.ts";
 import { canonicalValueText } from "../../src/schema/canonical_value.ts";
 import { sql } from "../../src/sql/fragment.ts";
@@ -89,11 +89,11 @@ testOnDialects("images are evaluated with the related rows of now", async (engin
     await insertRows(db, people, [{ id: 1, name: "ada", bossId: null }]);
     const boss: Relation = {
       ...{ name: "boss", owner: info, target: info, type: "belongsTo", filterable: true },
-      ...{ toMany: false, steps: [{ table: info, pairs: [{ own: bossId, other: id }] }] },
+      ...{ toMany: false, steps: [relationStep(info, [{ own: bossId, other: id }])] },
     };
     const reports: Relation = {
       ...{ name: "reports", owner: info, target: info, type: "hasMany", filterable: true },
-      ...{ toMany: true, steps: [{ table: info, pairs: [{ own: id, other: bossId }] }] },
+      ...{ toMany: true, steps: [relationStep(info, [{ own: id, other: bossId }])] },
     };
     const named = (value: string) => comparison(equalOperator, name, [value]);
     const filters: Filter[] = [
@@ -232,7 +232,7 @@ function joins(info: TableInfo): Relation[] {
       : own;
     return {
       ...{ name: own.name, owner: info, target: info, type: "belongsTo", filterable: true },
-      ...{ toMany: false, steps: [{ table: info, pairs: [{ own, other }] }] },
+      ...{ toMany: false, steps: [relationStep(info, [{ own, other }])] },
     };
   });
 }

@@ -11,7 +11,7 @@ import {
   createSampler,
   mismatchedComparisons,
 } from "../../src/filter/match/shadow_check.ts";
-import type { Relation } from "../../src/schema/relation.ts";
+import { type Relation, relationStep } from "../../src/schema/relation.ts";
 import type { ColumnInfo } from "../../src/schema/table_info.ts";
 import { sql } from "../../src/sql/fragment.ts";
 import { postgresDialect } from "../../src/engines/postgres/sql/dialect.ts";
@@ -29,7 +29,7 @@ const postgres = createCertifiedComparisons(postgresDialect({ text: postgresText
 const [id, , , owner] = things.columns as readonly [ColumnInfo, ColumnInfo, ColumnInfo, ColumnInfo];
 const relation: Relation = {
   ...{ name: "boss", owner: things, target: things, type: "belongsTo", filterable: true },
-  ...{ toMany: false, steps: [{ table: things, pairs: [{ own: owner, other: id }] }] },
+  ...{ toMany: false, steps: [relationStep(things, [{ own: owner, other: id }])] },
 };
 const ofRelation: Filter = { kind: "related", relation, filter: allRows, links: allRows };
 

@@ -6,7 +6,7 @@ import type { LiveView } from "../../src/live/live_view.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
-import type { Relation } from "../../src/schema/relation.ts";
+import { type Relation, relationStep } from "../../src/schema/relation.ts";
 import type { ColumnInfo, Row } from "../../src/schema/table_info.ts";
 import type { EventStream } from "../support/event_stream.ts";
 import { testOnDialects } from "../support/http.ts";
@@ -29,7 +29,7 @@ const children: Relation = {
   type: "hasMany",
   filterable: false,
   toMany: true,
-  steps: [{ table: info, pairs: [{ own: id, other: parentId }] }],
+  steps: [relationStep(info, [{ own: id, other: parentId }])],
 };
 
 /** Rows with their children, as the database has them at the moment. */

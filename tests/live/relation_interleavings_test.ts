@@ -1,3 +1,4 @@
+import { relationStep } from "../../src/schema/relation.ts";
 import { assert, assertEquals } from "@std/assert";
 import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 import { allRows, comparison, type Filter } from "../../src/filter/filter.ts";
@@ -245,7 +246,7 @@ function ownProjects(): Filter {
       type: "belongsTo",
       filterable: true,
       toMany: false,
-      steps: [{ table: target, pairs: [pair] }],
+      steps: [relationStep(target, [pair])],
     },
     filter: comparison(equalOperator, columnInfoOf(projects.ownerId), [1]),
     links: allRows,

@@ -11,7 +11,7 @@ import { equalOperator } from "../../src/filter/operators/value_operators.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { tableInfoOf } from "../../src/schema/table_like.ts";
-import type { RelationStep } from "../../src/schema/relation.ts";
+import { type RelationStep, relationStep } from "../../src/schema/relation.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../src/schema/table_info.ts";
 import type { Connection } from "../../src/db/driver.ts";
 import type { EventStream, ServerEvent } from "../support/event_stream.ts";
@@ -522,7 +522,7 @@ function relation(
 }
 
 function stepTo(table: TableInfo, own: ColumnInfo, other: ColumnInfo): RelationStep {
-  return { table, pairs: [{ own, other }] };
+  return relationStep(table, [{ own, other }]);
 }
 
 function walk(

@@ -3,7 +3,7 @@ import type { ChangeLog } from "../../src/db/changes/change_log.ts";
 import { allRows, comparison, type Filter } from "../../src/filter/filter.ts";
 import { equalOperator } from "../../src/filter/operators/value_operators.ts";
 import { integer } from "../../src/schema/column_builder.ts";
-import type { RelationStep } from "../../src/schema/relation.ts";
+import { type RelationStep, relationStep } from "../../src/schema/relation.ts";
 import { table } from "../../src/schema/table.ts";
 import { columnInfoOf, tableInfoOf } from "../../src/schema/table_like.ts";
 import type { EventStream } from "../support/event_stream.ts";
@@ -129,10 +129,10 @@ async function listed({ db }: TestHub): Promise<Set<unknown>> {
 /** The items of the projects of the user. */
 function ownProjects(): Filter {
   const [own, target] = [tableInfoOf(items), tableInfoOf(projects)];
-  const step: RelationStep = {
-    table: target,
-    pairs: [{ own: columnInfoOf(items.projectId), other: columnInfoOf(projects.id) }],
-  };
+  const step: RelationStep = relationStep(target, [{
+    own: columnInfoOf(items.projectId),
+    other: columnInfoOf(projects.id),
+  }]);
   return {
     kind: "related",
     relation: {

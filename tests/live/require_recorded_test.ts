@@ -7,7 +7,7 @@ import { Problem } from "../../src/problem/problem.ts";
 import { integer, text } from "../../src/schema/column_builder.ts";
 import { table } from "../../src/schema/table.ts";
 import { columnInfoOf, tableInfoOf } from "../../src/schema/table_like.ts";
-import type { Relation } from "../../src/schema/relation.ts";
+import { type Relation, relationStep } from "../../src/schema/relation.ts";
 
 const rows = table("rows", {
   id: integer().primaryKey(),
@@ -23,7 +23,7 @@ const children: Relation = {
   type: "hasMany",
   filterable: false,
   toMany: true,
-  steps: [{ table: info, pairs: [{ own: id, other: parentId }] }],
+  steps: [relationStep(info, [{ own: id, other: parentId }])],
 };
 const shown = { relation: children, filter: allRows, links: allRows, isIndexed: true, shown: [] };
 const request = { resource: "/api/rows", scope: allRows, filter: allRows, view: noRowsShown };

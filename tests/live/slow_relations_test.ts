@@ -1,3 +1,4 @@
+import { relationStep } from "../../src/schema/relation.ts";
 import { sqliteDriver } from "../../src/engines/sqlite/driver/sqlite_driver.ts";
 import { createTables } from "../../src/db/tables/create_tables.ts";
 import { allRows, comparison, type Filter } from "../../src/filter/filter.ts";
@@ -33,7 +34,7 @@ for (const library of sqliteLibraries) {
       kind: "related",
       relation: {
         ...{ name: "others", owner: info, target: info, type: "hasMany", filterable: true },
-        ...{ toMany: true, steps: [{ table: info, pairs: [{ own: authorId, other: authorId }] }] },
+        ...{ toMany: true, steps: [relationStep(info, [{ own: authorId, other: authorId }])] },
       },
       filter: comparison(equalOperator, title, ["zzz"]),
       links: allRows,
