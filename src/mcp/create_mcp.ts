@@ -39,7 +39,14 @@ export function createMcp(parts: McpParts): AnswerMcp {
 export function serveMcpOverStdio(parts: McpParts, call: McpCall): { close(): Promise<void> } {
   const { schema: { basePath }, mountedAt } = parts;
   const send = sendAs({ fetch: call.fetch, caller: call.request, basePath });
-  const context = { send, resources: toolResources(parts.schema), indexBase: mountedAt + basePath };
+  const context = {
+    send,
+    // The schema may be another one after the tables have changed.
+    get resources() {
+      return toolResources(parts.schema);
+    },
+    indexBase: mountedAt + basePath,
+  };
   return serveStdio(({ era }) => serverFor({ ...call, era, context }, parts));
 }
 

@@ -65,6 +65,14 @@ const alterations: readonly Alteration[] = [
     requests: [[["GET", "#?filter=more==x"], []]],
   },
   {
+    table: "selected",
+    before: ["INSERT INTO # (id) VALUES (1)"],
+    columns: "n integer, twice integer",
+    remade: "n integer, twice integer, more text DEFAULT 'x'",
+    postgres: ["ALTER TABLE # ADD COLUMN more text DEFAULT 'x'"],
+    requests: [[["GET", "#?select=more"], [{ more: "x" }]]],
+  },
+  {
     table: "grouped",
     columns: "title text",
     remade: "title text, more text",

@@ -45,10 +45,9 @@ for (const { name, open, missing } of alteredDatabases.filter(({ name }) => name
         };
         await write(2);
         // The service does not know the columns yet.
-        for (let item; item?.n !== 2;) {
-          item = (await stream.next())?.data.item;
-          if (item?.n === 2) assertEquals(item, await read());
-        }
+        let seen = (await stream.next())?.data.item;
+        while (seen?.n !== 2) seen = (await stream.next())?.data.item;
+        assertEquals(seen, await read());
         let n = 2;
         let isWriting = true;
         const writing = (async () => {

@@ -23,7 +23,7 @@ const sanitizers = { sanitizeOps: false, sanitizeResources: false };
 
 testUnless(
   null,
-  "a client that starts the command reads, and writes with --write alone",
+  "a client that starts the command reads, and writes with --write alone, also altered tables",
   async () => {
     await using folder = await scratchFolder();
     const path = `${folder.path}/shop.db`;
@@ -47,6 +47,18 @@ testUnless(
         const values = { resource: "tea", values: { name: "Black" } };
         const written = await client.callTool({ name: "write_row", arguments: values });
         assert(JSON.stringify(written).includes("Black"), JSON.stringify(written));
+        const other = new DatabaseSync(path);
+        other.exec("ALTER TABLE tea RENAME COLUMN name TO label");
+        other.close();
+        for (let attempt = 0; attempt < 2; attempt++) {
+          const again = await client.callTool({
+            name: "write_row",
+            arguments: { resource: "tea", values: { label: "Oolong" } },
+          });
+          assertEquals(again.isError, attempt === 0 ? true : undefined, JSON.stringify(again));
+        }
+        const shown = await client.callTool({ name: "query_rows", arguments: { resource: "tea" } });
+        assert(JSON.stringify(shown).includes("Oolong"), JSON.stringify(shown));
       } finally {
         await client.close();
       }

@@ -1,11 +1,14 @@
 import process from "node:process";
-import { createApp } from "../../app/app.ts";
 import { serveMcpOverStdio } from "../../mcp/create_mcp.ts";
 import { consoleObserver } from "../../runtime/console_observer.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { decideCliRights, makeServiceToken } from "../cli_rights.ts";
 import { reportFailure } from "../report_failure.ts";
 import { serveDatabase } from "../database/serve_database.ts";
+import { openReopening } from "../reopen/reopening_service.ts";
+import { withSharedSecrets } from "../reopen/shared_secrets.ts";
+import { type OpenService, openService } from "../run_service.ts";
 import type { McpCommand } from "./mcp_arguments.ts";
 
 /**
@@ -17,8 +20,9 @@ export async function runMcpCommand({ database, write, schemas }: McpCommand): P
   const runtime = systemRuntime(consoleObserver());
   const token = makeServiceToken(runtime.random);
   const rights = decideCliRights({ host: "127.0.0.1", public: false, writable: write }, token);
-  try {
-    const { config } = await serveDatabase(database, {
+  const shared = { secret: makeServiceToken(runtime.random), endsWith: null };
+  async function open(runtime: Runtime): Promise<OpenService> {
+    const service = await serveDatabase(database, {
       rights,
       runtime,
       kv: undefined,
@@ -28,14 +32,22 @@ export async function runMcpCommand({ database, write, schemas }: McpCommand): P
       recording: { triggers: false, schema: null },
       schemas,
     });
-    const app = await createApp(config);
+    return await openService({
+      ...service,
+      config: withSharedSecrets(service.config, shared, runtime),
+    });
+  }
+  try {
+    const { app } = await openReopening({ open, watches: false, takesSignals: false, runtime });
     try {
       const headers: HeadersInit = rights.token === null
         ? {}
         : { authorization: `Bearer ${rights.token}` };
       const connection = serveMcpOverStdio({
         options: { write, hosts: [] },
-        schema: app.schema(),
+        get schema() {
+          return app.schema();
+        },
         version: "1.0.0",
         mountedAt: "",
         maxRequestBytes: 1024 * 1024,

@@ -84,6 +84,8 @@ export function reopeningApp(first: App, looks: Looks): ReopeningApp {
         current.app.drain();
       },
       warmUp: () => current.app.warmUp(),
+      schema: () => current.app.schema(),
+      openapi: () => current.app.openapi(),
       async close() {
         isClosing = true;
         await Promise.all([current.app.close(), ...ending]);
@@ -100,9 +102,9 @@ export function reopeningApp(first: App, looks: Looks): ReopeningApp {
   };
 }
 
-/** Returns true for the index, the schema, the OpenAPI documents and MCP. */
+/** Returns true for the index, the schema and the OpenAPI documents. */
 function describesTables(url: string): boolean {
-  return /\/(?:api\/?|__service\/(?:schema|openapi\.\w+|mcp))(?:\?|$)/.test(url);
+  return /\/(?:api\/?|__service\/(?:schema|openapi\.\w+))(?:\?|$)/.test(url);
 }
 
 const reads: ReadonlySet<string> = new Set(["GET", "HEAD"]);

@@ -1,3 +1,4 @@
+import { nameOf, splitNames } from "../../filter/syntax/quoted_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import { type MaybePromise, recovered } from "../../runtime/maybe_promise.ts";
 import type { TablesQuestion } from "../../runtime/runtime.ts";
@@ -28,8 +29,13 @@ export function withCurrentTables<Result>(
       if (isRefusal(error) && await tablesChanged("refusal")) throw changedTables(error);
       throw error;
     });
-  if (!hasGenerated(request.body, resource)) return checked();
-  return tablesChanged("write").then((isChanged) => {
+  const question = hasGenerated(request.body, resource)
+    ? "write"
+    : selectsUnknown(request.query.get("select"), resource)
+    ? "refusal"
+    : null;
+  if (question === null) return checked();
+  return tablesChanged(question).then((isChanged) => {
     if (isChanged) throw changedTables(null);
     return checked();
   });
@@ -45,6 +51,11 @@ function changedTables(cause: unknown): Problem {
     "Another program has changed the tables of the database, and nothing was written",
     { cause, headers: { "retry-after": "1" } },
   );
+}
+
+/** Returns true if a read selects names that it ignores: the columns may be there now. */
+function selectsUnknown(select: string | undefined, { table: { byName } }: Resource): boolean {
+  return select !== undefined && !splitNames(select).every((name) => byName.has(nameOf(name)));
 }
 
 /**
