@@ -121,17 +121,18 @@ async function refuse(send: Send): Promise<void> {
 }
 
 /** The events as they came, without their numbers. */
+/** The last event of each row: a busy service may send the changes of a row as one. */
 async function eventsOf(stream: EventStream): Promise<unknown> {
-  const events: unknown[] = [];
+  const events = new Map<unknown, unknown>();
   for (let isLast = false; !isLast;) {
     const event = await stream.next();
     if (event === null) break;
     if (event.type === "") continue;
     const { id, item } = event.data;
-    events.push([event.type, id ?? item?.id, item]);
+    events.set(id ?? item?.id, event.type === "removed" ? "removed" : item);
     isLast = event.type === "removed" && id === 5;
   }
-  return events;
+  return [...events].sort(([one], [other]) => Number(one) - Number(other));
 }
 
 /** The JSON without what differs from run to run. */

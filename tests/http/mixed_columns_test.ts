@@ -29,55 +29,63 @@ function sqlOf(literal: string): string {
   return /^[\d.]+$/.test(literal) ? literal : `'${literal}'`;
 }
 
-testOnSqlite(
-  "columns of numbers and strings compare as SQLite compares them",
-  (engine) =>
-    withMixed(engine, async ({ get, db }) => {
-      for (const index of declared.keys()) {
-        const column = `v${index}`;
-        const rowsOf = async (rest: string) =>
-          (await run(db, `SELECT id FROM t ${rest}`)).rows.map(([id]) => Number(id));
-        for (const literal of literals) {
-          const sql = sqlOf(literal);
-          for (const [operator, sign] of Object.entries(operators)) {
-            const filter = `${column}${operator}${literal}`;
-            const found = await listed(get, { filter });
+for (const strict of [false, true]) {
+  testOnSqlite(
+    `columns of numbers and strings${
+      strict ? " of a STRICT table" : ""
+    } compare as SQLite compares them`,
+    (engine) =>
+      withMixed(engine, async ({ get, db }) => {
+        for (const index of declared.keys()) {
+          const column = `v${index}`;
+          const rowsOf = async (rest: string) =>
+            (await run(db, `SELECT id FROM t ${rest}`)).rows.map(([id]) => Number(id));
+          for (const literal of literals) {
+            const sql = sqlOf(literal);
+            for (const [operator, sign] of Object.entries(operators)) {
+              const filter = `${column}${operator}${literal}`;
+              const found = await listed(get, { filter });
+              assertEquals(
+                found,
+                await rowsOf(`WHERE ${column} ${sign} ${sql} ORDER BY id`),
+                `${declared[index]}: ${filter}`,
+              );
+            }
+            const both = `${column}=in=(${literal},a);${column}=between=(${literal},"z")`;
             assertEquals(
-              found,
-              await rowsOf(`WHERE ${column} ${sign} ${sql} ORDER BY id`),
-              `${declared[index]}: ${filter}`,
+              await listed(get, { filter: both }),
+              await rowsOf(
+                `WHERE ${column} IN (${sql}, 'a') AND ${column} BETWEEN ${sql} AND 'z' ORDER BY id`,
+              ),
+              both,
             );
           }
-          const both = `${column}=in=(${literal},a);${column}=between=(${literal},"z")`;
+          for (const [orderBy, direction] of [[column, ""], [`-${column}`, "DESC"]] as const) {
+            const order = `ORDER BY ${column} ${direction} NULLS LAST, id`;
+            assertEquals(await listed(get, { orderBy, limit: "100" }), await rowsOf(order));
+            assertEquals(await walked(get, orderBy), await rowsOf(order), declared[index]);
+          }
+          const { body: { groups: items } } = await get(
+            `/api/t/aggregate?groupBy=${column}&count=true&orderBy=${column}&limit=100`,
+          );
+          const groups = await run(
+            db,
+            `SELECT count(*) FROM t GROUP BY ${column} ORDER BY ${column} NULLS LAST`,
+          );
+          const counts = items.map((item: { count: number }) => item.count);
+          assertEquals(counts, groups.rows.map(([count]) => Number(count)));
+          const extremes = await get(`/api/t/aggregate?min=${column}&max=${column}&sum=${column}`);
+          const [group] = extremes.body.groups;
+          assertEquals(group.min[column], -3);
+          assertEquals(group.max[column], "YWI=");
           assertEquals(
-            await listed(get, { filter: both }),
-            await rowsOf(
-              `WHERE ${column} IN (${sql}, 'a') AND ${column} BETWEEN ${sql} AND 'z' ORDER BY id`,
-            ),
-            both,
+            await listed(get, { filter: `${column}=="5"` }, "seen"),
+            await rowsOf(`WHERE ${column} = '5' ORDER BY id`),
           );
         }
-        for (const [orderBy, direction] of [[column, ""], [`-${column}`, "DESC"]] as const) {
-          const order = `ORDER BY ${column} ${direction} NULLS LAST, id`;
-          assertEquals(await listed(get, { orderBy, limit: "100" }), await rowsOf(order));
-          assertEquals(await walked(get, orderBy), await rowsOf(order), declared[index]);
-        }
-        const { body: { groups: items } } = await get(
-          `/api/t/aggregate?groupBy=${column}&count=true&orderBy=${column}&limit=100`,
-        );
-        const groups = await run(
-          db,
-          `SELECT count(*) FROM t GROUP BY ${column} ORDER BY ${column} NULLS LAST`,
-        );
-        const counts = items.map((item: { count: number }) => item.count);
-        assertEquals(counts, groups.rows.map(([count]) => Number(count)));
-        const extremes = await get(`/api/t/aggregate?min=${column}&max=${column}&sum=${column}`);
-        const [group] = extremes.body.groups;
-        assertEquals(group.min[column], -3);
-        assertEquals(group.max[column], "YWI=");
-      }
-    }),
-);
+      }, strict),
+  );
+}
 
 testOnSqlite(
   "what a column of any values holds has one meaning in writes, keys and exports",
@@ -101,6 +109,29 @@ testOnSqlite(
     }),
 );
 
+testOnSqlite(
+  "a column of a STRICT table keeps a string of digits, and its row is found by it alone",
+  (engine) =>
+    withMixed(engine, async ({ get, send, db }) => {
+      for (const value of ["7", "9007199254740995", "1e3", " 12", "007", "1.50", 7, 2.5]) {
+        assertEquals((await send("PATCH", "/api/t/1", { v1: value }, ada)).body.v1, value);
+        const { rows } = await run(db, "SELECT typeof(v1), v1 FROM t WHERE id = 1");
+        const type = typeof value === "string"
+          ? "text"
+          : Number.isInteger(value)
+          ? "integer"
+          : "real";
+        assertEquals(rows[0]?.map(String), [type, String(value)]);
+      }
+      await send("PATCH", "/api/keyed/%221%22", { label: "changed" }, ada);
+      assertEquals((await get("/api/keyed/1")).body.label, "number");
+      assertEquals((await get("/api/keyed/%221%22")).body.label, "changed");
+      const made = await send("POST", "/api/keyed", { k: "2", label: "new" }, ada);
+      assertEquals(made.headers.get("location"), "/api/keyed/%222%22");
+      assertEquals((await get("/api/keyed/2")).status, 404);
+    }, true),
+);
+
 testOnSqlite("a restart changes no comparison of a column without a type", async (engine) => {
   for (const inserted of [[], ["1"], ["'a'"], ["1", "2", "'x'"], ["x'00'"], ["1.5"]]) {
     const db = await engine.open();
@@ -115,31 +146,38 @@ testOnSqlite("a restart changes no comparison of a column without a type", async
   }
 });
 
-testOnSqlite(
-  "a stream of a column of numbers and strings shows what a list shows",
-  (engine) =>
-    withMixed(engine, async ({ send, subscribe }) => {
-      // Nothing else keeps the process alive.
-      const alive = setInterval(() => {}, 60_000);
-      const stream = await subscribe("/api/t/subscribe?filter=v0>5;v2>=n&select=id,v0,v2");
-      await stream.untilSynced();
-      for (const [v0, v2] of [["!y", "n/b"], [4, "n/b"], ["", "n"], [6, "m"], [6, 9], ["z", "z"]]) {
-        await send("PATCH", "/api/t/1", { v0, v2 }, ada);
-      }
-      const events = await stream.take(4);
-      assertEquals(events.map(({ type }) => type), ["added", "removed", "added", "removed"]);
-      assertEquals((await stream.take(1))[0]?.data.item, { id: 1, v0: "z", v2: "z" });
-      clearInterval(alive);
-      await stream.close();
-    }),
-);
+for (const strict of [false, true]) {
+  testOnSqlite(
+    `a stream of a column of numbers and strings${
+      strict ? " of a STRICT table" : ""
+    } shows what a list shows`,
+    (engine) =>
+      withMixed(engine, async ({ send, subscribe }) => {
+        // Nothing else keeps the process alive.
+        const alive = setInterval(() => {}, 60_000);
+        const stream = await subscribe("/api/t/subscribe?filter=v0>5;v2>=n&select=id,v0,v2");
+        await stream.untilSynced();
+        for (
+          const [v0, v2] of [["!y", "n/b"], [4, "n/b"], ["", "n"], [6, "m"], [6, 9], ["z", "z"]]
+        ) {
+          await send("PATCH", "/api/t/1", { v0, v2 }, ada);
+        }
+        const events = await stream.take(4);
+        assertEquals(events.map(({ type }) => type), ["added", "removed", "added", "removed"]);
+        assertEquals((await stream.take(1))[0]?.data.item, { id: 1, v0: "z", v2: "z" });
+        clearInterval(alive);
+        await stream.close();
+      }, strict),
+  );
+}
 
 async function listed(
   get: Service["get"],
   query: Record<string, string>,
+  resource = "t",
 ): Promise<readonly number[]> {
-  const params = new URLSearchParams({ limit: "100", select: "id", ...query });
-  const { status, body } = await get(`/api/t?${params}`);
+  const params = new URLSearchParams({ limit: "100", select: "id", orderBy: "id", ...query });
+  const { status, body } = await get(`/api/${resource}?${params}`);
   assertEquals(status, 200, JSON.stringify([query, body]));
   return body.items.map(({ id }: { readonly id: number }) => id);
 }
@@ -157,13 +195,16 @@ async function walked(get: Service["get"], orderBy: string): Promise<readonly nu
 async function withMixed(
   engine: Engine,
   work: (service: Service) => Promise<void>,
+  strict = false,
 ): Promise<void> {
   const db = await engine.open();
-  const columns = declared.map((type, index) => `v${index} ${type}`);
+  const columns = declared.map((type, index) => `v${index} ${strict ? "ANY" : type}`);
+  const [any, kept] = strict ? ["ANY", "STRICT"] : ["", ""];
   await runScript(
     db.driver,
-    `CREATE TABLE t (id INTEGER PRIMARY KEY, ${columns.join(", ")});
-     CREATE TABLE keyed (k PRIMARY KEY NOT NULL, label TEXT);
+    `CREATE TABLE t (id INTEGER PRIMARY KEY, ${columns.join(", ")}) ${kept};
+     CREATE VIEW seen AS SELECT * FROM t;
+     CREATE TABLE keyed (k ${any} PRIMARY KEY NOT NULL, label TEXT) ${kept};
      INSERT INTO keyed VALUES (1, 'number'), ('1', 'text'), ('', 'empty')`,
   );
   for (const value of values) {
@@ -176,7 +217,7 @@ async function withMixed(
     () => ({
       resources: tables.map((table) =>
         resource(table, {
-          id: table.primaryKey.map(({ name }) => name),
+          id: table.name === "seen" ? ["id"] : table.primaryKey.map(({ name }) => name),
           auth: {
             public: { read: true, subscribe: true },
             update: () => all(),

@@ -33,6 +33,8 @@ const ui = "/__service/ui/api";
 function withLetters(engine: Engine, work: (service: Service) => Promise<void>): Promise<void> {
   return withService(engine, [topics, letters, pages], () => ({
     adminUI: { authorize: () => true },
+    // Statements over a hundred megabytes take seconds of a busy machine.
+    queryTimeoutMs: 60_000,
     resources: [
       resource(topics, { id: topics.slug, auth: { public: { read: true } } }),
       resource(pages, { id: [pages.part, pages.id], auth: { public: { read: true } } }),

@@ -15,7 +15,7 @@ import {
 import type { ResumeTokens } from "../stream/resume_token.ts";
 import { BatchDelivery } from "./batch_delivery.ts";
 import { BatchEvents } from "./batch_events.ts";
-import { DeferredEvaluations } from "./deferred_evaluations.ts";
+import { DeferredEvaluations, type DeferredPart, maxStepsOfPart } from "./deferred_evaluations.ts";
 import type { FanOut } from "./fan_out.ts";
 import type { IncludeGroup } from "./include_group.ts";
 import { RelatedFilterDispatch } from "./related_filter_dispatch.ts";
@@ -189,13 +189,14 @@ export class BatchDispatch {
 
   async #evaluateInDatabase(): Promise<void> {
     const parts = [...this.#deferred.values()].flatMap((deferred) => deferred.parts());
-    const waiting = parts.slice(0, maxParts).values();
+    const { affordable, left } = withinSteps(parts);
+    const waiting = affordable.values();
     const evaluateNext = async () => {
       for (const part of waiting) await this.#evaluatePart(part);
     };
     await Promise.all(Array.from({ length: maxConcurrentParts }, evaluateNext));
     // Events of all other streams would wait for them: their clients catch up one by one.
-    for (const { groups } of parts.slice(maxParts)) this.#events.fail(groups, tooMuchWork());
+    for (const { groups } of left) this.#events.fail(groups, tooMuchWork());
   }
 
   async #evaluatePart(part: DeferredEvaluations): Promise<void> {
@@ -219,8 +220,23 @@ export class BatchDispatch {
 
 /** As many as a database with readers of its own works on at once. */
 const maxConcurrentParts = 2;
-/** Together they take some seconds at most. */
-const maxParts = 8;
+/** What the parts of a batch take together: some seconds at most, over however many tables. */
+const maxSteps = 8 * maxStepsOfPart;
+
+/** The parts of few steps come first. A statement is stopped by a time limit of its own as well. */
+function withinSteps(parts: readonly DeferredPart[]): {
+  readonly affordable: readonly DeferredEvaluations[];
+  readonly left: readonly DeferredEvaluations[];
+} {
+  let steps = 0;
+  const affordable: DeferredEvaluations[] = [];
+  const left: DeferredEvaluations[] = [];
+  for (const part of [...parts].sort((one, other) => one.steps - other.steps)) {
+    steps += Math.min(part.steps, maxStepsOfPart);
+    (steps > maxSteps ? left : affordable).push(part.evaluations);
+  }
+  return { affordable, left };
+}
 
 function tooMuchWork(): Error {
   return new Error("The filters of the streams take too long for these changes");

@@ -20,6 +20,12 @@ export interface EvaluatedTransition extends DeferredEvaluation {
   readonly kind: Transition["kind"] | null;
 }
 
+/** Evaluations that one statement makes, and how many steps they take. */
+export interface DeferredPart {
+  readonly evaluations: DeferredEvaluations;
+  readonly steps: number;
+}
+
 /**
  * Evaluations deferred to the database: the row changes of one table in a batch that memory cannot
  * evaluate.
@@ -46,7 +52,7 @@ export class DeferredEvaluations {
    * The same in parts that one statement evaluates each: what takes few steps together, and what
    * takes many in parts of its own, so that none fails for another.
    */
-  parts(): readonly DeferredEvaluations[] {
+  parts(): readonly DeferredPart[] {
     const byGroup = Map.groupBy(this.#deferred, ({ group }) => group);
     const sized = [...byGroup].map(([{ query: { filter } }, deferred]) => ({
       deferred,
@@ -56,13 +62,13 @@ export class DeferredEvaluations {
     for (const { deferred, steps } of sized.sort((one, other) => one.steps - other.steps)) {
       let part = parts.at(-1);
       if (part === undefined || part.steps + steps > maxStepsOfPart) {
-        part = { evaluations: new DeferredEvaluations(this.#table), steps: 0 };
+        part = { evaluations: new DeferredEvaluations(this.#table), steps: stepsOfStatement };
         parts.push(part);
       }
       for (const one of deferred) part.evaluations.add(one);
       part.steps += steps;
     }
-    return parts.map(({ evaluations }) => evaluations);
+    return parts;
   }
 
   /** Evaluates all filters for all row images by one statement. */
@@ -96,4 +102,6 @@ function imagesOf({ rowChange: { before, after } }: DeferredEvaluation): readonl
 }
 
 /** About a second of a database. */
-const maxStepsOfPart = 500_000_000;
+export const maxStepsOfPart = 500_000_000;
+/** What a statement costs that evaluates nothing. */
+const stepsOfStatement = 1_000_000;

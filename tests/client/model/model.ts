@@ -122,7 +122,8 @@ export async function runModel(options: ModelOptions): Promise<ModelReport> {
     const client = pick(clients);
     if (client === undefined) return;
     const at = chance();
-    if (at < restartsInRound / stepsInRound) {
+    // Not by chance: which numbers a step takes depends on how fast the machine is.
+    if (report.steps % Math.ceil(stepsInRound / (restartsInRound + 1)) === 0) {
       report.restarts++;
       const server = pick(servers);
       restarting = restarting.then(() => server?.restart());

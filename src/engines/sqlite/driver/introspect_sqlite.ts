@@ -90,6 +90,13 @@ interface ColumnRow {
   readonly generated: boolean;
 }
 
+/**
+ * `ANY` of a STRICT table converts nothing, as a column without a type does; elsewhere it is a type
+ * like others, which converts strings to numbers. A view shows the type of the column of its table.
+ */
+const hasStrictAny = "(t.strict OR t.type = 'view' AND " +
+  "EXISTS (SELECT 1 FROM pragma_table_list AS l WHERE l.schema = 'main' AND l.strict))";
+
 /** The columns of all tables, or of one view: those of a view of a missing table cannot be read. */
 async function readColumns(
   connection: Connection,
@@ -100,7 +107,7 @@ async function readColumns(
     {
       owner: "t.name",
       name: "c.name",
-      type: "c.type",
+      type: `CASE WHEN upper(c.type) = 'ANY' AND ${hasStrictAny} THEN '' ELSE c.type END`,
       notNull: `c."notnull"`,
       defaultSql: "c.dflt_value",
       keyPosition: "c.pk",
