@@ -3,7 +3,7 @@
  *
  * @module
  */
-export type { Clock, Cron, Random, Runtime, TablesQuestion } from "../src/runtime/runtime.ts";
+export type { Clock, Cron, Random, Runtime } from "../src/runtime/runtime.ts";
 export type { MaybePromise } from "../src/runtime/maybe_promise.ts";
 export type { Observation, Observer, PowRefusal } from "../src/runtime/observation.ts";
 export type { BillingObservation } from "../src/runtime/observations/billing_observation.ts";

@@ -23,12 +23,6 @@ export interface Random {
 export type Cron = (name: string, schedule: string, work: () => Promise<void>) => () => void;
 
 /**
- * The reason to ask whether tables have changed: a request was refused, or a write would be carried
- * out by what is known of the tables.
- */
-export type TablesQuestion = "refusal" | "write";
-
-/**
  * The runtime of a service: time, random bytes, the observer and the environment, handed in so that
  * a test can replace them.
  */
@@ -47,5 +41,5 @@ export interface Runtime {
    * Returns true if another program has changed the tables and another app serves them as they are
    * now; absent where the tables of an app stay those of its start.
    */
-  readonly tablesChanged?: ((question: TablesQuestion) => Promise<boolean>) | undefined;
+  readonly tablesChanged?: (() => Promise<boolean>) | undefined;
 }

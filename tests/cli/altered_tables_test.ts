@@ -235,6 +235,24 @@ for (const { name, open, missing } of alteredDatabases) {
     },
   );
 
+  testUnless(missing, `${name}: new tables, and tables that get a key, are there`, async () => {
+    await using db = await open();
+    await db.run(
+      "CREATE TABLE notes (id integer PRIMARY KEY)",
+      "CREATE VIEW pairs AS SELECT 1 AS a",
+    );
+    await using served = await serveAltered(db.place, "--write");
+    assertEquals((await served.ask("GET", "fresh"))[0], 404);
+    await db.run("CREATE TABLE fresh (id integer PRIMARY KEY)");
+    assertEquals(await answered(served, ["GET", "fresh"]), []);
+    await db.run("CREATE TABLE later (id integer PRIMARY KEY)");
+    assertEquals(await answered(served, ["POST", "later", { id: 1 }]), { id: 1 });
+    assertEquals((await served.ask("POST", "pairs", { a: 1 }))[0], 405);
+    await db.run("DROP VIEW pairs", "CREATE TABLE pairs (a integer PRIMARY KEY)");
+    assertEquals(await answered(served, ["POST", "pairs", { a: 1 }]), { a: 1 });
+    assertEquals((await served.ask("GET", "notes/1"))[0], 404);
+  });
+
   testUnless(
     missing,
     `${name}: idempotency keys, streams and descriptions follow an altered table`,

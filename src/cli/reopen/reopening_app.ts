@@ -51,11 +51,12 @@ export function reopeningApp(first: App, looks: Looks): ReopeningApp {
     if (describesTables(request.url)) await looks.current();
     const asked = current;
     const response = await answer(request, info);
-    if (response.status < 500) return response;
-    await looks.ended();
+    if (response.status >= 500) await looks.ended();
+    else if (isUnknown(response, request, asked.app)) await looks.current();
+    else return response;
     if (current === asked) return response;
     if (!reads.has(request.method)) {
-      return response.status === 500 ? await changedTables(response) : response;
+      return unmade.has(response.status) ? await changedTables(response) : response;
     }
     await response.body?.cancel();
     return await answer(request, info);
@@ -102,10 +103,21 @@ export function reopeningApp(first: App, looks: Looks): ReopeningApp {
   };
 }
 
+/** Returns true if a table that is new, or has another key, may allow a request. */
+function isUnknown({ status }: Response, { url }: Request, { resources }: App): boolean {
+  if (status === 405) return true;
+  if (status !== 404) return false;
+  const { pathname } = new URL(url);
+  return !resources.some((one) => pathname === one.url || pathname.startsWith(`${one.url}/`));
+}
+
 /** Returns true for the index, the schema and the OpenAPI documents. */
 function describesTables(url: string): boolean {
   return /\/(?:api\/?|__service\/(?:schema|openapi\.\w+))(?:\?|$)/.test(url);
 }
+
+/** Of a write that was not carried out. */
+const unmade: ReadonlySet<number> = new Set([404, 405, 500]);
 
 const reads: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 

@@ -4,7 +4,7 @@ import { DatabaseError } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { Observation } from "../../runtime/observation.ts";
 import { jitteredBetween } from "../../runtime/jitter.ts";
-import type { Runtime, TablesQuestion } from "../../runtime/runtime.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import type { OpenService } from "../run_service.ts";
 import { type DescribedTables, tableChanges } from "./described_tables.ts";
 import { type ReopeningApp, reopeningApp } from "./reopening_app.ts";
@@ -49,13 +49,15 @@ class ReopeningService {
   /** How long after a look a failed statement is no reason for another: longer if it found nothing. */
   #pauseMs = minPauseMs;
   #lookedAt = -Infinity;
-  /** The check of the version after a refused request. */
-  #refusalCheck: Promise<void> | null = null;
-  /** When a refusal is a reason for the next check. */
-  #refusalsFrom = -Infinity;
+  /** The check of the version that has begun last, and the one that is to begin. */
+  #lastCheck = Promise.resolve();
+  #nextCheck: Promise<void> | null = null;
+  /** When the next check may begin. */
+  #checksFrom = -Infinity;
   /** By the monotonic clock. */
   #watchedUntil = -Infinity;
   #cancelWatch = () => {};
+  #endWait = () => {};
   #isClosed = false;
 
   constructor(options: ReopeningOptions) {
@@ -82,7 +84,7 @@ class ReopeningService {
     this.#installed = await opened.service.installed?.() ?? "";
     const reopening = reopeningApp(opened.app, {
       ended: () => this.#looked(),
-      current: () => this.#lookIfChanged("refusal"),
+      current: () => this.#lookIfChanged(),
     });
     this.#reopening = reopening;
     const stopSignals = takesSignals ? onHangUp(() => void this.#lookNow(true)) : () => {};
@@ -102,8 +104,8 @@ class ReopeningService {
   /** Opens the service with a runtime that says when another one has taken its place. */
   async #open(isFirst: boolean): Promise<OpenService> {
     let opened: OpenService | null = null;
-    const tablesChanged = async (question: TablesQuestion) => {
-      await this.#outside(() => this.#lookIfChanged(question));
+    const tablesChanged = async () => {
+      await this.#outside(() => this.#lookIfChanged());
       return this.#opened !== null && this.#opened !== opened;
     };
     opened = await this.#options.open({ ...this.#runtime, tablesChanged }, isFirst);
@@ -142,8 +144,12 @@ class ReopeningService {
     }
   }
 
+  /** Resolves after a time, or when another version of the tables is known. */
   #wait(ms: number): Promise<void> {
-    return new Promise((resolve) => void this.#runtime.clock.after(ms, resolve));
+    return new Promise((resolve) => {
+      this.#endWait = resolve;
+      this.#runtime.clock.after(ms, resolve);
+    });
   }
 
   /** Any client may cause failures, but no more looks than these pauses allow. */
@@ -157,14 +163,22 @@ class ReopeningService {
   }
 
   /**
-   * Looks at the tables if their version is another one. Most requests are refused rightly, and any
-   * client may send them: checks after refusals take a tenth of the time.
+   * Looks at the tables if their version is another one. Any client may cause checks, so that one at
+   * a time runs, half of the time. One that is under way may have begun before the tables changed:
+   * requests wait for the next one.
    */
-  async #lookIfChanged(question: TablesQuestion): Promise<void> {
-    if (question === "write") return await this.#checkVersion();
-    if (this.#refusalCheck === null && this.#runtime.clock.elapsedMs() < this.#refusalsFrom) return;
-    this.#refusalCheck ??= this.#checkVersion().finally(() => this.#refusalCheck = null);
-    await this.#refusalCheck;
+  #lookIfChanged(): Promise<void> {
+    return this.#nextCheck ??= this.#checkAfter(this.#lastCheck);
+  }
+
+  async #checkAfter(last: Promise<void>): Promise<void> {
+    await last;
+    const { clock } = this.#runtime;
+    const pauseMs = this.#checksFrom - clock.elapsedMs();
+    if (pauseMs > 0) await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
+    this.#lastCheck = this.#checkVersion();
+    this.#nextCheck = null;
+    await this.#lastCheck;
   }
 
   async #checkVersion(): Promise<void> {
@@ -172,8 +186,9 @@ class ReopeningService {
     const from = clock.elapsedMs();
     const now = await this.#readVersion();
     const to = clock.elapsedMs();
-    this.#refusalsFrom = to + Math.min(10 * (to - from), maxRefusalPauseMs);
+    this.#checksFrom = to + Math.min(to - from, maxRestMs);
     if (now === null || now === this.#version) return;
+    this.#endWait();
     void this.#lookNow(false);
     await this.#looked();
   }
@@ -259,7 +274,7 @@ function failureOf(observation: Observation): "changed" | "unknown" | null {
 }
 
 const watchMs = 2_000;
-const maxRefusalPauseMs = 1_000;
+const maxRestMs = 200;
 
 /** How long tables that have changed are watched for more. */
 const migrationMs = 60_000;

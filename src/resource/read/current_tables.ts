@@ -1,7 +1,6 @@
 import { nameOf, splitNames } from "../../filter/syntax/quoted_name.ts";
 import { Problem } from "../../problem/problem.ts";
 import { type MaybePromise, recovered } from "../../runtime/maybe_promise.ts";
-import type { TablesQuestion } from "../../runtime/runtime.ts";
 import type { ResourceRequest } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 
@@ -19,23 +18,20 @@ export interface OperationOnTable<Result> {
  * its repetition.
  */
 export function withCurrentTables<Result>(
-  tablesChanged: (question: TablesQuestion) => Promise<boolean>,
+  tablesChanged: () => Promise<boolean>,
   { name, request, resource, run }: OperationOnTable<Result>,
 ): MaybePromise<Result> {
   // A transaction of code may hold the only connection, and an import may have written rows.
   if ((request.code?.within ?? null) !== null || name === "import") return run();
   const checked = () =>
     recovered(run, async (error) => {
-      if (isRefusal(error) && await tablesChanged("refusal")) throw changedTables(error);
+      if (isRefusal(error) && await tablesChanged()) throw changedTables(error);
       throw error;
     });
-  const question = hasGenerated(request.body, resource)
-    ? "write"
-    : selectsUnknown(request.query.get("select"), resource)
-    ? "refusal"
-    : null;
-  if (question === null) return checked();
-  return tablesChanged(question).then((isChanged) => {
+  const mayDrop = hasGenerated(request.body, resource) ||
+    selectsUnknown(request.query.get("select"), resource);
+  if (!mayDrop) return checked();
+  return tablesChanged().then((isChanged) => {
     if (isChanged) throw changedTables(null);
     return checked();
   });
