@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { resource } from "../../mod.ts";
 import { engines } from "../support/engines.ts";
 import { withService } from "../support/http.ts";
-import { run, runScript } from "../support/scratch.ts";
+import { runScript } from "../support/scratch.ts";
 import { testUnless } from "../support/skip.ts";
 
 const tableCount = 30;
@@ -10,7 +10,7 @@ const tableCount = 30;
 for (const engine of engines.filter(({ name }) => name.includes("sqlite"))) {
   testUnless(
     engine.ignore ?? null,
-    `streams over many tables, whose filters the database evaluates, go on after one transaction (${engine.name})`,
+    `streams over many tables, whose filters the database evaluates, continue after one transaction (${engine.name})`,
     async () => {
       const db = await engine.open();
       const names = Array.from({ length: tableCount }, (_, index) => `t${index}`);
