@@ -40,6 +40,7 @@ import {
   type UninstallCommand,
   uninstallHelp,
 } from "./uninstall/uninstall_arguments.ts";
+import { additionsHelp } from "./database/additions.ts";
 import { parseServeArguments, type ServeArguments } from "./serve_arguments.ts";
 import { serveOptionsHelp } from "./serve_options.ts";
 
@@ -99,5 +100,7 @@ ${outboxHelp}
 ${migrateHelp}
 
 ${uninstallHelp}
+
+${additionsHelp}
 
 Exit codes: 0 stopped, 1 failure at run time, 2 wrong usage or configuration`;

@@ -1,10 +1,8 @@
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
-import type { SqliteAdditions } from "../db/driver_options.ts";
 import { type ListenOptions, readListenOptions } from "../listen/listener.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { defaultStore } from "./account_arguments.ts";
 import type { ServeCommand } from "./serve_arguments.ts";
+import { sqliteAdditions } from "./database/additions.ts";
 import { decideCliRights } from "./cli_rights.ts";
 import type { CliService } from "./cli_service.ts";
 import { openConfig } from "../engines/drizzle/open_config.ts";
@@ -64,18 +62,10 @@ export async function prepareService(
     isSearched: command.search,
     schemas: command.schemas,
     keys: command.keys,
-    additions: additionsOf(command),
+    additions: sqliteAdditions(command),
     recording: { triggers: command.triggers, schema: command.changesSchema },
   });
   return withDashboard(service, command);
-}
-
-/** What the command adds to SQLite; a Postgres refuses everything but undefined. */
-function additionsOf({ functions, extensions }: ServeCommand): SqliteAdditions {
-  return {
-    functions: functions === null ? undefined : pathToFileURL(resolve(functions)),
-    extensions: extensions.length === 0 ? undefined : extensions,
-  };
 }
 
 /** A dashboard over what is served, where the command asks for one. */

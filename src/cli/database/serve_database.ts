@@ -49,7 +49,7 @@ export interface ServeDatabaseOptions {
   /** The keys of views, and of tables without one; none unless set. */
   readonly keys?: DeclaredKeys;
   /** What a program adds to SQLite; nothing unless set. */
-  readonly additions?: SqliteAdditions;
+  readonly additions?: SqliteAdditions | undefined;
   /** How changes are recorded where the database is writable; null for no log and no streams. */
   readonly recording: RecordingWishes | null;
 }

@@ -1,8 +1,14 @@
+import {
+  additionOptions,
+  type GivenAdditions,
+  loneAdditions,
+  readAdditions,
+} from "../database/additions.ts";
 import { readCommandWords, textOf } from "../command_options.ts";
 import { readSchemaNames, wrongSchemas } from "../database/schema_names.ts";
 
 /** The arguments of the command that imports a file. */
-export interface ImportCommand {
+export interface ImportCommand extends GivenAdditions {
   readonly kind: "import";
   /** The path of the file; `-` for the standard input. */
   readonly file: string;
@@ -51,6 +57,9 @@ export function parseImportArguments(
   if (database !== null && config !== null) {
     return misused("import takes --db or --config, not both: a configuration names its database");
   }
+  const additions = readAdditions(values);
+  const lone = loneAdditions(additions, database);
+  if (lone !== null) return misused(lone);
   const format = textOf(values.format) ?? formatOf(file);
   if (format !== "csv" && format !== "ndjson") {
     return misused(`The format must be csv or ndjson: say --format, as ${file} does not say it`);
@@ -65,7 +74,10 @@ export function parseImportArguments(
   }
   const dryRun = values["dry-run"] === true;
   if (dryRun && chunk !== null) return misused("import takes --dry-run or --chunk, not both");
-  return { kind: "import", file, format, into, database, config, schemas, chunk, dryRun };
+  return {
+    ...{ kind: "import", file, format, into, database, config, schemas, chunk, dryRun },
+    ...additions,
+  };
 }
 
 const maxChunk = 10_000;
@@ -78,6 +90,7 @@ const options = {
   schema: { type: "string" },
   chunk: { type: "string" },
   "dry-run": { type: "boolean" },
+  ...additionOptions,
   help: { type: "boolean", short: "h" },
 } as const;
 

@@ -69,7 +69,7 @@ function printable(text: string): string {
 }
 
 async function configOf(
-  { database, config, schemas }: ImportCommand,
+  { database, config, schemas, additions }: ImportCommand,
   runtime: Runtime,
 ): Promise<AppConfig> {
   if (database === null) {
@@ -84,7 +84,7 @@ async function configOf(
   const { config: served } = await serveDatabase(database, {
     ...{ rights, runtime, kv: undefined, accountsIn: undefined },
     isSearched: false,
-    schemas,
+    ...{ schemas, additions },
     recording: null,
   });
   return {

@@ -1,8 +1,9 @@
+import { additionOptions, type GivenAdditions, readAdditions } from "../database/additions.ts";
 import { readCommandWords, textOf } from "../command_options.ts";
 import { readSchemaNames, wrongSchemas } from "../database/schema_names.ts";
 
 /** The arguments of the command that serves a database to one MCP client, over its standard streams. */
-export interface McpCommand {
+export interface McpCommand extends GivenAdditions {
   readonly kind: "mcp";
   /** A file or a URL of a database. */
   readonly database: string;
@@ -32,12 +33,14 @@ export function parseMcpArguments(
   const given = textOf(values.schema);
   const schemas = given === null ? null : readSchemaNames(given);
   if (given !== null && schemas === null) return { kind: "misused", message: wrongSchemas(given) };
-  return { kind: "mcp", database, write: values.write === true, schemas };
+  const write = values.write === true;
+  return { kind: "mcp", database, write, schemas, ...readAdditions(values) };
 }
 
 const options = {
   write: { type: "boolean" },
   schema: { type: "string" },
+  ...additionOptions,
   help: { type: "boolean", short: "h" },
 } as const;
 

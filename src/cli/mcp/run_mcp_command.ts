@@ -15,7 +15,9 @@ import type { McpCommand } from "./mcp_arguments.ts";
  * Serves a database to the MCP client that has started this process, until it closes the standard
  * input; returns the exit code. The client has the rights of the operator.
  */
-export async function runMcpCommand({ database, write, schemas }: McpCommand): Promise<number> {
+export async function runMcpCommand(
+  { database, write, schemas, additions }: McpCommand,
+): Promise<number> {
   // Observations go to the standard error: the standard output is the client's.
   const runtime = systemRuntime(consoleObserver());
   const token = makeServiceToken(runtime.random);
@@ -30,7 +32,7 @@ export async function runMcpCommand({ database, write, schemas }: McpCommand): P
       isSearched: false,
       // Streams of other processes show what it writes.
       recording: { triggers: false, schema: null },
-      schemas,
+      ...{ schemas, additions },
     });
     return await openService({
       ...service,

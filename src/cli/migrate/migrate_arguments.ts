@@ -1,7 +1,13 @@
+import {
+  additionOptions,
+  type GivenAdditions,
+  loneAdditions,
+  readAdditions,
+} from "../database/additions.ts";
 import { readCommandWords, repeatedOf, textOf } from "../command_options.ts";
 
 /** The arguments of the command that migrates a database. */
-export interface MigrateCommand {
+export interface MigrateCommand extends GivenAdditions {
   readonly kind: "migrate";
   /** A file or a URL of a database, or null for the one of the configuration. */
   readonly database: string | null;
@@ -47,6 +53,9 @@ export function parseMigrateArguments(
     return misused("migrate takes one database: name its file or URL");
   }
   const database = given ?? named;
+  const additions = readAdditions(values);
+  const lone = loneAdditions(additions, database);
+  if (lone !== null) return misused(lone);
   const [tables, config, migrations] = [values.tables, values.config, values.migrations].map(
     textOf,
   );
@@ -55,7 +64,7 @@ export function parseMigrateArguments(
     return misused("--baseline belongs to the files of a folder: --migrations DIR --baseline");
   }
   return {
-    ...{ kind: "migrate", database },
+    ...{ kind: "migrate", database, ...additions },
     ...{ tables: tables ?? null, config: config ?? null, migrations: migrations ?? null },
     ...{ dryRun: values["dry-run"] === true, yes: values.yes === true, baseline },
     ...{ allowDrop: repeatedOf(values["allow-drop"]), keep: repeatedOf(values.keep) },
@@ -70,6 +79,7 @@ const options = {
   baseline: { type: "boolean" },
   "dry-run": { type: "boolean" },
   yes: { type: "boolean", short: "y" },
+  ...additionOptions,
   "allow-drop": { type: "string", multiple: true },
   keep: { type: "string", multiple: true },
   help: { type: "boolean", short: "h" },

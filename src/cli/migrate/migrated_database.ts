@@ -20,10 +20,10 @@ export interface MigratedDatabase {
 
 /** Opens the database and finds the tables that a command names. Throws an Error where one is missing. */
 export async function openMigrated(command: MigrateCommand): Promise<MigratedDatabase> {
-  const { database, tables, migrations, dryRun } = command;
+  const { database, tables, migrations } = command;
   if (database !== null && (tables !== null || migrations !== null)) {
     const declared = tables === null ? [] : await exportedTables(tables);
-    return { db: await openDatabase(await newDatabaseUrl(database, dryRun)), tables: declared };
+    return { db: await openNamed(database, command), tables: declared };
   }
   const path = command.config ?? await findConfiguration();
   if (path === null) {
@@ -37,9 +37,16 @@ export async function openMigrated(command: MigrateCommand): Promise<MigratedDat
     ? await exportedTables(tables)
     : configuredTables(resources.filter(({ options }) => [undefined, given].includes(options.db)));
   if (database !== null) {
-    return { db: await openDatabase(await newDatabaseUrl(database, dryRun)), tables: declared };
+    return { db: await openNamed(database, command), tables: declared };
   }
   return { db: isDrizzleDatabase(given) ? await openDatabase(given) : given, tables: declared };
+}
+
+async function openNamed(
+  database: string,
+  { dryRun, additions = {} }: MigrateCommand,
+): Promise<Database> {
+  return await openDatabase(await newDatabaseUrl(database, dryRun), additions);
 }
 
 /** The tables of resources, and the link tables of their relations, which need no resource. */

@@ -26,7 +26,9 @@ export async function runSearchCommand(command: SearchCommand): Promise<number> 
   }
 }
 
-async function configOf({ database, config, schemas }: SearchCommand): Promise<AppConfig> {
+async function configOf(
+  { database, config, schemas, additions }: SearchCommand,
+): Promise<AppConfig> {
   const runtime = systemRuntime(consoleObserver());
   if (database === null) {
     const path = config ?? await findConfiguration();
@@ -40,7 +42,7 @@ async function configOf({ database, config, schemas }: SearchCommand): Promise<A
   const { config: served } = await serveDatabase(database, {
     ...{ rights, runtime, kv: undefined, accountsIn: undefined },
     isSearched: true,
-    schemas,
+    ...{ schemas, additions },
     recording: null,
   });
   return {

@@ -1,8 +1,14 @@
+import {
+  additionOptions,
+  type GivenAdditions,
+  loneAdditions,
+  readAdditions,
+} from "../database/additions.ts";
 import { readCommandWords, textOf } from "../command_options.ts";
 import { readSchemaNames, wrongSchemas } from "../database/schema_names.ts";
 
 /** The arguments of the command that indexes all rows again. */
-export interface SearchCommand {
+export interface SearchCommand extends GivenAdditions {
   readonly kind: "search";
   /** A file or a URL of a database, or null. */
   readonly database: string | null;
@@ -42,15 +48,19 @@ export function parseSearchArguments(
   if (database !== null && config !== null) {
     return misused("search reindex takes a database or --config, not both");
   }
+  const additions = readAdditions(values);
+  const lone = loneAdditions(additions, database);
+  if (lone !== null) return misused(lone);
   const given = textOf(values.schema);
   const schemas = given === null ? null : readSchemaNames(given);
   if (given !== null && schemas === null) return misused(wrongSchemas(given));
-  return { kind: "search", database, config, schemas };
+  return { kind: "search", database, config, schemas, ...additions };
 }
 
 const options = {
   config: { type: "string", short: "c" },
   schema: { type: "string" },
+  ...additionOptions,
   help: { type: "boolean", short: "h" },
 } as const;
 

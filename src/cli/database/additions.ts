@@ -1,0 +1,52 @@
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { SqliteAdditions } from "../../db/driver_options.ts";
+import { textOf } from "../command_options.ts";
+
+/** The options of a command for the functions and extensions of a program that writes to SQLite. */
+export const additionOptions = {
+  functions: { type: "string" },
+  extension: { type: "string", multiple: true },
+} as const;
+
+/** The part of `--help` about these options, of the commands beside that which serves. */
+export const additionsHelp =
+  `The commands import, mcp, search reindex and migrate take --functions FILE and --extension FILE with
+a SQLite file.`;
+
+/** What a command adds to the SQLite file that it opens. */
+export interface GivenAdditions {
+  /** Absent if the arguments have neither option. */
+  readonly additions?: SqliteAdditions;
+}
+
+/** Reads the options of {@link additionOptions} of a command. */
+export function readAdditions(values: Readonly<Record<string, unknown>>): GivenAdditions {
+  const extensions = [values.extension ?? []].flat().map(String);
+  const functions = textOf(values.functions);
+  if (functions === null && extensions.length === 0) return {};
+  return { additions: sqliteAdditions({ functions, extensions }) };
+}
+
+/** The additions by the paths of a command, from the current folder. */
+export function sqliteAdditions(
+  { functions, extensions }: {
+    readonly functions: string | null;
+    readonly extensions: readonly string[];
+  },
+): SqliteAdditions {
+  return {
+    functions: functions === null ? undefined : pathToFileURL(resolve(functions)),
+    extensions: extensions.length === 0 ? undefined : extensions,
+  };
+}
+
+/** The fault of a command that has additions and names no database, or null. */
+export function loneAdditions(
+  { additions }: GivenAdditions,
+  database: string | null,
+): string | null {
+  return additions === undefined || database !== null
+    ? null
+    : "The options --functions and --extension belong to a database: a configuration names its own";
+}
