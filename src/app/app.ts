@@ -35,6 +35,7 @@ import { LiveHubs } from "../resource/live/live_hubs.ts";
 import { resolveChangeRecordings } from "../resource/define/resolve_change_recordings.ts";
 import type { Resource } from "../resource/model/resource.ts";
 import { readDefinition } from "../resource/define/read_definition.ts";
+import { widenReferences } from "../resource/define/widen_references.ts";
 import { type AppStore, openKeyValueStore } from "../kv/open_key_value_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { claimWorker, type WorkerClaim } from "../runtime/worker_claim.ts";
@@ -198,8 +199,8 @@ interface AppContext {
 
 async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   const { resolved, runtime, store, observability } = context;
-  const read = { ...given, resources: given.resources.map(readDefinition) };
-  const config = await observability.watching(read);
+  const definitions = widenReferences(given.resources.map(readDefinition), given.db.driver);
+  const config = await observability.watching({ ...given, resources: definitions });
   const recordings = await resolveChangeRecordings(config, resolved.changes, runtime.random);
   const parseUser = createUserParser(runtime.observe);
   const ofTools = new WeakSet<Request>();

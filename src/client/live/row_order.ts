@@ -58,9 +58,10 @@ function compareValues(a: unknown, b: unknown, type: FieldType | undefined): num
   const y = doubleOf(b, type);
   // A column of numbers and strings has its strings last.
   if (isNaN(x) !== isNaN(y)) return isNaN(x) ? 1 : -1;
-  // Exact, whatever the number of digits, up to the largest double.
-  if (!isNaN(x)) return x - y || (isFinite(x) ? Number(scaled(a, b) - scaled(b, a)) : 0);
-  const [left, right] = [`${a}`, `${b}`];
+  // Exact, whatever the number of digits.
+  if (!isNaN(x)) return x - y || Number(scaled(a, b) - scaled(b, a));
+  const left = `${a}`;
+  const right = `${b}`;
   // `<` compares UTF-16, in which an emoji comes before U+FFFF.
   let i = 0;
   while (left[i] && left[i] === right[i]) i++;
@@ -85,8 +86,9 @@ function plain(value: unknown): unknown {
 
 /** An integer of the smallest digit of two numbers. */
 function scaled(value: unknown, other: unknown): bigint {
-  const [whole = "", fraction = ""] = `${plain(value)}`.split(".");
-  return BigInt(
-    whole + fraction.padEnd(`${other}${value}`.length, "0"),
-  );
+  // No decimal of Postgres has as many digits before its point.
+  const digits = `${plain(value)}`.replace(/I.*/, "9".repeat(2e5));
+  // Every string has a first part.
+  const [whole, fraction = ""] = digits.split(".") as [string, string?];
+  return BigInt(whole + fraction.padEnd(`${other}${value}`.length, "0"));
 }

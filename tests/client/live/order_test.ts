@@ -26,6 +26,9 @@ const doubles = fc.sample(fc.double({ noNaN: true, noDefaultInfinity: true }), {
 }).concat([0.1, 2, -2, 9007199254740992]).map(String);
 const decimals = whole.flatMap((one, index) => [one, `${one}.${index}`]);
 const infinite = ["'Infinity'", "'-Infinity'", "'NaN'"];
+/** The double that is next to each is infinite, or 0. */
+const beyondDoubles = ["1e309", "1e309 + 0.1", "-1e309", "-1e400", "1e131071", "1e131071 + 1"]
+  .concat(["1e-400", "2e-400", "-1e-400"]);
 const years = ["infinity", "-infinity", "2024-01-05", "9999-12-31", "0001-01-01"];
 const hours = ["10:00:00", "10:00:00.5", "10:00:00.25", "09:59:59.999999"];
 const strings = ["a", "B", "", "😀", "\uffff", "5", "-1.5", "Infinity", "NaN", "ab"]
@@ -34,7 +37,7 @@ const strings = ["a", "B", "", "😀", "\uffff", "5", "-1.5", "Infinity", "NaN",
 const postgres: Columns = [
   ["integer", ["1", "-1", "2147483647", "0"]],
   ["bigint", whole],
-  ["numeric", [...decimals, ...infinite, "1e300", "-1e300", "1e-40"]],
+  ["numeric", [...decimals, ...infinite, "1e300", "-1e300", "1e-40", ...beyondDoubles]],
   ["numeric(30,3)", decimals],
   ["double precision", [...doubles, ...infinite]],
   ["real", ["1.5", "-1.5", ...infinite]],

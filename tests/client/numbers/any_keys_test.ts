@@ -39,15 +39,30 @@ const options: ResourceOptions<Record<string, unknown>> = {
   capabilities: { enableSubscribe: true },
 };
 
-for (const engine of engines.filter(({ name }) => name.includes("sqlite"))) {
+const related = (type: "belongsTo" | "hasMany", foreignKey: string, references: string) => ({
+  relations: { other: { type, resource: "keyed", foreignKey, references } },
+});
+
+/** How `ref` is known to have keys. */
+const references = [
+  { by: "a foreign key", sql: " REFERENCES keyed(k)", more: {} },
+  { by: "a relation in code", sql: "", more: related("belongsTo", "ref", "k") },
+  { by: "a relation of the other table", sql: "", more: related("hasMany", "ref", "k") },
+];
+
+const cases = engines.filter(({ name }) => name.includes("sqlite"))
+  .flatMap((engine) => references.map((reference) => ({ engine, reference })));
+
+for (const { engine, reference } of cases) {
   testUnless(
     engine.ignore ?? null,
-    `the client reaches each row of a key of any values by what the row shows (${engine.name})`,
+    `the client reaches each row of a key of any values by what rows show, by ${reference.by} ` +
+      `(${engine.name})`,
     async () => {
       const db = await engine.open();
       await runScript(
         db.driver,
-        "CREATE TABLE keyed (k PRIMARY KEY NOT NULL, v TEXT, ref REFERENCES keyed(k))",
+        `CREATE TABLE keyed (k PRIMARY KEY NOT NULL, v TEXT, ref${reference.sql})`,
       );
       for (const key of keys) {
         await run(db, `INSERT INTO keyed VALUES (${key}, '${key.replaceAll("'", "''")}', ${key})`);
@@ -64,7 +79,7 @@ for (const engine of engines.filter(({ name }) => name.includes("sqlite"))) {
             await next();
           },
         },
-        resources: [resource(table, options)],
+        resources: [resource(table, { ...options, ...reference.more })],
       });
       const api = createClient<Api>({
         baseUrl: "http://test",
