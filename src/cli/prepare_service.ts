@@ -2,7 +2,7 @@ import { type ListenOptions, readListenOptions } from "../listen/listener.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { defaultStore } from "./account_arguments.ts";
 import type { ServeCommand } from "./serve_arguments.ts";
-import { sqliteAdditions } from "./database/additions.ts";
+import { additionsByPath } from "./database/additions.ts";
 import { decideCliRights } from "./cli_rights.ts";
 import type { CliService } from "./cli_service.ts";
 import { openConfig } from "../engines/drizzle/open_config.ts";
@@ -62,7 +62,7 @@ export async function prepareService(
     isSearched: command.search,
     schemas: command.schemas,
     keys: command.keys,
-    additions: sqliteAdditions(command),
+    additions: additionsByPath(command),
     recording: { triggers: command.triggers, schema: command.changesSchema },
   });
   return withDashboard(service, command);

@@ -9,7 +9,7 @@ export const additionOptions = {
   extension: { type: "string", multiple: true },
 } as const;
 
-/** The part of `--help` about these options, of the commands beside that which serves. */
+/** The part of `--help` about these options, which `serve_options.ts` describes. */
 export const additionsHelp =
   `The commands import, mcp, search reindex and migrate take --functions FILE and --extension FILE with
 a SQLite file.`;
@@ -25,11 +25,11 @@ export function readAdditions(values: Readonly<Record<string, unknown>>): GivenA
   const extensions = [values.extension ?? []].flat().map(String);
   const functions = textOf(values.functions);
   if (functions === null && extensions.length === 0) return {};
-  return { additions: sqliteAdditions({ functions, extensions }) };
+  return { additions: additionsByPath({ functions, extensions }) };
 }
 
 /** The additions by the paths of a command, from the current folder. */
-export function sqliteAdditions(
+export function additionsByPath(
   { functions, extensions }: {
     readonly functions: string | null;
     readonly extensions: readonly string[];
