@@ -122,7 +122,7 @@ export function withScanCheck(condition: Fragment, dialect: Dialect, column?: Fr
 
 /**
  * The dialect's check for rows of a table that are named by its columns alone; null if the engine
- * ends statements by itself. By an integer key it costs much less.
+ * ends statements. By an integer key it costs much less.
  */
 export function tableCheck(table: TableInfo, { scanCheck }: Dialect): Fragment | null {
   if (scanCheck === null) return null;

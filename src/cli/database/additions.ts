@@ -14,7 +14,7 @@ export const additionsHelp =
   `The commands import, mcp, search reindex and migrate take --functions FILE and --extension FILE with
 a SQLite file.`;
 
-/** What a command adds to the SQLite file that it opens. */
+/** The additions of a command to the SQLite file that it opens. */
 export interface GivenAdditions {
   /** Absent if the arguments have neither option. */
   readonly additions?: SqliteAdditions;

@@ -103,5 +103,5 @@ function imagesOf({ rowChange: { before, after } }: DeferredEvaluation): readonl
 
 /** About a second of a database. */
 export const maxStepsOfPart = 500_000_000;
-/** What a statement costs that evaluates nothing. */
+/** The cost of a statement that evaluates nothing. */
 const stepsOfStatement = 1_000_000;
