@@ -63,6 +63,7 @@ export class LiveHub {
   /** One function for all streams, because there are many of them. */
   readonly #ended = (stream: LiveStream) => this.#forget(stream);
   #isClosing = false;
+  #hidden: ReadonlySet<TableInfo> = new Set();
   #cancelTimers: (() => void)[] = [];
 
   /** Begins without streams. */
@@ -143,8 +144,10 @@ export class LiveHub {
 
   /** Opens a stream of groups. Throws as {@link subscribe}. */
   subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array> | null> {
-    const opening = this.#open(request, (context) => {
+    const opening = this.#open(request, async (context) => {
       const query = liveQueryOf(request);
+      // It may be given what was read before policies hid rows: reading the log calls `hide`.
+      await context.log.end();
       const { groupMemory } = this.#options;
       const aggregates = this.#aggregates ??= new SharedAggregates(context, groupMemory);
       const identity = identityOf(request);
@@ -194,9 +197,10 @@ export class LiveHub {
       this.#expiries.add(stream, session.expiresAt);
       session.watch(this.#scopes, this.#credentials);
       endWhen(request.disconnected, stream);
-      if (part === null) return new ReadableStream(stream, this.#strategy);
-      part.attach(stream, (delayMs) => this.#endAfter(stream, context, delayMs));
-      return null;
+      const whole = part === null ? new ReadableStream(stream, this.#strategy) : null;
+      part?.attach(stream, (delayMs) => this.#endAfter(stream, context, delayMs));
+      if (this.#hidden.has(stream.query.table)) session.revoke();
+      return whole;
     } catch (error) {
       quota.free(quotaSlot);
       throw error;
@@ -217,6 +221,12 @@ export class LiveHub {
         this.#cancelTimers.push(clock.after(drainStepMs, resolve))
       );
     }
+  }
+
+  /** Ends the streams of these tables, and those that begin until it is called again. */
+  hide(tables: ReadonlySet<TableInfo>): void {
+    this.#hidden = tables;
+    this.revoke(tables);
   }
 
   /** Ends the streams of these tables as those of callers who have lost their rights. */

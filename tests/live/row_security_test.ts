@@ -21,6 +21,12 @@ const docs = table("docs", {
   visible: boolean(),
 });
 
+const links = table("links", {
+  id: integer().primaryKey(),
+  docId: integer().references(() => docs.id).as("doc_id"),
+  name: text(),
+});
+
 /** A role that may log in, on a database in which the tests' own role is a superuser. */
 interface World {
   readonly url: string;
@@ -49,7 +55,7 @@ function testWithRole(name: string, work: (world: World) => Promise<void>): void
       await run(`CREATE ROLE ROLE_ LOGIN; GRANT ALL ON SCHEMA public TO ROLE_`);
       await work({ url: own.href, role, admin, run });
     } finally {
-      await run("DROP OWNED BY ROLE_; DROP ROLE ROLE_");
+      await run("DROP OWNED BY ROLE_ CASCADE; DROP ROLE ROLE_");
       await admin.close();
     }
   });
@@ -244,6 +250,95 @@ testWithRole("a stream ends once policies apply to the role, and none begins", a
   pass(61_000);
   const open = async () => (await get("/docs/search?q=hidden")).status === 200;
   while (!await open()) await new Promise((resolve) => setTimeout(resolve, 20));
+});
+
+const switches = {
+  "a table is forced": {
+    before: `${secured} ${owned}`,
+    on: "ALTER TABLE docs FORCE ROW LEVEL SECURITY",
+  },
+  "policies are enabled": {
+    before: `${secured} ${owned} ALTER TABLE docs FORCE ROW LEVEL SECURITY;
+      ALTER TABLE docs DISABLE ROW LEVEL SECURITY`,
+    on: "ALTER TABLE docs ENABLE ROW LEVEL SECURITY",
+  },
+  "a table has another owner": {
+    before: `${secured} ${owned}`,
+    on: "ALTER TABLE docs OWNER TO CURRENT_USER; GRANT SELECT, TRIGGER ON docs TO ROLE_",
+  },
+  "a role loses its exemption": {
+    before: `${secured} ${owned} ALTER TABLE docs FORCE ROW LEVEL SECURITY;
+      ALTER ROLE ROLE_ BYPASSRLS`,
+    on: "ALTER ROLE ROLE_ NOBYPASSRLS",
+  },
+};
+
+for (const [name, { before, on }] of Object.entries(switches)) {
+  testWithRole(`nothing is sent that was written after ${name}`, async (world) => {
+    await world.run(`${tables} ${before}`);
+    await using started = await startApp(world);
+    const streams = [
+      await started.subscribe("/docs/subscribe"),
+      await started.subscribe("/docs/subscribe?filter=title=icontains=hidden"),
+      await started.subscribe("/docs/aggregate/subscribe?count=true"),
+    ];
+    await streams[0]?.untilSynced();
+    await streams[1]?.untilSynced();
+    await streams[2]?.next();
+    await world.run("INSERT INTO docs VALUES (3, 'shown hidden', true)");
+    for (const stream of streams) await stream.next();
+    await world.run(`${on}; INSERT INTO docs VALUES (4, 'hidden secret', false)`);
+    for (const stream of streams) {
+      assertEquals((await stream.untilEnd()).map(({ data }) => data), [
+        { type: "invalidate", reason: "auth_expired" },
+      ]);
+      assert(!stream.text.includes("secret"));
+    }
+    // Until the rights were read again, a stream begins and ends at once.
+    for (let status = 200; status !== 404;) {
+      const response = await started.get("/docs/subscribe");
+      assert(!response.body.includes("hidden"), response.body);
+      status = response.status;
+    }
+  });
+}
+
+testWithRole("streams that include rows obey policies from their switch on", async (world) => {
+  await world.run(`${tables} ${secured} ${owned}`);
+  await using started = await startApp(world, {
+    resources: [
+      resource(docs, { id: docs.id, auth: { public: true } }),
+      resource(links, {
+        id: links.id,
+        auth: { public: true },
+        relations: {
+          doc: { type: "belongsTo", resource: docs, foreignKey: links.docId },
+        },
+      }),
+    ],
+  });
+  const stream = await started.subscribe("/links/subscribe?include=doc");
+  await stream.untilSynced();
+  await world.run(`ALTER TABLE docs FORCE ROW LEVEL SECURITY;
+    UPDATE docs SET title = 'secret tea' WHERE id = 2;
+    INSERT INTO docs VALUES (3, 'secret tea', false), (4, 'last tea', true);
+    INSERT INTO links VALUES (3, 3, 'c'), (4, 4, 'd')`);
+  while (!stream.text.includes("last tea")) assert(await stream.next() !== null);
+  assert(!stream.text.includes("secret"), stream.text);
+  await stream.close();
+});
+
+testWithRole("an aggregate of before is given to no stream that begins later", async (world) => {
+  await world.run(`${tables} ${secured} ${owned}`);
+  await using started = await startApp(world);
+  const path = "/docs/aggregate/subscribe?max=title";
+  const first = await started.subscribe(path);
+  await first.next();
+  await world.run("ALTER TABLE docs FORCE ROW LEVEL SECURITY");
+  const second = await started.subscribe(path);
+  const events = await second.untilEnd();
+  assertEquals(events.map(({ data }) => data), [{ type: "invalidate", reason: "auth_expired" }]);
+  await first.untilEnd();
 });
 
 testWithRole("streams do not send a column that the role may not read", async (world) => {

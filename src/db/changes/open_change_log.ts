@@ -15,6 +15,8 @@ export interface OpenChangeLogOptions {
   /** The tables to record, which have to exist. */
   readonly tables: Iterable<TableInfo>;
   readonly changes: ResolvedChangesOptions;
+  /** Called with the tables of which a Postgres hides rows, before changes since then are given. */
+  readonly onSecured?: (tables: ReadonlySet<TableInfo>) => void;
   readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
 }
 
@@ -23,7 +25,8 @@ export interface OpenChangeLogOptions {
  * missing or have changed.
  */
 export async function openChangeLog(options: OpenChangeLogOptions): Promise<ChangeLog> {
-  const { driver, changes, runtime: { clock, random, observe } } = options;
+  const { driver, changes, onSecured = ignore, runtime } = options;
+  const { clock, random, observe } = runtime;
   const tables = new Set(options.tables);
   const setup = { driver, tables: [...tables], changes, random };
   const { described, untracked } = await setUpChangeLog(setup);
@@ -36,8 +39,10 @@ export async function openChangeLog(options: OpenChangeLogOptions): Promise<Chan
   const hints = changeHints(driver, clock, findUntracked);
   return driver.dialect.engine === "sqlite"
     ? await sqliteChangeLog({ driver, tables, changes, hints, random })
-    : await postgresChangeLog({ driver, tables: described, changes, hints, random });
+    : await postgresChangeLog({ driver, tables: described, changes, hints, random, onSecured });
 }
+
+const ignore = () => {};
 
 /** What streams do not see of tables without triggers. */
 function untrackedNotice({ label, dialect }: Driver, untracked: readonly TableInfo[]): string {

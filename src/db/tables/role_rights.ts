@@ -90,6 +90,12 @@ export class RoleRights {
     return this.#reading;
   }
 
+  /** Reads all of them by a read that begins now: one that is under way may have begun before a change. */
+  async readAgain(): Promise<void> {
+    await this.#reading?.catch(() => {});
+    await this.read();
+  }
+
   /** The same at the start, when a database may not be there yet. */
   async readFirst(): Promise<void> {
     try {

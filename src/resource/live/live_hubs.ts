@@ -56,14 +56,14 @@ export class LiveHubs {
    * reached yet has streams once it can be.
    */
   async open(resources: readonly Resource[]): Promise<void> {
+    const rights = resources[0]?.roleRights;
     await Promise.all(
       [...this.#options.recordings.values()].map((recording) => {
         const some = resources.filter(({ driver }) => driver === recording.driver);
         for (const one of some.filter(isSubscribable)) requireDeletionRecorded(one, recording);
-        return this.#openHub(recording, tablesToFollow(some));
+        return this.#openHub(recording, tablesToFollow(some), rights);
       }),
     );
-    const rights = resources[0]?.roleRights;
     // Without streams there is nothing to end.
     if (rights?.mayChange !== true || this.#hubs.size === 0) return;
     const recheck = () => this.#recheckRoles(rights, resources);
@@ -116,10 +116,16 @@ export class LiveHubs {
   async #openHub(
     { driver, changes }: ChangeRecording,
     { recorded: tables, unrecorded }: TablesToFollow,
+    rights: RoleRights | undefined,
   ): Promise<void> {
     const { runtime, queryTimeoutMs, credentials, recheckMs } = this.#options;
+    const onSecured = (secured: ReadonlySet<TableInfo>) => {
+      hub.hide(secured);
+      // Streams that begin are refused by these. Where the read fails, the next minute has another.
+      rights?.readAgain().catch(() => {});
+    };
     const hub = new LiveHub({
-      openLog: () => openChangeLog({ driver, tables, changes, runtime }),
+      openLog: () => openChangeLog({ driver, tables, changes, onSecured, runtime }),
       matcher: createMatcher(driver, runtime),
       runtime,
       credentials,

@@ -26,6 +26,7 @@ import {
   rowOfWholeImages,
 } from "../../../db/changes/logged_change.ts";
 import { metaValue, PostgresLogReader, type PostgresLogRow } from "./postgres_log_reader.ts";
+import { type OnSecured, SecuredTables } from "./secured_tables.ts";
 import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 
 /** The options of a change log on Postgres. */
@@ -35,6 +36,7 @@ export interface PostgresChangeLogOptions {
   readonly changes: ResolvedChangesOptions;
   readonly hints: ChangeHints;
   readonly random: Random;
+  readonly onSecured: OnSecured;
 }
 
 /** The change log of a Postgres that has been set up, for reading its changes step by step. */
@@ -79,12 +81,16 @@ class PostgresChangeLog implements ChangeLog {
   #epoch = "";
 
   constructor(options: PostgresChangeLogOptions, secret: string) {
-    const { driver, tables, changes, random } = options;
+    const { driver, tables, changes, random, onSecured } = options;
     this.tables = new Set(tables.map(({ table }) => table));
     this.secret = secret;
     this.#options = options;
     this.#byName = Map.groupBy(tables, ({ name }) => name);
-    this.#reader = new PostgresLogReader(driver, random);
+    this.#reader = new PostgresLogReader(
+      driver,
+      random,
+      new SecuredTables([...this.tables], onSecured),
+    );
     this.#decodeImage = imageDecoder(createRowReader(driver.dialect, () => {}), changes.exclude);
     this.#isWhole = wholeImages("postgres", changes.exclude);
   }

@@ -8,6 +8,7 @@ import {
   snapshotText,
 } from "../../../db/changes/log_position.ts";
 import { epochColumn, queryWithinEpoch } from "./postgres_epoch.ts";
+import type { SecuredTables } from "./secured_tables.ts";
 
 /** A page of changes that the reader of the Postgres log has read, and where they were read. */
 export interface LogPage {
@@ -39,16 +40,21 @@ const maxBytesPerPage = 16 * 1024 * 1024;
 export class PostgresLogReader {
   readonly #driver: Driver;
   readonly #random: Random;
+  readonly #secured: SecuredTables;
+  /** The columns that say where the log ends; {@link #positionOf} decodes them. */
+  readonly #state: string;
 
-  constructor(driver: Driver, random: Random) {
+  constructor(driver: Driver, random: Random, secured: SecuredTables) {
     this.#driver = driver;
     this.#random = random;
+    this.#secured = secured;
+    this.#state = `${epochColumn}, pg_current_snapshot()::text AS snapshot, ${secured.column}`;
   }
 
   /** Where the log ends now. */
   async end(): Promise<SnapshotPosition> {
-    const [row = []] = await this.#query({ text: `SELECT ${logState}`, values: [] });
-    return positionOf(row);
+    const [row = []] = await this.#query({ text: `SELECT ${this.#state}`, values: [] });
+    return this.#positionOf(row);
   }
 
   /** The rows of a statement, and where the log stood when it ran. */
@@ -59,16 +65,16 @@ export class PostgresLogReader {
     const connection = limits === undefined ? this.#driver : this.#driver.reads(limits);
     // The join gives the position a row also where the statement has none.
     const rows = await this.#query({
-      text: `SELECT p.*, q.* FROM (SELECT ${logState}) AS p
+      text: `SELECT p.*, q.* FROM (SELECT ${this.#state}) AS p
         LEFT JOIN (SELECT true AS present, r.* FROM (${text}) AS r) AS q ON true`,
       values,
     }, connection);
     const [first = []] = rows;
     return {
-      rows: rows.flatMap(([_epoch, _snapshot, isPresent = null, ...cells]) =>
+      rows: rows.flatMap(([_epoch, _snapshot, _secured, isPresent = null, ...cells]) =>
         isPresent === null ? [] : [cells]
       ),
-      position: positionOf(first),
+      position: this.#positionOf(first),
     };
   }
 
@@ -91,7 +97,8 @@ export class PostgresLogReader {
       : ["seq", " AND seq > $4 AND pg_visible_in_snapshot(xid, $5::pg_snapshot)"];
     const cells = await this.#query({
       text: `SELECT ${columns.selectList}
-        FROM (SELECT ${logState}, ${metaValue("floor")} AS floor) AS p LEFT JOIN (
+        FROM (SELECT ${this.#state}, ${metaValue("floor")} AS floor) AS p
+        LEFT JOIN (
           SELECT *, count(*) OVER () AS available,
             sum(${size("before")} + ${size("after")}) OVER (ORDER BY seq
               ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS ahead
@@ -108,11 +115,17 @@ export class PostgresLogReader {
     // Without any change a single row stands for the position.
     const rows = found.filter(({ seq }) => seq !== null).slice(0, maxRows);
     return {
-      position: positionOf([head.epoch, head.snapshot]),
+      position: this.#positionOf([head.epoch, head.snapshot, head.secured]),
       floor: BigInt(head.floor === null ? 0 : String(head.floor)),
       rows,
       isComplete: rows.length === Number(head.available ?? 0),
     };
+  }
+
+  /** Notes the tables with policies, too. */
+  #positionOf([epoch, snapshot, secured]: readonly SqlValue[]): SnapshotPosition {
+    this.#secured.note(String(secured));
+    return snapshotPosition(String(snapshot), String(epoch));
   }
 
   #query(statement: Statement, connection?: Connection): Promise<QueryResult["rows"]> {
@@ -128,18 +141,12 @@ export function metaValue(name: "secret" | "floor"): string {
   return `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
 }
 
-const logState = `${epochColumn}, pg_current_snapshot()::text AS snapshot`;
-
-/** The position of a row that begins with {@link logState}. */
-function positionOf([epoch, snapshot]: readonly SqlValue[]): SnapshotPosition {
-  return snapshotPosition(String(snapshot), String(epoch));
-}
-
 /** The state of the log, and a change, whose columns are NULL where there is none. */
 const columns = namedColumns({
   epoch: "p.epoch",
   snapshot: "p.snapshot",
   floor: "p.floor",
+  secured: "p.secured",
   available: "c.available",
   seq: "c.seq",
   xid: "c.xid",

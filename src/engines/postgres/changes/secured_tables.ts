@@ -1,0 +1,48 @@
+import type { TableInfo } from "../../../schema/table_info.ts";
+import { sqlName } from "../sql/change_log_schema.ts";
+
+/** Called with the tables of which policies hide rows from the role, when these have changed. */
+export type OnSecured = (tables: ReadonlySet<TableInfo>) => void;
+
+/**
+ * The recorded tables of which policies hide rows from the role of the service, as each statement
+ * that reads the Postgres change log sees them.
+ */
+export class SecuredTables {
+  /** The places of these tables, as a column of a statement. */
+  readonly column: string;
+  readonly #tables: readonly TableInfo[];
+  readonly #onChange: OnSecured;
+  #known = "";
+
+  constructor(tables: readonly TableInfo[], onChange: OnSecured) {
+    const names = JSON.stringify(tables.map(sqlName)).replaceAll("'", "''");
+    this.column = securedColumn(names);
+    this.#tables = tables;
+    this.#onChange = onChange;
+  }
+
+  /** Takes the value of the column, before anything else of its statement is used. */
+  note(places: string): void {
+    if (places === this.#known) return;
+    this.#known = places;
+    const indexes = places.split(",").map((place) => Number(place) - 1);
+    this.#onChange(new Set(indexes.flatMap((index) => this.#tables[index] ?? [])));
+  }
+}
+
+/**
+ * It is read from the tables of the catalog, in the snapshot of the statement: who sees a change
+ * sees the policies that were committed before it. `row_security_active` alone may be given by a
+ * cache of the connection that is older than the snapshot.
+ */
+function securedColumn(names: string): string {
+  const oids =
+    `ARRAY(SELECT to_regclass(name)::oid FROM json_array_elements_text('${names}') AS name)`;
+  return `(SELECT coalesce(string_agg(array_position(${oids}, c.oid)::text, ',' ORDER BY c.oid), '')
+    FROM pg_class c
+    WHERE c.oid = ANY (${oids}) AND c.relrowsecurity
+      AND (c.relforcerowsecurity OR NOT pg_has_role(c.relowner, 'USAGE'))
+      AND EXISTS (SELECT FROM pg_roles r
+        WHERE r.rolname = current_user AND NOT r.rolsuper AND NOT r.rolbypassrls)) AS secured`;
+}
