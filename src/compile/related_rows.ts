@@ -20,7 +20,7 @@ export function compileRelatedRows(plan: RelatedPlan, dialect: Dialect): Fragmen
   );
   const [names, farNames] = namesFor(step, second);
   const scans = plan.isUnindexed && !dialect.plansSemiJoins;
-  const near = { step, keys: dialect.listed(encoded, own, names), names, scans };
+  const near = { step, keys: dialect.listed(encoded, own, step.other, names), names, scans };
   if (second !== undefined) {
     const far = {
       step: second,

@@ -24,6 +24,6 @@ export function candidateRows(
   );
   const selected = names.values.map((value, index) => sql`${value} AS ${matchKey(index)}`);
   return sql`SELECT ${join(selected, ", ")}, ${names.ordinal} AS ${matchRank} FROM ${
-    dialect.listed(encoded, primaryKey, names)
+    dialect.listed(encoded, primaryKey, primaryKey, names)
   } AS ${names.list}`;
 }

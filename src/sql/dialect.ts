@@ -99,11 +99,13 @@ export interface Dialect {
 
   /**
    * Keys of stored values of these columns as a table, bound as one value: their ordinals, counted
-   * from 0, and the values, each of which can be compared with {@link operand}.
+   * from 0, and the values, each of which can be compared with the {@link operand} of the column at
+   * its place in `others`.
    */
   listed(
     keys: readonly (readonly SqlValue[])[],
     columns: readonly ColumnInfo[],
+    others: readonly ColumnInfo[],
     names: ListNames,
   ): Fragment;
   /**

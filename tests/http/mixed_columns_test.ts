@@ -132,6 +132,68 @@ testOnSqlite(
     }, true),
 );
 
+testOnSqlite(
+  "an include finds the rows that a filter over the same relation finds",
+  async (engine) => {
+    const db = await engine.open();
+    await runScript(
+      db.driver,
+      `CREATE TABLE p (id INTEGER PRIMARY KEY, c TEXT UNIQUE);
+       CREATE TABLE c (id INTEGER PRIMARY KEY, r STRING REFERENCES p (c), u REFERENCES p (c));
+       INSERT INTO p VALUES (1, '7'), (2, 'abc'), (3, '1.5'), (4, '9007199254740993');
+       INSERT INTO c VALUES (1, '7', '7'), (2, 'abc', 7), (3, 1.5, '1.5'), (4, 9007199254740993, NULL);
+       CREATE TABLE q (id INTEGER PRIMARY KEY, n NUMERIC UNIQUE);
+       CREATE TABLE k (id INTEGER PRIMARY KEY, n NUMERIC REFERENCES q (n));
+       INSERT INTO q VALUES (1, 7), (2, 'abc'), (3, ''), (4, '0x10');
+       INSERT INTO k VALUES (1, 7), (2, 'abc'), (3, ''), (4, '0x10')`,
+    );
+    const { tables } = await db.introspect();
+    const link = (name: string, target: string, own: string, other: string) =>
+      [name, {
+        type: "belongsTo",
+        resource: target,
+        foreignKey: own,
+        references: other,
+        filterable: true,
+      }] as const;
+    const relations: Record<string, Record<string, unknown>> = {
+      c: Object.fromEntries([link("p", "p", "r", "c"), link("other", "p", "u", "c")]),
+      k: Object.fromEntries([link("q", "q", "n", "n")]),
+    };
+    await withService({ ...engine, open: () => Promise.resolve(db) }, [], () => ({
+      resources: tables.map((table) =>
+        resource(table, {
+          id: ["id"],
+          auth: { public: { read: true } },
+          // Their tables are those of the database, which the types do not know.
+          relations: (relations[table.name] ?? {}) as never,
+        })
+      ),
+    }), async ({ get }) => {
+      for (
+        const [table, relation, expected] of [
+          ["c", "p", [1, 2, 3, 4]],
+          ["c", "other", [1, null, 3, null]],
+          ["k", "q", [1, 2, 3, 4]],
+        ] as const
+      ) {
+        const { status, body } = await get(`/api/${table}?include=${relation}&orderBy=id`);
+        assertEquals(status, 200, JSON.stringify(body));
+        const found = body.items.map((item: Record<string, { id: number } | null>) =>
+          item[relation]?.id ?? null
+        );
+        assertEquals(found, expected, relation);
+        const filtered = await get(`/api/${table}?filter=${relation}.id>0&orderBy=id&select=id`);
+        assertEquals(
+          filtered.body.items.map(({ id }: { readonly id: number }) => id),
+          expected.filter((id) => id !== null),
+          relation,
+        );
+      }
+    });
+  },
+);
+
 testOnSqlite("a restart changes no comparison of a column without a type", async (engine) => {
   for (const inserted of [[], ["1"], ["'a'"], ["1", "2", "'x'"], ["x'00'"], ["1.5"]]) {
     const db = await engine.open();

@@ -191,6 +191,7 @@ function ordered(column: ColumnInfo): Fragment {
 function listed(
   keys: readonly (readonly SqlValue[])[],
   columns: readonly ColumnInfo[],
+  _others: readonly ColumnInfo[],
   { ordinal, values }: ListNames,
 ): Fragment {
   const source = sql`json_array_elements(${writeJson(keys)}::json) WITH ORDINALITY`;

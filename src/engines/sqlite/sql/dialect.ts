@@ -10,13 +10,7 @@ import { isAny } from "../../../schema/structured/kind_of_column.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import { isCanonicalUuid } from "../../../schema/kinds/uuid_kind.ts";
 import { certifiedOperators } from "../../../sql/certified_operators.ts";
-import type {
-  ComparesAsMemory,
-  Dialect,
-  ListNames,
-  RowsOfKeys,
-  TextDialect,
-} from "../../../sql/dialect.ts";
+import type { ComparesAsMemory, Dialect, RowsOfKeys, TextDialect } from "../../../sql/dialect.ts";
 import {
   asStored,
   bindable,
@@ -29,6 +23,7 @@ import {
   type SqlValue,
 } from "../../../sql/fragment.ts";
 import { type Affinity, affinityOf, sqliteColumnType } from "./column_type.ts";
+import { listed } from "./listed_keys.ts";
 import { sqliteImages } from "./row_images.ts";
 import { sqliteJsonPaths } from "./json_path.ts";
 import { sqliteLists } from "./lists.ts";
@@ -184,8 +179,10 @@ function encodeAny(value: unknown, affinity: Affinity): SqlValue {
  * numbers keep all digits of 64 bits.
  */
 function encodeDecimal(text: string): SqlValue {
-  const whole = withScale(text, 0);
+  // Any other program may have stored a string.
+  if (!looksLikeNumber(text)) return text;
   const number = Number(text);
+  const whole = withScale(text, 0);
   if (whole !== null && !Number.isSafeInteger(number)) return int64(whole) ?? number;
   return Number.isFinite(number) ? number : text;
 }
@@ -221,19 +218,6 @@ function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boo
   if (typeof stored === "string" || typeof encoded === "string") return encoded === stored;
   // An integer may be a number or a bigint, which depends on the driver.
   return encoded !== null && encoded >= stored && encoded <= stored;
-}
-
-function listed(
-  keys: readonly (readonly SqlValue[])[],
-  _columns: readonly ColumnInfo[],
-  { ordinal, values }: ListNames,
-): Fragment {
-  const isLone = values.length === 1;
-  const cells = values.map((name, index) =>
-    isLone ? sql`value AS ${name}` : sql`json_extract(value, ${rawSql(`'$[${index}]'`)}) AS ${name}`
-  );
-  const items = writeJson(isLone ? keys.map(([value]) => value) : keys);
-  return sql`(SELECT key AS ${ordinal}, ${join(cells, ", ")} FROM json_each(${items}))`;
 }
 
 /**
