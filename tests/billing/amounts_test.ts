@@ -137,7 +137,7 @@ const situations: readonly Situation[] = [
 
 const quantities: readonly Situation[] = [
   { name: "three of it", lines: [{ price: "15", amount: 900, quantity: 3 }], expected: 150 },
-  ...[1.5, -1, 0, "1.5", "many", 1e300, 2 ** 53].map((quantity) => ({
+  ...[1.5, -1, 0, "1.5", "1", "many", true, {}, 1e300, 2 ** 53].map((quantity) => ({
     name: `a quantity of ${JSON.stringify(quantity)}`,
     lines: [{ price: "15", amount: 900, quantity }],
     expected: "quantity",
@@ -271,7 +271,11 @@ const byVendor = {
 
 for (const [name, [vendor, deliveryOf]] of Object.entries(byVendor)) {
   // An order of Polar names no quantity.
-  const all = vendor === "polar" ? situations : [...situations, ...quantities];
+  const all = vendor === "polar" ? situations : [...situations, ...quantities, {
+    name: "a quantity of null, which Stripe has for prices without one",
+    lines: [{ price: "15", amount: 900, quantity: null }],
+    expected: vendor === "stripe" ? 50 : "quantity",
+  }];
   Deno.test(`${name}: the lines that were bought grant, whatever they were paid from`, async () => {
     for (const situation of all) {
       await inWorld(vendor, situation.options ?? {}, async (world) => {
@@ -356,10 +360,12 @@ const lemonSituations: readonly (readonly [string, readonly Delivery[], number |
   ["a new one", [state("created", "11", 0), invoice("initial", 0)], 100],
   ["of before the first event", [state("created", "11", 5), invoice("initial", 0)], 100],
   ["three of it", [state("created", "11", 0, three), invoice("initial", 0)], 300],
-  ["a quantity of 1.5", [
-    state("created", "11", 0, { first_subscription_item: { quantity: 1.5 } }),
-    invoice("initial", 0),
-  ], "quantity"],
+  ...[1.5, null, "1", 0, -1].map((quantity) =>
+    [`a quantity of ${JSON.stringify(quantity)}`, [
+      state("created", "11", 0, { first_subscription_item: { quantity } }),
+      invoice("initial", 0),
+    ], "quantity"] as const
+  ),
   ["of before an upgrade", [
     ...[state("created", "11", 0), state("updated", "13", 30), invoice("initial", 1)],
   ], 100],
@@ -402,13 +408,111 @@ const lemonSituations: readonly (readonly [string, readonly Delivery[], number |
   ["another variant", [state("created", "99", 0), invoice("initial", 0)], "no-plan"],
 ];
 
+/** A provider whose API has one state of the subscription, or none; `asked` counts its calls. */
+function lemonWith(now: Delivery | undefined) {
+  const asked = { count: 0 };
+  const fetch: typeof globalThis.fetch = () => {
+    asked.count++;
+    return Promise.resolve(
+      now === undefined ? new Response("{}", { status: 404 }) : Response.json(Object(now).body),
+    );
+  };
+  return { asked, provider: providerOf("lemon-squeezy", { fetch }) };
+}
+
 Deno.test("Lemon Squeezy: an invoice grants what its subscription was for at its time", async () => {
   for (const [name, deliveries, expected] of lemonSituations) {
-    await inWorld("lemon-squeezy", {}, async (world) => {
+    const minuteOf = ({ body }: Delivery) => Object(body).data.attributes.updated_at;
+    const states = deliveries.filter(({ body }) => Object(body).data.type === "subscriptions");
+    const now = states.sort((a, b) => minuteOf(a) < minuteOf(b) ? -1 : 1).at(-1);
+    const { provider } = lemonWith(now);
+    await inWorld("lemon-squeezy", { provider }, async (world) => {
       for (const delivery of deliveries) assertEquals(await world.deliver(delivery), 200, name);
       assertEquals([name, await outcomeOf(world)], [name, expected]);
     });
   }
+});
+
+/** A state whose item changed at a minute. */
+function changed(variant: string, item: number, minute = item, more: object = {}, quantity = 1) {
+  const first_subscription_item = { quantity, updated_at: at(item) };
+  return state("updated", variant, minute, { first_subscription_item, ...more });
+}
+
+const renewal = { renews_at: "2027-01-01T10:00:00.000000Z" };
+
+Deno.test("Lemon Squeezy: a change whose event comes later, or never, is asked for or read in a later event", async () => {
+  const bought = [state("created", "11", 0), invoice("initial", 0)];
+  const boughtBig = [state("created", "13", 0), invoice("initial", 0)];
+  const yearly = changed("13", 25, 25, year);
+  const cases: readonly {
+    readonly name: string;
+    readonly before: readonly Delivery[];
+    readonly now?: Delivery;
+    readonly invoice?: Delivery;
+    readonly expected: number | string;
+    readonly calls: number;
+  }[] = [
+    { name: "an upgrade", before: bought, now: changed("13", 25), expected: 1000, calls: 1 },
+    { name: "a downgrade", before: boughtBig, now: changed("11", 25), expected: 100, calls: 1 },
+    { name: "1 to 3", before: bought, now: changed("11", 9, 9, {}, 3), expected: 300, calls: 1 },
+    { name: "at its very time", before: bought, now: changed("13", 30), expected: 1000, calls: 1 },
+    { name: "after it", before: bought, now: changed("13", 35), expected: 100, calls: 1 },
+    { name: "no change", before: bought, now: changed("11", 0, 31), expected: 100, calls: 1 },
+    { name: "not known to the provider", before: bought, expected: 100, calls: 1 },
+    {
+      name: "of a new interval",
+      ...{ before: bought, now: yearly, invoice: invoice("updated", 25), expected: 1000, calls: 1 },
+    },
+    {
+      name: "within a period that was renewed since",
+      before: bought.with(0, state("created", "11", 0, { renews_at: at(30) })),
+      now: changed("13", 25, 31, renewal),
+      invoice: invoice("updated", 25),
+      ...{ expected: "proration", calls: 1 },
+    },
+    {
+      name: "an upgrade that only the event of the renewal says",
+      ...{ before: [...bought, changed("13", 25, 31, renewal)], expected: 1000, calls: 0 },
+    },
+    {
+      name: "a downgrade that only the event of the renewal says",
+      ...{ before: [...boughtBig, changed("11", 25, 31, renewal)], expected: 100, calls: 0 },
+    },
+    {
+      name: "within a period, said by the event of the renewal alone",
+      before: [
+        ...bought.with(0, state("created", "11", 0, { renews_at: at(30) })),
+        changed("13", 25, 31, renewal),
+      ],
+      invoice: invoice("updated", 25),
+      ...{ expected: "proration", calls: 0 },
+    },
+  ];
+  for (const { name, before, now, invoice: paid, expected, calls } of cases) {
+    const { provider, asked } = lemonWith(now);
+    await inWorld("lemon-squeezy", { provider }, async (world) => {
+      for (const delivery of before) assertEquals(await world.deliver(delivery), 200, name);
+      assertEquals(asked.count, 0, name);
+      assertEquals(await world.deliver(paid ?? invoice("renewal", 30)), 200, name);
+      const { creditsToGrant, notGranted } = Object(world.seen.at(-1));
+      assertEquals([name, creditsToGrant ?? notGranted], [name, expected]);
+      assertEquals([name, asked.count], [name, calls]);
+    });
+  }
+});
+
+Deno.test("Lemon Squeezy: where the provider does not answer, an invoice waits for it", async () => {
+  await inWorld("lemon-squeezy", {}, async ({ deliver, billing }) => {
+    await deliver(state("created", "11", 0));
+    const renewed = invoice("renewal", 30);
+    assertEquals(await deliver(renewed), 502);
+    await deliver(changed("13", 25));
+    assertEquals(await deliver(renewed), 502, "it may have changed again");
+    await deliver(changed("13", 25, 31, renewal));
+    assertEquals(await deliver(renewed), 200);
+    assertEquals(await billing.credits.balance("ada"), 1000);
+  });
 });
 
 Deno.test("Lemon Squeezy: what no event has said is asked, and not guessed", async () => {
@@ -448,6 +552,8 @@ Deno.test("Lemon Squeezy: an order grants its quantity, and that of a subscripti
   const cases: readonly (readonly [Delivery, number | string])[] = [
     ...[[orderOf(15, 2), 100], [orderOf(15, 1, 0), "zero-amount"]] as const,
     ...[[orderOf(15, 0.5), "quantity"], [orderOf(11, 1), "other-event"]] as const,
+    ...[null, "1", 0, -1].map((one) => [orderOf(15, one), "quantity"] as const),
+    [orderOf(15, undefined), 50],
   ];
   for (const [delivery, expected] of cases) {
     await inWorld("lemon-squeezy", {}, async (world) => {
@@ -512,7 +618,12 @@ Deno.test("Stripe: a payment intent of an account that names no price is observe
 });
 
 Deno.test("Polar: an order grants its seats", async () => {
-  for (const [seats, expected] of [[3, 300], [null, 100], [0, "quantity"]] as const) {
+  for (
+    const [seats, expected] of [
+      ...[[3, 300], [null, 100], [0, "quantity"]] as const,
+      ...[["1", "quantity"], [1.5, "quantity"], [-1, "quantity"]] as const,
+    ]
+  ) {
     await inWorld("polar", {}, async (world) => {
       const lines = [{ price: "11", amount: 1000 }];
       const delivery = polarPayment({ name: "", lines, expected: 0 });

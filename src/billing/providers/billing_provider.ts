@@ -92,6 +92,8 @@ export interface VendorPayment extends BillingPayment {
   readonly netAmount?: number;
   /** When it was bought, where that is not the time of the event: RFC 3339 in UTC. */
   readonly boughtAt?: string;
+  /** True if it is the first payment of its subscription, which names no prices. */
+  readonly isFirst?: boolean;
   /** True if it pays for a change of its subscription, which names no prices. */
   readonly isChange?: boolean;
   /** True if it pays for a change of plan, and a balance or credit pays for it, in whole or in part. */
@@ -108,6 +110,8 @@ export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> 
   readonly payment?: VendorPayment;
   /** The provider's id of the subscription that it is about. */
   readonly subscriptionId?: string;
+  /** Since when the subscription is for its price and quantity, where the provider says so. */
+  readonly itemChangedAt?: string;
   /**
    * True if only a server with a key of the provider can have set its metadata. Of others nothing is
    * believed without the code of a checkout of this service.
@@ -115,6 +119,14 @@ export interface VendorEvent extends Omit<BillingEvent, "provider" | "payment"> 
   readonly isMetadataOfServer?: boolean;
   /** True if a completed checkout is still to be paid. */
   readonly isUnpaid?: boolean;
+}
+
+/** A state of a subscription as it was read at the provider. Times are RFC 3339 in UTC. */
+export interface ReadTerms extends Pick<VendorEvent, "itemChangedAt"> {
+  /** The state of now. */
+  readonly subscription: BillingSubscription;
+  /** When it last changed. */
+  readonly changedAt?: string;
 }
 
 /** The events of one delivery, whose signature was right. */
@@ -169,6 +181,8 @@ export interface BillingProvider {
   reportUsage?(report: UsageReport): Promise<void>;
   /** Verifies a delivery and reads its events. Throws a 400 where it is not to be believed. */
   readDelivery(delivery: WebhookDelivery): Promise<VendorDelivery>;
+  /** Reads the terms of a subscription whose payments do not name their prices; null for an unknown id. */
+  readTerms?(subscriptionId: string): Promise<ReadTerms | null>;
   /** Finds the prices of a payment whose event does not name all; none where they are too many. */
   findPrices?(event: VendorEvent): Promise<readonly PaidPrice[]>;
 }

@@ -24,10 +24,15 @@ export class JsonFields {
     return typeof value === "string" && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
   }
 
-  /** A quantity: 1 where there is none, and NaN where it is no number. */
+  /** A quantity: 1 if the field is absent, and NaN if it is no number. */
   quantity(name = "quantity"): number {
     const value = this.#own(name);
-    return value === undefined || value === null ? 1 : this.number(name) ?? NaN;
+    return value === undefined ? 1 : typeof value === "number" ? value : NaN;
+  }
+
+  /** A quantity of a provider whose documents say that null is for prices without one. */
+  quantityOrNull(name = "quantity"): number {
+    return this.#own(name) === null ? 1 : this.quantity(name);
   }
 
   /** True or false. */

@@ -10,6 +10,8 @@ export interface ReportedSubscription {
   readonly occurredAt: string;
   /** The id of the delivery. */
   readonly deliveryId: string;
+  /** Since when it is for its price and quantity, where the provider says so. */
+  readonly itemChangedAt?: string;
   /** True if it is the state that it was created with. */
   readonly isFirst?: boolean;
   /** True if the state was read at the provider, and may be newer than the event. */
@@ -62,8 +64,7 @@ export class NewestSubscriptions {
       if (known?.deliveryId === reported.deliveryId) return known.subscription;
       const newest = known === null ? reported : await this.#newer(known, reported);
       const before = knownTerms(known);
-      const since = reported.isFirst === true ? "" : reported.occurredAt;
-      const terms = addTerms(before, subscriptionTerms(reported.subscription, since));
+      const terms = addTerms(before, reportedTerms(reported));
       if (newest === known && terms === before) return newest.subscription;
       const { ok } = await this.#store.commit({
         checks: [{ key, versionstamp }],
@@ -90,12 +91,24 @@ export class NewestSubscriptions {
   }
 }
 
+function reportedTerms(
+  { subscription, occurredAt, itemChangedAt, isFirst }: ReportedSubscription,
+): SubscriptionTerms {
+  if (isFirst === true) {
+    return subscriptionTerms(subscription, { since: "", heldUntil: occurredAt });
+  }
+  const isEarlier = itemChangedAt !== undefined && itemChangedAt < occurredAt;
+  const held = isEarlier ? { heldFrom: itemChangedAt } : {};
+  return subscriptionTerms(subscription, { since: occurredAt, ...held });
+}
+
 function hasEnded({ status }: BillingSubscription): boolean {
   return status === "canceled" || status === "expired";
 }
 
 function knownTerms(kept: KeptSubscription | null): readonly SubscriptionTerms[] {
-  return kept === null ? [] : kept.terms ?? [subscriptionTerms(kept.subscription, kept.occurredAt)];
+  if (kept === null) return [];
+  return kept.terms ?? [subscriptionTerms(kept.subscription, { since: kept.occurredAt })];
 }
 
 function asKept(value: unknown): KeptSubscription | null {

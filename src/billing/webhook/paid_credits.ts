@@ -1,14 +1,16 @@
-import type { BillingEvent, BillingSubscription, NotGranted } from "../billing_event.ts";
+import type { BillingEvent, NotGranted } from "../billing_event.ts";
 import { type BillingPlans, modeOf, type PaidPlan } from "../billing_plan.ts";
 import type {
   BillingProvider,
   PaidPrice,
+  ReadTerms,
   VendorEvent,
   VendorPayment,
 } from "../providers/billing_provider.ts";
 import {
   addTerms,
   changeAt,
+  isKnownAt,
   type SubscriptionTerms,
   subscriptionTerms,
   termsAt,
@@ -16,7 +18,7 @@ import {
 
 /** What is known about the plans of payments. */
 export interface PaidCreditsOptions {
-  readonly provider: Pick<BillingProvider, "findPrices" | "getSubscription">;
+  readonly provider: Pick<BillingProvider, "findPrices" | "readTerms">;
   readonly plans: BillingPlans;
   /** True if a payment of nothing grants, as of a trial or a coupon of 100 %. */
   readonly grantOnZeroAmount: boolean;
@@ -91,30 +93,39 @@ async function linesOf(
     return await provider.findPrices?.(event) ?? [];
   }
   if (payment.prices.length > 0) return payment.prices;
-  const { subscriptionId, type } = event;
+  const { subscriptionId } = event;
+  if (subscriptionId === undefined) return [];
   const at = payment.boughtAt ?? event.occurredAt;
-  const known = subscriptionId === undefined ? [] : await terms(subscriptionId);
+  const known = await terms(subscriptionId);
+  const isKnown = payment.isChange === true
+    ? changeAt(known, at) !== undefined
+    : payment.isFirst === true && known[0]?.since === "" || isKnownAt(known, at);
   // Where the provider does not answer, the delivery fails and is repeated: nothing is lost.
+  const read = isKnown || event.type !== "payment.succeeded"
+    ? null
+    : await provider.readTerms?.(subscriptionId) ?? null;
+  const all = read === null ? known : addTerms(known, termsNow(read, at));
   if (payment.isChange === true) {
-    if (subscriptionId === undefined) return [];
-    const all = changeAt(known, at) === undefined && type === "payment.succeeded"
-      ? withTermsNow(known, await provider.getSubscription(subscriptionId), at)
-      : known;
     const change = changeAt(all, at);
     const latest = change?.terms ?? termsAt(known, at);
     return latest === undefined ? [] : lineOf(latest, change?.beganPeriod !== true);
   }
-  const then = termsAt(known, at);
+  const [first] = known;
+  const then = payment.isFirst === true && first?.since === "" ? first : termsAt(all, at);
   if (then?.priceId !== undefined) return lineOf(then, false);
-  return type === "payment.succeeded" ? await provider.findPrices?.(event) ?? [] : [];
+  return event.type === "payment.succeeded" ? await provider.findPrices?.(event) ?? [] : [];
 }
 
-function withTermsNow(
-  known: readonly SubscriptionTerms[],
-  now: BillingSubscription | null,
+/** The terms of now, which were those of then unless the subscription has changed since. */
+function termsNow(
+  { subscription, itemChangedAt = "", changedAt = "" }: ReadTerms,
   at: string,
-): readonly SubscriptionTerms[] {
-  return now === null ? known : addTerms(known, subscriptionTerms(now, at));
+): SubscriptionTerms {
+  const since = itemChangedAt > at ? itemChangedAt : at;
+  return subscriptionTerms(subscription, {
+    since,
+    ...(changedAt > since ? { heldUntil: changedAt } : {}),
+  });
 }
 
 function lineOf(

@@ -6,6 +6,10 @@ export interface SubscriptionTerms
   extends Pick<BillingSubscription, "priceId" | "quantity" | "currentPeriodEnd"> {
   /** RFC 3339 in UTC; empty for those that it was created with. */
   readonly since: string;
+  /** An earlier time from which on it was for this price and quantity, as the provider has said. */
+  readonly heldFrom?: string;
+  /** A later time until which these terms held, as the provider has said. */
+  readonly heldUntil?: string;
   /** From when on later terms were dropped: what it was for until the next ones is not known. */
   readonly unknownFrom?: string;
 }
@@ -16,12 +20,12 @@ export interface TermsInForce {
   readonly beganPeriod: boolean;
 }
 
-/** The terms of a reported state. */
+/** The terms of a reported state, from a time on. */
 export function subscriptionTerms(
   { priceId, quantity, currentPeriodEnd }: BillingSubscription,
-  since: string,
+  times: Pick<SubscriptionTerms, "since" | "heldFrom" | "heldUntil">,
 ): SubscriptionTerms {
-  return { since, ...present({ priceId, quantity, currentPeriodEnd }) };
+  return { ...times, ...present({ priceId, quantity, currentPeriodEnd }) };
 }
 
 /**
@@ -41,11 +45,20 @@ export function addTerms(
   return [{ ...first, ...present({ unknownFrom }) }, ...others.slice(-50)];
 }
 
+/** Returns true if no change that is not known yet can have come before a time. */
+export function isKnownAt(history: readonly SubscriptionTerms[], at: string): boolean {
+  return history.some(({ since, heldUntil }) => since >= at || (heldUntil ?? since) >= at);
+}
+
 /** The terms at a time; undefined if none are known, or they were dropped. */
 export function termsAt(
   history: readonly SubscriptionTerms[],
   at: string,
 ): SubscriptionTerms | undefined {
+  const holding = history.find(({ since, heldFrom = since, heldUntil = since }) =>
+    heldFrom <= at && at <= heldUntil
+  );
+  if (holding !== undefined) return holding;
   const terms = history.findLast(({ since }) => since <= at);
   const isDropped = terms?.unknownFrom !== undefined && terms.unknownFrom <= at;
   return isDropped ? undefined : terms;
@@ -66,9 +79,10 @@ export function changeAt(
   const [nearest] = changes.sort((a, b) => a.awayMs - b.awayMs);
   if (nearest === undefined) return undefined;
   const { before, terms } = nearest;
-  // A change within a period leaves its end where it was.
-  const isWithin = before.currentPeriodEnd !== undefined &&
-    before.currentPeriodEnd === terms.currentPeriodEnd;
+  // A change within a period leaves its end where it was, until a renewal moves it.
+  const end = before.currentPeriodEnd;
+  const isWithin = end !== undefined &&
+    (end === terms.currentPeriodEnd || end <= (terms.heldUntil ?? terms.since));
   return { terms, beganPeriod: !isWithin };
 }
 
@@ -76,6 +90,7 @@ export function changeAt(
 const maxAwayMs = 10 * 60_000;
 
 function isSame(a: SubscriptionTerms, b: SubscriptionTerms): boolean {
-  return a.since === b.since && a.priceId === b.priceId && a.quantity === b.quantity &&
+  return a.since === b.since && a.heldFrom === b.heldFrom && a.priceId === b.priceId &&
+    a.quantity === b.quantity &&
     a.currentPeriodEnd === b.currentPeriodEnd;
 }

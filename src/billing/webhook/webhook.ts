@@ -160,6 +160,7 @@ export class Webhook {
     const { payment, subscription: reported, occurredAt } = given;
     const subscription = reported === undefined ? undefined : await subscriptions.report({
       ...{ subscription: reported, occurredAt, deliveryId },
+      ...present({ itemChangedAt: given.itemChangedAt }),
       isFirst: given.type === "subscription.created",
     });
     const event: BillingEvent = {

@@ -6,10 +6,11 @@ import type {
   BillingProvider,
   PaidPrice,
   ProviderCheckout,
+  ReadTerms,
   UsageReport,
   VendorEvent,
 } from "../billing_provider.ts";
-import { JsonFields, timeOf } from "../json_fields.ts";
+import { type JsonFields, present, timeOf } from "../json_fields.ts";
 import {
   type ProviderOptions,
   providerOptions,
@@ -25,6 +26,7 @@ import {
   verifySignature,
 } from "../webhook_signature.ts";
 import {
+  lemonSqueezyItemChangedAt,
   lemonSqueezyName,
   lemonSqueezySubscription,
   readLemonSqueezyEvent,
@@ -132,46 +134,40 @@ export function lemonSqueezy(options: LemonSqueezyOptions): BillingProvider {
       }
       return readLemonSqueezyEvent(parseDelivery(delivery));
     },
-    findPrices: (event) => findPrices(api, event),
+    readTerms: (id) => readTerms(api, path(id)),
+    findPrices: (event) => findOrdered(api, event),
   };
   return provider;
 }
 
-/**
- * What the subscription of an invoice was for: what it is for now, unless it has changed since. Of its
- * first invoice it is what was ordered.
- */
-async function findPrices(
-  api: VendorApi,
-  { subscriptionId, payment, raw }: VendorEvent,
-): Promise<readonly PaidPrice[]> {
-  if (subscriptionId === undefined) return [];
-  const path = `/v1/subscriptions/${encodeURIComponent(subscriptionId)}`;
+async function readTerms(api: VendorApi, path: string): Promise<ReadTerms | null> {
   const answer = await api.find({ method: "GET", path });
-  const attributes = answer?.at("data").at("attributes");
-  const item = attributes?.at("first_subscription_item");
-  const changedAt = timeOf(item?.text("updated_at"));
-  const boughtAt = payment?.boughtAt;
-  const variant = attributes?.id("variant_id");
-  if (changedAt === undefined || boughtAt === undefined || changedAt <= boughtAt) {
-    return priceOf(variant, item);
-  }
-  const orderId = attributes?.id("order_id");
-  const invoice = new JsonFields(raw).at("data").at("attributes");
-  if (invoice.text("billing_reason") !== "initial" || orderId === undefined) return [];
+  if (answer === null) return null;
+  const data = answer.at("data");
+  const changedAt = timeOf(data.at("attributes").text("updated_at"));
+  const itemChangedAt = lemonSqueezyItemChangedAt(data);
+  return { subscription: subscriptionOf(data), ...present({ changedAt, itemChangedAt }) };
+}
+
+/** Finds what was ordered for the first invoice of a subscription; none of other invoices. */
+async function findOrdered(
+  api: VendorApi,
+  { subscriptionId, payment }: VendorEvent,
+): Promise<readonly PaidPrice[]> {
+  if (subscriptionId === undefined || payment?.isFirst !== true) return [];
+  const path = `/v1/subscriptions/${encodeURIComponent(subscriptionId)}`;
+  const subscription = await api.find({ method: "GET", path });
+  const orderId = subscription?.at("data").at("attributes").id("order_id");
+  if (orderId === undefined) return [];
   const order = await api.find({
     method: "GET",
     path: `/v1/orders/${encodeURIComponent(orderId)}`,
   });
-  const ordered = order?.at("data").at("attributes").at("first_order_item");
-  return priceOf(ordered?.id("variant_id"), ordered);
-}
-
-function priceOf(
-  variant: string | undefined,
-  item: JsonFields | undefined,
-): readonly PaidPrice[] {
-  return variant === undefined ? [] : [{ ids: [variant], quantity: item?.quantity() ?? 1 }];
+  const item = order?.at("data").at("attributes").at("first_order_item");
+  const variant = item?.id("variant_id");
+  return variant === undefined || item === undefined
+    ? []
+    : [{ ids: [variant], quantity: item.quantity() }];
 }
 
 async function reportUsage(

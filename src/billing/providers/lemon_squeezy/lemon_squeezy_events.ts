@@ -97,7 +97,8 @@ function orderPayment({ id, attributes }: EventObject): VendorPayment {
 function invoiceFacts(
   { id, attributes }: EventObject,
 ): Pick<VendorEvent, "payment" | "subscriptionId"> {
-  const isChange = attributes.text("billing_reason") === "updated";
+  const reason = attributes.text("billing_reason");
+  const isChange = reason === "updated";
   const amounts = amountOf(attributes);
   return {
     payment: {
@@ -106,6 +107,7 @@ function invoiceFacts(
       isForCredits: true,
       isOnlyForOneTime: false,
       isChange,
+      isFirst: reason === "initial",
       isPaidByCredit: isChange && isMostlyCredit(amounts.amount, amounts.netAmount),
       ...present({ boughtAt: timeOf(attributes.text("created_at")) }),
       ...amounts,
@@ -130,9 +132,16 @@ function amountOf(
 
 function subscriptionFacts(
   { data }: EventObject,
-): Pick<VendorEvent, "subscription" | "subscriptionId"> {
+): Pick<VendorEvent, "subscription" | "subscriptionId" | "itemChangedAt"> {
   const subscription = lemonSqueezySubscription(data);
-  return subscription === null ? {} : { subscription, subscriptionId: subscription.id };
+  if (subscription === null) return {};
+  const itemChangedAt = lemonSqueezyItemChangedAt(data);
+  return { subscription, subscriptionId: subscription.id, ...present({ itemChangedAt }) };
+}
+
+/** Since when a subscription is for its variant and quantity. */
+export function lemonSqueezyItemChangedAt(data: JsonFields): string | undefined {
+  return timeOf(data.at("attributes").at("first_subscription_item").text("updated_at"));
 }
 
 /** Reads a subscription of Lemon Squeezy; null if it is none. */
@@ -142,6 +151,7 @@ export function lemonSqueezySubscription(data: JsonFields): BillingSubscription 
   if (id === undefined || customerId === undefined || data.text("type") !== "subscriptions") {
     return null;
   }
+  const item = attributes.at("first_subscription_item");
   return {
     id,
     customerId,
@@ -149,7 +159,8 @@ export function lemonSqueezySubscription(data: JsonFields): BillingSubscription 
     status: statuses.get(attributes.text("status") ?? "") ?? "incomplete",
     ...present({
       priceId: attributes.id("variant_id"),
-      quantity: attributes.at("first_subscription_item").number("quantity"),
+      // One that is no number is none that can be counted, and JSON has no NaN.
+      quantity: item.value === undefined ? undefined : item.quantity() || 0,
       // One that is cancelled stays usable until it ends.
       currentPeriodEnd: timeOf(attributes.text("ends_at") ?? attributes.text("renews_at")),
       cancelAtPeriodEnd: attributes.flag("cancelled"),

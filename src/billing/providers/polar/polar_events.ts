@@ -104,7 +104,7 @@ function orderPrices(data: JsonFields): readonly PaidPrice[] {
   const isProration = items.length > 0 && whole.length === 0 || isChange && (amount ?? 1) <= 0;
   return ids.length === 0
     ? []
-    : [{ ids, quantity: data.quantity("seats"), isProration, ...present({ amount }) }];
+    : [{ ids, quantity: data.quantityOrNull("seats"), isProration, ...present({ amount }) }];
 }
 
 function idsOf(data: JsonFields, prices: readonly (string | undefined)[]): readonly string[] {

@@ -161,7 +161,7 @@ export function invoiceLines(
     const amount = isFree ? netAmount : discounted(line);
     return [{
       ids: [id],
-      quantity: line.quantity(),
+      quantity: line.quantityOrNull(),
       // A change within a trial buys nothing.
       isProration: isProration(line) || isChange && (amount ?? netAmount ?? 1) <= 0,
       ...present({ amount }),
