@@ -25,6 +25,8 @@ export type DatabaseErrorKind =
   /** The connection was lost during commit: the write may or may not have happened. */
   | "unknown-outcome"
   | "read-only"
+  /** A view calls a function that writes, and the transaction of the read is read-only. */
+  | "writing-read"
   /** The table takes no such write: a part of it names a table, function or collation that is missing. */
   | "broken-table"
   /** The service's own role has no right to it, or a policy of the database hides the row. */

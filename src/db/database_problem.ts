@@ -36,7 +36,9 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
       return refusedRow(access, cause);
     case "failed-computation":
       // A read computes nothing of what the client has sent.
-      return access === "read" && error.raised === null ? error : refusedValue(access, cause);
+      if (access === "read" && error.raised === null) return error;
+      // A delete has no values.
+      return access === "delete" ? refusedRow(access, cause) : refusedValue(access, cause);
     case "invalid-value":
       return refusedValue(access, cause);
     case "timeout":
@@ -67,6 +69,12 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
       return new Problem("forbidden", `Cannot ${access}: the database does not allow it`, {
         cause,
       });
+    case "writing-read":
+      return new Problem(
+        "forbidden",
+        `Cannot ${access}: a part of the view, such as nextval(), writes, and the database allows reads only`,
+        { cause },
+      );
     case "broken-table":
       return new Problem(
         // A read sorts or filters by a column of such a collation.

@@ -11,5 +11,5 @@ export function raisedMessage(text: string): string | null {
   if (characters.length === 0) return null;
   return characters.length <= maxLength && text.length <= 2 * maxLength
     ? line
-    : `${characters.slice(0, maxLength).join("")}…`;
+    : `${characters.slice(0, maxLength - 1).join("")}…`;
 }

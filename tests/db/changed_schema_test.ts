@@ -95,6 +95,43 @@ testUnless(
   },
 );
 
+/** A column of a type, the type that it gets, and requests that the types of the start make fail. */
+const retyped: readonly (readonly [from: string, to: string, ...requests: TestRequest[]])[] = [
+  ["integer", "text", ["GET", "?filter=title>5"], ["GET", "?filter=title=in=(1,2)"]],
+  ["integer", "text", ["GET", "/count?filter=title==5"], ["DELETE", "/batch", {
+    filter: "title>5",
+  }]],
+  ["integer", "text", ["GET", "/aggregate?sum=title"]],
+  ["integer", "boolean USING title > 0", ["GET", "?filter=title!=5"]],
+  ["text", "integer USING 1", ["GET", "?filter=title==tea"]],
+  ["text", "integer USING 1", ["GET", "?filter=title=contains=tea"]],
+  ["text", "jsonb USING NULL", ["GET", "?filter=title==tea"]],
+  ["boolean", "text", ["GET", "?filter=title==true"]],
+  ["timestamptz", "text", ["GET", "?filter=title>2026-01-01T00:00:00Z"]],
+  ["date", "integer USING 1", ["GET", "?filter=title>2026-01-01"]],
+  ["uuid", "text", ["GET", "?filter=title==00000000-0000-0000-0000-000000000000"]],
+  ["numeric", "text", ["GET", "?filter=title<5"]],
+];
+
+testUnless(
+  engines.find(({ name }) => name === "postgres")?.ignore ?? null,
+  "postgres: a filter by a column that has another type by now was a 500",
+  async () => {
+    for (const [from, to, ...wanted] of retyped) {
+      const db = await engines.find(({ name }) => name === "postgres")?.open();
+      if (db === undefined) throw new Error("There is no such engine");
+      await run(db, `CREATE TABLE notes (id integer PRIMARY KEY, title ${from})`);
+      const app = await serve(db, () => {});
+      assertEquals(await answerOf(app, ["GET", ""]), "200");
+      await run(db, `ALTER TABLE notes ALTER COLUMN title TYPE ${to}`);
+      for (const request of wanted) {
+        assertEquals(await answerOf(app, request), "503 SCHEMA_CHANGED 1", `${from} ${request}`);
+      }
+      await app.close();
+    }
+  },
+);
+
 async function run(db: Database, text: string): Promise<void> {
   await db.query({ text, values: [] });
 }

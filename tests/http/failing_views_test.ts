@@ -1,10 +1,10 @@
-import { assertEquals } from "@std/assert";
-import { createApp, resource } from "../../mod.ts";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { createApp, openDatabase, resource } from "../../mod.ts";
 import type { Observation } from "../../exports/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system_runtime.ts";
-import { everyEngine } from "../support/engines.ts";
+import { createScratchDatabase, everyEngine } from "../support/engines.ts";
 import { runScript } from "../support/scratch.ts";
-import { testUnless } from "../support/skip.ts";
+import { testPostgres, testUnless } from "../support/skip.ts";
 
 const script = `
   CREATE TABLE s (id int PRIMARY KEY, code text, net inet);
@@ -75,3 +75,50 @@ for (const engine of everyEngine.filter(({ name }) => name.startsWith("p"))) {
     },
   );
 }
+
+const server = testPostgres();
+
+testUnless(
+  "missing" in server ? server.missing : null,
+  "a view that writes was a database that is not available, for each of its reads",
+  async () => {
+    if ("missing" in server) throw new Error(server.missing);
+    const scratch = await createScratchDatabase(server.url);
+    const writable = await openDatabase(scratch.url);
+    await runScript(
+      writable.driver,
+      `CREATE TABLE s (id int PRIMARY KEY);
+       INSERT INTO s VALUES (1);
+       CREATE SEQUENCE counter;
+       CREATE VIEW counted AS SELECT id, nextval('counter') AS x FROM s`,
+    );
+    await writable.close();
+    const db = await openDatabase(scratch.url, { readOnly: true });
+    const { tables } = await db.introspect();
+    const app = await createApp({
+      db,
+      secret: "a secret for the tests only",
+      resources: tables.map((table) =>
+        resource<Record<string, unknown>, unknown>(table, {
+          id: "id",
+          auth: { public: { read: true } },
+          capabilities: { enableExport: true, enableSubscribe: false },
+        })
+      ),
+    });
+    for (const path of ["", "/1", "?filter=x>1", "/aggregate?max=x", "?totalCount=true"]) {
+      const answer = await app.fetch(new Request(`http://test/api/counted${path}`));
+      const { code, detail } = await answer.json();
+      assertEquals([answer.status, code], [403, "FORBIDDEN"], path);
+      assertStringIncludes(detail, "nextval()");
+    }
+    const headers = { accept: "application/x-ndjson" };
+    const exported = await app.fetch(new Request("http://test/api/counted", { headers }));
+    assertEquals(exported.status, 403);
+    await exported.body?.cancel();
+    assertEquals((await app.fetch(new Request("http://test/api/s"))).status, 200);
+    await app.close();
+    await db.close();
+    await scratch.drop();
+  },
+);

@@ -26,6 +26,8 @@ INSERT INTO parts VALUES (1, 1);
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   IF TG_OP = 'DELETE' THEN
     IF old.id = 3 THEN RAISE EXCEPTION 'Stock is 0'; END IF; --
+    IF old.id = 2 THEN ASSERT false, 'Stock is 0'; END IF; --
+    IF old.id = 40 THEN SELECT kind INTO STRICT old.kind FROM goods WHERE id = 999; END IF; --
     RETURN old; --
   END IF; --
   IF TG_OP = 'UPDATE' THEN
@@ -41,6 +43,15 @@ CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     WHEN 'check' THEN RAISE EXCEPTION 'Stock is 0' USING ERRCODE = 'check_violation'; --
     WHEN 'unique' THEN RAISE EXCEPTION 'Stock is 0' USING ERRCODE = 'unique_violation'; --
     WHEN 'P0002' THEN RAISE EXCEPTION 'Stock is 0' USING ERRCODE = 'no_data_found'; --
+    WHEN '42P01' THEN RAISE EXCEPTION 'Stock is 0' USING ERRCODE = 'undefined_table'; --
+    WHEN '42601' THEN RAISE EXCEPTION 'Stock is 0' USING ERRCODE = 'syntax_error'; --
+    WHEN '42704' THEN RAISE EXCEPTION 'Stock is 0' USING ERRCODE = 'undefined_object'; --
+    WHEN '42883' THEN RAISE EXCEPTION 'Stock is 0' USING ERRCODE = 'undefined_function'; --
+    WHEN '3F000' THEN RAISE EXCEPTION 'Stock is 0' USING ERRCODE = 'invalid_schema_name'; --
+    WHEN 'assert' THEN ASSERT false, 'Stock is 0'; --
+    WHEN 'none' THEN SELECT kind INTO STRICT new.kind FROM goods WHERE id = 999; --
+    WHEN 'several' THEN SELECT kind INTO STRICT new.kind FROM goods; --
+    WHEN 'case' THEN CASE new.id WHEN 0 THEN NULL; END CASE; --
     WHEN 'long' THEN RAISE EXCEPTION E'%\\n%', repeat('é', 400), repeat('x', 90000); --
     WHEN 'empty' THEN RAISE EXCEPTION ' '; --
     WHEN 'engine' THEN PERFORM 1 / (new.id - new.id); --
@@ -143,11 +154,23 @@ testOnEveryEngine(
       assertEquals(await make("P0002"), [422, refused, said]);
       assertEquals(await make("check"), [422, "VALIDATION_ERROR", said]);
       assertEquals(await make("unique"), [409, "CONFLICT", said]);
-      assertEquals((await make("long"))[2], `${"é".repeat(400)} ${"x".repeat(99)}…`);
+      assertEquals((await make("long"))[2], `${"é".repeat(400)} ${"x".repeat(98)}…`);
+      for (const code of ["42P01", "42601", "42704", "42883", "3F000"]) {
+        assertEquals(await make(code), [422, refused, said], code);
+      }
+      assertEquals(await make("assert"), [422, "VALIDATION_ERROR", said]);
+      assertEquals(await send("DELETE", "goods/2"), [409, "CONFLICT", said]);
       const unsaid = "Cannot create: a value is missing or not allowed";
       assertEquals(await make("empty"), [422, "VALIDATION_ERROR", unsaid]);
       const engineSaid = "Cannot create: the database does not take one of the values";
-      assertEquals(await make("engine"), [422, "VALIDATION_ERROR", engineSaid]);
+      for (const kind of ["engine", "none", "several", "case"]) {
+        assertEquals(await make(kind), [422, "VALIDATION_ERROR", engineSaid], kind);
+      }
+      assertEquals((await make("null", 40))[0], 201);
+      assertEquals(
+        await send("DELETE", "goods/40"),
+        [409, "CONFLICT", "Cannot delete: the database keeps this row"],
+      );
       const twice = [{ id: 30 }, { id: 31, kind: "PT402" }];
       assertEquals((await send("POST", "goods/batch", { items: twice })).slice(0, 3), [
         402,

@@ -21,6 +21,8 @@ interface Generation {
 export interface Looks {
   /** Resolves when a look that may be under way has ended. */
   readonly ended: () => Promise<void>;
+  /** The version of the tables at the last look. */
+  readonly version: () => string | null;
   /** Resolves when the tables are served as they are. */
   readonly current: () => Promise<unknown>;
 }
@@ -50,11 +52,14 @@ export function reopeningApp(first: App, looks: Looks): ReopeningApp {
   async function fetch(request: Request, info?: RequestInfo): Promise<Response> {
     if (describesTables(request.url)) await looks.current();
     const asked = current;
+    const version = looks.version();
     const response = await answer(request, info);
     if (response.status >= 500) await looks.ended();
     else if (isUnknown(response, request, asked.app)) await looks.current();
     else return response;
-    if (current === asked) return response;
+    // After a failure a column that is as before may have had another type in between.
+    const isSame = response.status < 500 || looks.version() === version;
+    if (current === asked && isSame) return response;
     if (!reads.has(request.method)) {
       return unmade.has(response.status) ? await changedTables(response) : response;
     }

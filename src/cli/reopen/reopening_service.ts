@@ -84,6 +84,7 @@ class ReopeningService {
     this.#installed = await opened.service.installed?.() ?? "";
     const reopening = reopeningApp(opened.app, {
       ended: () => this.#looked(),
+      version: () => this.#version,
       current: () => this.#lookIfChanged(),
     });
     this.#reopening = reopening;

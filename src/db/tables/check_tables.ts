@@ -149,6 +149,28 @@ export async function isThere(
   }
 }
 
+/**
+ * Returns true if the database has a table with the columns of its description, and their values
+ * compare with those of their kinds.
+ */
+export async function isAsDescribed({ table, driver }: TableOfDriver): Promise<boolean> {
+  const { dialect } = driver;
+  // Documents are not compared, and json is no jsonb.
+  const compared = table.columns.map((column) =>
+    column.kind === "json"
+      ? dialect.selected(column)
+      : sql`coalesce(${dialect.operand(column)}, ${dialect.bound(null, column)})`
+  );
+  const none = sql`SELECT ${join([sql`1`, ...compared], ", ")} FROM ${tableName(table)} WHERE 1=0`;
+  try {
+    await driver.query(toStatement(none, dialect.placeholder));
+    return true;
+  } catch (error) {
+    if (error instanceof DatabaseError && namesOtherTables(error)) return false;
+    throw error;
+  }
+}
+
 function selectNothing(
   table: TableInfo,
   columns: readonly ColumnInfo[],
@@ -162,11 +184,20 @@ function selectNothing(
 }
 
 /** Returns true if the error of so simple a statement means that a table or column in it is missing. */
-function isMissing({ kind, cause }: DatabaseError): boolean {
+function isMissing(error: DatabaseError): boolean {
+  return hasCode(error, missingCodes);
+}
+
+/** Returns true if it means that a column is missing, or has another type. */
+function namesOtherTables(error: DatabaseError): boolean {
+  return isMissing(error) || hasCode(error, typeCodes);
+}
+
+function hasCode({ kind, cause }: DatabaseError, codes: ReadonlySet<string>): boolean {
   if (kind !== "other" || !(cause instanceof Error)) return false;
   // node:sqlite has one `code` for all errors, and distinguishes them by `errcode`.
   if ("errcode" in cause) return cause.errcode === sqliteError;
-  return "code" in cause && typeof cause.code === "string" && missingCodes.has(cause.code);
+  return "code" in cause && typeof cause.code === "string" && codes.has(cause.code);
 }
 
 /** SQLite has only the general code for a missing table or column. */
@@ -177,4 +208,14 @@ const missingCodes: ReadonlySet<string> = new Set([
   "42P01", // undefined_table
   "42703", // undefined_column
   "3F000", // invalid_schema_name
+]);
+
+const typeCodes: ReadonlySet<string> = new Set([
+  "42704", // undefined_object: a type or a collation
+  "42804", // datatype_mismatch
+  "42846", // cannot_coerce
+  "42883", // undefined_function: an operator for these types
+  "42P18", // indeterminate_datatype
+  "42P21", // collation_mismatch
+  "42P22", // indeterminate_collation
 ]);

@@ -1,4 +1,4 @@
-import { isThere } from "../../db/tables/check_tables.ts";
+import { isAsDescribed } from "../../db/tables/check_tables.ts";
 import { DatabaseError } from "../../db/database_error.ts";
 import { databaseProblem } from "../../db/database_problem.ts";
 import { Problem } from "../../problem/problem.ts";
@@ -17,7 +17,7 @@ export async function changedSchema(
   const related = [...relations.values()].flatMap(({ steps }) => steps.map((step) => step.table));
   try {
     for (const known of new Set([table, ...related])) {
-      if (!await isThere({ table: known, driver })) return problem(error);
+      if (!await isAsDescribed({ table: known, driver })) return problem(error);
     }
     return null;
   } catch (failure) {
@@ -28,7 +28,7 @@ export async function changedSchema(
 function problem(cause: DatabaseError): Problem {
   return new Problem(
     "schema-changed",
-    "The database no longer has a table or column that the service knows",
+    "The database no longer has a table or a column as the service knows it",
     { cause, headers: { "retry-after": "1" } },
   );
 }

@@ -24,18 +24,28 @@ export function toPostgresError(
     ? "no-returning"
     : isStalePlan(error)
     ? "retryable"
+    : sent === "read" && code === readOnlyTransaction
+    ? "writing-read"
     : kindOf(code);
-  // What RAISE says is a refusal, whatever code it has taken.
-  const kind = raised !== null && known === "other" ? "raised" : known;
+  const kind = known === "other" ? kindOfFunction(code, raised) : known;
   return new DatabaseError(kind, error, failedConstraint(error), raised);
 }
+
+/** What RAISE says is a refusal, whatever code it has taken. */
+function kindOfFunction(code: string, raised: RaisedError | null): DatabaseErrorKind {
+  if (raised !== null) return "raised";
+  return failuresOfFunctions.has(code) ? "failed-computation" : "other";
+}
+
+/** Of PL/pgSQL: CASE without a case, and INTO STRICT with no row or with several. */
+const failuresOfFunctions: ReadonlySet<string> = new Set(["20000", "P0002", "P0003"]);
 
 /**
  * What RAISE of a trigger or a function said. Its code is any: one of Postgres is raised on purpose
  * where the routine of the server that reports it is that of RAISE.
  */
 function raisedError(code: string, error: Error, showsMessage: boolean): RaisedError | null {
-  const isRaise = "routine" in error && error.routine === "exec_stmt_raise";
+  const isRaise = isRaised(error);
   // Node has names of five letters, too, like EPIPE.
   const isOwn = "severity" in error && isOwnCode(code);
   if (!isRaise && code !== "P0001" && !isOwn) return null;
@@ -44,6 +54,12 @@ function raisedError(code: string, error: Error, showsMessage: boolean): RaisedE
     message: showsMessage ? raisedMessage(error.message) : null,
     status: status === undefined ? null : Number(status),
   };
+}
+
+/** Returns true if RAISE or ASSERT of a function has written the message. */
+function isRaised(error: Error): boolean {
+  return "routine" in error &&
+    (error.routine === "exec_stmt_raise" || error.routine === "exec_stmt_assert");
 }
 
 /** Returns true if a SQLSTATE is of a class that neither Postgres nor its libraries have. */
@@ -91,6 +107,7 @@ function failedConstraint(error: Error): FailedConstraint | null {
  */
 export function refusesTextOfValue(error: unknown): boolean {
   if (!(error instanceof Error) || !codesOfStatements.has(codeOf(error) ?? "")) return false;
+  if (isRaised(error)) return false;
   const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(error));
   return ["position", "internal_position", "internalPosition"].every((name) =>
     fields.get(name) === undefined
@@ -138,6 +155,9 @@ const neverReached: ReadonlySet<string> = new Set([
   "ENOENT",
 ]);
 
+/** A function writes: a view may call it, and a standby server takes no write. */
+const readOnlyTransaction = "25006";
+
 function kindOf(code: string): DatabaseErrorKind {
   if (lostAfterSending.has(code) || neverReached.has(code)) return "unavailable";
   return states.get(code) ?? classes.get(code.slice(0, 2)) ?? "other";
@@ -153,10 +173,12 @@ const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["23514", "check"],
   // RAISE EXCEPTION of a trigger: a rule of the database refused the row, as RAISE(ABORT) does.
   ["P0001", "check"],
+  // ASSERT, in the same place.
+  ["P0004", "check"],
   ["40001", "retryable"],
   ["40P01", "retryable"],
   ["57014", "timeout"],
-  ["25006", "read-only"],
+  [readOnlyTransaction, "read-only"],
   ["42501", "forbidden"],
   // Division by zero, logarithms, powers, subscripts, substrings, and NULL where none may be: reading
   // a bound value computes nothing.
