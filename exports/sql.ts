@@ -3,7 +3,8 @@
  *
  * @module
  */
-export { Fragment, sql, type SqlValue, type Statement } from "../src/sql/fragment.ts";
+export { Fragment, type SqlValue, type Statement } from "../src/sql/fragment.ts";
+export { sqlTemplate as sql } from "../src/sql/sql_template.ts";
 export type { SqlResult, SqlStatement, SqlTag } from "../src/db/template/sql_statement.ts";
 export type {
   CellClass,

@@ -43,17 +43,9 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
       return refusedValue(access, cause);
     case "timeout":
     case "too-slow":
-      return new Problem(
-        "query-too-expensive",
-        `Cannot ${access}: the query takes too long. Filter and sort by indexed fields, or request less`,
-        { cause },
-      );
+      return tooExpensive(access, tooLong, cause);
     case "too-large":
-      return new Problem(
-        "query-too-expensive",
-        `Cannot ${access}: the answer is too large. Request a smaller page, or fewer fields`,
-        { cause },
-      );
+      return tooExpensive(access, tooLarge, cause);
     case "overloaded":
       return new Problem("overloaded", `Cannot ${access}: too many queries wait for their turn`, {
         cause,
@@ -98,6 +90,13 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
     default:
       return unreachable(error.kind);
   }
+}
+
+const tooLong = "the query takes too long. Filter and sort by indexed fields, or request less";
+const tooLarge = "the answer is too large. Request a smaller page, or fewer fields";
+
+function tooExpensive(access: string, why: string, cause: unknown): Problem {
+  return new Problem("query-too-expensive", `Cannot ${access}: ${why}`, { cause });
 }
 
 function refusedValue(access: string, cause: unknown): Problem {

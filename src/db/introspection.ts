@@ -38,7 +38,7 @@ export const introspectOptions = group(
 export interface Introspection {
   /** Tables that can be served. */
   readonly tables: readonly TableInfo[];
-  /** Tables and views that cannot, and why. */
+  /** Tables, views and generated columns that cannot, and why. */
   readonly leftOut: readonly LeftOut[];
   /** Tables that can be read, and some writes of which the database refuses, and why. */
   readonly refusedWrites?: readonly LeftOut[];
@@ -56,9 +56,9 @@ export interface LeftOutSchema {
   readonly isOpen: boolean;
 }
 
-/** A table or view that introspection found but leaves out: it cannot be served. */
+/** A table, a view or a column that introspection found but leaves out: it cannot be served. */
 export interface LeftOut {
-  /** Its name in the database. */
+  /** Its name in the database; a column has its table before it, as in `notes.folded`. */
   readonly table: string;
   /** Completes "… is left out: ". */
   readonly reason: string;

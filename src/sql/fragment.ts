@@ -1,7 +1,7 @@
 import { bytesToBase64 } from "../protocol/byte_text.ts";
 import { KeptTexts, type Place, valuePart } from "./kept_texts.ts";
 
-/** For all apps of the process: {@link sql} is a function that programs import. */
+/** For all apps of the process. */
 const kept = new KeptTexts();
 
 /** A value in a fragment of SQL, as database drivers take and give it. */
@@ -42,8 +42,7 @@ export interface Statement {
 
 /**
  * The template tag for fragments of SQL, which nest; everything else is a bound value, as the driver
- * takes it. Custom operators are made of fragments. A whole statement is a template of `db.sql`,
- * which knows tables, columns and kinds, and takes fragments as parts.
+ * takes it. Programs import it with a check of the places of values.
  */
 export function sql(
   strings: readonly string[],

@@ -10,6 +10,7 @@ import {
   type TableLike,
 } from "../../schema/table_like.ts";
 import { Fragment } from "../../sql/fragment.ts";
+import { touchesText } from "../../sql/sql_template.ts";
 import { isWord, type SqlToken, sqlTokens } from "./sql_tokens.ts";
 
 /** What one interpolation of a template of SQL stands for. */
@@ -154,7 +155,7 @@ function requireApart(
 ): void {
   if (!isName(part)) return;
   const [before = "", after = ""] = [texts[index], texts[index + 1]];
-  const touches = /[\p{L}\p{N}_$"']$/u.test(before) || /^[\p{L}\p{N}_$"']/u.test(after);
+  const touches = touchesText(before, after);
   // A column may follow an alias of its table: `n.${notes.id}`.
   const isValue = part?.kind === "value" || part?.kind === "valueOf";
   const joins = isValue &&

@@ -22,6 +22,7 @@ import { repeatableDefault } from "./default_clause.ts";
 import { rowIdColumn } from "./tables/row_id_column.ts";
 import { readSample, sampledColumn } from "./tables/sample_columns.ts";
 import { refusedWrites } from "./tables/refused_writes.ts";
+import { reasonWithCollations, unreadableColumns } from "./tables/unreadable_parts.ts";
 import { parseSimpleView } from "../../../db/views/simple_view.ts";
 import { connectionForViews, readInTime, readOrReason } from "../views/sqlite_view.ts";
 import { declareKeys, inferViewKeys } from "../../../db/views/view_keys.ts";
@@ -43,24 +44,29 @@ export async function introspectSqlite(
   ]);
   const drafts: TableDraft[] = [];
   const leftOut = [...listed.leftOut];
-  const refused: LeftOut[] = [];
+  const described: TableFacts[] = [];
   for (const table of listed.tables) {
     const of = <R extends { readonly owner: string }>(rows: readonly R[]) =>
       rows.filter(({ owner }) => owner === table.name);
+    const unreadable = await unreadableColumns(driver, table.name, of(columns));
+    const isRead = (name: string | null) => name === null || !unreadable.has(name);
     const facts = {
       table,
-      columns: of(columns),
-      foreignKeys: of(foreignKeys),
-      uniques: of(uniques),
+      columns: of(columns).filter(({ name }) => isRead(name)),
+      foreignKeys: of(foreignKeys).filter((key) => key.columns.every(isRead)),
+      uniques: of(uniques).filter((unique) => unique.columns.every(isRead)),
     };
     const read = await readOrReason(() => draftTable(driver, facts));
     if ("reason" in read) {
-      leftOut.push({ table: table.name, reason: read.reason });
+      const reason = await reasonWithCollations(driver, table.name, read.reason);
+      leftOut.push({ table: table.name, reason });
       continue;
     }
+    for (const [name, reason] of unreadable) {
+      leftOut.push({ table: `${table.name}.${name}`, reason: `it cannot be read: ${reason}` });
+    }
     drafts.push(read.value);
-    const reason = await refusedWrites(driver, table.name, facts.columns);
-    if (reason !== null) refused.push({ table: table.name, reason });
+    described.push(facts);
   }
   for (const view of listed.views) {
     const read = await readOrReason(() => draftView(driver, view));
@@ -72,6 +78,7 @@ export async function introspectSqlite(
     keys,
     leftOut.map(({ table }) => table),
   );
+  const refused = await refusedWrites(driver, described);
   return { tables: completeDrafts(keyed), leftOut, refusedWrites: refused, otherSchemas: [] };
 }
 

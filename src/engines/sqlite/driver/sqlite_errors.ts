@@ -41,13 +41,25 @@ function otherKind(error: unknown): DatabaseErrorKind {
     : "other";
 }
 
-/** The function or collation that a message of SQLite says is missing; null for other messages. */
+/**
+ * The function, collation or module that a message of SQLite says is missing, or is another one than
+ * the schema calls; null for other messages. A function in an index, a check or a generated column is
+ * unknown, and one in a trigger or a view is "no such function".
+ */
 export function missingPart(
   message: string,
 ): { readonly name: string; readonly reason: string } | null {
-  const [reason, name] = /^no such (?:function|collation sequence): ([^]+)$/.exec(message) ?? [];
-  return reason === undefined || name === undefined ? null : { name, reason };
+  for (const missing of missingParts) {
+    const [reason, name] = missing.exec(message) ?? [];
+    if (reason !== undefined && name !== undefined) return { name, reason };
+  }
+  return null;
 }
+
+const missingParts: readonly RegExp[] = [
+  /^no such (?:function|collation sequence|module): ([^]+)$/,
+  /^(?:unknown function:|wrong number of arguments to function|unsafe use of) ([^]+)\(\)$/,
+];
 
 /**
  * The kind of an error follows from its code; which constraint failed, SQLite says in its message

@@ -1,17 +1,50 @@
 import { identifier, join, sql, toStatement } from "../../../../sql/fragment.ts";
 import { DatabaseError, reasonOf } from "../../../../db/database_error.ts";
-import type { Connection } from "../../../../db/driver.ts";
+import type { Connection, Driver } from "../../../../db/driver.ts";
+import type { LeftOut } from "../../../../db/introspection.ts";
 import { selectNamed } from "../../../../db/named_columns.ts";
 import { missingPart } from "../sqlite_errors.ts";
 
+/** A table, and its columns. */
+interface WrittenTable {
+  readonly table: { readonly name: string };
+  readonly columns: readonly { readonly name: string; readonly generated: boolean }[];
+}
+
 /**
- * Why SQLite refuses to prepare writes of a table: its triggers call a function, or its indexes have a
- * collation, that only another program has. Null if all can be prepared.
+ * Why SQLite refuses to prepare writes of tables: their triggers, indexes, checks or generated columns
+ * call a function, or their indexes have a collation, that only another program has.
  */
 export async function refusedWrites(
+  driver: Driver,
+  tables: readonly WrittenTable[],
+): Promise<readonly LeftOut[]> {
+  const refused = async (connection: Connection) => {
+    const found: LeftOut[] = [];
+    for (const { table, columns } of tables) {
+      const reason = await whyRefused(connection, table.name, columns);
+      if (reason !== null) found.push({ table: table.name, reason });
+    }
+    return found;
+  };
+  try {
+    // SQLite compiles no checks on a connection that only reads.
+    return await driver.transaction(refused);
+  } catch (error) {
+    const isUnwritable = error instanceof DatabaseError && unwritable.has(error.kind);
+    if (!isUnwritable) throw error;
+    return await refused(driver);
+  }
+}
+
+/** Another program may be writing for long. */
+const unwritable: ReadonlySet<string> = new Set(["read-only", "unavailable"]);
+
+/** Null if all writes of a table can be prepared. */
+async function whyRefused(
   connection: Connection,
   table: string,
-  columns: readonly { readonly name: string; readonly generated: boolean }[],
+  columns: WrittenTable["columns"],
 ): Promise<string | null> {
   const name = identifier(table);
   const kept = columns.filter(({ generated }) => !generated).map(({ name }) => identifier(name));
@@ -27,18 +60,19 @@ export async function refusedWrites(
       await connection.query(toStatement(sql`EXPLAIN ${statement}`, () => "?"));
     } catch (error) {
       const part = error instanceof DatabaseError ? missingPart(reasonOf(error)) : null;
-      if (part !== null) parts.add(part.reason + await triggersWith(connection, table, part.name));
+      if (part !== null) parts.add(part.reason + await placesOf(connection, table, part.name));
     }
   }
   return parts.size === 0 ? null : [...parts].join("; ");
 }
 
-async function triggersWith(connection: Connection, table: string, part: string): Promise<string> {
+/** The triggers and the indexes that name a missing part, or the table itself. */
+async function placesOf(connection: Connection, table: string, part: string): Promise<string> {
   const rows = await selectNamed(
     connection,
     { name: "name" },
-    `FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE
-     AND instr(lower(sql), lower(?)) > 0 ORDER BY name`,
+    `FROM sqlite_schema WHERE type IN ('trigger', 'index', 'table') AND tbl_name = ? COLLATE NOCASE
+     AND instr(lower(sql), lower(?)) > 0 ORDER BY type = 'table', name`,
     table,
     part,
   );

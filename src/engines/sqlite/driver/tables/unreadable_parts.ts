@@ -1,0 +1,61 @@
+import { DatabaseError, reasonOf } from "../../../../db/database_error.ts";
+import type { Connection } from "../../../../db/driver.ts";
+import { selectNamed } from "../../../../db/named_columns.ts";
+import { type Fragment, identifier, sql, toStatement } from "../../../../sql/fragment.ts";
+import { missingPart } from "../sqlite_errors.ts";
+
+/**
+ * The generated columns of a table that call a function which only another program has, with the
+ * reason of each: no statement can read one that is computed when it is read.
+ */
+export async function unreadableColumns(
+  connection: Connection,
+  table: string,
+  columns: readonly { readonly name: string; readonly generated: boolean }[],
+): Promise<ReadonlyMap<string, string>> {
+  const reasons = new Map<string, string>();
+  for (const { name } of columns.filter(({ generated }) => generated)) {
+    const read = sql`SELECT ${identifier(name)} FROM ${identifier(table)} WHERE 1=0`;
+    const missing = await missingIn(connection, read);
+    if (missing !== null) reasons.set(name, missing);
+  }
+  return reasons;
+}
+
+/**
+ * Completes the reason why a table cannot be read. A table WITHOUT ROWID is its index, and SQLite does
+ * not say that the collation of that is missing.
+ */
+export async function reasonWithCollations(
+  connection: Connection,
+  table: string,
+  reason: string,
+): Promise<string> {
+  if (!reason.endsWith("no query solution")) return reason;
+  const used = await selectNamed(
+    connection,
+    { collation: "x.coll" },
+    `FROM pragma_index_list(?) AS i JOIN pragma_index_xinfo(i.name) AS x
+     WHERE i.origin = 'pk' AND x.key GROUP BY x.coll ORDER BY x.coll`,
+    table,
+  );
+  const missing = await Promise.all(
+    used.map(({ collation }) =>
+      missingIn(connection, sql`SELECT '' = '' COLLATE ${identifier(String(collation))}`)
+    ),
+  );
+  const named = missing.filter((one) => one !== null);
+  return named.length === 0 ? reason : `it cannot be read: ${named.join(", ")}`;
+}
+
+/** What a statement needs that only another program has; null if it can run. */
+async function missingIn(connection: Connection, statement: Fragment): Promise<string | null> {
+  try {
+    await connection.query(toStatement(statement, () => "?"));
+    return null;
+  } catch (error) {
+    const part = error instanceof DatabaseError ? missingPart(reasonOf(error)) : null;
+    if (part === null) throw error;
+    return part.reason;
+  }
+}
