@@ -1,6 +1,6 @@
 import { type Fragment, sql, type SqlValue } from "./fragment.ts";
 
-/** The strings of fragments whose values are known to stand apart: most are made again and again. */
+/** The strings of fragments that were read: most fragments are made again and again. */
 class ReadTexts {
   readonly #known = new WeakSet<readonly string[]>();
 
@@ -44,7 +44,7 @@ export function touchesText(before: string, after: string): boolean {
   return /[\p{L}\p{N}_$"'`]$/u.test(before) || /^[\p{L}\p{N}_$"'`]/u.test(after);
 }
 
-/** Stands for a value; no SQL contains it. */
+/** The sign of a value; no SQL contains it. */
 const mark = "\0";
 
 /** One alternative matches at every position. Each engine has some of these quotes. */

@@ -51,15 +51,14 @@ export function reopeningApp(first: App, looks: Looks): ReopeningApp {
 
   async function fetch(request: Request, info?: RequestInfo): Promise<Response> {
     if (describesTables(request.url)) await looks.current();
-    const asked = current;
-    const version = looks.version();
+    const [asked, version] = [current, looks.version()];
     const response = await answer(request, info);
     if (response.status >= 500) await looks.ended();
     else if (isUnknown(response, request, asked.app)) await looks.current();
     else return response;
     // After a failure a column that is as before may have had another type in between.
-    const isSame = response.status < 500 || looks.version() === version;
-    if (current === asked && isSame) return response;
+    const isOther = response.status >= 500 && looks.version() !== version;
+    if (current === asked && !isOther) return response;
     if (!reads.has(request.method)) {
       return unmade.has(response.status) ? await changedTables(response) : response;
     }

@@ -31,7 +31,7 @@ export function toPostgresError(
   return new DatabaseError(kind, error, failedConstraint(error), raised);
 }
 
-/** What RAISE says is a refusal, whatever code it has taken. */
+/** RAISE refuses, whatever code it has taken. */
 function kindOfFunction(code: string, raised: RaisedError | null): DatabaseErrorKind {
   if (raised !== null) return "raised";
   return failuresOfFunctions.has(code) ? "failed-computation" : "other";

@@ -48,7 +48,7 @@ export async function reasonWithCollations(
   return named.length === 0 ? reason : `it cannot be read: ${named.join(", ")}`;
 }
 
-/** What a statement needs that only another program has; null if it can run. */
+/** Returns the reason why a statement needs another program; null if it can run. */
 async function missingIn(connection: Connection, statement: Fragment): Promise<string | null> {
   try {
     await connection.query(toStatement(statement, () => "?"));
