@@ -15,7 +15,6 @@ import {
   type ForeignKeyDraft,
   type Introspection,
   type IntrospectOptions,
-  type LeftOut,
   type TableDraft,
 } from "../../../db/introspection.ts";
 import { repeatableDefault } from "./default_clause.ts";
