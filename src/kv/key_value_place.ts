@@ -12,12 +12,24 @@ export function placeMistake(kv: string): string | null {
   // Without the slashes as well: SQLite would open the database that `file:shop.db` names. A single
   // letter is a disk.
   const [, scheme] = /^([a-z][a-z0-9+.-]+:(?:\/\/)?)/i.exec(kv) ?? [];
-  if (scheme === undefined || /^https:\/\//i.test(kv)) return null;
+  if (scheme === undefined) return companionMistake(kv);
+  if (/^https:\/\//i.test(kv)) return null;
   if (!/^http:\/\//i.test(kv)) {
     return `takes a path, ":memory:" or an https:// URL, not one of ${scheme}`;
   }
   // The token and every record would cross the network in clear text.
   return isLoopback(hostOf(kv)) ? null : "takes http:// on this machine alone: use https://";
+}
+
+/**
+ * The mistake of a path that ends as the files that SQLite keeps beside a database: SQLite reads and
+ * deletes such a file once the database of its name is opened. Null for none.
+ */
+export function companionMistake(path: string): string | null {
+  const [end] = /-(?:wal|shm|journal|mj[0-9a-f]+)$/i.exec(path) ?? [];
+  return end === undefined
+    ? null
+    : `must not end with "${end}", as the files that SQLite keeps beside a database do`;
 }
 
 /** The host of a URL; the empty string for an invalid one. */

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { type ClaimedFile, claimFile } from "../runtime/files/claimed_files.ts";
+import { companionMistake } from "./key_value_place.ts";
 import { denoKvParts } from "../runtime/files/deno_kv_tables.ts";
 
 /** Claims the file of a store. Throws an Error where this process has it open as a database. */
@@ -12,6 +13,9 @@ export function claimStoreFile(path: string): ClaimedFile {
  * an Error that names what is in it.
  */
 export async function requireStoreFile({ path, isFirst }: ClaimedFile): Promise<void> {
+  // The file that a symbolic link names.
+  const mistake = companionMistake(path);
+  if (mistake !== null) throw new Error(`its path ${mistake}`);
   // One that is open in this process was looked at.
   if (!isFirst || !existsSync(path) || !statSync(path).isFile() || statSync(path).size === 0) {
     return;

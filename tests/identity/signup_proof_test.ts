@@ -213,11 +213,31 @@ Deno.test("addresses that look alike made second accounts", () => {
     "ada@",
     "@example.com",
     "ada@xn--zz--.example",
+    "ada@ex\u0430mple.com",
+    "ada@xn--exmple-4nf.com",
+    "ADA@XN--EXMPLE-4NF.com",
+    "ada@\u0440\u0430\u0443pal.com",
+    "ada@mail.ex\u0430mple.com",
+    "ada@g\u03bfogle.com",
+    "ada@\u0440\u03bf\u0430.com",
+    "\u0430\u03bf@example.com",
+    "ada@\u057dber.com",
   ];
   for (const one of refused) assertEquals(normalEmail(one), null, JSON.stringify(one));
   assertEquals(normalEmail("ada@xn--mnchen-3ya.example"), "ada@m\u00fcnchen.example");
   assertEquals(normalEmail("ada@M\u00dcNCHEN.example"), "ada@m\u00fcnchen.example");
   assertEquals(normalEmail(" Ada+x_y@Example.COM "), "ada+x_y@example.com");
+  for (
+    const domain of [
+      // Labels of one script each, and Latin beside Japanese and Chinese.
+      ...[
+        "\u043f\u043e\u0447\u0442\u0430.\u0440\u0444",
+        "\u03b1\u03b2.com",
+        "mail.\u043f\u043e\u0447\u0442\u0430.com",
+      ],
+      ...["abc\u6771\u4eac.jp", "caf\u00e9-1.com", "b\u00fccher.example", "\u0e44\u0e17\u0e22.com"],
+    ]
+  ) assertEquals(normalEmail(`ada@${domain}`), `ada@${domain}`);
   assertEquals(normalEmail("\u0430\u0434\u0430@example.com"), "\u0430\u0434\u0430@example.com");
 });
 
@@ -225,7 +245,7 @@ Deno.test("an account whose address no signup takes any more could not log in", 
   const db = await openDatabase("sqlite::memory:");
   await withAccounts({ signup: { verify: false } }, async ({ post }) => {
     assertEquals((await post("/api/auth/signup", ada)).status, 201);
-    for (const email of ["a..da@example.com", "\u0430da@example.com", "ada.@example.com"]) {
+    for (const email of ["a..da@example.com", "\u0430da@example.com", "ada@ex\u0430mple.com"]) {
       await db.query({ text: "UPDATE users SET email = ?", values: [email] });
       assertEquals((await post("/api/auth/login", { email, password })).status, 200, email);
       assertEquals((await post("/api/auth/signup", { email, password })).status, 422, email);

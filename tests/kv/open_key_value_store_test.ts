@@ -69,6 +69,30 @@ Deno.test("a store that cannot be opened ends the start with a message", async (
   }
 });
 
+Deno.test("a file that SQLite keeps beside a database was taken for a store, and deleted with it", async () => {
+  await using folder = await scratchFolder();
+  const { runtime } = observed();
+  for (const end of ["-wal", "-shm", "-journal", "-WAL", "-mj0A1B2C3D4"]) {
+    const path = `${folder.path}/shop.db${end}`;
+    const error = await assertRejects(() => openKeyValueStore(path, runtime), Error);
+    assertEquals(
+      error.message,
+      `Cannot open the key-value store: kv must not end with "${end}", as the files that SQLite ` +
+        "keeps beside a database do",
+    );
+    const link = `${folder.path}/link${end}.kv`;
+    await Deno.writeFile(path, new Uint8Array());
+    await Deno.symlink(path, link);
+    await assertRejects(
+      () => openKeyValueStore(link, runtime),
+      Error,
+      `must not end with "${end}"`,
+    );
+  }
+  const store = await openKeyValueStore(`${folder.path}/wal.journal`, runtime);
+  await store.close();
+});
+
 Deno.test("a store could not be opened while another process created its file", async () => {
   await using folder = await scratchFolder();
   const path = `${folder.path}/a.kv`;

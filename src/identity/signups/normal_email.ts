@@ -4,8 +4,9 @@ import { domainToASCII, domainToUnicode } from "node:url";
  * The one spelling of an e-mail address, or null for what is none: the local part may not be quoted,
  * and case does not count, as with every large provider. At most 254 characters (RFC 5321, 4.5.3.1).
  * What looks like another address is refused: characters that are not shown, other forms of a
- * character, and Latin letters beside those of a script that resembles it (UTS 39, 5.2). A domain has
- * its Unicode spelling (IDNA, UTS 46), as its punycode is the same domain.
+ * character, and letters of two scripts that resemble each other in the local part or in one label
+ * of the domain (UTS 39, 5.2). A domain has its Unicode spelling (IDNA, UTS 46), as its punycode is
+ * the same domain.
  */
 export function normalEmail(given: string): string | null {
   const text = given.trim().normalize("NFC").toLowerCase();
@@ -40,7 +41,13 @@ function isLocalPart(local: string): boolean {
     local.length > 64 || !dotAtom.test(local) || /^\.|\.\.|\.$/.test(local) ||
     local.normalize("NFKC") !== local
   ) return false;
-  return !/\p{sc=Latin}/u.test(local) || !foreign.test(local);
+  return !isMixed(local);
+}
+
+/** Returns true if Latin letters are beside foreign ones, or letters of two similar scripts. */
+function isMixed(word: string): boolean {
+  const isLatin = /\p{sc=Latin}/u.test(word);
+  return isLatin ? foreign.test(word) : similar.filter((script) => script.test(word)).length > 1;
 }
 
 /** Words of letters, digits and signs between dots (RFC 5322, 3.2.3; RFC 6532). */
@@ -50,12 +57,15 @@ const dotAtom = /^(?:(?!\p{DI})[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~.-])+$/u;
 const foreign =
   /(?![\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Bopo}\p{sc=Hang}\p{sc=Latin}\p{sc=Zyyy}\p{sc=Zinh}])\p{L}/u;
 
+/** The scripts whose letters resemble each other, beside Latin. */
+const similar = [/\p{sc=Cyrl}/u, /\p{sc=Grek}/u, /\p{sc=Copt}/u, /\p{sc=Armn}/u, /\p{sc=Cher}/u];
+
 function normalDomain(given: string): string | null {
   const isPlain = /^[\x21-\x7e]*$/.test(given) && !/(?:^|\.)xn--/.test(given);
   // Characters that are not shown would be left out of it, and the address was not meant so.
   if (/\p{DI}/u.test(given)) return null;
   const domain = isPlain ? given : domainToUnicode(domainToASCII(given)).normalize("NFC");
-  return labels.test(domain) ? domain : null;
+  return labels.test(domain) && !domain.split(".").some(isMixed) ? domain : null;
 }
 
 const labels =
