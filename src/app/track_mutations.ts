@@ -2,8 +2,8 @@ import { systemRuntime } from "../runtime/system_runtime.ts";
 import { isTableInfo, tableInfoOf, type TableLike } from "../schema/table_like.ts";
 import type { TableInfo } from "../schema/table_info.ts";
 import { type ChangesOptions, resolveChangesOptions } from "../db/changes/changes_options.ts";
-import { setUpChangeLog } from "../db/changes/set_up_change_log.ts";
 import type { Database } from "../db/database.ts";
+import { engineOf } from "../db/engine/engine_of.ts";
 
 /**
  * Tracks mutations: makes the database record every change of the tables, whichever program makes
@@ -29,7 +29,7 @@ export async function trackMutations(
   options: Pick<ChangesOptions, "mode" | "schema" | "exclude"> = {},
 ): Promise<void> {
   const { random } = systemRuntime(() => {});
-  await setUpChangeLog({
+  await engineOf(db.driver).changes.setUp({
     driver: db.driver,
     tables: tables.map((table) => isTableInfo(table) ? table : tableInfoOf(table)),
     changes: resolveChangesOptions(options),

@@ -3,31 +3,9 @@
  * An entry may go, but no entry may come.
  */
 export const engineImports: Readonly<Record<string, readonly string[]>> = {
-  "src/cli/database/decide_recording.ts": [
-    "postgres/changes/why_no_change_log.ts",
-  ],
   "src/cli/uninstall/run_uninstall_command.ts": [
     "postgres/installed/uninstall_from_server.ts",
     "sqlite/installed/uninstall_from_file.ts",
-  ],
-  "src/db/changes/image_decoder.ts": [
-    "postgres/sql/change_log_schema.ts",
-    "sqlite/sql/image_json.ts",
-  ],
-  "src/db/changes/open_change_log.ts": [
-    "postgres/changes/postgres_change_log.ts",
-    "sqlite/changes/sqlite_change_log.ts",
-    "sqlite/changes/untracked_write_detector.ts",
-  ],
-  "src/db/changes/record_optimistic_ids.ts": [
-    "postgres/sql/change_log_schema.ts",
-  ],
-  "src/db/changes/row_history.ts": [
-    "postgres/sql/change_log_schema.ts",
-  ],
-  "src/db/changes/set_up_change_log.ts": [
-    "postgres/changes/set_up_postgres_log.ts",
-    "sqlite/changes/set_up_sqlite_log.ts",
   ],
   "src/db/migrations/compare/compare_tables.ts": [
     "sqlite/sql/column_type.ts",
@@ -85,9 +63,6 @@ export const engineImports: Readonly<Record<string, readonly string[]>> = {
   ],
   "src/db/tables/role_rights.ts": [
     "postgres/sql/change_log_schema.ts",
-  ],
-  "src/resource/define/resolve_change_recordings.ts": [
-    "postgres/changes/recording_driver.ts",
   ],
   "src/sql/statements/normal_sql.ts": [
     "sqlite/sql/parse_create_index.ts",

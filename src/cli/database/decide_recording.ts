@@ -1,10 +1,9 @@
 import { DatabaseError } from "../../db/database_error.ts";
 import { type ChangesOptions, resolveChangesOptions } from "../../db/changes/changes_options.ts";
-import { setUpChangeLog } from "../../db/changes/set_up_change_log.ts";
-import { whyNoChangeLog } from "../../engines/postgres/changes/why_no_change_log.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { Database } from "../../db/database.ts";
+import { engineOf } from "../../db/engine/engine_of.ts";
 
 /** What the command line asks for about the recording of changes. */
 export interface RecordingWishes {
@@ -33,19 +32,20 @@ export async function decideRecording(
   { random }: Pick<Runtime, "random">,
 ): Promise<Recording> {
   const modes = triggers ? ["triggers", "service"] as const : ["service"] as const;
+  const engine = engineOf(driver).changes;
   const obstacles: string[] = [];
   for (const mode of modes) {
     const options: ChangesOptions = { mode, schema: schema ?? undefined };
     const changes = resolveChangesOptions(options);
     try {
-      const { untracked } = await setUpChangeLog({ driver, tables, changes, random });
+      const { untracked } = await engine.setUp({ driver, tables, changes, random });
       const hint = triggers ? "" : "; with --triggers they show that, too";
-      const own = ownWrites[driver.dialect.engine] + hint;
+      const own = engine.ownWrites + hint;
       const shown = untracked.length === 0 ? everything : own;
       return { changes: options, streams: [shown, ...obstacles].join(". ") };
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.kind !== "forbidden") throw error;
-      obstacles.push(await whyNoChangeLog(driver, tables, changes));
+      obstacles.push(await engine.whyForbidden(driver, tables, changes));
     }
   }
   return { changes: null, streams: ["Live streams: none", ...obstacles].join(". ") };
@@ -53,9 +53,3 @@ export async function decideRecording(
 
 const everything =
   "Live streams show every change of these tables, whichever program makes it: triggers record it";
-
-const ownWrites = {
-  sqlite: "Live streams show what this service writes, and begin again after what other programs " +
-    "write",
-  postgres: "Live streams show what this service writes, and not what other programs write",
-} as const;

@@ -1,17 +1,7 @@
-import { recovered } from "../../runtime/maybe_promise.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { Driver } from "../driver.ts";
-
-/**
- * Hints that the change log may have something new, for its readers. A read after a hint may find
- * nothing.
- */
-export interface ChangeHints {
-  /** Calls `listener` at every hint; the function that it returns removes it. */
-  add(listener: () => void): () => void;
-  /** Returns no more hints. */
-  close(): Promise<void>;
-}
+import type { ChangeHints, PollingListener } from "../engine/changes_engine.ts";
+import { engineOf } from "../engine/engine_of.ts";
 
 /**
  * The hints about changes in one database: the commits of this process, the signals of other
@@ -75,16 +65,8 @@ interface Polling {
   stop(): void;
 }
 
-interface PollingListener {
-  readonly notify: () => void;
-  /** Records that other programs wrote to tables without triggers; null if all have them. */
-  readonly findUntracked: (() => Promise<void>) | null;
-}
-
 function createPolling(driver: Driver, clock: Clock, listener: PollingListener): Polling {
-  const { poll, minMs, maxMs } = driver.dialect.engine === "sqlite"
-    ? sqlitePolling(driver, listener)
-    : { poll: postgresPoll(listener.notify), minMs: 100, maxMs: 500 };
+  const { poll, minMs, maxMs } = engineOf(driver).changes.polling(driver, listener);
   let delayMs = minMs;
   let cancel: (() => void) | null = null;
   /** A poll that runs while this changes schedules no other. */
@@ -119,47 +101,6 @@ function createPolling(driver: Driver, clock: Clock, listener: PollingListener):
       cancel?.();
       cancel = null;
     },
-  };
-}
-
-interface PollingMethod {
-  /** Returns whether there was anything new. */
-  readonly poll: () => Promise<boolean>;
-  readonly minMs: number;
-  readonly maxMs: number;
-}
-
-/** SQLite counts the commits of all other connections, and reading the count costs nothing. */
-function sqlitePolling(
-  driver: Driver,
-  { notify, findUntracked }: PollingListener,
-): PollingMethod {
-  /** Null after a poll that has failed, which is news as well: the first one may. */
-  let known: unknown;
-
-  async function poll(): Promise<boolean> {
-    const version = await recovered<unknown>(
-      async () => (await driver.query({ text: "PRAGMA data_version", values: [] })).rows[0]?.[0],
-      // By contract: the read of the log after the hint meets the same error, and reports it.
-      () => null,
-    );
-    const isNews = version !== known;
-    // Where it fails the next poll tries again: the count is still different.
-    const isFound = !isNews || findUntracked === null ||
-      await findUntracked().then(() => true, () => false);
-    if (isFound) known = version;
-    if (isNews) notify();
-    return isNews;
-  }
-
-  return { poll, minMs: 25, maxMs: 100 };
-}
-
-/** Reading the log of a Postgres costs no more than finding out whether to read it. */
-function postgresPoll(notify: () => void): () => Promise<boolean> {
-  return () => {
-    notify();
-    return Promise.resolve(false);
   };
 }
 

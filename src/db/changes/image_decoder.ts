@@ -1,20 +1,9 @@
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
-import type { SqlValue } from "../../sql/fragment.ts";
-import { jsonMembers } from "../../schema/exact_json.ts";
-import { decodePostgresCell } from "../../engines/postgres/sql/change_log_schema.ts";
-import { decodeSqliteCell, parseSqliteImage } from "../../engines/sqlite/sql/image_json.ts";
-import type { Dialect } from "../../sql/dialect.ts";
 import type { DecodeImage } from "./logged_change.ts";
 import type { RowReader } from "../rows.ts";
 import { keepStoredForms } from "../../filter/match/row_image.ts";
-
-/** How an engine writes images. */
-interface ImageFormat {
-  /** The values as they are written, by the names of their columns in the database. */
-  parse(image: string): ReadonlyMap<string, string>;
-  /** A value as a driver would have read it from its column. */
-  decodeCell(raw: string, column: ColumnInfo): SqlValue;
-}
+import type { ChangesEngine } from "../engine/changes_engine.ts";
+import { engineOf } from "../engine/engine_of.ts";
 
 /**
  * Creates the decoder of the row images in the change log: it gives rows as a read of the table
@@ -25,7 +14,7 @@ export function imageDecoder(
   reader: RowReader,
   exclude: ReadonlySet<ColumnInfo>,
 ): DecodeImage {
-  const format = formats[reader.dialect.engine];
+  const format = engineOf(reader).changes.images;
   const columnsOf = recordedColumns(exclude);
 
   return (image, table) => {
@@ -46,7 +35,7 @@ export function imageDecoder(
  * table as it was before it was altered, or as it is since: it is no row that may be shown.
  */
 export function wholeImages(
-  engine: Dialect["engine"],
+  { images }: ChangesEngine,
   exclude: ReadonlySet<ColumnInfo>,
 ): (image: string, table: TableInfo) => boolean {
   const columnsOf = recordedColumns(exclude);
@@ -54,7 +43,7 @@ export function wholeImages(
     // To parse every image would cost as much as to decode it, which most are not.
     const missing = columnsOf(table).filter(({ dbName }) => !image.includes(`"${dbName}":`));
     if (missing.length === 0) return true;
-    const members = formats[engine].parse(image);
+    const members = images.parse(image);
     return missing.every(({ dbName }) =>
       members.has(dbName) || inAnyCase(members, dbName) !== undefined
     );
@@ -71,11 +60,6 @@ function recordedColumns(
     return columns;
   };
 }
-
-const formats: Readonly<Record<Dialect["engine"], ImageFormat>> = {
-  sqlite: { parse: parseSqliteImage, decodeCell: decodeSqliteCell },
-  postgres: { parse: jsonMembers, decodeCell: decodePostgresCell },
-};
 
 /** SQLite ignores the case of names, so that a declaration may differ from the image in it. */
 function inAnyCase(members: ReadonlyMap<string, string>, name: string): string | undefined {

@@ -1,10 +1,10 @@
 import { chunksOf, keyId, keyOf } from "../../plan/key.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
-import { logName, sqlName } from "../../engines/postgres/sql/change_log_schema.ts";
 import type { Connection } from "../driver.ts";
 import type { RowReader } from "../rows.ts";
 import { imageDecoder } from "./image_decoder.ts";
+import { engineOf } from "../engine/engine_of.ts";
 
 /** The optimistic ids of the rows that a transaction has written, by the ids of their keys. */
 export type OptimisticIds = ReadonlyMap<string, string>;
@@ -13,13 +13,10 @@ export type OptimisticIds = ReadonlyMap<string, string>;
 export type LogMark = SqlValue;
 
 /** Marks where a transaction that is about to write stands in the change log. */
-export async function markLog(connection: Connection, { dialect }: RowReader): Promise<LogMark> {
-  // Postgres records the transaction of each change.
-  if (dialect.engine === "postgres") return null;
-  const { rows } = await connection.query({
-    text: `SELECT seq FROM sqlite_sequence WHERE name = '_service_changes'`,
-    values: [],
-  });
+export async function markLog(connection: Connection, reader: RowReader): Promise<LogMark> {
+  const { mark } = engineOf(reader).changes;
+  if (mark === null) return null;
+  const { rows } = await connection.query({ text: mark, values: [] });
   return rows[0]?.[0] ?? 0;
 }
 
@@ -39,7 +36,7 @@ export async function recordOptimisticIds(
 ): Promise<OptimisticIds> {
   if (ids.size === 0) return ids;
   const { rows } = await connection.query(
-    reader.dialect.engine === "postgres" ? postgresChanges(table) : sqliteChanges(table, since),
+    engineOf(reader).changes.changesSince(table, since),
   );
   const decode = imageDecoder(reader, new Set());
   const recorded = new Map<string, string>();
@@ -75,23 +72,5 @@ function markStatement(marks: readonly Mark[], { dialect }: RowReader): Statemen
     text: `UPDATE "_service_changes" SET optimistic_id = named.column2
       FROM (VALUES ${pairs.join(", ")}) AS named WHERE seq = named.column1`,
     values: marks.flatMap(({ seq, id }) => [seq, id]),
-  };
-}
-
-/** There is one writer at a time: all changes after the mark are of this transaction. */
-function sqliteChanges(table: TableInfo, since: LogMark): Statement {
-  return {
-    text: `SELECT seq, coalesce(after, before) FROM "_service_changes"
-      WHERE seq > ? AND "table" = ? COLLATE NOCASE AND coalesce(after, before) IS NOT NULL`,
-    values: [since, table.name],
-  };
-}
-
-function postgresChanges(table: TableInfo): Statement {
-  return {
-    text: `SELECT seq, coalesce(after, before) FROM "_service_changes"
-      WHERE xid = pg_current_xact_id() AND "table" = ${logName("$1")}
-        AND coalesce(after, before) IS NOT NULL`,
-    values: [sqlName(table)],
   };
 }

@@ -1,14 +1,14 @@
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
-import { logName, sqlName } from "../../engines/postgres/sql/change_log_schema.ts";
-import type { Engine } from "../../sql/dialect.ts";
 import type { Driver, ReadLimits } from "../driver.ts";
 import { namedColumns, selectNamed, textOrNull } from "../named_columns.ts";
 import type { RowReader } from "../rows.ts";
 import type { Change } from "./change_log.ts";
 import { imageDecoder } from "./image_decoder.ts";
 import { changeKind } from "./logged_change.ts";
+import { engineOf } from "../engine/engine_of.ts";
+import type { HistoryFormat } from "../engine/changes_engine.ts";
 
 /** Which changes of the log to look at for the history of a row. */
 export interface RowHistoryRequest {
@@ -45,7 +45,7 @@ export async function readRowHistory(
 ): Promise<RowHistory> {
   const { table, key, exclude, limit, before: end } = request;
   const connection = driver.reads(limits);
-  const isPostgres = driver.dialect.engine === "postgres";
+  const { history } = engineOf(driver).changes;
   const bind = createBinder(driver);
   const below = end === null ? "" : `WHERE seq < ${bind.place(end)}`;
   const window = `"_service_changes" ${below} ORDER BY seq DESC LIMIT ${windowSize}`;
@@ -55,15 +55,10 @@ export async function readRowHistory(
     `FROM (SELECT seq FROM ${window}) AS w`,
     ...bind.values,
   );
-  const isTable = isPostgres
-    ? `"table" = ${logName(bind.place(sqlName(table)))}`
-    : `lower("table") = lower(${bind.place(table.name)})`;
-  const isRow = rowMatch(driver.dialect.engine, table, key, bind.place);
-  const columns = namedColumns({
-    ...{ seq: "seq", op: "op" },
-    at: isPostgres ? "(extract(epoch FROM at) * 1000)::bigint" : "at * 1000",
-    ...(isPostgres ? postgresImages : { before: "before", after: "after" }),
-  });
+  const isTable = history.isTable(table, bind.place);
+  const isRow = rowMatch(history, table, key, bind.place);
+  const { at, before, after } = history;
+  const columns = namedColumns({ seq: "seq", op: "op", at, before, after });
   const { rows } = await connection.query({
     text: `SELECT ${columns.selectList} FROM (SELECT * FROM ${window}) AS w
       WHERE ${isTable} AND (op NOT IN ('insert', 'update', 'delete') OR ${isRow})
@@ -94,8 +89,6 @@ export async function readRowHistory(
 
 const windowSize = 20_000;
 
-const postgresImages = { before: "before::text", after: "after::text" };
-
 /** Binds values in their order; each has a place of its own. */
 function createBinder({ dialect }: Driver) {
   const values: SqlValue[] = [];
@@ -113,31 +106,21 @@ type Place = (value: SqlValue) => string;
  * Which row it is of is decided by its values as they are read: some kinds are written in several
  * ways, and are not compared here.
  */
-function rowMatch(engine: Engine, { primaryKey }: TableInfo, key: Key, place: Place): string {
-  const match = engine === "postgres" ? postgresMatch : sqliteMatch;
+function rowMatch(
+  history: HistoryFormat,
+  { primaryKey }: TableInfo,
+  key: Key,
+  place: Place,
+): string {
   const images = ["before", "after"].map((image) => {
     const terms = primaryKey.map((column, index) =>
-      match(column, String(key[index]), image, place)
+      plainKinds.has(column.kind)
+        ? history.mayHave(column, String(key[index]), image, place)
+        : "true"
     );
     return `(${terms.join(" AND ")})`;
   });
   return `(${images.join(" OR ")})`;
-}
-
-function postgresMatch(column: ColumnInfo, value: string, image: string, place: Place): string {
-  // The blanks that pad such a string are in the image.
-  const isPadded = column.existingType !== null && /char/i.test(column.existingType);
-  if (!plainKinds.has(column.kind) || isPadded) return "true";
-  return `(${image} ->> ${place(column.dbName)}::text) = ${place(value)}::text`;
-}
-
-/** LIKE ignores the case of ASCII, as SQLite does in names. JSON may escape other characters. */
-function sqliteMatch(column: ColumnInfo, value: string, image: string, place: Place): string {
-  if (!plainKinds.has(column.kind) || !/^[ !#-[\]-~]{0,1000}$/.test(value)) return "true";
-  const isText = column.kind === "text" || column.kind === "uuid";
-  const member = `"${column.dbName}":${isText ? `"${value}"` : value}`.replace(/[%_~]/g, "~$&");
-  const ends = [",", "}"].map((end) => `${image} LIKE ${place(`%${member}${end}%`)} ESCAPE '~'`);
-  return `(${ends.join(" OR ")})`;
 }
 
 const plainKinds: ReadonlySet<string> = new Set(["integer", "bigint", "text", "uuid"]);

@@ -1,5 +1,6 @@
 import type { EngineParts } from "../../sql/dialect.ts";
 import type { CatalogEngine } from "./catalog_engine.ts";
+import type { ChangesEngine } from "./changes_engine.ts";
 import type { ConstraintsEngine } from "./constraints_engine.ts";
 import type { InstalledEngine } from "./installed_engine.ts";
 
@@ -9,6 +10,7 @@ import type { InstalledEngine } from "./installed_engine.ts";
  */
 export interface DatabaseEngine extends EngineParts {
   readonly catalog: CatalogEngine;
+  readonly changes: ChangesEngine;
   readonly constraints: ConstraintsEngine;
   readonly installed: InstalledEngine;
 }

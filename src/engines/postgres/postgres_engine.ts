@@ -4,6 +4,7 @@ import { postgresConstraintColumns } from "./constraints/postgres_constraint.ts"
 import { introspectPostgres } from "./driver/introspect_postgres.ts";
 import { postgresSchemaVersion } from "./driver/schema_version_query.ts";
 import { postgresTriggerName } from "./sql/change_log_schema.ts";
+import { postgresChanges } from "./changes/postgres_changes.ts";
 
 /** Postgres, on a server or embedded, whichever library connects to it. */
 export const postgresEngine: DatabaseEngine = {
@@ -25,6 +26,7 @@ export const postgresEngine: DatabaseEngine = {
     mayCreateTables: "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)",
     conflictTables: () => Promise.resolve([]),
   },
+  changes: postgresChanges,
   constraints: {
     columnsOf: (error, { table, driver }) => postgresConstraintColumns(error, table, driver),
   },

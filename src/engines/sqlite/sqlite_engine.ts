@@ -4,6 +4,7 @@ import { sqliteConstraintColumns } from "./constraints/sqlite_constraint.ts";
 import { introspectSqlite } from "./driver/introspect_sqlite.ts";
 import { sqliteTriggerPrefix } from "./sql/change_log_schema.ts";
 import { sqliteConflictTables } from "./tables/conflict_tables.ts";
+import { sqliteChanges } from "./changes/sqlite_changes.ts";
 
 /** SQLite, whichever library runs it. */
 export const sqliteEngine: DatabaseEngine = {
@@ -23,6 +24,7 @@ export const sqliteEngine: DatabaseEngine = {
     mayCreateTables: null,
     conflictTables: sqliteConflictTables,
   },
+  changes: sqliteChanges,
   constraints: {
     async columnsOf(error, { table, values, driver }) {
       if (error.kind !== "foreign-key") return await sqliteConstraintColumns(error, table, driver);

@@ -4,7 +4,7 @@ import {
   type ResolvedChangesOptions,
 } from "../../db/changes/changes_options.ts";
 import type { Driver } from "../../db/driver.ts";
-import { openRecordingDriver } from "../../engines/postgres/changes/recording_driver.ts";
+import { openRecordingDriver } from "../../db/changes/open_recording_driver.ts";
 import type { Random } from "../../runtime/runtime.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import { isSubscribable } from "./subscribable.ts";

@@ -4,7 +4,6 @@ import type { Statement } from "../../../sql/fragment.ts";
 import type { Driver, QueryResult, ReadLimits } from "../../../db/driver.ts";
 import { textOrNull } from "../../../db/named_columns.ts";
 import { createRowReader } from "../../../db/rows.ts";
-import type { ChangeHints } from "../../../db/changes/change_hints.ts";
 import type { Change, ChangeLog, Step } from "../../../db/changes/change_log.ts";
 import {
   minRetentionMs,
@@ -28,6 +27,8 @@ import {
 import { metaValue, PostgresLogReader, type PostgresLogRow } from "./postgres_log_reader.ts";
 import { type OnSecured, SecuredTables } from "./secured_tables.ts";
 import type { PostgresLogTable } from "./set_up_postgres_log.ts";
+import type { ChangeHints } from "../../../db/engine/changes_engine.ts";
+import { engineOf } from "../../../db/engine/engine_of.ts";
 
 /** The options of a change log on Postgres. */
 export interface PostgresChangeLogOptions {
@@ -92,7 +93,7 @@ class PostgresChangeLog implements ChangeLog {
       new SecuredTables([...this.tables], onSecured),
     );
     this.#decodeImage = imageDecoder(createRowReader(driver.dialect, () => {}), changes.exclude);
-    this.#isWhole = wholeImages("postgres", changes.exclude);
+    this.#isWhole = wholeImages(engineOf(driver).changes, changes.exclude);
   }
 
   async end(): Promise<Position> {

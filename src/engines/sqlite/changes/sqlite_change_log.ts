@@ -1,7 +1,6 @@
 import type { TableInfo } from "../../../schema/table_info.ts";
 import type { Random } from "../../../runtime/runtime.ts";
 import type { SqlValue, Statement } from "../../../sql/fragment.ts";
-import type { ChangeHints } from "../../../db/changes/change_hints.ts";
 import type { Change, ChangeLog, Step } from "../../../db/changes/change_log.ts";
 import {
   covers,
@@ -26,6 +25,8 @@ import {
 import { namedColumns, selectNamed, textOrNull } from "../../../db/named_columns.ts";
 import { createRowReader } from "../../../db/rows.ts";
 import { newEpoch } from "./set_up_sqlite_log.ts";
+import type { ChangeHints } from "../../../db/engine/changes_engine.ts";
+import { engineOf } from "../../../db/engine/engine_of.ts";
 
 /** The options of a change log on SQLite. */
 export interface SqliteChangeLogOptions {
@@ -120,7 +121,7 @@ class SqliteChangeLog implements ChangeLog {
     this.#byName = Map.groupBy(tables, ({ name }) => name.toLowerCase());
     const reader = createRowReader(driver.dialect, () => {});
     this.#decodeImage = imageDecoder(reader, changes.exclude);
-    this.#isWhole = wholeImages("sqlite", changes.exclude);
+    this.#isWhole = wholeImages(engineOf(driver).changes, changes.exclude);
   }
 
   async end(): Promise<Position> {

@@ -33,7 +33,7 @@ export async function fileState(connection: Connection): Promise<FileState> {
 }
 
 /**
- * Checks what SQLite does not check by itself while tables are made again: foreign keys, views, and
+ * Checks what SQLite does not check automatically while tables are made again: foreign keys, views, and
  * the triggers of the tables. Throws an Error that names what would not work any more, and the `file`
  * of SQL that did it.
  */

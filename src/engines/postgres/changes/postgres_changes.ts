@@ -1,0 +1,66 @@
+import { jsonMembers } from "../../../schema/exact_json.ts";
+import type { ColumnInfo } from "../../../schema/table_info.ts";
+import type { SqlValue } from "../../../sql/fragment.ts";
+import type { ChangesEngine } from "../../../db/engine/changes_engine.ts";
+import { decodePostgresCell, logName, sqlName } from "../sql/change_log_schema.ts";
+import { postgresChangeLog } from "./postgres_change_log.ts";
+import { recordingDriver } from "./recording_driver.ts";
+import { setUpPostgresLog } from "./set_up_postgres_log.ts";
+import { whyNoChangeLog } from "./why_no_change_log.ts";
+
+/** The change log of Postgres, by triggers or by the driver that writes. */
+export const postgresChanges: ChangesEngine = {
+  async setUp({ driver, tables, changes: { mode, schema, exclude }, random }) {
+    const described = await setUpPostgresLog(driver, tables, { mode, schema, exclude }, random);
+    const unwatched = described.filter(({ isWatched }) => !isWatched);
+    return {
+      untracked: unwatched.map(({ table }) => table),
+      findUntracked: () => Promise.resolve(null),
+      open: (options) => postgresChangeLog({ driver, tables: described, random, ...options }),
+      // A table with a trigger is recorded by that.
+      recordingDriver: () =>
+        mode === "service" && unwatched.length > 0
+          ? recordingDriver(driver, unwatched, exclude)
+          : driver,
+    };
+  },
+  images: { parse: jsonMembers, decodeCell: decodePostgresCell },
+  // Reading the log costs no more than finding out if there is anything to read.
+  polling: (_driver, { notify }) => ({
+    poll: () => {
+      notify();
+      return Promise.resolve(false);
+    },
+    minMs: 100,
+    maxMs: 500,
+  }),
+  mark: null,
+  changesSince: (table) => ({
+    text: `SELECT seq, coalesce(after, before) FROM "_service_changes"
+      WHERE xid = pg_current_xact_id() AND "table" = ${logName("$1")}
+        AND coalesce(after, before) IS NOT NULL`,
+    values: [sqlName(table)],
+  }),
+  history: {
+    isTable: (table, place) => `"table" = ${logName(place(sqlName(table)))}`,
+    mayHave,
+    at: "(extract(epoch FROM at) * 1000)::bigint",
+    before: "before::text",
+    after: "after::text",
+  },
+  untrackedConsequence: "streams do not see what other programs, custom routes and triggers write",
+  ownWrites: "Live streams show what this service writes, and not what other programs write",
+  whyForbidden: whyNoChangeLog,
+};
+
+function mayHave(
+  { dbName, existingType }: ColumnInfo,
+  value: string,
+  image: string,
+  place: (value: SqlValue) => string,
+): string {
+  // The blanks that pad such a string are in the image.
+  const isPadded = existingType !== null && /char/i.test(existingType);
+  if (isPadded) return "true";
+  return `(${image} ->> ${place(dbName)}::text) = ${place(value)}::text`;
+}
