@@ -87,6 +87,11 @@ export interface BillingEvent {
   readonly occurredAt: string;
   /** The provider's id of who pays. */
   readonly customerId?: string;
+  /**
+   * True if the customer is that of another account, as of the address that the buyer has entered:
+   * this account is not linked to it.
+   */
+  readonly isCustomerOfOther?: true;
   /** Whose event it is; absent where nothing in it says so. */
   readonly accountId?: string;
   /** The newest known state of the subscription, which may be newer than this event. */

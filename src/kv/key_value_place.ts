@@ -22,7 +22,7 @@ export function placeMistake(kv: string): string | null {
 }
 
 /**
- * The mistake of a path that ends as the files that SQLite keeps beside a database: SQLite reads and
+ * The mistake of a path that ends as the files that SQLite keeps next to a database: SQLite reads and
  * deletes such a file once the database of its name is opened. Null for none.
  */
 export function companionMistake(path: string): string | null {

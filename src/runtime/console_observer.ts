@@ -111,6 +111,7 @@ const levels: Readonly<Record<Observation["kind"], Level>> = {
   webhook_claim_kept: "error",
   unattributed_money: "error",
   ungranted_money: "warning",
+  customer_not_linked: "warning",
   search_outbox_missed: "error",
   search_outbox_failed: "error",
   account_event: "info",

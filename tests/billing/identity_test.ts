@@ -150,7 +150,8 @@ for (const vendor of vendorNames) {
   });
 
   Deno.test(`${vendor}: the customer of an account stays with it, whatever a stranger's event says`, async () => {
-    await inWorld(vendor, async ({ checkout, deliver, billing, customerOf, seen }) => {
+    await inWorld(vendor, async (world) => {
+      const { checkout, deliver, billing, customerOf, seen, observations, send } = world;
       const mine = await checkout("ada");
       const strangers = await checkout("eve");
       await deliver(payment(vendor, "c-mine", mine));
@@ -178,13 +179,21 @@ for (const vendor of vendorNames) {
       // With the address of another person at the vendor's page.
       if (vendor === "stripe") return;
       await deliver(payment(vendor, "c-mine", strangers));
-      assertEquals([await customerOf("ada"), await customerOf("eve")], ["c-mine", "c-mine"]);
+      assertEquals(seen.at(-1)?.isCustomerOfOther, true);
+      const notLinked = observations.filter(({ kind }) => kind === "customer_not_linked");
+      assertEquals(Object(notLinked).length, 1);
+      assertEquals([await customerOf("ada"), await customerOf("eve")], ["c-mine", undefined]);
       assertEquals(await billing.credits.balance("eve"), 100);
+      const portal = await send("/portal", { user: "eve", method: "POST" });
+      assertEquals(portal.status, vendor === "paddle" ? 501 : 404);
+      await portal.body?.cancel();
       await deliver(payment(vendor, "c-mine", {}));
-      assertEquals(await billing.credits.balance("eve"), 200, "the newest payment with a code");
-      await deliver(payment(vendor, "c-mine", mine));
-      await deliver(payment(vendor, "c-mine", {}));
-      assertEquals(await billing.credits.balance("ada"), 300);
+      assertEquals(await billing.credits.balance("ada"), 200);
+      // With an own address: the customer of the other account never was the one of this.
+      await deliver(payment(vendor, "c-of-eve", strangers));
+      assertEquals([await customerOf("ada"), await customerOf("eve")], ["c-mine", "c-of-eve"]);
+      await deliver(payment(vendor, "c-of-eve", mine));
+      assertEquals([await customerOf("ada"), await customerOf("eve")], ["c-mine", "c-of-eve"]);
     });
   });
 
@@ -374,3 +383,23 @@ for (const vendor of ["lemon-squeezy", "paddle", "polar"] as const) {
     });
   });
 }
+
+Deno.test("of two accounts that pay as one new customer at once, one is linked", async () => {
+  for (const vendor of ["lemon-squeezy", "paddle", "polar"] as const) {
+    await inWorld(vendor, async ({ checkout, deliver, customerOf }) => {
+      const users = ["ada", "eve"];
+      const all = await Promise.all(users.map((user) => checkout(user)));
+      await Promise.all(all.map((metadata) => deliver(payment(vendor, "c-1", metadata))));
+      const linked = [await customerOf("ada"), await customerOf("eve")];
+      assertEquals(linked.filter((one) => one === "c-1").length, 1);
+    });
+  }
+});
+
+Deno.test("resolveAccount gives a customer to another account, and the first one loses it", async () => {
+  await inWorld("polar", async ({ deliver, customerOf }) => {
+    await deliver(payment("polar", "c-1", { team: "old" }));
+    await deliver(payment("polar", "c-1", { team: "new" }));
+    assertEquals([await customerOf("old"), await customerOf("new")], [undefined, "c-1"]);
+  }, { resolveAccount: ({ metadata }) => metadata?.team });
+});

@@ -28,29 +28,41 @@ export class AccountLinks {
 
   /** The customer of an account. */
   async customerOf(accountId: string): Promise<string | undefined> {
-    return textOf(await this.#store.get(billingKeys.customerOf(this.#provider, accountId)));
+    const customer = textOf(
+      await this.#store.get(billingKeys.customerOf(this.#provider, accountId)),
+    );
+    if (customer === undefined || !this.#isShared) return customer;
+    // Earlier versions linked a customer to each account that paid with its address.
+    return await this.accountOf(customer) === accountId ? customer : undefined;
   }
 
   /**
-   * Remembers that a customer pays for an account; the last one counts. Where a buyer of another
-   * account can enter the address of a customer, the customer stays with its account, until a payment
-   * that is proven to be of another one.
+   * Remembers that a customer pays for an account; the last customer of an account counts. Returns
+   * false if the customer is that of another account and stays so: where a buyer can enter the address
+   * of any customer, only the deployer can give it to another account.
    */
-  async remember(accountId: string, customerId: string, isProven: boolean): Promise<void> {
+  async remember(accountId: string, customerId: string, isOfDeployer: boolean): Promise<boolean> {
     const keys = [
       billingKeys.accountOf(this.#provider, customerId),
       billingKeys.customerOf(this.#provider, accountId),
     ];
-    const [account, customer] = await this.#store.getMany(keys);
-    if (account?.value === accountId && customer?.value === customerId) return;
-    const isOfAnother = account?.value !== undefined && account.value !== accountId;
-    if (this.#isShared && isOfAnother && !isProven) return;
-    await this.#store.commit({
-      mutations: [accountId, customerId].flatMap((value, index) => {
-        const key = keys[index];
-        return key === undefined ? [] : [{ kind: "set", key, value } as const];
-      }),
-    });
+    for (;;) {
+      const entries = await this.#store.getMany(keys);
+      const [account, customer] = entries.map(textOf);
+      if (account === accountId && customer === customerId) return true;
+      const isOfAnother = account !== undefined && account !== accountId;
+      if (this.#isShared && isOfAnother && !isOfDeployer) return false;
+      const { ok } = await this.#store.commit({
+        checks: entries.map(({ versionstamp }, index) => ({
+          key: keys[index] ?? [],
+          versionstamp,
+        })),
+        mutations: [accountId, customerId].map((value, index) =>
+          ({ kind: "set", key: keys[index] ?? [], value }) as const
+        ),
+      });
+      if (ok) return true;
+    }
   }
 }
 

@@ -156,7 +156,7 @@ export class Webhook {
   }
 
   async #complete(given: VendorEvent, deliveryId: string): Promise<BillingEvent> {
-    const { provider, subscriptions, paid, links } = this.#options;
+    const { provider, subscriptions, paid } = this.#options;
     const { payment, subscription: reported, occurredAt } = given;
     const subscription = reported === undefined ? undefined : await subscriptions.report({
       ...{ subscription: reported, occurredAt, deliveryId },
@@ -170,28 +170,34 @@ export class Webhook {
       ...(payment === undefined ? {} : { payment: paymentOf(payment) }),
       ...await paidCredits(given, paid),
     };
+    return { ...event, ...await this.#attribute(event, given) };
+  }
+
+  /** Finds the account of an event, and links its customer to it where the customer has paid. */
+  async #attribute(event: BillingEvent, given: VendorEvent): Promise<Attribution> {
+    const { provider, links, observe } = this.#options;
     const named = await this.#namedAccount(event, given.isMetadataOfServer === true);
     const { customerId } = event;
     const isLinking = provider.findsCustomerByEmail === true ? isPaid(given) : isPurchase(given);
     if (named !== undefined && customerId !== undefined && isLinking) {
-      await links.remember(named.id, customerId, named.isProven);
+      const isLinked = await links.remember(named.id, customerId, named.isOfDeployer);
+      if (isLinked) return { accountId: named.id };
+      observe({ kind: "customer_not_linked", provider: provider.name, customer: customerId });
+      return { accountId: named.id, isCustomerOfOther: true };
     }
     const accountId = named?.id ?? await this.#accountOfCustomer(customerId);
-    if (accountId !== undefined) return { ...event, accountId };
-    return event.creditsToGrant === undefined ? event : { ...event, notGranted: "no-account" };
+    if (accountId !== undefined) return { accountId };
+    return event.creditsToGrant === undefined ? {} : { notGranted: "no-account" };
   }
 
-  /**
-   * The account that the deployer or the metadata of the event name, if no browser set them. It is
-   * proven by the deployer, and by the code of a checkout that this account has begun.
-   */
+  /** The account that the deployer or the metadata of the event name, if no browser set them. */
   async #namedAccount(event: BillingEvent, isOfServer: boolean): Promise<NamedAccount | undefined> {
     const resolved = await this.#options.resolveAccount?.(event);
-    if (resolved !== undefined) return { id: resolved, isProven: true };
+    if (resolved !== undefined) return { id: resolved, isOfDeployer: true };
     const { metadata = {} } = event;
-    const isProven = await this.#options.codes.covers(metadata);
+    const isBelieved = isOfServer || await this.#options.codes.covers(metadata);
     const id = metadata.accountId || metadata.userId;
-    return (isOfServer || isProven) && id ? { id, isProven } : undefined;
+    return isBelieved && id ? { id, isOfDeployer: false } : undefined;
   }
 
   async #accountOfCustomer(customerId: string | undefined): Promise<string | undefined> {
@@ -249,8 +255,10 @@ function factsOf(event: VendorEvent): Omit<BillingEvent, "provider" | "payment" 
 /** The account that an event names. */
 interface NamedAccount {
   readonly id: string;
-  readonly isProven: boolean;
+  readonly isOfDeployer: boolean;
 }
+
+type Attribution = Pick<BillingEvent, "accountId" | "isCustomerOfOther" | "notGranted">;
 
 /** Returns true if money was paid: a trial costs nothing, so that anyone can begin one with any address. */
 function isPaid({ type, payment }: VendorEvent): boolean {

@@ -44,7 +44,7 @@ function isLocalPart(local: string): boolean {
   return !isMixed(local);
 }
 
-/** Returns true if Latin letters are beside foreign ones, or letters of two similar scripts. */
+/** Returns true if a word has Latin and foreign letters, or letters of two similar scripts. */
 function isMixed(word: string): boolean {
   const isLatin = /\p{sc=Latin}/u.test(word);
   return isLatin ? foreign.test(word) : similar.filter((script) => script.test(word)).length > 1;
@@ -57,7 +57,7 @@ const dotAtom = /^(?:(?!\p{DI})[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~.-])+$/u;
 const foreign =
   /(?![\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Bopo}\p{sc=Hang}\p{sc=Latin}\p{sc=Zyyy}\p{sc=Zinh}])\p{L}/u;
 
-/** The scripts whose letters resemble each other, beside Latin. */
+/** The scripts whose letters resemble each other and Latin. */
 const similar = [/\p{sc=Cyrl}/u, /\p{sc=Grek}/u, /\p{sc=Copt}/u, /\p{sc=Armn}/u, /\p{sc=Cher}/u];
 
 function normalDomain(given: string): string | null {

@@ -12,6 +12,11 @@ export type BillingObservation =
     readonly kind: "unattributed_money";
     readonly provider: string;
     readonly payment: string;
+  }
+  | {
+    readonly kind: "customer_not_linked";
+    readonly provider: string;
+    readonly customer: string;
   };
 
 const kinds: ReadonlySet<string> = new Set<BillingObservation["kind"]>([
@@ -19,6 +24,7 @@ const kinds: ReadonlySet<string> = new Set<BillingObservation["kind"]>([
   "webhook_claim_kept",
   "unattributed_money",
   "ungranted_money",
+  "customer_not_linked",
 ]);
 
 /** Returns true if an observation is about payments. */
@@ -40,5 +46,7 @@ export function describeBilling(observation: BillingObservation): string {
       return `the payment ${observation.payment} of ${provider} granted nothing: ${observation.reason}`;
     case "unattributed_money":
       return `the payment ${observation.payment} of ${provider} names no account: nothing was granted`;
+    case "customer_not_linked":
+      return `the customer ${observation.customer} of ${provider} paid for a second account, and stays with the first`;
   }
 }

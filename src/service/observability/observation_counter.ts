@@ -25,6 +25,7 @@ function detailOf(observation: Observation): string {
     case "webhook_claim_kept":
     case "unattributed_money":
     case "ungranted_money":
+    case "customer_not_linked":
       return observation.provider;
     case "account_event":
       return observation.event;
