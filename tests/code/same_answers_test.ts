@@ -8,7 +8,7 @@ import { authors, books, labels, openLibrary, stock, tables } from "./library.ts
 import { randomCalls, type Seen } from "./random_calls.ts";
 
 const seed = Number(Deno.env.get("SEED") ?? 1);
-const calls = Number(Deno.env.get("CALLS") ?? 450);
+const calls = Number(Deno.env.get("CALLS") ?? 300);
 
 testOnDialects(
   "what app.as(user) answers and leaves is what HTTP answers and leaves",

@@ -7,7 +7,7 @@ import { type Ask, Desk, type NotePatch, type UserId } from "./related_rows_mode
 
 const seed = Number(Deno.env.get("SEED") ?? crypto.getRandomValues(new Uint32Array(1))[0]! >>> 1);
 /** By hand thousands; few where every test runs. */
-const runs = Number(Deno.env.get("MODEL_RUNS") ?? 80);
+const runs = Number(Deno.env.get("MODEL_RUNS") ?? 50);
 
 testOnDialects(
   `random changes of related rows by two users are those of a model (seed ${seed})`,

@@ -29,7 +29,7 @@ const context = { table: info, operators: createOperatorRegistry({}), mayFilter:
 
 // A failure is found again by `SEED=… deno task test tests/invariants`; `RUNS=100000` takes longer.
 const seed = Number(Deno.env.get("SEED") ?? crypto.getRandomValues(new Uint32Array(1))[0]! >>> 1);
-const runs = Number(Deno.env.get("RUNS") ?? 1_500);
+const runs = Number(Deno.env.get("RUNS") ?? 800);
 
 for (const engine of everyEngine) {
   testUnless(

@@ -128,20 +128,28 @@ export async function createScratchDatabase(
   template: string = "template1",
 ): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> {
   const name = `test_${crypto.randomUUID().replaceAll("-", "")}`;
-  await administer(adminUrl, `CREATE DATABASE ${name} TEMPLATE "${template}"`);
+  await administer(adminUrl, async (admin) => {
+    const [row] = await admin`SHOW server_version_num`;
+    // A copy of the files takes two thirds of the time of the default of Postgres 15.
+    const strategy = Number(row?.server_version_num) >= 150_000 ? "STRATEGY file_copy" : "";
+    await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE "${template}" ${strategy}`);
+  });
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
   return {
     url: url.href,
-    drop: () => administer(adminUrl, `DROP DATABASE ${name} WITH (FORCE)`),
+    drop: () => administer(adminUrl, (admin) => admin.unsafe(`DROP DATABASE ${name} WITH (FORCE)`)),
   };
 }
 
 /** By the library alone, which opens no pool: most tests create a database. */
-async function administer(adminUrl: string, text: string): Promise<void> {
+async function administer(
+  adminUrl: string,
+  work: (admin: postgres.Sql) => Promise<unknown>,
+): Promise<void> {
   const admin = postgres(adminUrl, { max: 1, onnotice: () => {} });
   try {
-    await admin.unsafe(text);
+    await work(admin);
   } finally {
     await admin.end();
   }
