@@ -125,7 +125,8 @@ export interface ColumnInfo extends ValueRules {
   readonly databaseType?: DatabaseType;
   /**
    * True if the collation of an existing column treats different strings as equal, as a
-   * nondeterministic one of Postgres does. Filters and keys distinguish them all the same.
+   * nondeterministic one of Postgres does, or is one of SQLite that only another program has. Filters
+   * and keys distinguish them all the same.
    */
   readonly looseCollation: boolean;
   /**

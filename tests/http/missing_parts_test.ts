@@ -16,8 +16,10 @@ for (const scheme of ["sqlite", "node-sqlite"]) {
        INSERT INTO books VALUES (1, 'a', 'a');
        CREATE TABLE tags (tag TEXT PRIMARY KEY COLLATE RTRIM) WITHOUT ROWID;
        INSERT INTO tags VALUES ('a');
-       CREATE TABLE decks (id INTEGER PRIMARY KEY, name TEXT COLLATE RTRIM);
-       INSERT INTO decks VALUES (1, 'a')`,
+       CREATE TABLE decks (id INTEGER PRIMARY KEY, name TEXT COLLATE RTRIM, n INTEGER);
+       INSERT INTO decks VALUES (1, 'a', 5);
+       CREATE TABLE cards (id INTEGER PRIMARY KEY, deckId INTEGER REFERENCES decks);
+       INSERT INTO cards VALUES (1, 1)`,
     );
     other.close();
     // A collation cannot be made here: the file names one of the same length that nothing has.
@@ -29,7 +31,7 @@ for (const scheme of ["sqlite", "node-sqlite"]) {
     await Deno.writeFile(path, bytes);
     const db = await openDatabase(`${scheme}:${path}`);
     const { tables, leftOut, refusedWrites } = await db.introspect();
-    assertEquals(tables.map(({ name }) => name), ["books", "decks", "plain"]);
+    assertEquals(tables.map(({ name }) => name), ["books", "cards", "decks", "plain"]);
     const reason = "it cannot be read: no such collation sequence: UCASE";
     assertEquals(leftOut, [{ table: "tags", reason }]);
     assertEquals(refusedWrites, [
@@ -65,7 +67,14 @@ for (const scheme of ["sqlite", "node-sqlite"]) {
     };
     assertEquals(await list("filter=name==a"), 200);
     assertEquals(await list("orderBy=id"), 200);
+    assertEquals(await list("orderBy=-n,id"), 200);
     assertEquals(await list("orderBy=name"), 400);
+    // A subquery that shows the column needs its collation, too.
+    for (const include of ["deck", "deck(orderBy:-n)", "deck(limit:1)", "deck(select:name)"]) {
+      const answer = await app.fetch(new Request(`http://test/api/cards?include=${include}`));
+      const { items } = await answer.json();
+      assertEquals([answer.status, items[0].deck.name], [200, "a"], include);
+    }
     await app.close();
     await db.close();
     await Deno.remove(path);

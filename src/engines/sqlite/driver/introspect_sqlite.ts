@@ -21,7 +21,11 @@ import { repeatableDefault } from "./default_clause.ts";
 import { rowIdColumn } from "./tables/row_id_column.ts";
 import { readSample, sampledColumn } from "./tables/sample_columns.ts";
 import { refusedWrites } from "./tables/refused_writes.ts";
-import { reasonWithCollations, unreadableColumns } from "./tables/unreadable_parts.ts";
+import {
+  reasonWithCollations,
+  unknownCollations,
+  unreadableColumns,
+} from "./tables/unreadable_parts.ts";
 import { parseSimpleView } from "../../../db/views/simple_view.ts";
 import { connectionForViews, readInTime, readOrReason } from "../views/sqlite_view.ts";
 import { declareKeys, inferViewKeys } from "../../../db/views/view_keys.ts";
@@ -200,8 +204,9 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
     .filter(({ keyPosition }) => keyPosition > 0)
     .sort((left, right) => left.keyPosition - right.keyPosition);
   const countsUp = key.length === 1 && !uniques.some(({ isKey }) => isKey);
-  const [sample, hasWideKey, hasNullKey] = await Promise.all([
+  const [sample, unknown, hasWideKey, hasNullKey] = await Promise.all([
     readSample(driver, table.name, columns),
+    unknownCollations(driver, table.name, columns),
     readHasWideKey(driver, table, key),
     countsUp || table.withoutRowid ? false : readHasNull(driver, table, key),
   ]);
@@ -230,6 +235,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
             !unique.isKey && unique.columns.length === 1 && unique.columns[0] === column.name
           ),
           generated: column.generated,
+          looseCollation: unknown.has(column.name),
           defaultSql: isKey && countsUp ? "the next row id" : repeatableDefault(column.defaultSql),
           enumValues: sampled.kind === "text" && sampled.databaseType === undefined
             ? enums.get(column.name.toLowerCase()) ?? null
@@ -246,6 +252,7 @@ async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<Ta
     () => readSample(connectionForViews(driver), name, columns),
     [],
   );
+  const unknown = await unknownCollations(driver, name, columns);
   return {
     name,
     schema: null,
@@ -255,7 +262,7 @@ async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<Ta
     columns: columns.map((column, index) => ({
       ...sampledColumn(column, sample.flatMap((row) => row[index] ?? []), driver.dialect),
       ...{ notNull: false, unique: false, generated: false, defaultSql: null, enumValues: null },
-      varies: true,
+      ...{ varies: true, looseCollation: unknown.has(column.name) },
     })),
   };
 }

@@ -52,7 +52,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     // A row of an existing table may hold any class, and a moment or a document in any form.
     hasOtherForms: (value, { existingType, kind }) =>
       existingType !== null && (kind === "json" || typeof value !== "object"),
-    selected: (column) => identifier(column.dbName),
+    selected,
     operand,
     textOperand: (column) =>
       isAny(column) ? sql`CAST(${identifier(column.dbName)} AS TEXT)` : operand(column),
@@ -104,6 +104,12 @@ function check(value: unknown, column: ColumnInfo): void {
   if (column.kind === "decimal" && significantDigits(String(value)) > doubleDigits) {
     throw new InvalidValue(`must have at most ${doubleDigits} digits`);
   }
+}
+
+/** SQLite looks up the collations of the columns of a subquery, even where it compares none. */
+function selected(column: ColumnInfo): Fragment {
+  const name = identifier(column.dbName);
+  return column.looseCollation ? sql`${name}${binaryCollation}` : name;
 }
 
 /** Equality is exact everywhere; the index of a column that is BINARY by itself still serves. */
@@ -242,7 +248,7 @@ function firstOfEach(rows: RowsOfKeys): Fragment {
     [...new Set([...columns, ...rows.sorted])].map((column, index) => [column, `c${index}`]),
   );
   const cells = join(
-    [...read].map(([{ dbName }, name]) => sql`${identifier(dbName)} AS ${identifier(name)}`),
+    [...read].map(([column, name]) => sql`${selected(column)} AS ${identifier(name)}`),
     ", ",
   );
   const found =

@@ -1,7 +1,7 @@
 import { DatabaseError, reasonOf } from "../../../../db/database_error.ts";
 import type { Connection } from "../../../../db/driver.ts";
 import { selectNamed } from "../../../../db/named_columns.ts";
-import { type Fragment, identifier, sql, toStatement } from "../../../../sql/fragment.ts";
+import { type Fragment, identifier, join, sql, toStatement } from "../../../../sql/fragment.ts";
 import { missingPart } from "../sqlite_errors.ts";
 
 /**
@@ -20,6 +20,25 @@ export async function unreadableColumns(
     if (missing !== null) reasons.set(name, missing);
   }
   return reasons;
+}
+
+/** The columns of a table or view whose collation only another program has, by their names. */
+export async function unknownCollations(
+  connection: Connection,
+  table: string,
+  columns: readonly { readonly name: string }[],
+): Promise<ReadonlySet<string>> {
+  const isUnknown = async (names: readonly string[]) => {
+    const grouped = join(names.map(identifier), ", ");
+    const group = sql`EXPLAIN SELECT 1 FROM ${identifier(table)} GROUP BY ${grouped}`;
+    return await missingIn(connection, group) !== null;
+  };
+  const names = columns.map(({ name }) => name);
+  if (names.length === 0 || !await isUnknown(names)) return new Set();
+  const unknown = await Promise.all(
+    names.map(async (name) => await isUnknown([name]) ? [name] : []),
+  );
+  return new Set(unknown.flat());
 }
 
 /**
