@@ -126,12 +126,14 @@ function widened(drafts: readonly TableDraft[]): readonly TableDraft[] {
   let isSame = true;
   const wider = drafts.map((draft): TableDraft => {
     const names = new Set(
-      foreignKeysOf(draft, drafts).flatMap(({ columns, schema, table, references }) => {
-        const target = drafts.find((other) => other.schema === schema && other.name === table);
-        return columns.filter((_name, index) =>
-          target?.columns.some(({ dbName, isWide }) => isWide && dbName === references[index])
-        );
-      }),
+      foreignKeysOf(draft.foreignKeys, draft, drafts).flatMap(
+        ({ columns, schema, table, references }) => {
+          const target = drafts.find((other) => other.schema === schema && other.name === table);
+          return columns.filter((_name, index) =>
+            target?.columns.some(({ dbName, isWide }) => isWide && dbName === references[index])
+          );
+        },
+      ),
     );
     const columns = draft.columns.map((column) => {
       const isNamed = names.has(column.dbName) ||
@@ -151,8 +153,22 @@ function completeDraft(
   served: readonly TableDraft[],
   refreshLabels: TableInfo["refreshLabels"],
 ): TableInfo {
-  const foreignKeys = foreignKeysOf(draft, served);
-  const columns = draft.columns.map((column) => completeColumn(column, draft, foreignKeys));
+  const foreignKeys = foreignKeysOf(draft.foreignKeys, draft, served);
+  const unknown = draft.foreignKeys.filter((key) =>
+    foreignKeysOf([key], draft, served).length === 0
+  );
+  const columns = draft.columns.map((column) =>
+    completeColumn(
+      {
+        ...column,
+        unknownTarget: unknown.some((key) =>
+          key.columns.some((name) => sameName(name, column.dbName))
+        ),
+      },
+      draft,
+      foreignKeys,
+    )
+  );
   // The order of the key is that of its constraint, not that of the columns.
   const primaryKey = draft.key.flatMap((name) =>
     columns.find(({ dbName }) => dbName === name) ?? []
@@ -164,8 +180,13 @@ function completeDraft(
   });
 }
 
-function foreignKeysOf(draft: TableDraft, served: readonly TableDraft[]): readonly ForeignKey[] {
-  return draft.foreignKeys.flatMap((key) => {
+/** The keys whose tables are served. */
+function foreignKeysOf(
+  keys: readonly ForeignKeyDraft[],
+  draft: TableDraft,
+  served: readonly TableDraft[],
+): readonly ForeignKey[] {
+  return keys.flatMap((key) => {
     const target = served.find((other) =>
       other.schema === key.schema && sameName(other.name, key.table)
     );

@@ -246,6 +246,7 @@ function describeColumn(table: string, name: string, declared: ColumnDeclaration
     generated: declaration.generatedSql !== null,
     existingType: null,
     looseCollation: false,
+    unknownTarget: false,
     varies: false,
     isWide: false,
     timestampFormat: ownTimestamps,

@@ -130,6 +130,11 @@ export interface ColumnInfo extends ValueRules {
    */
   readonly looseCollation: boolean;
   /**
+   * True if an existing column is of a foreign key to a table that is missing, or that is not
+   * described. SQLite takes no write that sets it.
+   */
+  readonly unknownTarget: boolean;
+  /**
    * Of an integer column: whether its type is for numbers beyond 2^53, as `bigint` of an existing
    * table is, so that programs whose numbers are doubles get all of its values as strings. Of a
    * column of any values: whether it is a key, or references one, so that they get what paths have.
@@ -158,6 +163,7 @@ export const plainColumn: Omit<ColumnInfo, "name" | "dbName" | "kind"> = Object.
   references: null,
   existingType: null,
   looseCollation: false,
+  unknownTarget: false,
   isWide: false,
   timestampFormat: ownTimestamps,
   varies: false,

@@ -228,6 +228,7 @@ function resultColumn(
     references: null,
     existingType: null,
     looseCollation: false,
+    unknownTarget: false,
     varies: false,
     isWide: false,
     timestampFormat: ownTimestamps,

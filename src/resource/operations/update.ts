@@ -130,8 +130,8 @@ async function updateOne(
     return await updateWith(values, plan, call, false);
   } catch (error) {
     // An engine that does not name the constraint checks references that stay as they are, too.
-    const isRefused = error instanceof DatabaseError && error.kind === "foreign-key" &&
-      error.constraint === null;
+    const isRefused = error instanceof DatabaseError && error.constraint === null &&
+      (error.kind === "foreign-key" || error.kind === "broken-table");
     if (!isRefused) throw error;
     return await updateWith(values, plan, call, true);
   }

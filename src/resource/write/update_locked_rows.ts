@@ -4,14 +4,14 @@ import { type Key, keyFilter, keyId, keyOf, keysFilter } from "../../plan/key.ts
 import { type Assignments, oneMore } from "../../plan/plan.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
-import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
+import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { mapItemsInTurn, type NamedItem } from "./values/batch_items.ts";
 import { createYieldTurn } from "../../runtime/event_loop.ts";
 import { type Slices, slicesOf } from "./slices.ts";
 import { readByKeys, type RowsByKey } from "./read_rows_to_write.ts";
 import type { BodyPath, WriteCall } from "../model/operation.ts";
 import type { WriteConnection } from "./transaction/in_transaction.ts";
-import { changedValues, isStoredAlready, valuesFor } from "./values/given_values.ts";
+import { changedValues, isStoredAlready, referencesOf, valuesFor } from "./values/given_values.ts";
 import { patchPath } from "./values/body_path.ts";
 import { type FailedRow, failedWrite } from "./refused/failed_write.ts";
 import type { Resource } from "../model/resource.ts";
@@ -34,11 +34,6 @@ export function columnsToUpdate({ table, etag }: Resource): readonly ColumnInfo[
     table.primaryKey.includes(column) || column === etag?.versionField ||
     column === etag?.updatedAtField || references.has(column.dbName)
   );
-}
-
-/** The names of the columns of foreign keys: those that keep their values are not set. */
-function referencesOf({ foreignKeys }: TableInfo): ReadonlySet<string> {
-  return new Set(foreignKeys.flatMap(({ columns }) => columns));
 }
 
 /**

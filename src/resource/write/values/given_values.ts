@@ -2,7 +2,7 @@ import { GivenValue, holdsGivenValues } from "../../../plan/given_value.ts";
 import { type Assignments, storedValue } from "../../../plan/plan.ts";
 import { writeJson } from "../../../schema/exact_json.ts";
 import { mayBeRounded, safeValue } from "../../../schema/safe_numbers.ts";
-import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
+import type { ColumnInfo, Row, TableInfo } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { type FieldError, InvalidFields } from "./parse_fields.ts";
 
@@ -51,11 +51,20 @@ export function changedValues(
   const changed = [...values].filter(([{ name }, value]) => !isStoredAlready(value, current[name]));
   if (changed.length === values.size) return values;
   if (changed.length > 0) return new Map(changed);
-  const references = new Set(table.foreignKeys.flatMap(({ columns }) => columns));
+  const references = referencesOf(table);
   const isPlain = ({ dbName }: ColumnInfo) => !references.has(dbName);
   const plain = [...values.keys()].find(isPlain) ??
     [...writable].find((column) => isPlain(column) && !column.primaryKey && !column.generated);
   return new Map(plain === undefined ? [] : [[plain, storedValue]]);
+}
+
+/** The names of the columns of foreign keys: those that keep their values are not set. */
+export function referencesOf({ columns, foreignKeys }: TableInfo): ReadonlySet<string> {
+  const unknown = columns.filter(({ unknownTarget }) => unknownTarget);
+  return new Set([
+    ...foreignKeys.flatMap(({ columns }) => columns),
+    ...unknown.map(({ dbName }) => dbName),
+  ]);
 }
 
 /** `stored` is undefined if the column was not read. */
