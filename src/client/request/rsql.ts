@@ -49,8 +49,12 @@ export function filterTemplate(
 ): FilterExpression {
   // No filter has the character that stands for a value here.
   const place = parts.join("\0").replace(quoted, "x").replace(/&&|\|\|/g, ";").match(misplaced);
-  if (place) throw new TypeError(`No filter has ${place[0]}`);
-  const filter = String.raw({ raw: parts }, ...values.map(operand));
+  if (place) throw new TypeError("No filter has " + place[0].replaceAll("\0", "${…}"));
+  const written = values.map((value, index) =>
+    // A list between parentheses of the template is their items.
+    Array.isArray(value) && /[([]\s*$/.test(parts[index]!) ? value.map(operand) : operand(value)
+  );
+  const filter = String.raw({ raw: parts }, ...written);
   return { filter, toString: () => filter };
 }
 

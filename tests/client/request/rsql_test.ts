@@ -14,6 +14,7 @@ Deno.test("rsql writes every kind of value", () => {
     [rsql`a==${true};b==${null}`, "a==true;b==null"],
     [rsql`a==${"null"}`, 'a=="null"'],
     [rsql`a>${new Date(0)}`, 'a>"1970-01-01T00:00:00.000Z"'],
+    [rsql`a=in=(${["x", 1]});b=out=[ ${[2]} ]`, 'a=in=("x",1);b=out=[ 2 ]'],
     [rsql`a=in=${["x", 1]}`, 'a=in=("x",1)'],
     [rsql`a==1;${rsql`b==${2},c==3`}`, "a==1;(b==2,c==3)"],
     [rsql`a=="it's";b=='"'`, `a=="it's";b=='"'`],
@@ -132,7 +133,10 @@ Deno.test("a value that is a part of a word or of a quoted string is refused, wi
     [() => rsql`n==1;${"n"}=in=(1)`, "\0=in=(1)"],
   ];
   for (const [make, place] of refused) {
-    assertEquals(assertThrows(make, TypeError).message, `No filter has ${place}`);
+    assertEquals(
+      assertThrows(make, TypeError).message,
+      `No filter has ${place.replaceAll("\0", "${…}")}`,
+    );
   }
   const read: readonly (readonly [filter: FilterExpression, text: string])[] = [
     [rsql`a==${1}`, "a==1"],
