@@ -8,6 +8,8 @@ export interface Transport {
   readonly basePath: string;
   /** Time, chance, and the parts of a browser. */
   readonly environment: ClientEnvironment;
+  /** The token of now. */
+  readonly tokens: { current(): Promise<Bearer> };
   /**
    * Sends a request: adds the token, refreshes it once after a 401, solves challenges. Gives a 304
    * and what has the type that was asked for, which only the service answers: the page of a proxy may
@@ -16,6 +18,12 @@ export interface Transport {
   send(request: ClientRequest): Promise<Response>;
   /** Parts that are made once for a client: its live connection, its overlays. */
   readonly parts: Map<unknown, unknown>;
+}
+
+/** A bearer token; without a value there is none. */
+export interface Bearer {
+  /** The token as its source has given it. */
+  readonly value?: string | null | undefined | false;
 }
 
 /** A request of a client. */

@@ -1,6 +1,7 @@
 import { abortOf } from "../abort_of.ts";
 import { overlaysOf } from "../overlays/overlays.ts";
 import { handle, type HasHandle } from "../../api/handle.ts";
+import type { Transport } from "../../api/transport.ts";
 import { ServiceError } from "../request/service_error.ts";
 import type { WebDatabases } from "../../api/web_platform.ts";
 import { indexedDbStorage } from "./indexed_db_storage.ts";
@@ -10,15 +11,21 @@ import { createJobView, type KnownJobs } from "./job_view.ts";
 import { memoryStorage } from "./memory_storage.ts";
 import { newJob, type NewWrite, seenRow } from "./new_job.ts";
 import type { Outbox, OutboxOptions, Write } from "./outbox.ts";
-import { sendJobs } from "./send_jobs.ts";
+import { type JobTokens, sendJobs } from "./send_jobs.ts";
 
 /**
  * Makes the outbox of a client: one for each client and user. Without an identity nothing is stored:
  * the next user of the browser would have it.
  */
 export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
-  const { transport, transport: { environment } } = api[handle];
-  const { indexedDB, locks } = environment;
+  // A program without types may omit them.
+  if (!options) throw new TypeError("Cannot create an outbox: set identity");
+  // The service takes and gives what the types of its `Api` say, which the compiler cannot compare.
+  return openOutbox(api[handle].transport, options) as Outbox;
+}
+
+function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
+  const { environment, environment: { indexedDB, locks } } = transport;
   const { identity, maxAgeMs = 82_800_000, onConflict, onDead } = options;
   const name = `outbox ${transport.baseUrl}${transport.basePath} ${identity}`;
   const isKept = identity && (options.storage ?? indexedDB);
@@ -32,19 +39,21 @@ export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
   const jobs = new Map<string, Job>();
   const known: KnownJobs = { jobs, created: new Map(), sent: new Map(), overlays, onDead };
   const view = createJobView(known);
+  const tokens: JobTokens = new Map();
   const ending = new AbortController();
   const { signal } = ending;
   const book = createJobBook({ ...known, view, opening, channel, environment, signal });
   let wake = () => {};
   function drain(): Promise<void> {
     void book.sync().then(() => {
-      wake = sendJobs({ ...known, transport, signal, book, maxAgeMs, onConflict });
+      wake = sendJobs({ ...known, transport, signal, book, tokens, maxAgeMs, onConflict });
     });
     return abortOf(signal); // A storage that does not answer does not delay the end.
   }
 
   function write(resource: HasHandle, wanted: NewWrite): Write<JobRow> {
     const job = newJob(wanted, resource[handle], known);
+    if (!identity) bind(job.id, tokens, transport);
     book.add(job);
     return { id: job.id, done: view.wait(job.id) };
   }
@@ -60,7 +69,7 @@ export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
   });
   const change = (kind: NewWrite["kind"]): UntypedChange => (resource, target, body, base) =>
     write(resource, { kind, target, body, ...base });
-  const outbox: Untyped = {
+  return {
     get: book.get,
     subscribe: book.subscribe,
     create: (resource, body) => change("create")(resource, null, body),
@@ -70,6 +79,7 @@ export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
     async revive(id, body) {
       const job = jobs.get(id);
       if (job?.state === "dead") {
+        if (!identity) bind(id, tokens, transport);
         const seen = seenRow(job, overlays);
         await book.change(job, revivedJob(job, seen, body ?? job.body, environment));
       }
@@ -88,8 +98,11 @@ export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
       for (const { id } of jobs.values()) overlays.reject(id);
     },
   };
-  // The service takes and gives what the types of its `Api` say, which the compiler cannot compare.
-  return outbox as Outbox;
+}
+
+/** Binds a job to the token of now: without an identity, the next token may be of another user. */
+function bind(id: string, tokens: JobTokens, transport: Transport): void {
+  tokens.set(id, transport.tokens.current().catch(() => ({})));
 }
 
 type Target = NewWrite["target"];

@@ -11,7 +11,8 @@ import type { OutboxState } from "./job_book.ts";
 export interface OutboxOptions {
   /**
    * Of the user: the next user of the browser has another outbox. With the empty string nothing is
-   * stored, and every page has its own.
+   * stored, every page has its own, and a write that waits is a dead letter, `expired`, once the
+   * client has another token than the one that it was added with.
    */
   readonly identity: string;
   /** Where the jobs are; IndexedDB unless set, and the memory where there is none. */

@@ -1,6 +1,6 @@
 import { ServiceError } from "../request/service_error.ts";
 import type { Job, JobRow } from "./job.ts";
-import type { Transport } from "../../api/transport.ts";
+import type { Bearer, Transport } from "../../api/transport.ts";
 
 /**
  * Sends a job once. Gives it as it was sent, with the path of its row, and the row of the answer,
@@ -10,6 +10,7 @@ export async function sendJob(
   job: Job,
   transport: Transport,
   signal: AbortSignal,
+  token?: Bearer,
 ): Promise<readonly [Job, JobRow | null]> {
   const { path, ifMatch } = job;
   const response = await transport.send({
@@ -19,6 +20,8 @@ export async function sendJob(
       "idempotency-key": job.idempotencyKey,
       "service-optimistic-id": job.id,
       "if-match": ifMatch,
+      // The source may give another token by now.
+      ...(token && { authorization: token.value && `Bearer ${token.value}` }),
     },
   });
   // A proxy may give the paths of the service another beginning.

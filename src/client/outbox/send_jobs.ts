@@ -5,12 +5,17 @@ import type { JobBook } from "./job_book.ts";
 import type { KnownJobs } from "./job_view.ts";
 import { isRefusal, sendJob } from "./send_job.ts";
 import type { ClientEnvironment } from "../../api/client_environment.ts";
+import type { Bearer } from "../../api/transport.ts";
 
 /** What the sending of jobs needs. */
 export interface SendJobsOptions extends ConflictOptions, KnownJobs {
   readonly book: JobBook;
   readonly maxAgeMs: number;
+  readonly tokens: JobTokens;
 }
+
+/** The tokens of the jobs that may be sent with no other token, by their ids. */
+export type JobTokens = Map<string, Promise<Bearer>>;
 
 /** A pause of all jobs, of those of a row, or of those of a resource that limits requests. */
 interface Pause {
@@ -25,7 +30,7 @@ interface Pause {
  * service limits requests.
  */
 export function sendJobs(options: SendJobsOptions): () => void {
-  const { transport, signal, created, book, maxAgeMs } = options;
+  const { transport, signal, created, book } = options;
   const { now, after, isOnline } = transport.environment;
   const busy = new Set<string>();
   const pauses = new Map<string, Pause>();
@@ -56,10 +61,10 @@ export function sendJobs(options: SendJobsOptions): () => void {
     busy.add(lane);
     sending++;
     try {
-      if (now() - job.createdAt > maxAgeMs) throw new ServiceError("expired", "expired");
+      const token = await tokenOf(job, options);
       const prepared = await book.prepare(job);
       if (prepared !== undefined) {
-        const [sent, row] = await sendJob(job = prepared, transport, signal);
+        const [sent, row] = await sendJob(job = prepared, transport, signal, token);
         // The jobs that have waited for a new row continue at its path: those that another page has
         // prepared may be under way already.
         if (!busy.has(sent.path)) busy.add(path = sent.path);
@@ -95,6 +100,19 @@ export function sendJobs(options: SendJobsOptions): () => void {
     for (const pause of pauses.values()) if (!pause.isLimit) pause.until = 0;
     run();
   };
+}
+
+/** The only token that may send a job; undefined for any. Throws if the job must not be sent any more. */
+async function tokenOf(
+  { id, createdAt }: Job,
+  { tokens, transport, maxAgeMs }: SendJobsOptions,
+): Promise<Bearer | undefined> {
+  const token = await tokens.get(id);
+  const isOfOther = token && token.value !== (await transport.tokens.current()).value;
+  if (isOfOther || transport.environment.now() - createdAt > maxAgeMs) {
+    throw new ServiceError("expired", "expired");
+  }
+  return token;
 }
 
 /**

@@ -12,12 +12,12 @@ export function createTransport(options: CreateClientOptions): Transport {
     ...options.environment,
     ...(options.fetch && { fetch: options.fetch }),
   };
+  const { basePath = "/api" } = options;
   const baseUrl = options.baseUrl.replace(/\/$/, "");
   const tokens = createTokens(options.token);
 
   async function send(request: ClientRequest): Promise<Response> {
-    // Undefined if there is none, whatever the type of this function says.
-    const body: string | undefined = JSON.stringify(request.body);
+    const body: string | undefined = JSON.stringify(request.body); // Undefined without a body.
     let token = await tokens.current();
     let isRefreshed = false;
     let solution: RequestHeaders = {};
@@ -79,5 +79,5 @@ export function createTransport(options: CreateClientOptions): Transport {
     }
   }
 
-  return { baseUrl, basePath: options.basePath ?? "/api", environment, send, parts: new Map() };
+  return { baseUrl, basePath, environment, tokens, send, parts: new Map() };
 }

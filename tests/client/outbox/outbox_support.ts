@@ -1,3 +1,4 @@
+import type { CreateClientOptions } from "../../../src/client/request/client_options.ts";
 import { all, createApp, integer, openDatabase, resource, table, text } from "../../../mod.ts";
 import { type Client, createClient } from "../../../exports/client.ts";
 import { createOutbox } from "../../../src/client/outbox/create_outbox.ts";
@@ -256,10 +257,11 @@ export function openPage(
   service: Service,
   device: Device,
   options: Partial<OutboxOptions> = {},
+  token?: CreateClientOptions["token"],
 ): Page {
   const { environment } = device;
   const fetch = (request: Request) => service.fetch(request);
-  const api = createClient<Api>({ baseUrl: "http://localhost", environment, fetch });
+  const api = createClient<Api>({ baseUrl: "http://localhost", environment, fetch, token });
   const lists = recordingLists();
   api[handle].transport.parts.set(overlaysOf, lists);
   return { api, lists, outbox: createOutbox(api, { identity: "ada", ...options }) };
