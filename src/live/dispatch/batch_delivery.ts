@@ -93,8 +93,14 @@ export class BatchDelivery {
     const { log, fanOut, to } = this.#options;
     this.#position = to === null ? null : log.print(to);
     const alreadyServed = this.#sendIndividual();
-    const chunkFor = (group: SubscriberGroup) =>
-      this.#chunk(group, this.#events.transitions.get(group) ?? []);
+    const chunkFor = (group: SubscriberGroup) => {
+      try {
+        return this.#chunk(group, this.#events.transitions.get(group) ?? []);
+      } catch (error) {
+        this.#events.fail([group], error);
+        return null;
+      }
+    };
     return fanOut.deliver(groups, to, { chunkFor, alreadyServed });
   }
 
@@ -104,9 +110,13 @@ export class BatchDelivery {
     for (const [group, individual] of this.#events.individual) {
       for (const [subscriber, transitions] of individual) {
         served.add(subscriber);
-        const chunk = transitions === null ? "too-large" : this.#chunk(group, transitions);
-        if (chunk === "too-large") subscriber.invalidate("relation_overflow");
-        else if (chunk !== null) subscriber.deliver(chunk, this.#options.to);
+        try {
+          const chunk = transitions === null ? "too-large" : this.#chunk(group, transitions);
+          if (chunk === "too-large") subscriber.invalidate("relation_overflow");
+          else if (chunk !== null) subscriber.deliver(chunk, this.#options.to);
+        } catch (error) {
+          subscriber.fail(error);
+        }
       }
     }
     return served;

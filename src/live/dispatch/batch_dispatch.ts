@@ -59,8 +59,21 @@ export class BatchDispatch {
     this.#events.invalidate(group, reason);
   }
 
+  /** Does what concerns some groups only: an error is theirs, and the others go on. */
+  isolate(groups: Iterable<SubscriberGroup>, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#events.fail([...groups], error);
+    }
+  }
+
   /** A row of the group's own table may have changed for it. */
   matchRow(group: SubscriberGroup, rowChange: RowChange): void {
+    this.isolate([group], () => this.#matchRow(group, rowChange));
+  }
+
+  #matchRow(group: SubscriberGroup, rowChange: RowChange): void {
     if (group.heldRows !== null) {
       this.#checkSometimes(group, rowChange);
       if (!this.#relatedFilterDispatch.matchRow(group, rowChange)) {
@@ -77,24 +90,28 @@ export class BatchDispatch {
 
   /** A related row has changed that the group's filter reads. */
   matchRelated(group: SubscriberGroup, change: Change): void {
-    if (group.hasListeners && !this.#relatedFilterDispatch.matchRelated(group, change)) {
+    if (!group.hasListeners) return;
+    this.isolate([group], () => {
+      if (this.#relatedFilterDispatch.matchRelated(group, change)) return;
       this.invalidate(group, "relation_overflow");
-    }
+    });
   }
 
   /** A related row has changed that the groups include. */
   matchIncluded(includeGroup: IncludeGroup, change: Change): void {
     if (change.kind === "truncate" || change.kind === "touch") return this.#overflow(includeGroup);
-    this.#affectedParents.add(change, includeGroup);
+    this.isolate(includeGroup.groups, () => this.#affectedParents.add(change, includeGroup));
   }
 
   /** Delivers the events. Waits only where the database must decide, or related rows are read. */
   finish(): MaybePromise<void> {
     return then(this.#followRelations(), () => {
       for (const [group, rowChanges] of this.#rowChanges) {
-        for (const rowChange of netRowChanges(rowChanges, group.query.table)) {
-          this.#evaluate(group, rowChange);
-        }
+        this.isolate([group], () => {
+          for (const rowChange of netRowChanges(rowChanges, group.query.table)) {
+            this.#evaluate(group, rowChange);
+          }
+        });
       }
       if (this.#deferred.size === 0) return this.#deliver();
       return this.#evaluateInDatabase().then(() => this.#deliver());
@@ -102,7 +119,11 @@ export class BatchDispatch {
   }
 
   get #relatedFilterDispatch(): RelatedFilterDispatch {
-    return this.#relatedFilters ??= new RelatedFilterDispatch(this.#options, this.#batch);
+    return this.#relatedFilters ??= new RelatedFilterDispatch(
+      this.#options,
+      this.#batch,
+      (group, work) => this.isolate([group], work),
+    );
   }
 
   /** Included rows are read when a step is over; a part of one can only invalidate. */

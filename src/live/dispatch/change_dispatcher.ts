@@ -182,9 +182,12 @@ function match(
     for (const group of own) dispatch.invalidate(group, reason);
     return;
   }
-  for (const rowChange of rowChangesOf(change)) {
-    index.visit(rowChange, (group) => {
-      if (group.hasListeners) dispatch.matchRow(group, rowChange);
-    });
-  }
+  // What one group cannot evaluate is its own error; what the index cannot, is that of the table.
+  dispatch.isolate(own, () => {
+    for (const rowChange of rowChangesOf(change)) {
+      index.visit(rowChange, (group) => {
+        if (group.hasListeners) dispatch.matchRow(group, rowChange);
+      });
+    }
+  });
 }

@@ -13,6 +13,8 @@ export class EventRenderer {
   readonly #seq: number | null;
   readonly #rows = new Set<Row>();
   readonly #shown = new Map<Row, Row>();
+  /** Why single rows cannot be shown: the error of the groups that have them, and of no other. */
+  readonly #errors = new Map<Row, unknown>();
   /** True if the rows were too many to be presented at once. */
   isIncomplete = false;
   readonly #texts: Readonly<Record<Transition["kind"], Map<RowChange, string>>> = {
@@ -36,10 +38,29 @@ export class EventRenderer {
   prepare(identity: string): MaybePromise<void> {
     const rows = [...this.#rows];
     if (rows.length === 0) return;
-    return then(this.#interest.view.present(rows, identity), (shown) => {
+    let presented: MaybePromise<readonly Row[]>;
+    try {
+      presented = this.#interest.view.present(rows, identity);
+    } catch {
+      return this.#prepareEach(rows, identity);
+    }
+    return then(presented, (shown) => {
       this.isIncomplete = shown.length < rows.length;
       rows.forEach((row, index) => this.#shown.set(row, shown[index] ?? {}));
     });
+  }
+
+  /** One after the other, because one of them cannot be shown; views that read do not come here. */
+  #prepareEach(rows: readonly Row[], identity: string): MaybePromise<void> {
+    const waiting = rows.map(async (row) => {
+      try {
+        const [shown = {}] = await this.#interest.view.present([row], identity);
+        this.#shown.set(row, shown);
+      } catch (error) {
+        this.#errors.set(row, error);
+      }
+    });
+    return Promise.all(waiting).then(() => {});
   }
 
   /** The text of an event whose row was prepared. */
@@ -58,6 +79,7 @@ export class EventRenderer {
     const id = eventRowId(rowChangeKey(rowChange, this.#interest.table), this.#interest);
     const named = optimisticId === null ? null : { _optimisticId: optimisticId };
     if (kind === "removed") return { seq, id, ...named };
+    if (after !== null && this.#errors.has(after.row)) throw this.#errors.get(after.row);
     const item = after === null ? {} : this.#shown.get(after.row) ?? {};
     return { seq, id, item: named === null ? item : { ...item, ...named } };
   }

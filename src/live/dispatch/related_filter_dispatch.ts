@@ -9,6 +9,9 @@ import { netRowChanges, type RowChange, unchangedRow } from "../match/row_change
 import type { GroupEvents } from "./group_listener.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
+/** Does what concerns one group: an error ends the streams of that group only. */
+type Isolate = (group: SubscriberGroup, work: () => void) => void;
+
 /**
  * The dispatch of a batch to groups whose filters read related rows. Only the database can decide
  * which of their rows come and go: the rows that have changed, and the parents of related rows that
@@ -20,9 +23,16 @@ export class RelatedFilterDispatch {
   readonly #rowChanges = new Map<SubscriberGroup, RowChange[]>();
   readonly #affectedParents = new AffectedParents<SubscriberGroup>(sharedIdentity);
 
-  constructor(options: Pick<EvaluationContext, "matcher" | "log">, batch: ChangeBatch) {
+  readonly #isolate: Isolate;
+
+  constructor(
+    options: Pick<EvaluationContext, "matcher" | "log">,
+    batch: ChangeBatch,
+    isolate: Isolate,
+  ) {
     this.#options = options;
     this.#batch = batch;
+    this.#isolate = isolate;
   }
 
   /** All groups that have rows to evaluate. */
@@ -59,7 +69,12 @@ export class RelatedFilterDispatch {
       const { rows, overflowing } = await this.#affectedParents.findAll(log, to);
       for (const { row, groups } of rows) {
         const rowChange = unchangedRow(row, positionOrdinal(to));
-        for (const group of groups) this.#add(group, rowChange);
+        for (const group of groups) {
+          this.#isolate(group, () => {
+            // A row that cannot pass is not read, and a filter that throws is that group's alone.
+            if (group.decide({ row }) !== false) this.#add(group, rowChange);
+          });
+        }
       }
       for (const group of overflowing) events.set(group, null);
     }
