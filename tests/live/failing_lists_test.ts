@@ -39,7 +39,7 @@ function failing(matcher: Matcher): Matcher {
   };
 }
 
-/** The first of two streams fails at a write, and the other goes on. */
+/** The first of two streams fails at a write, and the other continues. */
 async function failsAlone(
   { subscribe, sql, observations, hub }: TestHub,
   requests: readonly [Parameters<TestHub["subscribe"]>[0], Parameters<TestHub["subscribe"]>[0]],

@@ -59,7 +59,7 @@ export class BatchDispatch {
     this.#events.invalidate(group, reason);
   }
 
-  /** Does what concerns some groups only: an error is theirs, and the others go on. */
+  /** Does what concerns some groups only: an error is theirs, and the others continue. */
   isolate(groups: Iterable<SubscriberGroup>, work: () => void): void {
     try {
       work();
