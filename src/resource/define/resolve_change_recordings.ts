@@ -6,6 +6,7 @@ import {
 import type { Driver } from "../../db/driver.ts";
 import { openRecordingDriver } from "../../db/changes/open_recording_driver.ts";
 import type { Random } from "../../runtime/runtime.ts";
+import type { TableInfo } from "../../schema/table_info.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 import { isSubscribable } from "./subscribable.ts";
 
@@ -44,9 +45,11 @@ export async function resolveChangeRecordings(
     const isOpen = ({ table, options }: ResourceDefinition) =>
       isSubscribable(options, requireTableInfo(table));
     if (!served.some(isOpen)) continue;
-    const tables = served.map(({ table }) => requireTableInfo(table))
-      .filter(({ readOnly }) => !readOnly);
-    const mode = tables.every(({ own }) => own) ? "triggers" : "service";
+    const isWritable = ({ readOnly }: TableInfo) => !readOnly;
+    const own = served.map(({ table }) => requireTableInfo(table)).filter(isWritable);
+    const mode = own.every(({ own }) => own) ? "triggers" : "service";
+    // Streams that include rows through a link table follow it, also where it is not served.
+    const tables = [...new Set([...own, ...served.flatMap(linksOf).filter(isWritable)])];
     const changes = resolveChangesOptions({ ...options, mode: options.mode ?? mode });
     const writeBy = changes.mode === "triggers"
       ? driver
@@ -54,4 +57,11 @@ export async function resolveChangeRecordings(
     recordings.set(driver, { driver: writeBy, changes });
   }
   return recordings;
+}
+
+/** The link tables of the relations of a resource. */
+function linksOf({ options }: ResourceDefinition): readonly TableInfo[] {
+  return Object.values(options.relations ?? {}).flatMap(({ through }) =>
+    through === undefined ? [] : requireTableInfo(through)
+  );
 }
