@@ -26,15 +26,15 @@ export const clientEntries: readonly ClientEntry[] = [
   {
     name: "core",
     program: core,
-    limit: 3_095,
+    limit: 3_140,
   },
   // Planned were 5,000 for this one and 7,000 for the next: docs/decisions/0034 says why not.
-  { name: "with live lists", program: live, limit: 6_070 },
+  { name: "with live lists", program: live, limit: 6_120 },
   {
     name: "with live lists, shared tabs and the outbox",
     program: `export { createClient, rsql, liveList, shareTabs, createOutbox } from
       "./exports/client.ts";`,
-    limit: 11_925,
+    limit: 12_030,
   },
   {
     name: "collections of TanStack DB, beside live lists",

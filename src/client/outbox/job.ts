@@ -36,6 +36,8 @@ export interface Job {
   readonly after: string | null;
   /** How often its row had changed since the user saw it. */
   readonly conflicts: number;
+  /** How often it was sent with its key, or may have been. */
+  readonly attempts: number;
   /**
    * A dead job was refused, and is kept until it is revived or discarded. Those that were sent or
    * discarded are kept no longer.
@@ -99,6 +101,7 @@ export function renewedJob(
     after: null,
     idempotencyKey: uuid(),
     createdAt: now(),
+    attempts: 0,
     state: "waiting",
     problem: null,
     ...changes,
@@ -116,16 +119,18 @@ export function revivedJob(
   body: JobRow | null,
   environment: ClientEnvironment,
 ): Job {
-  const { base, ifMatch, idempotencyKey, problem } = job;
+  const { base, ifMatch, idempotencyKey, attempts, problem } = job;
   const { status, details } = problem?.problem ?? {};
   // These refusals are kept under the key; with another one the key is free again, or used before.
-  const isAnswered = /40[049]|412|422/.test(`${status}`) && !problem?.slug.startsWith("idem");
+  // A 400 or 404 may also come from a process that has not looked the key up.
+  const isAnswered = (attempts === 1 ? /40[049]|412|422/ : /409|412|422/).test(`${status}`) &&
+    !problem?.slug.startsWith("idem");
   const current = rowTag(seen ?? { _etag: details?.currentETag });
   return renewedJob(
     job,
     isAnswered
       ? { body, base: seen ?? base, ifMatch: current ?? ifMatch, conflicts: 0 }
-      : { body, idempotencyKey },
+      : { body, idempotencyKey, attempts },
     environment,
   );
 }

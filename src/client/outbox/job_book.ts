@@ -23,7 +23,7 @@ export interface JobBook extends Store<OutboxState> {
    * has already made another request of it, or has removed it.
    */
   change(job: Job, changes: Partial<Job>): Promise<Job | undefined>;
-  /** Changes a job to the path and the tag that the jobs before it have led to. */
+  /** Changes a job to the path and the tag that the jobs before it have led to, and counts it as sent. */
   prepare(job: Job): Promise<Job | undefined>;
   /** Removes a job that was sent or discarded, and shows its end, with the row of the answer. */
   end(job: Job, row?: JobRow | null): Promise<void>;
@@ -160,7 +160,7 @@ export function createJobBook(
   return {
     ...store,
     ...{ change, end, sync },
-    prepare: (job) => change(job, led(job)),
+    prepare: (job) => change(job, { ...led(job), attempts: job.attempts + 1 }),
     add(job) {
       show(job);
       const { order: _order, ...added } = job;

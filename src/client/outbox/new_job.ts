@@ -27,7 +27,17 @@ export function newJob(
     : `${resource}/${keyPath(target)}`;
   const row = base ?? seenRow({ resource, path }, overlays);
   const job: Job = {
-    ...{ id, kind, resource, path, order: Infinity, conflicts: 0, state: "waiting", problem: null },
+    ...{
+      id,
+      kind,
+      resource,
+      path,
+      order: Infinity,
+      conflicts: 0,
+      attempts: 0,
+      state: "waiting",
+      problem: null,
+    },
     of: path === resource ? creation : null,
     idempotencyKey: environment.uuid(),
     createdAt: environment.now(),

@@ -1,4 +1,4 @@
-import { ServiceError } from "../request/service_error.ts";
+import { answerError, ServiceError } from "../request/service_error.ts";
 import type { Job, JobRow } from "./job.ts";
 import type { Bearer, Transport } from "../../api/transport.ts";
 
@@ -24,6 +24,7 @@ export async function sendJob(
       ...(token && { authorization: token.value && `Bearer ${token.value}` }),
     },
   });
+  if (job.kind === "delete" && await response.text() !== "{}") throw await answerError(response);
   // A proxy may give the paths of the service another beginning.
   const segment = response.headers.get("location")?.match(/\/[^/]*$/)?.[0] ?? "";
   return [

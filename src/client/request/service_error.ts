@@ -88,10 +88,10 @@ export async function answerError(response: Response): Promise<ServiceError> {
   // The service sends whole seconds; a date, as some proxies do, says nothing here.
   const facts = { status, retryAfterMs: +`${headers.get("retry-after")}` * 1000 || null };
   const problem = await response.json().catch(() => null);
-  // Of a problem with a page of the service, or of an error that a middleware has thrown. Otherwise
-  // it is the page of a proxy, or another service altogether.
+  // A problem with a page of the service, on its own host, or an error that a middleware has thrown.
+  // Otherwise it is the page of a proxy, or another service altogether.
   const slug = "unexpected-answer";
-  if (/__service|lankHTTP/.test(problem?.type + problem?.code)) {
+  if (/^(\/([^/].*)?__service\/problems\/|about:blankHTTP)/.test(problem?.type + problem?.code)) {
     return problemError(problem, facts);
   }
   return new ServiceError(slug, `${slug}: ${status}`, facts);

@@ -5,6 +5,9 @@ import { answerError, ServiceError } from "./service_error.ts";
 import type { ClientEnvironment } from "../../api/client_environment.ts";
 import type { ClientRequest, RequestHeaders, Transport } from "../../api/transport.ts";
 
+/** Of the answers of the service to what the client asks for. */
+const answerType = /^(application\/json;.*numbers=safe|text\/event-stream)/;
+
 /** Makes the transport of a client. */
 export function createTransport(options: CreateClientOptions): Transport {
   const environment: ClientEnvironment = {
@@ -31,7 +34,7 @@ export function createTransport(options: CreateClientOptions): Transport {
         ...solution,
       });
       const type = `${response.headers.get("content-type")}`;
-      if (response.status === 304 || /event|numbers=safe/.test(type)) return response;
+      if (response.status === 304 || answerType.test(type)) return response;
       const error = await answerError(response);
       // Only the service asks for a proof, or for another token.
       const status = error.problem?.status;

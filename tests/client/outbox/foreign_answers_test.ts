@@ -19,6 +19,14 @@ for (const status of [400, 401, 403, 404, 409, 410, 412, 413, 422, 428, 429, 431
     const [what, page] of [
       ["HTML", "<h1>Blocked</h1>"],
       ["JSON", '{"error":"blocked","code":"BLOCKED"}'],
+      [
+        "a problem on another host",
+        '{"type":"https://evil.example/__service/problems/x","title":"No","detail":"No","code":"X"}',
+      ],
+      [
+        "a problem on another host without a scheme",
+        '{"type":"//evil.example/__service/problems/x","title":"No","detail":"No","code":"X"}',
+      ],
       ["a problem", '{"type":"https://waf.example/blocked","title":"No","detail":"No","code":"X"}'],
     ] as const
   ) {
@@ -54,6 +62,10 @@ const successes: readonly [string, () => Response][] = [
     `the JSON ${body}`,
     () => withType(body, "application/json"),
   ]),
+  ["an empty body with safe numbers", () => withType("", "application/json; numbers=safe")],
+  ["a page with safe numbers", () => withType("<h1>Hello</h1>", "text/html; numbers=safe")],
+  ["JSON as a page with safe numbers", () => withType("{}", "text/html; numbers=safe")],
+  ["JSON as a page of events", () => withType("{}", "text/html; event")],
   ["JSON with the type of a page", () => withType('{"id":5}', "text/html")],
   ["a problem with the status 200", () => withType("{}", "application/problem+json")],
   ["a created object", () => Response.json({}, { status: 201, headers: { location: "/x/7" } })],
@@ -123,7 +135,16 @@ Deno.test("a client took the answer of another server for a row, a page or a del
     outbox.close();
   }));
 
-for (const [status, code] of [[403, "FORBIDDEN"], [413, "PAYLOAD_TOO_LARGE"]] as const) {
+for (
+  const [status, code] of [
+    [400, "INVALID_PARAMETER"],
+    [400, "INVALID_BODY"],
+    [403, "FORBIDDEN"],
+    [404, "NOT_FOUND"],
+    [405, "METHOD_NOT_ALLOWED"],
+    [413, "PAYLOAD_TOO_LARGE"],
+  ] as const
+) {
   Deno.test(`a write that was carried out, then refused by ${status}, was applied again when revived`, () =>
     withService(async (service) => {
       const device = createDevice();
@@ -143,6 +164,41 @@ for (const [status, code] of [[403, "FORBIDDEN"], [413, "PAYLOAD_TOO_LARGE"]] as
       outbox.close();
     }));
 }
+
+Deno.test("a write that was carried out, then refused by 404 twice, keeps its key", () =>
+  withService(async (service) => {
+    const device = createDevice();
+    const { api, outbox } = openPage(service, device);
+    service.fate = () => "answer lost";
+    const { id, done } = outbox.create(api.posts, { title: "Tea" });
+    done.catch(() => {});
+    await calm(service);
+    service.fate = () => answer(404, {}, "NOT_FOUND");
+    device.advanceToNext();
+    for (let tries = 0; tries < 2; tries++) {
+      await calm(service);
+      assertEquals(outbox.get().dead, 1);
+      if (tries === 1) service.fate = () => "arrives";
+      await outbox.revive(id);
+    }
+    await calm(service);
+    assertEquals([outbox.get().jobs.length, (await service.posts()).length], [0, 1]);
+    outbox.close();
+  }));
+
+Deno.test("a write that was refused by 404 at its first attempt is revived with another key", () =>
+  withService(async (service) => {
+    const { api, outbox } = openPage(service, createDevice());
+    const { id, done } = outbox.update(api.posts, 1, { title: "Milk" });
+    done.catch(() => {});
+    await calm(service);
+    assertEquals(outbox.get().jobs[0]?.problem?.status, 404);
+    await api.posts.create({ id: 1, title: "Tea" });
+    await outbox.revive(id);
+    await calm(service);
+    assertEquals((await service.posts()).map(({ title }) => title), ["Milk"]);
+    outbox.close();
+  }));
 
 Deno.test("a write that was revived with another body, and carried out before, is not applied again", () =>
   withService(async (service) => {

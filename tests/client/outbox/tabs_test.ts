@@ -49,7 +49,14 @@ Deno.test("jobs in IndexedDB keep their order, and one that was removed does not
   const job = {
     ...{ id: "a", idempotencyKey: "k", kind: "update", resource: "/api/posts" } as const,
     ...{ path: "/api/posts/1", of: null, body: { title: "x" }, ifMatch: null, base: null },
-    ...{ createdAt: 1, after: null, conflicts: 0, state: "waiting", problem: null } as const,
+    ...{
+      createdAt: 1,
+      after: null,
+      conflicts: 0,
+      attempts: 0,
+      state: "waiting",
+      problem: null,
+    } as const,
   };
   const first = await storage.add(job);
   const second = await storage.add({ ...job, id: "b" });
