@@ -2,7 +2,7 @@ import type { ApiResource } from "./api.ts";
 import type { FilterInput, RequestOptions } from "./read_options.ts";
 import type { FieldOf, SelectedRow } from "./rows.ts";
 
-/** What is computed of groups of rows, or of all rows as one group. */
+/** The options of an aggregate over groups of rows, or over all rows as one group. */
 export interface AggregateOptions<
   R extends ApiResource,
   Key extends FieldOf<R> = FieldOf<R>,
@@ -12,37 +12,37 @@ export interface AggregateOptions<
   Min extends FieldOf<R> = FieldOf<R>,
   Max extends FieldOf<R> = FieldOf<R>,
 > extends RequestOptions {
-  /** The rows that count; all unless set. */
+  /** The rows to aggregate; all unless set. */
   readonly filter?: FilterInput | undefined;
-  /** The fields that the rows of a group have in common; all rows are one group unless set. */
+  /** The fields by which rows are grouped; all rows are one group unless set. */
   readonly groupBy?: readonly Key[] | undefined;
-  /** The number of rows; `true` where nothing else is computed. */
+  /** True to count the rows of a group; true unless another metric is requested. */
   readonly count?: Count | undefined;
-  /** Fields that are added up. */
+  /** Fields to sum. */
   readonly sum?: readonly Sum[] | undefined;
-  /** Fields whose average is computed. */
+  /** Fields to average. */
   readonly avg?: readonly Avg[] | undefined;
-  /** Fields whose least value is looked for. */
+  /** Fields whose minimum is computed. */
   readonly min?: readonly Min[] | undefined;
-  /** Fields whose greatest value is looked for. */
+  /** Fields whose maximum is computed. */
   readonly max?: readonly Max[] | undefined;
   /** A filter of the groups, by their keys and by names such as `count` and `sum_price`. */
   readonly having?: FilterInput | undefined;
-  /** Keys and metrics, `-count`. */
+  /** Keys and metrics to order by, such as `-count`. */
   readonly orderBy?: readonly string[] | undefined;
-  /** The most groups; 1000 unless set. */
+  /** The largest number of groups; 1000 unless set. */
   readonly limit?: number | undefined;
 }
 
 /** The groups of an aggregate. */
 export interface Groups<Group> {
-  /** In the order that was requested, else in that of their keys. */
+  /** The groups in the requested order, or in the order of their keys. */
   readonly groups: Group[];
   /** True if there are more groups than `limit`. */
   readonly hasMore: boolean;
 }
 
-/** A group of an aggregate: its key, and what was computed. */
+/** A group of an aggregate: its key and its metrics. */
 export type GroupOf<R extends ApiResource, Key, Count, Sum, Avg, Min, Max> =
   & { key: [Key] extends [never] ? null : SelectedRow<R["row"], Key> }
   & CountOfGroup<Count, Sum | Avg | Min | Max>
@@ -50,11 +50,11 @@ export type GroupOf<R extends ApiResource, Key, Count, Sum, Avg, Min, Max> =
   & MetricOfGroup<"avg", Avg, R["row"], "average">
   & MetricOfGroup<"min", Min, R["row"], "value">
   & MetricOfGroup<"max", Max, R["row"], "value"> extends infer Group
-  // One object in the place of an intersection, as an editor shows it.
+  // One object in place of an intersection, as an editor shows it.
   ? { [Name in keyof Group]: Group[Name] }
   : never;
 
-/** The number of rows of a group: it is there where it was requested, or nothing else was. */
+/** The number of rows of a group. It exists if it was requested, or if no other metric was. */
 export type CountOfGroup<Count, Metrics> = [Count] extends [never]
   ? [Metrics] extends [never] ? { count: number } : unknown
   : [Count] extends [true] ? { count: number }
@@ -74,8 +74,8 @@ export type MetricOfGroup<
 };
 
 /**
- * What the metrics of values are. Numbers with more digits than a double has are strings, so that the
- * sum of integers may be one; an average of integers is a number.
+ * The types of the metrics of a value. A number with more digits than a double is a string, so the
+ * sum of integers may be a string. An average of integers is a number.
  */
 export interface MetricResults<Value> {
   /** A sum. */

@@ -5,29 +5,29 @@ import type { FieldOf, IncludeOf } from "./rows.ts";
 export interface RequestOptions {
   /** Ends the request, which then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
-  /** How long the answer may take, in the place of what the client says. */
+  /** Timeout of the response, in milliseconds; the timeout of the client unless set. */
   readonly timeoutMs?: number | undefined;
 }
 
 /** A filter: a string in the filter language, or the result of `rsql`. */
 export type FilterInput = string | { readonly filter: string; toString(): string };
 
-/** A key of an order: a field, upwards unless it says otherwise. */
+/** A key of an order: a field, ascending unless the key says otherwise. */
 export type OrderInput<Field extends string> =
   | Field
   | `-${Field}`
   | `${Field}:asc`
   | `${Field}:desc`;
 
-/** What of a row is requested. */
+/** The fields and the related rows of a row to request. */
 export interface RowOptions<Fields, Included> extends RequestOptions {
-  /** These fields alone. */
+  /** The fields to return; all unless set. */
   readonly select?: readonly Fields[] | undefined;
-  /** These related rows as well. */
+  /** The related rows to return with each row. */
   readonly include?: readonly Included[] | undefined;
 }
 
-/** The options of a list; those of all its pages at once. */
+/** The options of a list, and of a request for all pages of the list. */
 export interface ListOptions<
   R extends ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,
@@ -35,17 +35,17 @@ export interface ListOptions<
 > extends RowOptions<Fields, Included> {
   /** The rows that are listed; all unless set. */
   readonly filter?: FilterInput | undefined;
-  /** By the key unless set. */
+  /** The order of the rows; by the key unless set. */
   readonly orderBy?: readonly OrderInput<FieldOf<R>>[] | undefined;
-  /** The most rows of a page. */
+  /** The largest number of rows of a page. */
   readonly limit?: number | undefined;
-  /** The `nextCursor` of the page before. */
+  /** The `nextCursor` of the previous page. */
   readonly cursor?: string | null | undefined;
-  /** How many rows to skip, in the place of a cursor; 10,000 at most. */
+  /** The number of rows to skip, instead of a cursor; at most 10,000. */
   readonly offset?: number | undefined;
   /** Counts all matching rows, or estimates their number. */
   readonly totalCount?: boolean | "estimated" | undefined;
-  /** With the rows that are marked deleted. */
+  /** Includes rows that are marked deleted. */
   readonly withDeleted?: boolean | undefined;
 }
 
@@ -56,6 +56,6 @@ export interface GetOptions<
   Included extends IncludeOf<R> = IncludeOf<R>,
   Tag extends string = string,
 > extends RowOptions<Fields, Included> {
-  /** A tag: while the row still has it, the answer has null in its place. */
+  /** The tag of a row that the caller has. The result is null if the row still has the tag. */
   readonly ifNoneMatch?: Tag | null | undefined;
 }

@@ -21,10 +21,10 @@ export type Client<Api extends ApiOf<Api>> =
   & { readonly [Path in keyof Api]: ResourceClient<Api[Path]> }
   & HasHandle;
 
-/** That every member of an `Api` describes a resource. */
+/** Requires that every member of an `Api` describes a resource. */
 export type ApiOf<Api> = { readonly [Path in keyof Api]: ApiResource };
 
-/** The requests to one resource: those that it has. */
+/** The requests that one resource supports. */
 export type ResourceClient<R extends ApiResource> =
   & ReadRequests<R>
   & OnlyWhere<Has<R, "aggregate">, AggregateRequests<R>>
@@ -35,7 +35,7 @@ export type ResourceClient<R extends ApiResource> =
   & OnlyWhere<Has<R, "restore">, RestoreRequests<R>>
   & OnlyWhere<Has<R, "batch">, BatchRequests<R>>;
 
-/** Requests that a resource has where a condition is true. */
+/** Requests that a resource has if a condition is true. */
 export type OnlyWhere<Condition, Requests> = Condition extends true ? Requests : unknown;
 
 /** True if there is a body of this kind. */
@@ -51,19 +51,19 @@ export type BatchRequests<R extends ApiResource> =
 
 /** The requests that read rows, and those to procedures. */
 export interface ReadRequests<R extends ApiResource> extends HasHandle<R> {
-  /** A page of the rows that match. */
+  /** Returns a page of the rows that match. */
   list<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: ListOptions<R, Fields, Included>,
   ): Promise<Page<RowOf<R, Fields, Included>>>;
-  /** All rows that match, read page by page. */
+  /** Returns all rows that match, read page by page. */
   all<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: ListOptions<R, Fields, Included>,
   ): AsyncGenerator<RowOf<R, Fields, Included>, void, void>;
-  /** All pages of the rows that match. */
+  /** Returns all pages of the rows that match. */
   pages<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: ListOptions<R, Fields, Included>,
   ): AsyncGenerator<Page<RowOf<R, Fields, Included>>, void, void>;
-  /** One row with its tag; with `ifNoneMatch` null in its place while it has that tag. */
+  /** Returns one row with its tag, or null if the row still has the tag `ifNoneMatch`. */
   get<
     Fields extends FieldOf<R> = FieldOf<R>,
     Included extends IncludeOf<R> = never,
@@ -72,7 +72,7 @@ export interface ReadRequests<R extends ApiResource> extends HasHandle<R> {
     key: R["key"],
     options?: GetOptions<R, Fields, Included, Tag>,
   ): Promise<Tagged<RowOf<R, Fields, Included> | ([Tag] extends [never] ? never : null)>>;
-  /** The number of rows that match. */
+  /** Returns the number of rows that match. */
   count(
     options?: RequestOptions & { filter?: FilterInput | undefined; withDeleted?: boolean },
   ): Promise<number>;
@@ -90,9 +90,9 @@ export type ProcedureOf<Procedure> = Procedure extends { input: infer Input; out
   ? (input: Input, options?: WriteRequestOptions) => Promise<Output>
   : never;
 
-/** The requests that compute something of many rows. */
+/** The requests that compute metrics of many rows. */
 export interface AggregateRequests<R extends ApiResource> {
-  /** Metrics of the rows that match, for each group of them. */
+  /** Returns metrics of the rows that match, for each group of them. */
   aggregate<
     Key extends FieldOf<R> = never,
     Count extends boolean = never,
@@ -107,13 +107,16 @@ export interface AggregateRequests<R extends ApiResource> {
 
 /** The requests that search for words. */
 export interface SearchRequests<R extends ApiResource> {
-  /** The rows that hold words, the best first. */
+  /** Returns the rows that contain the words, the best first. */
   search(options: SearchInput): Promise<SearchResult<R["row"]>>;
 }
 
 /** The requests that create rows. */
 export interface CreateRequests<R extends ApiResource> {
-  /** Creates a row; with `on` changes instead the one that has the body's values of this key. */
+  /**
+   * Creates a row. With `on`, changes the row instead that has the body's values of this key, if
+   * there is such a row.
+   */
   create(
     body: R["create"],
     options?: RowWriteOptions & UniqueKeyOption<R>,
@@ -122,13 +125,13 @@ export interface CreateRequests<R extends ApiResource> {
 
 /** The requests that change rows. */
 export interface UpdateRequests<R extends ApiResource> {
-  /** Changes a row: the fields that the patch has. */
+  /** Changes the fields of a row that the patch contains. */
   update(
     key: R["key"],
     patch: R["update"],
     options?: UpdateOptionsOf<R>,
   ): Promise<Tagged<R["row"]>>;
-  /** Replaces a row: fields that the body omits get their defaults. */
+  /** Replaces a row. Fields that the body omits get their defaults. */
   replace(
     key: R["key"],
     body: ReplaceBody<R>,
@@ -156,8 +159,8 @@ export interface CreateBatches<R extends ApiResource> {
     options?: WriteRequestOptions,
   ): Promise<R["row"][]>;
   /**
-   * Creates rows of any number, in batches one after the other, and gives their number. Where one
-   * fails, those before it are written, and `onProgress` was called with their number.
+   * Creates any number of rows, in batches one after the other, and returns their number. If one
+   * batch fails, the batches before it are written, and `onProgress` was called with their number.
    */
   import(
     rows: Iterable<R["create"]> | AsyncIterable<R["create"]>,
@@ -167,7 +170,7 @@ export interface CreateBatches<R extends ApiResource> {
 
 /** The batches that change rows. */
 export interface UpdateBatches<R extends ApiResource> {
-  /** Changes every row that matches, and gives their number. */
+  /** Changes every row that matches, and returns their number. */
   updateBatch(
     filter: FilterInput,
     patch: R["update"],
@@ -183,8 +186,8 @@ export interface UpdateBatches<R extends ApiResource> {
 /** The batches that create or change rows. */
 export interface UpsertBatches<R extends ApiResource> {
   /**
-   * Changes the rows that the keys in these bodies identify, the primary one or that of `on`, and
-   * creates the rest.
+   * Changes the rows that the keys in these bodies identify, and creates the rest. The key is the
+   * primary key, or the key of `on`.
    */
   upsertBatch(
     items: readonly ConditionalItem<R["create"]>[],
@@ -194,6 +197,6 @@ export interface UpsertBatches<R extends ApiResource> {
 
 /** The batches that delete rows. */
 export interface DeleteBatches {
-  /** Deletes every row that matches, and gives their number. */
+  /** Deletes every row that matches, and returns their number. */
   deleteBatch(filter: FilterInput, options?: WriteRequestOptions): Promise<number>;
 }

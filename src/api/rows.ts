@@ -3,17 +3,20 @@ import type { ApiResource } from "./api.ts";
 /** The names of the fields of a resource's rows. */
 export type FieldOf<R extends ApiResource> = keyof R["row"] & string;
 
-/** What `include` loads beside the rows of a resource: `author`, `author.books`, `tags(limit:5)`. */
+/**
+ * The related rows that `include` loads with the rows of a resource: `author`, `author.books`,
+ * `tags(limit:5)`.
+ */
 export type IncludeOf<R extends ApiResource> =
   | RelationOf<R>
   | `${RelationOf<R>}.${string}`
   | `${RelationOf<R>}(${string}`;
 
-/** The rows of a resource with these fields alone, and with these related rows beside them. */
+/** The rows of a resource with only these fields, and with these related rows. */
 export type RowOf<R extends ApiResource, Fields, Included extends PropertyKey> = [Included] extends
   [never] ? SelectedRow<R["row"], Fields>
   : SelectedRow<R["row"], Fields> & IncludedRows<R, Included> extends infer Row
-  // One object in the place of an intersection, as an editor shows it.
+  // One object in place of an intersection, as an editor shows it.
     ? { [Name in keyof Row]: Row[Name] }
   : never;
 
@@ -21,28 +24,28 @@ export type RowOf<R extends ApiResource, Fields, Included extends PropertyKey> =
 export interface Tagged<Row> {
   /** The row. */
   readonly value: Row;
-  /** For `ifMatch` and `ifNoneMatch`; null if the resource has no tags. */
+  /** The tag for `ifMatch` and `ifNoneMatch`; null if the resource has no tags. */
   readonly etag: string | null;
 }
 
 /** A page of a list. */
 export interface Page<Row> {
-  /** The rows, in the order that was requested. */
+  /** The rows, in the requested order. */
   readonly items: Row[];
-  /** For the `cursor` of the next page; null on the last one. */
+  /** The `cursor` of the next page; null on the last page. */
   readonly nextCursor: string | null;
   /** True if there is a next page. */
   readonly hasMore: boolean;
-  /** Present where it was requested. */
+  /** The number of all rows, if requested. */
   readonly totalCount?: number;
-  /** Present where `totalCount` is an estimate. */
+  /** True if `totalCount` is an estimate. */
   readonly totalCountEstimated?: true;
 }
 
 /** The names of the relations of a resource. */
 export type RelationOf<R extends ApiResource> = keyof R["relations"] & string;
 
-/** A row with these fields alone. */
+/** A row with only these fields. */
 export type SelectedRow<Row, Fields> = [keyof Row] extends [Fields] ? Row
   : { [Name in keyof Row as Extract<Name, Fields>]: Row[Name] };
 
@@ -59,20 +62,20 @@ export type RelationName<Item> = Item extends `${infer Name}(${string}` ? Relati
   : Item extends `${infer Name}.${string}` ? Name
   : Item;
 
-/** What an item of `include` loads of a relation: a row, a list of them, or null. */
+/** The value that an item of `include` loads for a relation: a row, a list of rows, or null. */
 export type IncludedRow<Value, Item> = Value extends readonly (infer Row)[]
   ? IncludedFields<Row, Item>[]
   : Value extends null ? null
   : IncludedFields<Value, Item>;
 
-/** A related row. Options may select fewer fields of it, and load its own related rows. */
+/** A related row. Options may select fewer of its fields, and load its own related rows. */
 export type IncludedFields<Row, Item> = Item extends `${string}(${string}`
   ? Partial<Row> & FurtherFields
   : Item extends `${string}.${string}` ? Row & FurtherFields
   : Row;
 
-/** What else a row may have: the related rows of related rows have no types here. */
+/** Further members of a row. The related rows of related rows have no types here. */
 export interface FurtherFields {
-  /** To be checked before it is used. */
+  /** Check the value before you use it. */
   readonly [name: string]: unknown;
 }

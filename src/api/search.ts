@@ -1,16 +1,18 @@
 import type { FilterInput, RequestOptions } from "./read_options.ts";
 
-/** What a search looks for. */
+/** The input of a search. */
 export interface SearchInput extends RequestOptions {
-  /** Words: a row has every one of them, and the last one at least as the beginning of a word. */
+  /**
+   * Words. A row matches if it contains every word. The last word may be the beginning of a word.
+   */
   readonly q: string;
   /** The rows that are searched; all unless set. */
   readonly filter?: FilterInput | undefined;
-  /** The most rows of the page; 20 unless set. */
+  /** The largest number of rows of the page; 20 unless set. */
   readonly limit?: number | undefined;
-  /** How many rows to skip. */
+  /** The number of rows to skip. */
   readonly offset?: number | undefined;
-  /** With `highlights`. */
+  /** True to return `highlights`. */
   readonly highlight?: boolean | undefined;
 }
 
@@ -18,7 +20,7 @@ export interface SearchInput extends RequestOptions {
 export interface SearchResult<Row> {
   /** The rows of this page. */
   readonly items: Row[];
-  /** How many rows were found. */
+  /** The number of all rows that were found. */
   readonly total: number;
   /** HTML in which `<em>` marks the words, by the id of a row and the name of a field. */
   readonly highlights?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;

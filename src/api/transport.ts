@@ -1,28 +1,28 @@
 import type { ClientEnvironment } from "./client_environment.ts";
 
-/** Sends the requests of a client, and has what belongs to the client as a whole. */
+/** Sends the requests of a client, and holds the state of the client as a whole. */
 export interface Transport {
-  /** Without a slash at the end. */
+  /** The base URL, without a slash at the end. */
   readonly baseUrl: string;
   /** `/api`. */
   readonly basePath: string;
-  /** Time, chance, and the parts of a browser. */
+  /** Time, random numbers, and the parts of a browser. */
   readonly environment: ClientEnvironment;
-  /** The token of now. */
+  /** The current token. */
   readonly tokens: { current(): Promise<Bearer> };
   /**
-   * Sends a request: adds the token, refreshes it once after a 401, solves challenges. Gives a 304
-   * and what has the type that was asked for, which only the service answers: the page of a proxy may
-   * be a 200. Throws a {@link ServiceError} for everything else, and the reason of the signal.
+   * Sends a request: adds the token, refreshes it once after a 401, and solves challenges. Returns
+   * a 304 or a response of the requested type. A proxy may respond with 200 and a page of another
+   * type. Throws a {@link ServiceError} for every other response, and the reason of the signal.
    */
   send(request: ClientRequest): Promise<Response>;
-  /** Parts that are made once for a client: its live connection, its overlays. */
+  /** Parts that exist once in a client: its live connection, its overlays. */
   readonly parts: Map<unknown, unknown>;
 }
 
-/** A bearer token; without a value there is none. */
+/** A bearer token, or no token if `value` is empty. */
 export interface Bearer {
-  /** The token as its source has given it. */
+  /** The token as its source returned it. */
   readonly value?: string | null | undefined | false;
 }
 
@@ -30,17 +30,20 @@ export interface Bearer {
 export interface ClientRequest {
   /** `GET`. */
   readonly method: string;
-  /** From the root, with the query: `/api/posts?limit=1`. */
+  /** The path from the root, with the query: `/api/posts?limit=1`. */
   readonly path: string;
-  /** Those without a value are left out. */
+  /** The headers; a header without a value is not sent. */
   readonly headers?: RequestHeaders | undefined;
-  /** Sent as JSON. */
+  /** The body, which is sent as JSON. */
   readonly body?: unknown;
   /** Ends the request. */
   readonly signal?: AbortSignal | undefined;
-  /** That of the client unless set; 0 is without limit, and gives the body as it arrives. */
+  /**
+   * Timeout in milliseconds; the timeout of the client unless set. 0 is without limit, and returns
+   * the body as it arrives.
+   */
   readonly timeoutMs?: number | undefined;
 }
 
-/** The headers of a request; those without a value are not sent. */
+/** The headers of a request. A header without a value is not sent. */
 export type RequestHeaders = Readonly<Record<string, string | null | undefined | false>>;

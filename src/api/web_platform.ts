@@ -1,11 +1,14 @@
 /**
- * The parts of the web platform that the client uses where they are present, as structures: not
- * every runtime declares their types. Those of a browser fit.
+ * Structural types of the parts of the web platform that the client uses if they are present. Not
+ * every runtime declares these types. The objects of a browser have these structures.
  */
 
 /** Web Locks, `navigator.locks`. */
 export interface WebLocks {
-  /** Runs `work` while the lock is held; with null if `ifAvailable` is set and it is taken. */
+  /**
+   * Runs `work` while the lock is held. Runs it with null if `ifAvailable` is set and the lock is
+   * taken.
+   */
   request<T>(
     name: string,
     options: WebLockOptions,

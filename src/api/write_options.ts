@@ -3,29 +3,38 @@ import type { RequestOptions } from "./read_options.ts";
 
 /** The options of every write. */
 export interface WriteRequestOptions extends RequestOptions {
-  /** Names the request: sent again with the same key, it is carried out once. */
+  /**
+   * Names the request. The service carries out a request only once, even if a client sends it again
+   * with this key.
+   */
   readonly idempotencyKey?: string | undefined;
 }
 
 /** The options of a write of one row. */
 export interface RowWriteOptions extends WriteRequestOptions {
-  /** An own name of this write, which the events of live lists repeat. */
+  /** A name of this write that the events of live lists repeat. */
   readonly optimisticId?: string | undefined;
 }
 
 /** The options of a write that may depend on the tag of its row. */
 export interface ConditionalOptions<R extends ApiResource> extends RowWriteOptions {
-  /** The tag of the row as it was read: if it has changed since, the write is a ConflictError. */
+  /**
+   * The tag that the row had when it was read. The write throws a ConflictError if the row has
+   * changed since then.
+   */
   readonly ifMatch?: TagOf<R> | null | undefined;
 }
 
-/** The option of writes that change a row where it exists, and create it elsewhere. */
+/** The option of writes that change a row if it exists, and create it otherwise. */
 export interface UniqueKeyOption<R extends ApiResource> {
-  /** The field, or the fields, of the unique key that rows are found by: `"email"`. */
+  /** The field, or the fields, of the unique key that identifies rows: `"email"`. */
   readonly on?: (keyof R["row"] & string) | readonly (keyof R["row"] & string)[] | undefined;
 }
 
-/** A tag of a resource. A service without tags ignores `ifMatch`, so that there is none then. */
+/**
+ * A tag of a resource. The option does not exist for a service without tags, which ignores
+ * `ifMatch`.
+ */
 export type TagOf<R extends ApiResource> = R["etag"] extends false ? never : string;
 
 /** The options of an update. */
@@ -33,39 +42,43 @@ export interface UpdateOptionsOf<R extends ApiResource> extends ConditionalOptio
   /** The row that the patch was made for, for `onConflict`. */
   readonly base?: Partial<R["row"]> | null | undefined;
   /**
-   * Merges a patch with the row as it is now, and gives the patch that is sent next; null gives up,
-   * and the update is a ConflictError. It is called at most five times.
+   * Merges a patch with the current row, and returns the patch to send next. If it returns null,
+   * the update throws a ConflictError. It is called at most five times.
    */
   readonly onConflict?:
     | ((conflict: Conflict<R>) => R["update"] | null | Promise<R["update"] | null>)
     | undefined;
 }
 
-/** A patch that was refused because its row has changed. */
+/** A patch that the service refused because the row has changed. */
 export interface Conflict<R extends ApiResource> {
-  /** The row that the patch was made for; null if it is not known. */
+  /** The row that the patch was made for; null if unknown. */
   readonly base: Partial<R["row"]> | null;
   /** The patch. */
   readonly mine: R["update"];
-  /** The row as it is now. */
+  /** The current row. */
   readonly theirs: R["row"];
 }
 
 /** The options of an import. */
 export interface ImportOptionsOf extends RequestOptions {
-  /** Also changes rows that exist, by their keys. */
+  /** True to change rows that exist already, by their keys. */
   readonly upsert?: boolean | undefined;
-  /** How many rows are sent at once; 100 unless set, and fewer where the service takes fewer. */
+  /**
+   * The number of rows in one request; 100 unless set, or the limit of the service if that is
+   * lower.
+   */
   readonly size?: number | undefined;
-  /** Called after each part with the number of rows that are written. */
+  /** Called after each part with the number of rows written so far. */
   readonly onProgress?: ((count: number) => void) | undefined;
-  /** Repeats an import that has failed: the rows that are written already are not written again. */
+  /** Repeats an import that has failed. Rows that are written already are not written again. */
   readonly idempotencyKey?: string | undefined;
 }
 
 /**
- * The body that replaces a row: what creates one, without what no update may change. Of relations it
- * may ask what an update may; `Relations` are their names, and none where they may be any string.
+ * The body that replaces a row: the body that creates a row, without the fields that no update may
+ * change. Its relations may be changed as in an update. `Relations` are the names of the relations,
+ * or never if they may be any string.
  */
 export type ReplaceBody<
   R extends ApiResource,

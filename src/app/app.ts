@@ -60,64 +60,62 @@ import { resolveResources } from "./resolve_resources.ts";
  * the compiler infers from the configuration.
  */
 export interface App<Api = AnyApi> extends CallsFromCode<Api>, ImportsFromCode {
-  /** Answers one request; never rejects. `info` says where it came from. */
+  /** Answers one request; never rejects. `info` describes the connection of the request. */
   fetch(request: Request, info?: RequestInfo): Promise<Response>;
   /**
-   * The routes of the app. Routes can be added, which see the `user`; another Hono app can mount the
-   * whole: `parent.route("/v1", app.hono)`. Its `fetch` is that of the app.
+   * The routes of the app. A program can add routes, and these routes see the `user`. Another Hono
+   * app can mount all routes: `parent.route("/v1", app.hono)`. `hono.fetch` is the `fetch` of the
+   * app.
    */
   readonly hono: Hono<AppEnv>;
-  /** From now on `/readyz` answers 503: a balancer shall send its requests elsewhere. */
+  /** Makes `/readyz` respond with 503, so that a load balancer sends its requests elsewhere. */
   announceStop(): void;
-  /** The same, and live streams end one after the other. */
+  /** Announces the stop, and ends the live streams one after the other. */
   drain(): void;
   /**
-   * Starts what requests would otherwise wait for, the reader threads of SQLite files: called by
-   * `serve` once it listens, and for the listener of a program to call.
+   * Starts the reader threads of SQLite files, so that the first requests do not wait for them.
+   * `serve` calls it once it listens. A program with a listener of its own calls it.
    */
   warmUp(): void;
   /**
-   * Does once what a process does on timers: deletes recorded changes that are too old and expired
-   * answers of the idempotency table, and drains the search outbox. For a cron of hosts that stop
-   * idle processes. Rejects where the database does.
+   * Does once the work that a process does on timers. It deletes recorded changes that are too old
+   * and expired responses of the idempotency table, and drains the search outbox. Call it from the
+   * cron of a host that stops idle processes. Rejects if the database does.
    */
   upkeep(): Promise<void>;
   /**
-   * Indexes all rows for search again, and removes from the indexes what is not there any more:
-   * after writes past the service. Rejects where the database or the engine does.
+   * Indexes all rows for search again, and removes rows from the indexes that no longer exist. Call
+   * it after writes that bypassed the service. Rejects if the database or the engine does.
    */
   reindex(options?: ReindexOptions): Promise<void>;
   /** Closes the databases and the key-value store. */
   close(): Promise<void>;
   /** The metrics of the app; null if `observability` collects none. */
   readonly metrics: Metrics | null;
-  /** The search outbox; null without `kv`, and without a resource that has `search.outbox`. */
+  /** The search outbox; null without `kv`, or if no resource has `search.outbox`. */
   readonly searchOutbox: SearchOutbox | null;
-  /** What is served, for banners and descriptions. */
+  /** The resources that the app serves, for banners and descriptions. */
   readonly resources: readonly ResourceSummary[];
-  /** What `GET /__service/schema` answers, also where `openapi` is false. */
+  /** Returns the schema that `GET /__service/schema` responds with, even if `openapi` is false. */
   schema(): ServiceSchema;
-  /** The OpenAPI document, also where `openapi` is false; with the routes that are mounted by now. */
+  /** Returns the OpenAPI document with all mounted routes, even if `openapi` is false. */
   openapi(): JsonSchema;
 }
 
-/**
- * What the app is given beside a request: facts of its connection, as a `Deno.serve` handler
- * receives them.
- */
+/** Facts of the connection of a request, as a `Deno.serve` handler receives them. */
 export interface RequestInfo {
   /** The address of the socket at the other end. */
   readonly remoteAddr?: { readonly transport?: string; readonly hostname?: string } | undefined;
   /**
-   * Resolves or rejects when the answer was sent, or can no longer be sent. Without it, the abort
+   * Resolves or rejects when the response was sent, or can no longer be sent. Without it, the abort
    * signal of the request reports that a client has left a live stream.
    */
   readonly completed?: Promise<unknown> | undefined;
 }
 
 /**
- * Assembles the app from its configuration: the one place where all parts of the service meet.
- * Throws a plain Error that names the option at fault.
+ * Assembles the app from its configuration. All parts of the service meet here and nowhere else.
+ * Throws a plain Error that names the invalid option.
  *
  * @example
  * ```ts
@@ -166,7 +164,7 @@ async function open(config: OpenConfig, resolved: ResolvedConfig, runtime: Runti
       observability,
     });
   } catch (error) {
-    // A store that the caller opened stays open, as its databases do.
+    // A store that the caller opened stays open, as do databases that the caller opened.
     if (typeof config.kv === "string") await store.close();
     throw error;
   }
@@ -185,7 +183,7 @@ async function requireSoleWorker(
     "Cannot start several workers of one process without a secret: each would have a random one, " +
       `and refuse what the others have sealed (set ${missingSecrets.join(" and ")})`,
   );
-  // `deno serve` prints nothing of a worker that fails.
+  // `deno serve` prints no error of a worker that fails.
   observe({ kind: "worker_refused", error });
   throw error;
 }
@@ -273,7 +271,7 @@ async function assemble(given: OpenConfig, context: AppContext): Promise<App> {
   };
 }
 
-/** Checks the tables, and reads what only their database says of them. */
+/** Checks the tables, and reads the facts of them that only their database knows. */
 async function readTables(
   resources: readonly Resource[],
   { indexed, conflicting, roleRights }: KnownOfTables,
@@ -296,10 +294,10 @@ async function closeAll(parts: readonly { close?(): unknown }[]): Promise<void> 
   await Promise.all(parts.map((part) => part.close?.()));
 }
 
-/** Well within the time that a listener waits for requests in flight. */
+/** Far less than the time for which a listener waits for requests in flight. */
 const drainWindowMs = 5_000;
 
-/** The served table, and those that a walk along its relations reads: link tables as well. */
+/** Returns the served table and the tables that its relations read, including link tables. */
 function tablesInReach({ table, driver, relations }: Resource): readonly TableOfDriver[] {
   const steps = [...relations.values()].flatMap((relation): readonly RelationStep[] =>
     relation.steps
@@ -313,7 +311,7 @@ function tablesOf({ db, resources }: OpenConfig): readonly TableOfDriver[] {
   ));
 }
 
-/** The databases of an app: its own, and those of its resources. */
+/** Returns the databases of an app: the database of the app, and those of its resources. */
 export function driversOf({ db, resources }: OpenConfig): ReadonlySet<Driver> {
   return new Set([db.driver, ...resources.map(({ options }) => (options.db ?? db).driver)]);
 }

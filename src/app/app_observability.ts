@@ -15,23 +15,26 @@ import { createTransactionMetrics } from "../service/observability/transaction_m
 import { createRouteFinder } from "../service/observability/route_finder.ts";
 import { watchDatabases } from "./watch_databases.ts";
 
-/** What an app shows of its own work. */
+/** The metrics, logs and measurements of an app. */
 export interface AppObservability {
   /** Null if none are collected. */
   readonly metrics: Metrics | null;
   /** The runtime of the app, whose observations are counted. */
   readonly runtime: Runtime;
-  /** The configuration whose databases are watched, where something is to be seen there. */
+  /** Returns the configuration with its databases watched if any observability needs that. */
   watching<Config extends ReadConfig>(config: Config): Promise<Config>;
-  /** The fetch that observes the requests of an app; its own where nothing is observed. */
+  /**
+   * Returns the fetch that observes the requests of an app, or the fetch of the app if nothing is
+   * observed.
+   */
   observed(app: Pick<HonoApp, "hono" | "fetch">, table: RouteTable): HonoApp["fetch"];
   /** Measures the parts of the app from now on. */
   measure(parts: MeasuredParts): void;
-  /** Measures nothing any more. */
+  /** Stops all measurements. */
   close(): void;
 }
 
-/** Opens what the configuration of an app asks for. */
+/** Opens the observability that the configuration of an app asks for. */
 export function openObservability(
   { observability }: ResolvedConfig,
   runtime: Runtime,
@@ -39,7 +42,7 @@ export function openObservability(
   const { clock } = runtime;
   const registry = observability.metrics?.registry ?? null;
   const requests = registry === null ? null : new RequestMetrics(registry);
-  // Requests are counted by themselves, so that they are not counted among the observations.
+  // Metrics count requests separately. Observations of requests would count them twice.
   const observe = observability.requests ? runtime.observe : null;
   const timing = observability.serverTiming ? new ServerTiming(clock) : null;
   const transactions = registry === null ? null : createTransactionMetrics(registry, clock);
@@ -83,7 +86,7 @@ export function openObservability(
   };
 }
 
-/** Its members may be those of a class, which a copy of own properties lacks. */
+/** The members of the runtime may be those of a class, which a copy of own properties lacks. */
 function withObserver(runtime: Runtime, observe: Runtime["observe"]): Runtime {
   const { clock, random, cron } = runtime;
   return {

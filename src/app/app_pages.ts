@@ -15,7 +15,7 @@ import {
   type ServicePage,
 } from "../service/service_pages.ts";
 
-/** What the pages of an app are made of. */
+/** The parts that the pages of an app need. */
 export interface AppPageParts {
   readonly table: RouteTable;
   readonly databases: ReadonlySet<Driver>;
@@ -27,7 +27,10 @@ export interface AppPageParts {
   readonly store: AppStore;
 }
 
-/** The pages of an app beside its resources. Throws a plain Error for a resource at one's path. */
+/**
+ * Returns the pages of an app that belong to no resource. Throws a plain Error if a resource has
+ * the path of a page.
+ */
 export function pagesOf(
   { table, databases, facts, isDraining, searchIndexes, resolved, runtime, store }: AppPageParts,
 ): readonly ServicePage[] {

@@ -28,7 +28,7 @@ import { createRouteFinder } from "../service/observability/route_finder.ts";
 import { createResponder } from "../service/responder.ts";
 import type { ServicePage } from "../service/service_pages.ts";
 
-/** What the routes of an app are made of. */
+/** The parts that the routes of an app need. */
 export interface RouteParts {
   readonly table: RouteTable;
   readonly pages: readonly ServicePage[];
@@ -46,13 +46,13 @@ export interface RouteParts {
   readonly runtime: Runtime;
 }
 
-/** The routes of an app, and what further routes of its Hono app take bodies with. */
+/** The routes of an app, and the body reader for further routes of its Hono app. */
 export interface AppRoutes {
   readonly routes: Pick<HonoApp, "hono" | "fetch">;
   readonly bodies: BodyRoutes;
 }
 
-/** Makes the routes of an app: its Hono app, with everything that a request passes. */
+/** Creates the routes of an app: its Hono app, with every handler that a request passes. */
 export function createAppRoutes(parts: RouteParts): AppRoutes {
   const { table, pages, guard, idempotency, identify, authRoutes, resolved, runtime } = parts;
   const { problems } = parts;

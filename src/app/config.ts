@@ -17,29 +17,33 @@ import type { ObservabilityOptions } from "../service/observability/observabilit
 import type { SecurityHeaders } from "../service/responder.ts";
 import type { Database } from "../db/database.ts";
 
-/** The configuration of an app: every option of it. */
+/** The configuration of an app. */
 export interface AppConfig {
-  /** The database of every resource without `db`; also one of Drizzle, whose file or server it is. */
+  /**
+   * The database of every resource without `db`. A Drizzle database names the file or the server to
+   * use.
+   */
   readonly db: Database | DrizzleDatabase;
   /** The tables that are served; see {@link resource}. */
   readonly resources: readonly ResourceDefinition[];
   /** The path below which resources are mounted; `/api` unless set. */
   readonly basePath?: string | undefined;
   /**
-   * Where clients see this app, if something takes that path off the requests: a parent's
-   * `mount("/v1", app.fetch)`, or a proxy. `Location` headers and the `type` of problems begin with
-   * it. Not for `parent.route("/v1", app.hono)`, where the app sees the path.
+   * The path below which clients see this app, if a parent's `mount("/v1", app.fetch)` or a proxy
+   * removes that path from the requests. `Location` headers and the `type` of problems begin with
+   * it. Leave it unset for `parent.route("/v1", app.hono)`, where the app sees the path.
    */
   readonly mountedAt?: string | undefined;
   /**
-   * Seals cursors. A list rotates: the first seals, all open. Unset, `SERVICE_SECRET` is used;
-   * without that it is random, with a notice, and in production the start fails.
+   * Seals cursors. In a list, the first secret seals, and all secrets open, so that secrets can
+   * rotate. `SERVICE_SECRET` is used unless this is set. Without either, the secret is random and a
+   * notice says so; in production the start fails.
    */
   readonly secret?: string | readonly string[] | undefined;
   /**
-   * Where limits, keys and balances are kept: the path of a file, `:memory:`, an `https://` URL of
-   * KV Connect, a `Deno.Kv` or a {@link KeyValue}. Unset it is the memory of the process, with a
-   * warning once something is kept there.
+   * The store of limits, keys and balances: the path of a file, `:memory:`, an `https://` URL of KV
+   * Connect, a `Deno.Kv` or a {@link KeyValue}. The memory of the process unless set, with a
+   * warning once something is stored there.
    */
   readonly kv?: KeyValueOption | undefined;
   /** Budgets, proof of work and CAPTCHAs. None unless set. */
@@ -49,9 +53,12 @@ export interface AppConfig {
    * header.
    */
   readonly idempotency?: false | IdempotencyOptions | undefined;
-  /** Authentication: routes to log in at, and how the user of a request is identified. */
+  /** Authentication: routes to log in at, and the ways to identify the user of a request. */
   readonly auth?: AuthOptions | undefined;
-  /** Runs before all routes, once the user is identified, in this order; any Hono middleware. */
+  /**
+   * Middleware that runs before all routes, in this order, after the user is identified. Any Hono
+   * middleware works.
+   */
   readonly middleware?: readonly Middleware[] | undefined;
   /** Cross-origin requests. Off unless set; `true` allows every origin, without credentials. */
   readonly cors?: boolean | CorsOptions | undefined;
@@ -59,82 +66,85 @@ export interface AppConfig {
   readonly health?: boolean | undefined;
   /**
    * The descriptions of the service below `/__service`: its OpenAPI document and its schema. On
-   * unless false; the index at the base path is always there.
+   * unless false. The index at the base path is always served.
    */
   readonly openapi?: boolean | OpenapiOptions | undefined;
   /**
-   * MCP at `/__service/mcp`, by which programs of language models use the service with the rights of
-   * their caller. Off unless set; read-only unless `{ write: true }`.
+   * MCP at `/__service/mcp`. Programs of language models use the service through it, with the
+   * rights of their caller. Off unless set; read-only unless `{ write: true }`.
    */
   readonly mcp?: boolean | McpOptions | undefined;
-  /**
-   * What the service shows of its own work: metrics at `/__service/metrics`. Off unless set.
-   */
+  /** Metrics at `/__service/metrics`, and the other observability. Off unless set. */
   readonly observability?: boolean | ObservabilityOptions | undefined;
   /**
-   * The dashboard at `/__service/ui`, for the person who runs the service: it sees and changes every
-   * row. Off unless set. Only this machine may use it unless `authorize` decides, which production
-   * requires.
+   * The dashboard at `/__service/ui`, for the operator. It shows and changes every row. Off unless
+   * set. Only this machine may use it unless `authorize` decides, which production requires.
    */
   readonly adminUI?: boolean | DashboardOptions | undefined;
   /** `X-Content-Type-Options`, `X-Frame-Options`, `Referrer-Policy`; on unless false. */
   readonly securityHeaders?: SecurityHeaders | undefined;
-  /** The largest body in bytes; 1 MiB unless set. */
+  /** The largest body, in bytes; 1 MiB unless set. */
   readonly bodyLimit?: number | undefined;
-  /** The longest time in milliseconds that a body may take to arrive; 10,000 unless set. */
+  /** The longest time that a body may take to arrive, in milliseconds; 10,000 unless set. */
   readonly bodyTimeoutMs?: number | undefined;
   /**
-   * The most fields of a body, those of all its objects together; 20,000 unless set, or as many as
-   * the largest batch of the resource has.
+   * The largest number of fields in a body, counted over all its objects; 20,000 unless set, or the
+   * number of the largest batch of the resource.
    */
   readonly maxFields?: number | undefined;
-  /** The largest answer in bytes, exports and streams aside; 16 MiB unless set. More is a 422. */
+  /**
+   * The largest response, in bytes, except exports and streams; 16 MiB unless set. A larger one
+   * fails with 422.
+   */
   readonly maxAnswerBytes?: number | undefined;
-  /** The longest time in milliseconds that one query of a read may run; 5,000 unless set. */
+  /** The longest time that one query of a read may run, in milliseconds; 5,000 unless set. */
   readonly queryTimeoutMs?: number | undefined;
-  /** How changes are recorded for live streams, and for how long. */
+  /** The recording of changes for live streams, and its retention. */
   readonly changes?: ChangesOptions | undefined;
   /** The engine of `GET /search`, like `sqliteSearch()`. There is no search unless set. */
   readonly search?: SearchAdapter | undefined;
-  /** How the search outbox is drained, of resources with `search.outbox`. */
+  /** The draining of the search outbox, for resources with `search.outbox`. */
   readonly searchOutbox?: SearchOutboxOptions | undefined;
-  /** How many live streams may be open. */
+  /** The limits of open live streams. */
   readonly subscribe?: SubscribeOptions | undefined;
-  /** `production` refuses what only suits development. Read from `SERVICE_ENV` unless set. */
+  /**
+   * `production` refuses settings that suit only development. Read from `SERVICE_ENV` unless set.
+   */
   readonly env?: "development" | "production" | undefined;
-  /** Clock, chance, environment and observer; the real ones unless set. */
+  /** Clock, random numbers, environment and observer; the real ones unless set. */
   readonly runtime?: Runtime | undefined;
 }
 
 /**
- * The app's configuration of live streams: how many may be open at once in one process; one more is
- * a 429.
+ * The limits of live streams that are open at the same time in one process. A further stream fails
+ * with 429.
  */
 export interface SubscribeOptions {
-  /** Of one user, 10 unless set. */
+  /** The limit of one user; 10 unless set. */
   readonly maxPerUser?: number | undefined;
-  /** From one address, 50 unless set. */
+  /** The limit of one address; 50 unless set. */
   readonly maxPerAddress?: number | undefined;
 }
 
 /** The app's configuration of authentication: how users log in and are identified. */
 export interface AuthOptions {
   /**
-   * The authenticators, in the order in which they are asked: the first that recognizes a credential
-   * identifies the user. `jwtAuth`, `apiKeyAuth` and `passwordAuth` of the subpath `auth` give some.
+   * The authenticators, in the order in which they are asked. The first that recognizes a
+   * credential identifies the user. The subpath `auth` exports `jwtAuth`, `apiKeyAuth` and
+   * `passwordAuth`.
    */
   readonly use?: readonly (Authenticator | AuthenticatorDefinition)[] | undefined;
   /**
-   * How long in milliseconds a session, a key or an account is trusted before it is read again, in
-   * requests and for open streams; 5,000 unless set.
+   * How long the service trusts a session, a key or an account before it reads it again, in
+   * milliseconds; 5,000 unless set. It applies to requests and open streams.
    */
   readonly recheckMs?: number | undefined;
   /**
-   * Mounted at `{basePath}/auth`: a Hono app, which shares the context of this one, or anything that
-   * has a `fetch`.
+   * The routes at `{basePath}/auth`: a Hono app, which shares the context of this one, or an object
+   * with a `fetch`.
    */
   readonly routes?: Router | undefined;
-  /** Identifies the user and sets it: `c.set("user", { id })`. Runs after `use`. */
+  /** Middleware that identifies the user and sets it: `c.set("user", { id })`. Runs after `use`. */
   readonly middleware?: Middleware | undefined;
 }
 
@@ -144,9 +154,12 @@ export interface OpenConfig extends AppConfig {
   readonly db: Database;
 }
 
-/** The configuration of a service: that of its app, and the address and port it listens on. */
+/**
+ * The configuration of a service: the configuration of its app, and the address and port of its
+ * listener.
+ */
 export interface ServiceConfig extends AppConfig {
-  /** 8000 unless set; 0 takes a free port. */
+  /** The port; 8000 unless set. 0 takes a free port. */
   readonly port?: number | undefined;
   /** The address to bind; `127.0.0.1` unless set. */
   readonly host?: string | undefined;

@@ -37,8 +37,8 @@ const path = textLike(
 );
 
 /**
- * Every option of a service, described: what it takes, and what it is unless set. Those of a
- * listener are among them, because `serve` and the command line pass the whole configuration.
+ * Describes every option of a service: its values and its default. The options of a listener are
+ * included, because `serve` and the command line pass the whole configuration.
  */
 export const serviceOptions = group(
   {

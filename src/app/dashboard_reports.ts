@@ -21,9 +21,9 @@ import { createServiceReport } from "../service/dashboard/reports/service_report
 import { createStreamsReport } from "../service/dashboard/reports/streams_report.ts";
 import { createWebhooksReport } from "../service/dashboard/reports/webhooks_report.ts";
 
-/** What the reports of an app's dashboard are made of. */
+/** The parts that the reports of an app's dashboard need. */
 export interface DashboardReportParts {
-  /** As it was given. */
+  /** The configuration as the caller passed it. */
   readonly config: AppConfig;
   readonly resolved: ResolvedConfig;
   readonly resources: readonly Resource[];
@@ -34,7 +34,7 @@ export interface DashboardReportParts {
   readonly runtime: Runtime;
 }
 
-/** Makes the reports of an app's dashboard, and its actions. */
+/** Creates the reports of an app's dashboard, and its actions. */
 export function dashboardReports(parts: DashboardReportParts): readonly Report[] {
   const { resources, hubs, problems, outbox, guard, resolved: { basePath }, runtime: { clock } } =
     parts;

@@ -12,10 +12,10 @@ import type {
 import type { ColumnLike, IsUnknownName, ServedValue } from "../schema/table_like.ts";
 
 /**
- * The `Api` of a client, from the configuration of its service: a member for each resource whose
- * name the compiler knows. What the types of the configuration do not say is loose: `Partial` rows
- * where `fields.readable` names some columns or depends on the user, `unknown` for what a computed
- * field may hold. The command `resource-api types` writes an `Api` that is exact.
+ * The `Api` of a client, inferred from the configuration of its service. It has a member for each
+ * resource whose name the compiler knows. Types that the configuration does not contain are loose.
+ * Rows are `Partial` if `fields.readable` names some columns or depends on the user. A computed
+ * field may be `unknown`. The command `resource-api types` writes an exact `Api`.
  *
  * @example
  * ```ts
@@ -64,11 +64,11 @@ export type InferredApi<All extends ResourceTypes> = {
   };
 };
 
-/** What the compiler knows of the resources in a union of definitions. */
+/** The types of the resources in a union of definitions, as far as the compiler knows them. */
 export type TypesOfDefinition<Definition> = Definition extends TypedDefinition<infer Types> ? Types
   : never;
 
-/** The path of a resource; never where the compiler does not know it. */
+/** The path of a resource; never if the compiler does not know it. */
 export type InferredPath<Types extends ResourceTypes> = Types["options"]["path"] extends string
   ? string extends Types["options"]["path"] ? never : Types["options"]["path"]
   : IsUnknownName<Types["table"]> extends true ? never
@@ -82,7 +82,7 @@ export type InferredKey<Id, Row> = Id extends ColumnLike<infer Value> ? ServedVa
   : Id extends readonly unknown[] ? { [Index in keyof Id]: InferredKey<Id[Index], Row> }
   : unknown;
 
-/** A row of a resource: only a part of it where not every column is readable. */
+/** A row of a resource, or a part of the row if not every column is readable. */
 export type InferredRow<Types extends ResourceTypes> =
   & (IsGiven<Types["options"]["readable"]> extends true ? Partial<Types["row"]> : Types["row"])
   & InferredComputed<Types["computed"]> extends infer Row extends object
@@ -90,22 +90,22 @@ export type InferredRow<Types extends ResourceTypes> =
   : never;
 
 /**
- * True if a list of columns is set: the compiler knows some type of its columns then. A list that
- * depends on the user is.
+ * True if a list of columns is set. The compiler then knows some type of its columns. A list that
+ * depends on the user is set.
  */
 export type IsGiven<List> = List extends readonly (infer Column)[]
   ? unknown extends Column ? false : true
   : List extends { readonly by: unknown } | ((...given: never[]) => unknown) ? true
   : false;
 
-/** The computed fields of a row, as far as JSON has them as they are. */
+/** The computed fields of a row. Values that JSON cannot express are excluded. */
 export type InferredComputed<Computed> = string extends keyof Computed ? unknown
   : { [Name in keyof Computed]: Computed[Name] extends PlainValue ? Computed[Name] : unknown };
 
-/** The values that are the same in JSON. */
+/** Values that JSON keeps unchanged. */
 export type PlainValue = string | number | boolean | null;
 
-/** The body that creates a row: what the server may fill in may be omitted. */
+/** The body that creates a row: fields that the server may fill in are optional. */
 export type InferredCreate<Types extends ResourceTypes, All extends ResourceTypes> =
   Types["options"]["mayCreate"] extends false ? never
     : Types["options"]["nestedWrites"] extends true
@@ -113,14 +113,14 @@ export type InferredCreate<Types extends ResourceTypes, All extends ResourceType
     : IsGiven<Types["options"]["generatedFields"]> extends true ? Partial<Types["newRow"]>
     : Types["newRow"];
 
-/** The body that changes a row, and what it may ask of relations. */
+/** The body that changes a row, and its changes of related rows. */
 export type InferredUpdate<Types extends ResourceTypes, All extends ResourceTypes> =
   Types["options"]["mayUpdate"] extends false ? never
     : Types["options"]["nestedWrites"] extends true
       ? Partial<Types["newRow"]> & InferredMembers<Types, All, "stored">
     : Partial<Types["newRow"]>;
 
-/** What the body of a new row, or of a stored one, may say of the relations of its resource. */
+/** The members of a body for the relations of its resource. The body creates or changes a row. */
 export type InferredMembers<
   Types extends ResourceTypes,
   All extends ResourceTypes,
@@ -136,7 +136,7 @@ export type InferredMembers<
     >);
 };
 
-/** What the body of a new row may embed for a relation to one of these resources. */
+/** The rows that the body of a new row may embed for a relation to one of these resources. */
 export type InferredEmbedded<Target extends ResourceTypes, Type> = [Target] extends [never]
   ? unknown
   : Type extends "hasMany" | "manyToMany" ?
@@ -144,7 +144,7 @@ export type InferredEmbedded<Target extends ResourceTypes, Type> = [Target] exte
       | Omit<InferredChange<Target, Type>, "disconnect" | "set">
   : InferredNested<Target> | Omit<InferredChange<Target, Type>, "disconnect">;
 
-/** What a body may ask of a relation to one of these resources. */
+/** The changes that a body may ask of a relation to one of these resources. */
 export type InferredChange<Target extends ResourceTypes, Type> = [Target] extends [never] ? unknown
   : Type extends "hasMany" | "manyToMany" ? {
       readonly connect?: readonly InferredKey<Target["options"]["id"], Target["row"]>[];
@@ -158,7 +158,7 @@ export type InferredChange<Target extends ResourceTypes, Type> = [Target] extend
     readonly create?: InferredNested<Target>;
   };
 
-/** A row to create within the body of another one, which gives it its foreign key. */
+/** A row to create within the body of another row, which provides its foreign key. */
 export type InferredNested<Target extends ResourceTypes> =
   & Partial<Target["newRow"]>
   & (Target["options"]["nestedWrites"] extends true ? { readonly [relation: string]: unknown }
@@ -177,8 +177,8 @@ export type InferredRelations<Types extends ResourceTypes, All extends ResourceT
       };
 
 /**
- * True if a resource has relations whose names the compiler does not know: those of an object of any
- * names, and those that foreign keys give, as they do of introspected tables unless it is said.
+ * True if a resource has relations whose names the compiler does not know. Such relations come from
+ * an object with any names, or from foreign keys of introspected tables.
  */
 export type HasOtherRelations<Types extends ResourceTypes> = string extends keyof Types["targets"]
   ? true
@@ -186,7 +186,7 @@ export type HasOtherRelations<Types extends ResourceTypes> = string extends keyo
   : Types["options"]["autoRelations"] extends undefined ? IsUnknownName<Types["table"]>
   : true;
 
-/** The resources that serve a table; those of tables without a known name do not count. */
+/** The resources that serve a table; resources of tables without a known name are excluded. */
 export type ResourcesOf<All extends ResourceTypes, Table> = All extends ResourceTypes
   ? IsUnknownName<All["table"]> extends true ? never
   : All["table"] extends Table ? All

@@ -6,7 +6,7 @@ import type { AppStore } from "../kv/open_key_value_store.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/** What the authenticators of an app are opened with. */
+/** The parts that the authenticators of an app need. */
 export interface OpenedParts {
   readonly resolved: ResolvedConfig;
   readonly guard: Guard;
@@ -14,7 +14,7 @@ export interface OpenedParts {
   readonly runtime: Runtime;
 }
 
-/** Opens the authenticators of an app, in their order. Rejects with the error of one that cannot be. */
+/** Opens the authenticators of an app, in their order. Rejects if one of them cannot be opened. */
 export async function openAuthenticators(
   { auth, db }: Pick<OpenConfig, "auth" | "db">,
   { resolved, guard, store, runtime }: OpenedParts,
@@ -34,7 +34,8 @@ export async function openAuthenticators(
   };
   const opened: Authenticator[] = [];
   for (const given of auth?.use ?? []) {
-    // Definitions are made by this package, for these parts; `never` keeps those out of its types.
+    // This package makes the definitions, for these parts. `never` keeps the parts out of its
+    // types.
     opened.push(isDefinition(given) ? await given.open(parts as never) : given);
   }
   return opened;

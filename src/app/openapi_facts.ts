@@ -11,7 +11,7 @@ import type { Resource } from "../resource/model/resource.ts";
 import type { ResolvedConfig } from "./resolve_config.ts";
 import type { AppEnv } from "../service/middleware.ts";
 
-/** What an app has, for the facts of its document. */
+/** The facts of an app that its OpenAPI document needs. */
 export interface OpenapiFactsParts {
   readonly config: AppConfig;
   readonly resolved: ResolvedConfig;
@@ -21,7 +21,7 @@ export interface OpenapiFactsParts {
   hono(): Hono<AppEnv>;
 }
 
-/** What the OpenAPI document of an app is made from. */
+/** Returns the source of the OpenAPI document of an app. */
 export function openapiFacts(
   { config, resolved, resources, authenticators, hono }: OpenapiFactsParts,
 ): ServiceFacts {
@@ -34,7 +34,8 @@ export function openapiFacts(
     info: resolved.openapi.info,
     servers: resolved.openapi.servers,
     hasAuthentication: authenticators.length > 0 || auth?.middleware !== undefined,
-    // What a middleware of the deployer's looks at is not known: most look at a bearer token.
+    // The credentials of custom middleware are unknown. Most custom middleware reads a bearer
+    // token.
     securitySchemes: authenticators.length === 0 ? own : Object.assign({}, ...schemes),
     isIdempotent: resolved.idempotency !== null,
     challengesByWork: abuseProtection?.pow !== undefined,
@@ -44,7 +45,7 @@ export function openapiFacts(
   };
 }
 
-/** What an app says about itself, for programs. */
+/** Returns the parts of an app that describe it to programs. */
 export function describing(
   facts: ServiceFacts,
   prefix: string,

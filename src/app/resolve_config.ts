@@ -31,7 +31,7 @@ import type { SecurityHeaders } from "../service/responder.ts";
 export interface ResolvedConfig {
   readonly basePath: string;
   readonly secrets: readonly string[];
-  /** The environment variables that would set the secrets that are random now. */
+  /** The environment variables that would set secrets that are random now. */
   readonly missingSecrets: readonly string[];
   readonly health: boolean;
   /** True if there are descriptions below `/__service`. */
@@ -54,7 +54,7 @@ export interface ResolvedConfig {
   /** Null if pages of other origins are not allowed. */
   readonly cors: Middleware | null;
   readonly middleware: readonly Middleware[];
-  /** How long what was read of a credential is trusted. */
+  /** How long the service trusts a credential that it has read, in milliseconds. */
   readonly recheckMs: number;
   /** The origins whose pages may send cookies. */
   readonly trustedOrigins: ReadonlySet<string>;

@@ -24,23 +24,26 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { SearchIndexes } from "../search/search_indexes.ts";
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 
-/** What resources are resolved with, beside the configuration. */
+/** The parts that resources are resolved with, besides the configuration. */
 export interface ResourceParts {
   readonly resolved: ResolvedConfig;
   readonly guard: Guard;
   readonly hubs: LiveHubs;
   readonly searchIndexes: SearchIndexes;
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
-  /** The columns that indexes begin with; filled once the database was queried. */
+  /** The columns that indexes begin with. The set is filled once the database was queried. */
   readonly indexed: ReadonlySet<ColumnInfo>;
-  /** The tables that say what becomes of a violated constraint; filled at the same time. */
+  /**
+   * The tables that define how a violated constraint is resolved. The set is filled at the same
+   * time as `indexed`.
+   */
   readonly conflicting: ReadonlySet<TableInfo>;
-  /** Read at the same time. */
+  /** The rights of roles, read at the same time as `indexed`. */
   readonly roleRights: RoleRights;
   readonly runtime: Runtime;
 }
 
-/** The configuration of an app, the options of its resources read. */
+/** The configuration of an app, with the options of its resources parsed. */
 export interface ReadConfig extends OpenConfig {
   readonly resources: readonly ReadDefinition[];
 }
@@ -52,7 +55,10 @@ export interface ResolvedResources {
   readonly imports: ImportsFromCode;
 }
 
-/** The resources of an app. Each can find those that it is related to, once all are resolved. */
+/**
+ * Returns the resources of an app. Each resource can find its related resources once all are
+ * resolved.
+ */
 export function resolveResources(
   config: ReadConfig,
   { resolved, guard, hubs, searchIndexes, recordings, indexed, ...parts }: ResourceParts,
@@ -99,7 +105,7 @@ export function resolveResources(
   };
 }
 
-/** The path below the base path, without percent-encoding. */
+/** Returns the path below the base path, without percent-encoding. */
 function pathInCode({ url }: Resource, { basePath }: ResolvedConfig): string {
   return url.slice(basePath.length + 1).split("/").map(decodeURIComponent).join("/");
 }

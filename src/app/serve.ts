@@ -6,16 +6,14 @@ import { isDeno } from "../runtime/host.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system_runtime.ts";
 
-/**
- * The configuration to serve an app with: its options, and those of its listener and of its stop.
- */
+/** The configuration of {@link serve}: the options of the app, its listener and its stop. */
 export interface ServeConfig extends ServiceConfig, ListenOptions {}
 
 /**
- * Serves an app: creates it, listens, and manages the process, in which a SIGTERM or SIGINT stops
- * it gracefully, a second one at once, and an unhandled rejection, or an error thrown in a timer of
- * a hook, is observed instead of ending the process. Throws a plain Error when an option is wrong
- * or the port is taken.
+ * Serves an app: creates it, listens, and manages the process. The first SIGTERM or SIGINT stops
+ * the app gracefully, and a second signal stops it immediately. An unhandled rejection, or an error
+ * thrown in a timer of a hook, is observed and does not end the process. Throws a plain Error if an
+ * option is invalid or the port is taken.
  *
  * @example
  * ```ts
@@ -44,7 +42,7 @@ export async function serve(config: ServeConfig): Promise<Server> {
 const serveNeedsDeno =
   "Cannot serve: serve() needs Deno. On Node and Bun, pass the fetch of createApp() to a server";
 
-/** Serves an app that exists as {@link serve} does; closes the app when it cannot listen. */
+/** Serves an existing app as {@link serve} does. Closes the app if it cannot listen. */
 export async function serveApp(
   app: Listenable,
   options: ListenOptions,
@@ -54,7 +52,8 @@ export async function serveApp(
     const server = listen(app, {
       ...options,
       onListen(server) {
-        // First: a parent that learns that the service listens may send a signal at once.
+        // This comes first. A parent that learns that the service listens may send a signal
+        // immediately.
         superviseProcess(server, options, runtime);
         if (options.onListen !== undefined) options.onListen(server);
         else runtime.observe({ kind: "listening", url: server.url });
@@ -70,7 +69,7 @@ export async function serveApp(
 
 function superviseProcess(server: Server, { drainMs }: ListenOptions, runtime: Runtime): void {
   let isStopping = false;
-  // By SIGTERM a process is replaced, by SIGINT it is stopped at a keyboard.
+  // A supervisor replaces a process with SIGTERM. A keyboard stops it with SIGINT.
   const stopByTerm = () => stopBySignal(drainMs ?? termDrainMs);
   const stopByHand = () => stopBySignal(drainMs ?? 0);
   const handlers = stopSignals().map((signal) =>
@@ -101,7 +100,7 @@ function superviseProcess(server: Server, { drainMs }: ListenOptions, runtime: R
   globalThis.addEventListener("unhandledrejection", observeRejection);
   globalThis.addEventListener("error", observeError);
   const stopWatching = () => {
-    // After a signal, `release` runs later: the same signal may arrive twice, however fast the stop.
+    // After a signal, `release` runs later. One signal may arrive twice, however fast the stop is.
     if (!isStopping) release();
     globalThis.removeEventListener("unhandledrejection", observeRejection);
     globalThis.removeEventListener("error", observeError);
@@ -113,16 +112,21 @@ function stopSignals(): readonly Deno.Signal[] {
   return Deno.build.os === "windows" ? ["SIGINT", "SIGBREAK"] : ["SIGINT", "SIGTERM"];
 }
 
-/** A balancer that asks every second or two sees the 503 of `/readyz` within this. */
+/**
+ * A load balancer that asks every one or two seconds sees the 503 of `/readyz` within this time.
+ */
 const termDrainMs = 3_000;
 
-/** One signal often arrives twice: sent to the process group, and forwarded by the parent. */
+/**
+ * One signal often arrives twice: sent to the process group, and forwarded by the parent. In
+ * milliseconds.
+ */
 const sameSignalMs = 100;
 
-/** A stream past the deadline, or a forgotten timer, must not keep a stopped process alive. */
+/** Exits the process, which a stream past the deadline or a forgotten timer would keep alive. */
 function exitSoon(): void {
   setTimeout(() => Deno.exit(0), exitDelayMs).unref();
 }
 
-/** How long code that waits for `finished` may still run. */
+/** How long code that waits for `finished` may still run, in milliseconds. */
 const exitDelayMs = 500;

@@ -20,7 +20,7 @@ import type { AppEnv } from "../service/middleware.ts";
 import { createProblemPages } from "../service/service_pages.ts";
 import { createResponder } from "../service/responder.ts";
 
-/** What the dashboard of an app is served with. */
+/** The parts that the dashboard of an app needs. */
 export interface ServedDashboard extends
   Pick<
     RouteParts,
@@ -42,9 +42,9 @@ export function serveDashboard(served: ServedDashboard, dashboard: ResolvedDashb
   const audit = new OperatorAudit(clock, observe);
   const users = new WeakMap<Request, User | null>();
   const own = operatorResources(resources, { basePath, isReadOnly: dashboard.readOnly });
-  // A view must not use up what the user may do.
+  // A view in the dashboard must not use up the limits of the user.
   const unlimited = resources.map((one) => ({ ...one, protections: new Map() }));
-  // It only reads, so that no answer but a problem names a path: those of the service itself.
+  // The app only reads. Therefore only problems contain a path, and it is the path of the service.
   const viewed = innerApp(served, createRouteTable(unlimited), "", users);
   mountDashboard(hono, {
     options: dashboard,
@@ -71,7 +71,7 @@ export function serveDashboard(served: ServedDashboard, dashboard: ResolvedDashb
   });
 }
 
-/** An app over some resources, for which the dashboard has identified the user. */
+/** Returns an app over some resources, for which the dashboard has identified the user. */
 function innerApp(
   served: ServedDashboard,
   table: RouteTable,
@@ -82,7 +82,7 @@ function innerApp(
   const { routes: { fetch } } = createAppRoutes({
     ...served,
     table,
-    // A problem that it answers names a page below its own path.
+    // A problem of this app links a page below its own path.
     pages: createProblemPages(),
     identify: (request) => users.get(request) ?? null,
     middleware: undefined,

@@ -8,7 +8,7 @@ import type { HonoApp } from "../service/hono_app.ts";
 import { mountLive } from "../service/live/mount_live.ts";
 import type { Responder } from "../service/responder.ts";
 
-/** What multiplexed streams are served with. */
+/** The parts that multiplexed streams need. */
 export interface ServedLive extends BodyRoutes {
   readonly table: RouteTable;
   readonly hubs: LiveHubs;
@@ -18,7 +18,7 @@ export interface ServedLive extends BodyRoutes {
   readonly runtime: Runtime;
 }
 
-/** Serves multiplexed streams in an app, where a resource can be followed; gives the app. */
+/** Serves multiplexed streams if a resource can be followed. Returns the app. */
 export function serveLive(
   { hono, fetch, prefixOf }: HonoApp,
   served: ServedLive,

@@ -9,7 +9,7 @@ import { mountMcp } from "../service/describe/mount_mcp.ts";
 import type { BodyRoutes } from "../service/body_routes.ts";
 import type { AppEnv } from "../service/middleware.ts";
 
-/** What MCP is served with. */
+/** The parts that MCP needs. */
 export interface ServedMcp {
   readonly facts: ServiceFacts;
   readonly resolved: ResolvedConfig;
@@ -22,13 +22,13 @@ export interface ServedMcp {
   fetch(request: Request, info?: unknown): Promise<Response>;
 }
 
-/** Serves MCP in an app, where it is configured. */
+/** Serves MCP in an app if MCP is configured. */
 export async function serveMcp(
   { facts, resolved, runtime, parseUser, ofTools, bodies, hono, fetch }: ServedMcp,
 ): Promise<void> {
   const { mcp, mountedAt, bodyLimit, trustedOrigins } = resolved;
   if (mcp === null) return;
-  // The module of that path.
+  // The path below names a module of this form.
   const { createMcp } = await import(creator) as { createMcp(parts: McpParts): AnswerMcp };
   const answer = createMcp({
     options: mcp,
@@ -49,5 +49,5 @@ export async function serveMcp(
   });
 }
 
-/** A path, not a literal import: the package is for services that have MCP. */
+/** A path, not a literal import. Only services with MCP have the package. */
 const creator = "../mcp/create_mcp.ts";

@@ -2,24 +2,30 @@ import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { User } from "./user.ts";
 
 /**
- * The identification of a request by an authenticator: the user whose credential it carries, and for
- * how long that credential is good.
+ * The identification of a request by an authenticator: the user of the credential, and the time at
+ * which the credential ends.
  */
 export interface Identification {
-  /** The same object for the same credential, as far as that is possible: streams are grouped by it. */
+  /**
+   * The user. It is the same object for the same credential, as far as possible, because streams
+   * are grouped by it.
+   */
   readonly user: User;
-  /** When the credential ends, in milliseconds since 1970; undefined for none that is known. */
+  /**
+   * The time at which the credential ends, in milliseconds since 1970; undefined if no end is
+   * known.
+   */
   readonly expiresAt?: number | undefined;
   /**
-   * Reads again what the credential stands for: the user as it is now, the same object where nothing
-   * has changed, or null once the credential has ended. Called for open streams, every
-   * `auth.recheckMs`. Without it, the credential is good until `expiresAt`.
+   * Reads the user of the credential again. Returns the same object if nothing has changed, or null
+   * once the credential has ended. Called for open streams, every `auth.recheckMs`. Without this
+   * function, the credential is valid until `expiresAt`.
    */
   renew?(): MaybePromise<User | null>;
 }
 
 /**
- * An authenticator: recognizes one kind of credential, and finds the user that it stands for.
+ * An authenticator. It recognizes one kind of credential, and finds the user of a credential.
  *
  * @example
  * ```ts
@@ -41,31 +47,31 @@ export interface Identification {
  * ```
  */
 export interface Authenticator {
-  /** For messages. */
+  /** The name of the authenticator in messages. */
   readonly name: string;
   /**
-   * Identifies the sender of a request. Null if it carries no credential of this kind: then the
-   * next authenticator is asked. Throws a `Problem`, a 401, for a credential of this kind that is
-   * wrong. It runs for every request, so what it finds out should be kept: an answer that is there
-   * at once costs no promise.
+   * Identifies the sender of a request. Returns null if the request carries no credential of this
+   * kind; the next authenticator is asked then. Throws a `Problem` with 401 for an invalid
+   * credential of this kind. The function runs for every request, so it should cache its results. A
+   * synchronous result creates no promise.
    */
   identify(request: Request): MaybePromise<Identification | null>;
-  /** Mounted at `{basePath}/auth`: a Hono app, or anything that has a `fetch`. */
+  /** The routes at `{basePath}/auth`: a Hono app, or an object with a `fetch`. */
   readonly routes?: Router | undefined;
-  /** The security schemes of OpenAPI for its credentials, by name; each is enough. */
+  /** The security schemes of OpenAPI for its credentials, by name. Each scheme is sufficient. */
   readonly securitySchemes?: Readonly<Record<string, SecurityScheme>> | undefined;
-  /** Releases what it has opened. Called when the app is closed. */
+  /** Releases the resources of the authenticator. Called when the app is closed. */
   close?(): Promise<void>;
 }
 
 /**
- * The definition of an authenticator that needs the store, the database or the limits of its app:
- * what `jwtAuth`, `apiKeyAuth` and `passwordAuth` give.
+ * The definition of an authenticator that needs the store, the database or the limits of its app.
+ * `jwtAuth`, `apiKeyAuth` and `passwordAuth` return one.
  */
 export interface AuthenticatorDefinition {
-  /** For messages. */
+  /** The name of the authenticator in messages. */
   readonly name: string;
-  /** Called once by the app, with what it has opened. */
+  /** Opens the authenticator. The app calls it once, with the parts that it has opened. */
   open(parts: never): MaybePromise<Authenticator>;
 }
 
@@ -74,10 +80,8 @@ export type SecurityScheme =
   | { readonly type: "http"; readonly scheme: "bearer"; readonly bearerFormat?: string }
   | { readonly type: "apiKey"; readonly in: "header" | "cookie"; readonly name: string };
 
-/**
- * The type of a router for authentication: a Hono app, or anything that answers requests.
- */
+/** The type of a router for authentication: a Hono app, or an object that responds to requests. */
 export interface Router {
-  /** Answers one request. */
+  /** Returns the response to one request. */
   fetch(request: Request, ...rest: never[]): Response | Promise<Response>;
 }

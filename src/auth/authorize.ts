@@ -7,8 +7,8 @@ import type { User } from "./user.ts";
 declare const granted: unique symbol;
 
 /**
- * The grant of an authorized access: the right to access some rows. Only {@link authorize} makes
- * one, and every plan needs one.
+ * The grant of an authorized access: the right to access some rows. Only {@link authorize} creates
+ * a grant, and every plan needs one.
  */
 export interface Grant {
   readonly [granted]: true;
@@ -16,15 +16,16 @@ export interface Grant {
   readonly user: User | null;
   /** The rows that may be accessed, before and after a write. */
   readonly rows: Filter;
-  /** The rows whose existence may be revealed: any other row is "not found". */
+  /** The rows whose existence may be revealed. Any other row is "not found". */
   readonly visible: Filter;
 }
 
 /**
- * Authorizes an access to rows, which is denied by default. `public` comes first and grants every
- * row, or to every caller some; without these the caller must be a user (401, and the scope does not
- * run); then the scope decides, and without one or with `none()` it is a 403. An error of a scope
- * propagates, so that it ends the request without a grant.
+ * Authorizes an access to rows. An access is denied by default. `public` comes first, and grants
+ * every caller all rows or some rows. Otherwise the caller must be a user, or the access fails with
+ * 401 and the scope does not run. Then the scope decides. Without a scope, or with `none()`, the
+ * access fails with 403. An error of a scope propagates, so that it ends the request without a
+ * grant.
  */
 export function authorize(
   access: Access,
@@ -48,8 +49,8 @@ export function authorize(
 }
 
 /**
- * Authorizes an access before the body is read: throws a 401 where a user is required, and a 403
- * where no user has access. Which rows the user may access is decided by {@link authorize}.
+ * Authorizes an access before the body is read. Throws a 401 if a user is required, and a 403 if no
+ * user has access. {@link authorize} decides later which rows the user may access.
  */
 export function requireAccess(access: Access, user: User | null, policy: AccessPolicy): void {
   // A public scope that grants nothing now may grant something to the next request.
@@ -59,8 +60,8 @@ export function requireAccess(access: Access, user: User | null, policy: AccessP
 }
 
 /**
- * Authorizes a request that only needs some user: returns the caller, or throws a 401. `action`
- * completes "Cannot …".
+ * Returns the caller of a request that needs only some user, or throws a 401. `action` completes
+ * "Cannot …".
  */
 export function requireUser(action: string, user: User | null): User {
   if (user !== null) return user;
@@ -71,7 +72,10 @@ function forbidden(access: Access): Problem {
   return new Problem("forbidden", `Cannot ${access}: you have no right to`);
 }
 
-/** The rows that the user may read, or, without a grant to read, those of the write's own scope. */
+/**
+ * Returns the rows that the user may read. Without a grant to read, returns the rows of the write's
+ * own scope.
+ */
 function visibleRows(own: Filter, user: User, policy: AccessPolicy): MaybePromise<Filter> {
   if (policy.public.has("read")) return allRows;
   return then(
@@ -80,7 +84,7 @@ function visibleRows(own: Filter, user: User, policy: AccessPolicy): MaybePromis
   );
 }
 
-/** The rows that every caller may access, and those of the user's scope. */
+/** Returns the rows that every caller may access, and the rows of the user's scope. */
 function grantedRows(
   access: Access,
   user: User | null,
@@ -96,6 +100,6 @@ function grantedRows(
 }
 
 function grant(access: Access, user: User | null, rows: Filter, visible: Filter): Grant {
-  // The brand exists for the compiler only, and no other function may add it.
+  // The brand exists only for the compiler, and no other function may add it.
   return { access, user, rows, visible } as Grant;
 }

@@ -2,20 +2,23 @@ import { type MaybePromise, then } from "../runtime/maybe_promise.ts";
 import type { Authenticator, Identification } from "./authenticator.ts";
 import type { User } from "./user.ts";
 
-/** The credentials of an app's requests: who sends them, and for how long that is so. */
+/** The credentials of an app's requests: their users, and the times at which they end. */
 export interface Credentials {
   /**
-   * Identifies the sender of a request by the first authenticator that recognizes a credential; null
-   * for none. Throws or rejects with a 401 for a credential that is wrong.
+   * Identifies the sender of a request by the first authenticator that recognizes a credential.
+   * Returns null if none does. Throws or rejects with a 401 for an invalid credential.
    */
   identify(request: Request): MaybePromise<User | null>;
-  /** The user of a credential that was recognized elsewhere; open streams end with it, too. */
+  /**
+   * Returns the user of a credential that was recognized elsewhere. Open streams end with the
+   * credential.
+   */
   accept(identification: Identification): User | null;
-  /** The credential by which a user was identified; null if it cannot end by itself. */
+  /** Returns the credential by which a user was identified; null if it cannot end. */
   of(user: User): Identification | null;
 }
 
-/** Makes the credentials of an app from its authenticators, which are asked in this order. */
+/** Creates the credentials of an app from its authenticators, which are asked in this order. */
 export function createCredentials(
   authenticators: readonly Authenticator[],
   parseUser: (value: unknown) => User | null,

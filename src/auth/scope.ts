@@ -7,33 +7,36 @@ import type { User } from "./user.ts";
 export type Access = "read" | "create" | "update" | "delete" | "subscribe";
 
 /**
- * What a scope may return: a filter from the builders, as `eq(notes.ownerId, user.id)`, or of
- * `rsql`, whose values are data as well.
+ * The result of a scope: a filter from the builders, such as `eq(notes.ownerId, user.id)`, or from
+ * `rsql`, which also treats values as data.
  */
 export type ScopeResult<Of = AnyTable> = Filter<Of> | FilterText | ScopeText;
 
 /**
- * A scope's filter as text that was concatenated. An empty one denies, and so does a comparison
- * with `undefined` or `null`; all else in it is parsed as syntax, values of users included.
+ * A scope's filter as a concatenated string. An empty string denies, and so does a comparison with
+ * `undefined` or `null`. Everything else in the string is parsed as syntax, including values of
+ * users.
  *
  * @deprecated Use `eq` and the other builders, or `rsql`: a value can never become syntax there.
  */
 export type ScopeText = string;
 
-/** A scope: which rows a user may access. Called only with a user; an error denies. */
+/**
+ * A scope: returns the rows that a user may access. It is called only with a user. An error denies.
+ */
 export type ScopeFunction<U extends User = User, Of = AnyTable> = (
   user: U,
 ) => ScopeResult<Of> | Promise<ScopeResult<Of>>;
 
 /**
- * A public scope: the rows that every caller may access, also without a user. Called for each
- * request; an error denies.
+ * A public scope: returns the rows that every caller may access, even without a user. Called for
+ * each request. An error denies.
  */
 export type PublicScopeFunction<Of = AnyTable> = () => ScopeResult<Of> | Promise<ScopeResult<Of>>;
 
 /**
- * What every caller may access, also without a user: all rows with `true`, those of a filter with a
- * function. A user may access these and those of the scope.
+ * The accesses of every caller, even without a user: `true` grants all rows, a function grants the
+ * rows of its filter. A user may access these rows and the rows of the scope.
  */
 export interface PublicOptions<Of = AnyTable> {
   /** The rows that every caller may list, read and count. */
@@ -43,16 +46,17 @@ export interface PublicOptions<Of = AnyTable> {
 }
 
 /**
- * The scopes of a resource: who may do what with its rows. An access that is not named is denied.
+ * The scopes of a resource, which decide who may access its rows. An access that is not named is
+ * denied.
  */
 export interface ScopeOptions<U extends User = User, Of = AnyTable> {
   /** Opens reading, subscribing, or with `true` both, to all callers. Writes are never public. */
   readonly public?: boolean | PublicOptions<Of> | undefined;
   /** The rows that may be listed, read and counted. */
   readonly read?: ScopeFunction<U, Of> | undefined;
-  /** What a new row must be. */
+  /** The filter that a new row must match. */
   readonly create?: ScopeFunction<U, Of> | undefined;
-  /** The rows that may be changed; a changed row must stay within. */
+  /** The rows that may be changed. A changed row must still match. */
   readonly update?: ScopeFunction<U, Of> | undefined;
   /** The rows that may be deleted. */
   readonly delete?: ScopeFunction<U, Of> | undefined;
@@ -60,18 +64,18 @@ export interface ScopeOptions<U extends User = User, Of = AnyTable> {
   readonly subscribe?: ScopeFunction<U, Of> | undefined;
 }
 
-/** The resolved scopes of one resource, and which accesses are public. */
+/** The resolved scopes of one resource, and its public accesses. */
 export interface AccessPolicy {
-  /** The accesses to all rows. */
+  /** The accesses that are public for all rows. */
   readonly public: ReadonlySet<Access>;
-  /** The accesses to some rows, those of a filter. */
+  /** The accesses that are public for some rows, with the functions that return their filters. */
   readonly publicScopes: ReadonlyMap<Access, PublicScopeFunction>;
   readonly scopes: ReadonlyMap<Access, ScopeFunction>;
-  /** A scope's result → a filter over the resource's table. */
+  /** Converts a scope's result to a filter over the resource's table. */
   resolve(result: ScopeResult): Filter;
 }
 
-/** Resolves the scopes of a resource and the accesses that are public, once, at start. */
+/** Resolves the scopes of a resource and its public accesses, once, at start. */
 export function resolveScopes(options: ScopeOptions): Omit<AccessPolicy, "resolve"> {
   const { public: open = false } = options;
   const given = typeof open === "object" ? open : { read: open, subscribe: open };

@@ -1,22 +1,22 @@
 import type { Observer } from "../runtime/observation.ts";
 
-/** The authenticated user, as the deployer's middleware sets it. */
+/** The authenticated user, as an authenticator or a middleware sets it. */
 export interface User {
-  /** Unique and never empty; a caller without one is anonymous. */
+  /** The id, unique and never empty. A caller without an id is anonymous. */
   readonly id: string;
   /** The user's e-mail address. */
   readonly email?: string | undefined;
   /** The user's name. */
   readonly name?: string | undefined;
-  /** For scopes to decide by. */
+  /** The roles by which scopes can decide. */
   readonly roles?: readonly string[] | undefined;
   /** Further claims of the credentials. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
- * Makes the parser of users, which observes once that one has a numeric id: such a caller is
- * anonymous, and nothing else would report why.
+ * Creates the parser of users. A user with a numeric id is anonymous, and the parser observes that
+ * once, because nothing else would report the reason.
  */
 export function createUserParser(observe: Observer): (value: unknown) => User | null {
   let isObserved = false;
@@ -36,7 +36,8 @@ export function createUserParser(observe: Observer): (value: unknown) => User | 
 export function parseUser(value: unknown): User | null {
   if (typeof value !== "object" || value === null || !("id" in value)) return null;
   if (typeof value.id !== "string" || value.id === "") return null;
-  // The deployer owns the shape beyond `id`; its scopes and hooks receive what it set.
+  // The application defines the members other than `id`. Its scopes and hooks receive them
+  // unchanged.
   return value as User;
 }
 

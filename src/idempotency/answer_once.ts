@@ -13,66 +13,70 @@ import { type AnswerKeeping, answerNotKept, isStorable, keptAnswer } from "./kep
 import type { Runtime } from "../runtime/runtime.ts";
 
 /**
- * A request with an Idempotency-Key that is to be answered once: by these facts its repetition is
- * recognised.
+ * A request with an Idempotency-Key, which is executed once. These facts identify its repetitions.
  */
 export interface IdempotentRequest {
   readonly key: string;
-  /** Identifies the caller: no caller is sent the answer of another. */
+  /** Identifies the caller. No caller is sent the response of another caller. */
   readonly identity: string;
-  /** Names the client whose share its answer is a part of: a user, or a network. */
+  /** Names the client whose share the response counts against: a user, or a network. */
   readonly share: string;
   readonly method: string;
-  /** In one spelling, however the request target was percent-encoded. */
+  /** The path in one spelling, however the request target was percent-encoded. */
   readonly path: string;
-  /** Raw, without the question mark. */
+  /** The raw query, without the question mark. */
   readonly query: string;
-  /** The If-Match condition; null if it has none. */
+  /** The If-Match condition; null if the request has none. */
   readonly ifMatch: string | null;
-  /** Which fields answers to the caller have; empty where that depends on no user. */
+  /**
+   * Identifies the fields that responses to the caller contain; empty if the fields depend on no
+   * user.
+   */
   readonly fields: string;
-  /** The raw bytes; empty where there is none. */
+  /** The raw bytes of the body; empty without a body. */
   readonly body: Uint8Array;
 }
 
-/** The outcome of executing a request that is answered once. */
+/** The outcome of executing a request with a key. */
 export interface RequestOutcome {
   readonly reply: Reply;
   /** True if the reply was stored in the transaction of the write that it reports. */
   readonly isStored: boolean;
 }
 
-/** What answering a request once works with. */
+/** The context of requests with a key. */
 export interface IdempotencyContext
   extends AnswerKeeping, Pick<Runtime, "clock" | "random" | "observe"> {
   readonly store: IdempotencyStore;
 }
 
-/** The operation of a request with a key, which is executed and answered once. */
+/** The operation of a request with a key. */
 export interface IdempotentWork {
-  /** Executes it. */
+  /** Executes the operation. */
   execute(claim: IdempotencyClaim): Promise<RequestOutcome>;
-  /** Throws where the caller no longer has the right to the operation. */
+  /** Throws if the caller no longer has the right to the operation. */
   authorize(): Promise<void>;
-  /** Counts a stored answer among those that are being sent. Throws where those are too many. */
+  /** Counts a stored response as in flight. Throws if there are too many. */
   send(reply: Reply): void;
 }
 
-/** The limits that a request with a key has to pass before it is executed and answered once. */
+/** The limits that a request with a key must pass before it is executed. */
 export interface IdempotentAdmission {
-  /** Returns true if it will probably refuse the request, judged without taking anything. */
+  /**
+   * Returns true if the limits will probably refuse the request. The check takes nothing from them.
+   */
   isDoubtful(): Promise<boolean>;
-  /** Throws a 428 or 429 where the request may not pass. */
+  /** Throws a 428 or 429 if the request may not pass. */
   admit(): void | Promise<void>;
-  /** Refunds what was taken: a replayed answer costs nothing. */
+  /** Refunds the tokens that were taken, because a replayed response is free. */
   refund(): void;
 }
 
 /**
- * Answers a request with an Idempotency-Key once: executes it, or replays the answer that was given
- * to it before. Of any number of the same requests one is executed at a time. Throws
- * `idempotency-key-reused` (422) for another request under the same key, `idempotency-in-flight`
- * (409) while the first one runs, and what {@link IdempotentWork.authorize} throws.
+ * Executes a request with an Idempotency-Key, or replays the response to its first execution.
+ * Identical requests are executed one at a time. Throws `idempotency-key-reused` (422) for another
+ * request under the same key, and `idempotency-in-flight` (409) while the first one runs. Throws
+ * every error of {@link IdempotentWork.authorize}.
  */
 export async function answerOnce(
   request: IdempotentRequest,
@@ -82,7 +86,8 @@ export async function answerOnce(
 ): Promise<Reply> {
   const claim = claimFor(request, context);
   // A flood of refused requests writes nothing to the store. Other requests are admitted once they
-  // hold the key, so that of the same requests only one uses up a solution or the last token.
+  // hold the key. Therefore only one of several identical requests uses up a solution or the last
+  // token.
   const isDoubtful = admission !== null && await admission.isDoubtful();
   if (isDoubtful) {
     const found = await context.store.find(claim);
@@ -117,7 +122,7 @@ export async function answerOnce(
   return reply;
 }
 
-/** The 409 that answers the repetition of a request that is still being executed. */
+/** Returns the 409 for the repetition of a request that is still being executed. */
 export function inFlightProblem(): Problem {
   return new Problem(
     "idempotency-in-flight",
@@ -126,10 +131,13 @@ export function inFlightProblem(): Problem {
   );
 }
 
-/** JSON delimits the parts, and keeps an empty string apart from a missing one. */
+/**
+ * Returns the claim of a request. JSON delimits the parts, and distinguishes an empty string from a
+ * missing one.
+ */
 function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): IdempotencyClaim {
   const { key, identity, share, method, path, query, ifMatch, fields, body } = request;
-  // An answer may have fields that the caller may not read any more.
+  // A stored response may contain fields that the caller may no longer read.
   const seen = fields === "" ? [] : [fields];
   const head = JSON.stringify([method, path, query, ifMatch, ...seen]);
   return {
@@ -137,7 +145,7 @@ function claimFor(request: IdempotentRequest, { random }: IdempotencyContext): I
     // JSON contains no line break, so the body begins after the first one.
     fingerprint: hashOf(`${head}\n`, body),
     owner: bytesToHex(random.bytes(16)),
-    // A store holds neither ids nor addresses.
+    // The store contains neither ids nor addresses.
     share: hashOf(JSON.stringify(share)),
   };
 }
@@ -160,7 +168,7 @@ async function replay(
     );
   }
   if (result.kind === "in-flight") throw inFlightProblem();
-  // The answer shows rows, and the right to them may have been withdrawn since.
+  // The response shows rows, and the right to them may have been withdrawn since.
   await work.authorize();
   if (result.answer === null) throw answerNotKept(null);
   const { status, headers, body } = result.answer;
@@ -196,12 +204,12 @@ function keepRenewing(claim: IdempotencyClaim, { store, clock, observe }: Idempo
   };
 }
 
-/** A refusal that would be the same at the next try is stored like any other answer. */
+/** Stores a refusal like any other response if the next try would end with it too. */
 async function refusalsAsReplies(work: () => Promise<RequestOutcome>): Promise<RequestOutcome> {
   try {
     return await work();
   } catch (error) {
-    // A time limit may be met at the next try.
+    // The next try may finish within a time limit.
     const isFinal = error instanceof Problem && error.slug !== "query-too-expensive";
     const reply = isFinal ? problemReply(error) : null;
     if (reply === null || !isStorable(reply)) throw error;
@@ -210,8 +218,8 @@ async function refusalsAsReplies(work: () => Promise<RequestOutcome>): Promise<R
 }
 
 /**
- * Stores an answer or releases the key. The request is executed by now: a store that fails here is
- * observed, and the client is sent its answer all the same.
+ * Stores a response or releases the key. The request is executed already. A store that fails here
+ * is observed, and the client still receives its response.
  */
 async function storeOutcome(
   outcome: KeptAnswer | "release",

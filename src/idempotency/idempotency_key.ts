@@ -1,17 +1,17 @@
 import { Problem } from "../problem/problem.ts";
 
 /**
- * The shortest Idempotency-Key of an anonymous caller: it can hold 128 bits, as a UUID does in 36
- * characters. Callers without a user differ in their address alone, which many people share: only a
- * key that cannot be guessed, and is not chosen twice, keeps one of them from being sent the answer
- * of another.
+ * The shortest Idempotency-Key of an anonymous caller. It can hold 128 bits, as a UUID does in 36
+ * characters. Callers without a user differ only in their address, which many people may share.
+ * Only a key that cannot be guessed, and that is never chosen twice, prevents a caller from being
+ * sent the response of another caller.
  */
 export const minAnonymousKeyLength = 22;
 
 /**
- * Parses the key in an `Idempotency-Key` header: a string of RFC 9651 in its quotes, as the draft
- * of the header has it, or without quotes, as most clients send it. Both spellings are the same
- * key. Throws a 400, also for a short key of an anonymous caller.
+ * Parses the key in an `Idempotency-Key` header. A key is a string of RFC 9651 in quotes, as in the
+ * draft of the header, or a string without quotes, which most clients send. Both spellings are the
+ * same key. Throws a 400, also for a short key of an anonymous caller.
  */
 export function parseIdempotencyKey(header: string, isAnonymous: boolean): string {
   const quoted = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/.exec(header)?.[1];

@@ -1,16 +1,14 @@
 import { type Described, either, group, type ReadGroup } from "../options/option.ts";
 import { oneOf, other, whole } from "../options/option_kinds.ts";
 
-/**
- * The options of idempotency: how repetitions of requests with an `Idempotency-Key` are recognised.
- */
+/** The options of idempotency, for requests with an `Idempotency-Key`. */
 export interface IdempotencyOptions {
   /**
-   * Where keys and answers are stored: in the key-value store, or in the database of the resource, in
-   * the transaction of the write itself. `kv` unless set.
+   * The storage of keys and responses: the key-value store, or the database of the resource. The
+   * database stores them in the transaction of the write. `kv` unless set.
    */
   readonly storage?: "kv" | "db" | undefined;
-  /** How long an answer is replayed, in milliseconds; a day unless set. */
+  /** How long a response is replayed, in milliseconds; a day unless set. */
   readonly ttlMs?: number | undefined;
 }
 
@@ -20,7 +18,7 @@ const members = {
   ttlMs: whole({ from: 1, to: 366 * 86_400_000 }).unlessSet(24 * 3_600_000),
 } satisfies Described<IdempotencyOptions>;
 
-/** The options of idempotency, described. */
+/** Describes the options of idempotency. */
 export const idempotencyOptions = either(
   other<false>("false", (given) => given === false),
   group(members),

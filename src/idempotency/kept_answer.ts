@@ -4,15 +4,15 @@ import type { Reply } from "../protocol/reply.ts";
 import type { AnswerShares } from "./answer_shares.ts";
 import type { KeptAnswer, StoredAnswer } from "./idempotency_store.ts";
 
-/** What decides whether an answer is kept, and for how long. */
+/** The facts that decide whether a response is stored, and for how long. */
 export interface AnswerKeeping {
   readonly shares: AnswerShares;
   readonly ttlMs: number;
 }
 
 /**
- * The answer to store in place of a reply, for repetitions of its request; null if the reply must
- * not be replayed. Of a reply that is too large for the share of its client, the key is kept alone.
+ * Returns the response to store for repetitions of its request; null if the reply must not be
+ * replayed. If a reply is too large for the share of its client, only the key is stored.
  */
 export function keptAnswer(
   reply: Reply,
@@ -24,12 +24,12 @@ export function keptAnswer(
   const bytes = sizeOf(answer);
   if (bytes > maxAnswerBytes) return { answer: withoutBody(answer), keepMs: ttlMs };
   if (shares.take(share, bytes + recordBytes)) return { answer, keepMs: ttlMs };
-  // Long enough for a client whose connection broke, and too short to fill a store.
+  // The time is long enough for a client whose connection broke, and too short to fill a store.
   const keepMs = Math.min(ttlMs, shortMs);
   return { answer: bytes > maxShortBytes ? withoutBody(answer) : answer, keepMs };
 }
 
-/** The problem that answers the repetition of a request whose answer was not kept. */
+/** Returns the problem for the repetition of a request whose response was not stored. */
 export function answerNotKept(answer: StoredAnswer | null): Problem {
   const { status, headers: { location = "" } = {} } = answer ?? {};
   return new Problem(
@@ -44,15 +44,15 @@ export function answerNotKept(answer: StoredAnswer | null): Problem {
   );
 }
 
-/** Statuses below 500 that do not depend on the request alone. */
+/** Statuses below 500 that do not depend only on the request. */
 const transientStatuses: ReadonlySet<number> = new Set([401, 403, 408, 428, 429]);
 
-/** Returns true if repetitions of a request that is answered once are answered by this reply. */
+/** Returns true if repetitions of a request get this reply. */
 export function isStorable({ status, body }: Reply): boolean {
   return status < 500 && !transientStatuses.has(status) && !(body instanceof ReadableStream);
 }
 
-/** Headers that are replayed; the others describe the moment or the connection. */
+/** Headers that are replayed. The other headers describe the time or the connection. */
 const replayedHeaders = ["content-type", "etag", "location", "cache-control", "allow"] as const;
 
 function storableAnswer(reply: Reply): StoredAnswer | null {
@@ -70,18 +70,18 @@ function withoutBody(answer: StoredAnswer): StoredAnswer {
   return { status, headers, body: typeof body === "string" ? body : null };
 }
 
-/** About the bytes that it takes in a store, which are those of its JSON. */
+/** Returns the approximate size of a response in a store, in bytes: the size of its JSON. */
 function sizeOf({ headers, body }: StoredAnswer): number {
   return Buffer.byteLength(JSON.stringify(headers)) + Buffer.byteLength(body ?? "");
 }
 
-/** The largest answer that is kept. */
+/** The largest stored response, in bytes. */
 const maxAnswerBytes = 1024 ** 2;
 
-/** What a key takes beside its answer. */
+/** The size of a record without its response, in bytes. */
 const recordBytes = 500;
 
-/** How long an answer is kept beyond the share of its client, and how large it may be. */
+/** How long a response beyond the share of its client is stored, in milliseconds. */
 const shortMs = 300_000;
 const maxShortBytes = 16 * 1024;
 

@@ -11,7 +11,7 @@ import { boundedMap } from "../runtime/bounded_map.ts";
 import type { KeyValue, KeyValueCommit, KeyValueKey } from "../kv/key_value.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** What the idempotency store in the key-value store works with. */
+/** The options of the idempotency store in the key-value store. */
 export interface KvIdempotencyOptions {
   readonly store: KeyValue;
   readonly ttlMs: number;
@@ -19,16 +19,18 @@ export interface KvIdempotencyOptions {
 }
 
 /**
- * The idempotency store in the key-value store. The answer is stored after the write: a process
- * that dies in between leaves a key under which the request is executed again once the claim has
+ * The idempotency store in the key-value store. It stores the response after the write. If a
+ * process dies between the two, the request is executed again under its key once the claim has
  * expired.
  */
 export class KvIdempotency implements IdempotencyStore {
   readonly #options: KvIdempotencyOptions;
-  /** Owners that released their key while the store did not answer: they hold it no longer. */
+  /**
+   * Owners that released their key while the store did not respond. They no longer hold the key.
+   */
   readonly #releasedOwners = boundedMap<string, true>(10_000);
 
-  /** Makes no call yet. */
+  /** Creates the store without any call. */
   constructor(options: KvIdempotencyOptions) {
     this.#options = options;
   }
@@ -36,10 +38,10 @@ export class KvIdempotency implements IdempotencyStore {
   async claim(claim: IdempotencyClaim): Promise<ClaimResult> {
     const { store } = this.#options;
     const key = keyOf(claim);
-    // Most keys are new: one commit, without a read before it.
+    // Most keys are new. They need one commit, without a read before it.
     for (let versionstamp: string | null = null;;) {
       const commit = this.#setting(key, claim, versionstamp);
-      // A request that fails here has done nothing, and may be sent again.
+      // A request that fails here has done nothing, and the client may send it again.
       if ((await store.commit({ ...commit, isProvisional: true })).ok) return { kind: "claimed" };
       const entry = await store.get(key);
       versionstamp = entry.versionstamp;
@@ -66,7 +68,8 @@ export class KvIdempotency implements IdempotencyStore {
     const [first, ...parts] = split(given);
     for (const [index, value] of parts.entries()) {
       const key = partKey(claim, index);
-      // Longer than the record, so that a reader that finds the record finds these.
+      // The parts expire later than the record, so that a reader that finds the record finds the
+      // parts.
       const expireInMs = keepMs + partMarginMs;
       await store.commit({ mutations: [{ kind: "set", key, value, expireInMs, share }] });
     }
@@ -79,7 +82,7 @@ export class KvIdempotency implements IdempotencyStore {
   }
 
   async release(claim: IdempotencyClaim): Promise<void> {
-    // Before the call of the store: whatever it answers, the request is over.
+    // This precedes the call of the store. The request is over, whatever the result of the call is.
     this.#releasedOwners.set(claim.owner, true);
     await this.#whileClaimed(claim, async (key, versionstamp) => {
       const checks = [{ key, versionstamp }];
@@ -110,7 +113,7 @@ export class KvIdempotency implements IdempotencyStore {
     const { ttlMs, clock } = this.#options;
     const leaseUntilMs = clock.now() + idempotencyLeaseMs;
     const value: KeyRecord = { owner, fingerprint, leaseUntilMs, answer: finished?.answer ?? null };
-    // A claim is held as long as it is renewed, however short the ttl of answers is.
+    // A claim is held as long as it is renewed, however short the ttl of responses is.
     const expireInMs = finished?.keepMs ?? Math.max(ttlMs, idempotencyLeaseMs);
     return {
       checks: [{ key, versionstamp }],
@@ -119,7 +122,7 @@ export class KvIdempotency implements IdempotencyStore {
     };
   }
 
-  /** Runs `change` as long as the claim holds the key and there is no answer. */
+  /** Runs `change` as long as the claim holds the key and there is no response. */
   async #whileClaimed(
     claim: IdempotencyClaim,
     change: (key: KeyValueKey, versionstamp: string | null) => Promise<boolean>,
@@ -150,19 +153,21 @@ interface KeyRecord {
   readonly owner: string;
   readonly fingerprint: string;
   readonly leaseUntilMs: number;
-  /** Null while the request is executed. */
+  /** The response; null while the request is executed. */
   readonly answer: AnswerHead | null;
 }
 
-/** The beginning of an answer, whose rest may be in further records. */
+/** The beginning of a response. Further records may contain the rest. */
 interface AnswerHead {
-  /** The beginning of its bytes, or all of them. */
+  /** The first bytes, or all bytes. */
   readonly first: Uint8Array;
-  /** How many records hold the rest. */
+  /** The number of records with the rest. */
   readonly parts: number;
 }
 
-/** A record holds 65,000 bytes, and the first has the claim beside its part. */
+/**
+ * The size of a part. A record holds 65,000 bytes, and the first record also contains the claim.
+ */
 const partBytes = 48_000;
 
 const partMarginMs = 60_000;
@@ -171,7 +176,10 @@ function keyOf({ id }: IdempotencyClaim): KeyValueKey {
   return ["idempotency", id];
 }
 
-/** With the owner, so that two requests that both believe to hold the key cannot mix answers. */
+/**
+ * Returns the key of a part. It contains the owner, so that two requests that both believe to hold
+ * the key cannot mix their responses.
+ */
 function partKey({ id, owner }: IdempotencyClaim, index: number): KeyValueKey {
   return ["idempotency", id, owner, index];
 }
@@ -181,7 +189,7 @@ function asRecord(value: unknown): KeyRecord | null {
   return value === undefined ? null : value as KeyRecord;
 }
 
-/** Headers and body alike: a `Location` holds a key, which may be as long as a body. */
+/** Splits headers and body. A `Location` contains a key, which may be as long as a body. */
 function split(answer: StoredAnswer): readonly [Uint8Array, ...Uint8Array[]] {
   const bytes = new TextEncoder().encode(JSON.stringify(answer));
   const count = Math.ceil(bytes.length / partBytes);

@@ -26,7 +26,7 @@ import { DatabaseError } from "../db/database_error.ts";
 import type { Connection, Driver, QueryResult } from "../db/driver.ts";
 import { transact } from "../db/transact.ts";
 
-/** What the idempotency store in a table of the database works with. */
+/** The options of the idempotency store in a table of the database. */
 export interface TableIdempotencyOptions extends Pick<Runtime, "clock" | "random"> {
   readonly driver: Driver;
   readonly ttlMs: number;
@@ -38,12 +38,12 @@ export class TableIdempotency implements IdempotencyStore {
   #preparation: Promise<void> | null = null;
   #nextPurgeAt = 0;
 
-  /** Runs no statement yet. */
+  /** Creates the store without any statement. */
   constructor(options: TableIdempotencyOptions) {
     this.#options = options;
   }
 
-  /** Creates the table if it is missing, as the first claim would. */
+  /** Creates the table if it is missing. The first claim does this too. */
   async prepare(): Promise<void> {
     this.#preparation ??= asStoreErrors(() =>
       createTables(this.#options.driver, [tableInfoOf(records)], [index])
@@ -87,8 +87,9 @@ export class TableIdempotency implements IdempotencyStore {
   }
 
   /**
-   * Stores the answer in the transaction that it reports: both are stored, or neither. False where
-   * another request has taken the key over; the transaction must then end without a commit.
+   * Stores the response in the transaction of the write that it reports. Both are stored, or
+   * neither. Returns false if another request has taken the key over. The transaction must then end
+   * without a commit.
    */
   async finishWithin(
     claim: IdempotencyClaim,
@@ -102,7 +103,7 @@ export class TableIdempotency implements IdempotencyStore {
     await this.#run(sql`DELETE FROM ${name} ${whereHeld(claim)}`);
   }
 
-  /** Deletes expired answers. */
+  /** Deletes expired responses. */
   async purge(): Promise<void> {
     await this.prepare();
     const bound = this.#bound(this.#options.clock.now());
@@ -111,7 +112,7 @@ export class TableIdempotency implements IdempotencyStore {
     );
   }
 
-  /** Rarely, because an expired answer is never found: it only takes up space. */
+  /** Purges rarely, because an expired response is never found and only takes up space. */
   async #purgeRarely(): Promise<void> {
     const now = this.#options.clock.now();
     if (now < this.#nextPurgeAt) return;
@@ -144,7 +145,7 @@ export class TableIdempotency implements IdempotencyStore {
     };
   }
 
-  /** Null if the record has expired. */
+  /** Returns the state of a claim; null if the record has expired. */
   #claimState({ fingerprint, answer, leaseUntil, expiresAt }: Found): FoundAnswer | null {
     const end = answer === null ? leaseUntil : expiresAt;
     if (Number(end) <= this.#options.clock.now()) return null;
@@ -153,7 +154,7 @@ export class TableIdempotency implements IdempotencyStore {
       : { kind: "finished", fingerprint, answer: parseAnswer(answer) };
   }
 
-  /** Only from the owner, and in the state, that were found. */
+  /** Takes a record over if it still has the owner and the state that were read. */
   async #takeOver(
     { id, owner, fingerprint }: IdempotencyClaim,
     found: Found,
@@ -201,7 +202,7 @@ export class TableIdempotency implements IdempotencyStore {
   }
 }
 
-/** The time between two purges. */
+/** The time between two purges, in milliseconds. */
 const purgeMs = 600_000;
 
 const records = table("_service_idempotency", {
@@ -215,18 +216,18 @@ const records = table("_service_idempotency", {
 });
 
 const name = identifier("_service_idempotency");
-/** Both moments of a record are columns like this one. */
+/** Both timestamps of a record are columns like this one. */
 const momentColumn = columnInfoOf(records.leaseUntil);
 const leaseUntil = rawSql("lease_until");
 const expiresAt = rawSql("expires_at");
 
-/** For the purge: the order of ids is not the order of time. */
+/** An index for the purge, because the order of ids is not the order of time. */
 const index = {
   text: "CREATE INDEX IF NOT EXISTS _service_idempotency_end ON _service_idempotency (expires_at)",
   values: [],
 };
 
-/** A record as it was found. */
+/** A record as it was read. */
 interface Found {
   readonly owner: string;
   readonly fingerprint: string;
@@ -235,7 +236,7 @@ interface Found {
   readonly answer: string | null;
 }
 
-/** Matches the claim as long as it holds the key and has no answer. */
+/** Returns the condition that a claim holds the key and has no response. */
 function whereHeld({ id, owner }: IdempotencyClaim): Fragment {
   return sql`WHERE id = ${id} AND owner = ${owner} AND answer IS NULL`;
 }
@@ -245,7 +246,7 @@ function parseAnswer(answer: string): StoredAnswer {
   return JSON.parse(answer) as StoredAnswer;
 }
 
-/** Turns errors of the database into those that every idempotency store throws. */
+/** Turns errors of the database into the errors of idempotency stores. */
 async function asStoreErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

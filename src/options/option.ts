@@ -1,15 +1,15 @@
 import { nearestName } from "../problem/nearest_name.ts";
 import { showValue } from "../problem/show_value.ts";
 
-/** Where an option is given, for messages. */
+/** The place of an option, for messages. */
 export interface OptionPlace {
-  /** Begins the message: `Cannot start`, `Cannot serve "notes"`. */
+  /** The beginning of the message: `Cannot start`, `Cannot serve "notes"`. */
   readonly subject: string;
   /** The path of the option: `abuseProtection.pow.difficulty`; empty for all options together. */
   readonly path: string;
 }
 
-/** The values that an option takes, as data: for programs that read the description. */
+/** The values that an option accepts, as data for programs that read the description. */
 export type OptionShape =
   | { readonly kind: "number"; readonly whole: boolean; readonly from: number; readonly to: number }
   | { readonly kind: "name"; readonly names: readonly string[] }
@@ -19,27 +19,33 @@ export type OptionShape =
   | { readonly kind: "either"; readonly options: readonly Option<unknown>[] }
   | { readonly kind: "flag" | "text" | "function" | "other" };
 
-/** What an option is made of. */
+/** The rules of an option. */
 export interface OptionRules {
-  /** Follows "must be" in messages: `a whole number from 1 to 32`. */
+  /** The words after "must be" in messages: `a whole number from 1 to 32`. */
   readonly takes: string;
-  /** Returns true if it takes a value, whose own parts aside. */
+  /** Returns true if the option accepts a value. The parts of the value are checked separately. */
   readonly fits: (given: unknown) => boolean;
   readonly shape: OptionShape;
-  /** Reads the parts of a value that fits; the value itself where it has none. */
+  /** Reads the parts of a value that fits. Without this function, the value is used unchanged. */
   readonly readParts?: (given: unknown, place: OptionPlace) => unknown;
-  /** Follows the path in a message, in place of "must be …", for the usual mistakes. */
+  /**
+   * Returns the words after the path in a message, in place of "must be …", for frequent mistakes.
+   * Returns null otherwise.
+   */
   readonly advice?: (given: unknown) => string | null;
-  /** Shows a wrong text in the message. Only where no secret can be meant. */
+  /**
+   * True if messages may show an invalid string. Set it only for options that never contain a
+   * secret.
+   */
   readonly showsTexts?: boolean;
   readonly isRequired?: boolean;
-  /** As it could be given; its parts have their own values unless set. */
+  /** The default, in the form in which a caller could set it. Its parts have their own defaults. */
   readonly unlessSet?: unknown;
 }
 
 /**
- * The description of one option: the values that it takes, and its value unless set. `T` is what
- * reading it gives. Checks, defaults, and the tests of the docs all come from it.
+ * The description of one option: its values and its default. `T` is the type of the option after
+ * reading. Checks, defaults, and the tests of the docs all use it.
  */
 export class Option<T> {
   readonly rules: OptionRules;
@@ -48,17 +54,20 @@ export class Option<T> {
     this.rules = rules;
   }
 
-  /** The same option with this value unless set. */
+  /** Returns this option with a default. */
   unlessSet(value: NonNullable<T> | Record<never, never>): Option<NonNullable<T>> {
     return new Option({ ...this.rules, unlessSet: value });
   }
 
-  /** The same option, missing which is a mistake. */
+  /** Returns this option, and its absence is an error. */
   required(): Option<NonNullable<T>> {
     return new Option({ ...this.rules, isRequired: true });
   }
 
-  /** The same option, checked as before but read as it is given: an object whose functions use it. */
+  /**
+   * Returns this option, checked as before but read without conversion. It is for an object whose
+   * functions the caller uses.
+   */
   asGiven<Given>(): Option<Given | undefined> {
     const { readParts } = this.rules;
     return new Option({
@@ -70,20 +79,23 @@ export class Option<T> {
     });
   }
 
-  /** The same option with a sentence for usual mistakes; null if a value is none. */
+  /**
+   * Returns this option with a sentence for frequent mistakes. `advice` returns null for any other
+   * value.
+   */
   advising(advice: (given: unknown) => string | null): Option<T> {
     return new Option({ ...this.rules, advice });
   }
 
-  /** The same option, whose values must pass a further test. `takes` follows "must be". */
+  /** Returns this option with a further test of its values. `takes` follows "must be". */
   fitting(takes: string, test: (given: NonNullable<T>) => boolean): Option<T> {
     const { fits } = this.rules;
-    // What fits the rules is a T, as in `read`.
+    // A value that fits the rules is a T, as in `read`.
     const passes = (given: unknown) => fits(given) && test(given as NonNullable<T>);
     return new Option({ ...this.rules, takes, fits: passes });
   }
 
-  /** Reads a given value. Throws a plain Error of one sentence that names the option. */
+  /** Reads a value. Throws a plain Error of one sentence that names the option. */
   read(given: unknown, place: OptionPlace): T {
     const { takes, fits, readParts, advice, isRequired, unlessSet } = this.rules;
     const value = given === undefined ? unlessSet : given;
@@ -96,7 +108,7 @@ export class Option<T> {
           : `must be ${takes}, not ${this.#show(value)}`);
       throw new Error(`${place.subject}: ${place.path || "the options"} ${mistake}`);
     }
-    // What fits the rules is a T: the functions below make no others.
+    // A value that fits the rules is a T, because the functions below create only such rules.
     return (readParts === undefined ? value : readParts(value, place)) as T;
   }
 
@@ -106,7 +118,7 @@ export class Option<T> {
   }
 }
 
-/** The options of the type `Options`, described; each of them is there. */
+/** The descriptions of all options of the type `Options`. */
 export type Described<Options> = {
   readonly [Name in keyof Required<Options>]: Option<
     Name extends keyof Options
@@ -116,12 +128,12 @@ export type Described<Options> = {
   >;
 };
 
-/** What reading a described group gives: its members, with their values unless set. */
+/** The result of reading a group: its members, with their defaults. */
 export type ReadGroup<Members> = {
   readonly [Name in keyof Members]: Members[Name] extends Option<infer T> ? T : never;
 };
 
-/** A group of options; an unknown one is a mistake, with the nearest name. */
+/** Describes a group of options. An unknown option is an error, which suggests the nearest name. */
 export function group<Members extends Readonly<Record<string, Option<unknown>>>>(
   members: Members,
 ): Option<ReadGroup<Members> | undefined> {
@@ -141,7 +153,7 @@ export function group<Members extends Readonly<Record<string, Option<unknown>>>>
   });
 }
 
-/** An object that holds the same kind of option under any name. */
+/** Describes an object that holds one kind of option under any name. */
 export function named<T>(each: Option<T>): Option<Readonly<Record<string, T>> | undefined> {
   return new Option({
     takes: "an object",
@@ -157,7 +169,7 @@ export function named<T>(each: Option<T>): Option<Readonly<Record<string, T>> | 
   });
 }
 
-/** A list of the same kind of option. `of` follows "a list of" in messages. */
+/** Describes a list of one kind of option. `of` follows "a list of" in messages. */
 export function listOf<T>(
   of: string,
   each: Option<T>,
@@ -176,7 +188,7 @@ export function listOf<T>(
   });
 }
 
-/** One of several kinds of option; the first that a value fits reads it. */
+/** Describes an option of several kinds. The first kind that fits a value reads it. */
 export function either<A, B>(first: Option<A>, second: Option<B>): Option<A | B> {
   const options = [first, second];
   return new Option({
@@ -189,11 +201,13 @@ export function either<A, B>(first: Option<A>, second: Option<B>): Option<A | B>
 }
 
 function isObject(given: unknown): boolean {
-  // Neither a list nor a promise, a Map, or another object whose content is not its members.
+  // A list, a promise, a Map, or another object whose content is not its members does not match.
   return /^\[object (Object|Module)\]$/.test(Object.prototype.toString.call(given));
 }
 
-/** Inherited names as well: they would have an effect. */
+/**
+ * Returns the names of all members, including inherited ones, because these would have an effect.
+ */
 function namesOf(given: unknown): readonly string[] {
   const names: string[] = [];
   for (const name in Object(given)) names.push(name);

@@ -6,7 +6,7 @@ export interface NumberRange {
   readonly to?: number;
 }
 
-/** A whole number in a range. */
+/** Describes a whole number in a range. */
 export function whole({ from, to = Number.MAX_SAFE_INTEGER }: NumberRange): Option<
   number | undefined
 > {
@@ -21,12 +21,15 @@ export function whole({ from, to = Number.MAX_SAFE_INTEGER }: NumberRange): Opti
   });
 }
 
-/** Milliseconds that a timer can wait: with more it would fire at once. */
+/**
+ * Describes a time in milliseconds that a timer can wait. A timer with a longer time fires
+ * immediately.
+ */
 export function timerMs(): Option<number | undefined> {
   return whole({ from: 1, to: 2_147_483_647 });
 }
 
-/** A finite number, in a range where one is given. */
+/** Describes a finite number, in a range if the caller sets one. */
 export function number(
   { from, to = Number.MAX_VALUE }: NumberRange = { from: -Number.MAX_VALUE },
 ): Option<number | undefined> {
@@ -43,7 +46,7 @@ export function number(
   });
 }
 
-/** True or false. */
+/** Describes a boolean. */
 export function flag(): Option<boolean | undefined> {
   return new Option({
     takes: "true or false",
@@ -53,7 +56,7 @@ export function flag(): Option<boolean | undefined> {
   });
 }
 
-/** One of these names. */
+/** Describes an option with one of these names. */
 export function oneOf<const Name extends string>(
   ...names: readonly Name[]
 ): Option<Name | undefined> {
@@ -66,8 +69,8 @@ export function oneOf<const Name extends string>(
 }
 
 /**
- * A string of a pattern without control characters, which is no secret: messages show it. `takes`
- * follows "must be" in them.
+ * Describes a string that matches a pattern and has no control characters. Messages show it, so it
+ * must not be a secret. `takes` follows "must be" in messages.
  */
 export function textLike(takes: string, pattern: RegExp): Option<string | undefined> {
   return new Option({
@@ -78,7 +81,10 @@ export function textLike(takes: string, pattern: RegExp): Option<string | undefi
   });
 }
 
-/** A function, which may be asynchronous. Generators would never run. */
+/**
+ * Describes a function, which may be asynchronous. A generator does not match, because its body
+ * would never run.
+ */
 export function callback<Callback>(takes = "a function"): Option<Callback | undefined> {
   return new Option({
     takes,
@@ -91,7 +97,10 @@ export function callback<Callback>(takes = "a function"): Option<Callback | unde
   });
 }
 
-/** A function whose result is used at once, so that a promise of it would be taken for it. */
+/**
+ * Describes a function whose result is used immediately. An asynchronous function does not match,
+ * because its promise would be used as the result.
+ */
 export function synchronous<Callback>(): Option<Callback | undefined> {
   return new Option({
     takes: "a synchronous function",
@@ -102,7 +111,10 @@ export function synchronous<Callback>(): Option<Callback | undefined> {
   });
 }
 
-/** An object that is made elsewhere, known by its members. `takes` follows "must be". */
+/**
+ * Describes an object that the caller creates, recognized by its members. `takes` follows "must
+ * be".
+ */
 export function having<Made>(
   takes: string,
   ...members: readonly string[]
@@ -114,7 +126,7 @@ export function having<Made>(
   );
 }
 
-/** Any other value, by its own test. `takes` follows "must be" in messages. */
+/** Describes any other value, with its own test. `takes` follows "must be" in messages. */
 export function other<T>(takes: string, fits: (given: unknown) => boolean): Option<T | undefined> {
   return new Option({ takes, fits, shape: { kind: "other" } });
 }

@@ -1,7 +1,10 @@
-/** Names by their plain form, in which a near miss is looked up. */
+/** Names by their plain form, by which near misses are found. */
 export type NamesByPlain = ReadonlyMap<string, string>;
 
-/** The names by their plain form; of several with the same one the first. */
+/**
+ * Returns the names by their plain form. If several names have the same plain form, the first one
+ * is used.
+ */
 export function namesByPlain(names: Iterable<string>): NamesByPlain {
   const byPlain = new Map<string, string>();
   for (const name of names) {
@@ -17,15 +20,16 @@ export function plainName(name: string): string {
 }
 
 /**
- * The name that another one is a near miss of: so near that nothing else can be meant, where an
- * unknown name is otherwise no mistake. {@link nearestName} suggests more where it is one anyway.
+ * Returns the name that another name is a near miss of. It is so near that no other name can be
+ * meant. It is for places where an unknown name is otherwise allowed. {@link nearestName} suggests
+ * more names, for places where an unknown name is an error anyway.
  */
 export function nearMissOf(name: string, names: NamesByPlain): string | undefined {
   const plain = plainName(name);
   return names.get(plain) ?? nearOf(plain, names);
 }
 
-/** Short names have no near ones. */
+/** Returns the near name. A short name has no near names. */
 function nearOf(plain: string, names: NamesByPlain): string | undefined {
   if (plain.length < minNearLength - 1) return undefined;
   for (const [known, name] of names) {
@@ -36,7 +40,10 @@ function nearOf(plain: string, names: NamesByPlain): string | undefined {
 
 const minNearLength = 5;
 
-/** One character too many, too few or wrong, or two in the wrong order. */
+/**
+ * Returns true if the names differ in one character too many, too few or wrong, or in two swapped
+ * characters.
+ */
 function isNear(name: string, known: string): boolean {
   if (Math.abs(name.length - known.length) > 1) return false;
   let start = 0;

@@ -1,19 +1,20 @@
 import { plainName } from "./near_miss.ts";
 
 /**
- * The name nearest to a misspelt one by edit distance, for the hint in an error message; null when
- * none is near.
+ * Returns the name nearest to a misspelt one by edit distance, for the hint in an error message;
+ * null if none is near.
  */
 export function nearestName(
   text: string,
   candidates: readonly string[],
-  // Less than half of it may be wrong: "create" is not far from "read", and means something else.
+  // Less than half of the name may be wrong. "create" is not far from "read", but means something
+  // else.
   maxDistance = Math.ceil(text.length / 2) - 1,
 ): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(1, maxDistance) + 1;
   for (const candidate of candidates) {
-    // A column may have no letters at all in its name, which nothing is a misspelling of.
+    // A column may have no letters in its name. No name is a misspelling of such a column.
     if (candidate === "") continue;
     if (Math.abs(candidate.length - text.length) >= bestDistance) continue;
     const distance = editDistance(text, candidate);
@@ -26,11 +27,11 @@ export function nearestName(
 }
 
 /**
- * The name nearest to one that a client has sent, of those that it may know. Nearer than that of an
- * option must be: among many fields, half of a name is that of another one.
+ * Returns the visible field nearest to a name that a client has sent. It must be nearer than an
+ * option must be, because half of a field name often equals half of another field name.
  */
 export function nearestField(text: string, candidates: readonly string[]): string | null {
-  // Each character is compared with all of every name.
+  // The distance compares each character with every character of every name.
   if (text.length > maxComparedLength) return null;
   const plain = plainName(text);
   const plainNames = candidates.map(plainName);
@@ -40,16 +41,19 @@ export function nearestField(text: string, candidates: readonly string[]): strin
 
 const maxComparedLength = 100;
 
-/** The end of a message about an unknown field: asks for the {@link nearestField}, if there is one. */
+/**
+ * Returns the end of a message about an unknown field: a question with the {@link nearestField}, or
+ * an empty string.
+ */
 export function didYouMean(text: string, candidates: readonly string[]): string {
   const near = nearestField(text, candidates);
-  // As a selector quotes it.
+  // The name is quoted as in a selector.
   return near === null ? "" : `. Did you mean ${JSON.stringify(near)}?`;
 }
 
 /**
- * How many characters must be added, removed, changed or swapped with the next one to get from one
- * text to the other.
+ * Returns the number of characters to add, remove, change or swap with the next one, to turn one
+ * string into the other.
  */
 function editDistance(from: string, to: string): number {
   let above: readonly number[] = [];

@@ -7,21 +7,21 @@ import {
 } from "../protocol/problem_codes.ts";
 import type { Reply } from "../protocol/reply.ts";
 
-/** What a problem may carry beside its text. */
+/** The options of a problem, besides its message. */
 export interface ProblemOptions {
   /** Machine-readable facts, sent as `details`. Never a hidden value, never SQL. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
-  /** The status of the answer; that of the code unless set. */
+  /** The status of the response; the status of the code unless set. */
   readonly status?: number | undefined;
-  /** Headers of the answer, e.g. `allow` or `retry-after`. */
+  /** Headers of the response, e.g. `allow` or `retry-after`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** The error that caused it: observed, never sent. */
+  /** The cause of the problem, which is observed and never sent. */
   readonly cause?: unknown;
 }
 
 /**
- * A problem: an error of the caller, with a code from the table, and the only error that is thrown
- * on purpose. Any other error becomes a 500 and an observation.
+ * A problem: an error of the caller, with a code from the table. It is the only error that code
+ * throws on purpose. Any other error becomes a 500 and an observation.
  *
  * @example
  * ```ts
@@ -34,14 +34,14 @@ export interface ProblemOptions {
 export class Problem extends Error {
   /** The last segment of the problem's `type`. */
   readonly slug: ProblemSlug;
-  /** The status of the answer. */
+  /** The status of the response. */
   readonly status: number;
-  /** Machine-readable facts of the answer. */
+  /** Machine-readable facts of the response. */
   readonly details: Readonly<Record<string, unknown>> | undefined;
-  /** Headers of the answer. */
+  /** Headers of the response. */
   readonly headers: Readonly<Record<string, string>>;
 
-  /** `detail` is shown to the caller: no SQL, no hidden values. */
+  /** Creates a problem. `detail` is shown to the caller: no SQL, no hidden values. */
   constructor(slug: ProblemSlug, detail: string, options: ProblemOptions = {}) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "Problem";
@@ -51,13 +51,13 @@ export class Problem extends Error {
     this.headers = options.headers ?? {};
   }
 
-  /** The same with these headers instead. */
+  /** Returns this problem with other headers. */
   withHeaders(headers: Readonly<Record<string, string>>): Problem {
     const { slug, message, status, details, cause } = this;
     return new Problem(slug, message, { status, details, headers, cause });
   }
 
-  /** The body that is sent. */
+  /** Returns the body of the response. */
   toBody(): ProblemBody {
     return {
       type: problemTypeBase + this.slug,
@@ -70,7 +70,7 @@ export class Problem extends Error {
   }
 }
 
-/** The reply to a problem: `application/problem+json` (RFC 9457). */
+/** Returns the reply to a problem: `application/problem+json` (RFC 9457). */
 export function problemReply(problem: Problem): Reply {
   return {
     status: problem.status,

@@ -1,8 +1,8 @@
 /**
  * Decodes base64url without padding (RFC 4648, section 5) from a part of a string into `bytes`, and
  * returns whether that part is the canonical spelling of exactly `bytes.length` bytes. The
- * platform's decoders accept up to four spellings of the same bytes, white space and padding: a
- * single-use token that is recorded by its text could then be used several times.
+ * platform's decoders accept up to four spellings of the same bytes, white space and padding. A
+ * single-use token that is recorded as a string could then be used several times.
  */
 export function decodeBase64url(text: string, from: number, bytes: Uint8Array): boolean {
   let at = from;
@@ -16,7 +16,8 @@ export function decodeBase64url(text: string, from: number, bytes: Uint8Array): 
     bytes[i + 2] = bits;
   }
   if (i === bytes.length) return true;
-  // One byte is two letters with four bits to spare, two bytes are three letters with two.
+  // One byte is two letters with four unused bits. Two bytes are three letters with two unused
+  // bits.
   const isOne = i + 1 === bytes.length;
   const third = isOne ? 0 : valueAt(text, at + 2);
   const bits = valueAt(text, at) << 12 | valueAt(text, at + 1) << 6 | third;
@@ -26,12 +27,15 @@ export function decodeBase64url(text: string, from: number, bytes: Uint8Array): 
   return (bits & (isOne ? 0x3ff : 0x3)) === 0;
 }
 
-/** The six bits of a letter; for any other character -1, which keeps every `|` with it negative. */
+/**
+ * Returns the six bits of a letter. Returns -1 for any other character, which keeps every `|` with
+ * it negative.
+ */
 function valueAt(text: string, at: number): number {
   return values[text.charCodeAt(at)] ?? -1;
 }
 
-/** The number of base64url characters that encode this many bytes. */
+/** Returns the number of base64url characters that encode this many bytes. */
 export function base64urlLength(bytes: number): number {
   return Math.ceil(bytes * 4 / 3);
 }

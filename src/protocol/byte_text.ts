@@ -1,15 +1,15 @@
 /**
- * Bytes as hexadecimal text and base64: by the functions of ECMAScript 2026 where the host has
- * them, which are the fastest, and by `Buffer` in Node before version 25.
+ * Converts bytes to hexadecimal strings and base64. The functions of ECMAScript 2026 are the
+ * fastest, and are used if the host has them. `Buffer` is used in Node before version 25.
  */
 import { Buffer } from "node:buffer";
 
-/** Encodes bytes as hexadecimal text, in lower case. */
+/** Encodes bytes as a hexadecimal string, in lower case. */
 export function bytesToHex(bytes: Uint8Array): string {
   return hasNative ? bytes.toHex() : view(bytes).toString("hex");
 }
 
-/** Decodes hexadecimal text to bytes; throws a SyntaxError for any other string. */
+/** Decodes a hexadecimal string to bytes. Throws a SyntaxError for any other string. */
 export function hexToBytes(text: string): Uint8Array {
   if (hasNative) return Uint8Array.fromHex(text);
   if (!/^(?:[0-9a-f]{2})*$/i.test(text)) throw new SyntaxError("it is not hexadecimal");
@@ -29,8 +29,8 @@ export function encodeBase64url(bytes: Uint8Array): string {
 }
 
 /**
- * Decodes base64 to bytes; throws a SyntaxError for text without padding, with white space or with
- * bits after the last byte, so that equal bytes have one string.
+ * Decodes base64 to bytes. Throws a SyntaxError for a string without padding, with white space or
+ * with bits after the last byte. Therefore equal bytes have one string.
  */
 export function base64ToBytes(text: string): Uint8Array {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text)) throw new SyntaxError("it is not base64");
@@ -42,7 +42,7 @@ export function base64ToBytes(text: string): Uint8Array {
 
 const hasNative = "toBase64" in Uint8Array.prototype;
 
-/** The same bytes, not a copy of them. */
+/** Returns a view of the bytes, without a copy. */
 function view(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -1,4 +1,4 @@
-/** Headers of a request that are about that request, and not about its caller. */
+/** Headers that describe the request itself, and not its caller. */
 const ownHeaders: ReadonlySet<string> = new Set([
   ...["accept", "accept-encoding", "connection", "content-encoding", "content-length"],
   ...["content-type", "idempotency-key", "if-match", "if-none-match", "last-event-id"],
@@ -6,8 +6,8 @@ const ownHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The headers that a request has in the name of the caller of another one: credentials, origin,
- * addresses, and whatever else a middleware may look at.
+ * Returns the headers that a request in the name of another caller needs: credentials, origin,
+ * addresses, and everything else that middleware may read.
  */
 export function callerHeaders({ headers }: Request): Headers {
   return new Headers([...headers].filter(([name]) => !ownHeaders.has(name)));

@@ -6,6 +6,6 @@ export const captchaHeaders = {
   provider: "service-captcha-provider",
   siteKey: "service-captcha-sitekey",
   action: "service-captcha-action",
-  /** Sent by the client; the service can be configured to read another header. */
+  /** The client sends it. The service can be configured to read another header. */
   token: "service-captcha-token",
 } as const;

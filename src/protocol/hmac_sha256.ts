@@ -2,15 +2,18 @@ import { blockBytes, createSha256, type Midstate, midstateAfter, type Sha256 } f
 
 /** HMAC-SHA-256 (RFC 2104) with one key. */
 export interface HmacSha256 {
-  /** The 32 bytes of the code, in a new array. */
+  /** Returns the 32 bytes of the code, in a new array. */
   sign(message: Uint8Array): Uint8Array<ArrayBuffer>;
-  /** Returns true if `code` is the code of the message; takes the same time wherever they differ. */
+  /**
+   * Returns true if `code` is the code of the message. It takes the same time wherever the codes
+   * differ.
+   */
   verify(message: Uint8Array, code: Uint8Array): boolean;
 }
 
 /**
- * Makes the HMAC-SHA-256 of a key, and hashes the two blocks that depend on the key alone once: a
- * short message then costs two compressions instead of four.
+ * Creates the HMAC-SHA-256 of a key. It hashes the two blocks that depend only on the key once, so
+ * that a short message needs two compressions instead of four.
  */
 export function createHmacSha256(key: Uint8Array): HmacSha256 {
   const hasher = createSha256();

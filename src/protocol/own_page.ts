@@ -1,7 +1,7 @@
 /**
- * Returns true if a request comes from a page of this service's own origin, or of one that is trusted, by
- * what browsers send with every write (Fetch Metadata, and RFC 6454): null if it carries neither
- * header, as a program's request.
+ * Returns true if a page of this service's own origin, or of a trusted origin, has sent the
+ * request. Returns null if the request has neither header, like the request of a program. Browsers
+ * send these headers with every write (Fetch Metadata, and RFC 6454).
  */
 export function isFromOwnPage(
   { headers, url }: Request,
@@ -10,16 +10,17 @@ export function isFromOwnPage(
   const origin = headers.get("origin");
   if (origin !== null && trustedOrigins.has(origin)) return true;
   const site = headers.get("sec-fetch-site");
-  // Another subdomain is `same-site`, and may belong to others. `none` is the user alone.
+  // Another subdomain is `same-site`, and may have another owner. `none` is a request by the
+  // user, for example from the address bar.
   if (site !== null) return site === "same-origin" || site === "none";
   if (origin === null) return null;
-  // The schemes may differ where a proxy ends TLS, and `null` is the origin of a sandbox.
+  // The schemes may differ if a proxy ends TLS. `null` is the origin of a sandbox.
   const { protocol, host } = URL.parse(origin) ?? { protocol: "", host: "" };
   return host !== "" && hostOf(protocol, headers.get("host")) === host ||
     host !== "" && headers.get("host") === null && URL.parse(url)?.host === host;
 }
 
-/** The host as an origin with this scheme has it: without the port that the scheme has anyway. */
+/** Returns the host as in an origin with this scheme, without the default port of the scheme. */
 function hostOf(protocol: string, host: string | null): string | null {
   return host === null ? null : URL.parse(`${protocol}//${host}`)?.host ?? null;
 }

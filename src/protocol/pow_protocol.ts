@@ -14,8 +14,8 @@ export const powAlgorithm = "sha256";
 export const maxNonceLength = 64;
 
 /**
- * The condition of the proof-of-work protocol: whether a digest, as 32-bit words, begins with at
- * least `bits` zero bits.
+ * Returns true if a digest, as 32-bit words, begins with at least `bits` zero bits. This is the
+ * condition of the proof-of-work protocol.
  */
 export function hasLeadingZeroBits(digest: Int32Array, bits: number): boolean {
   let left = bits;

@@ -1,7 +1,7 @@
 /**
- * The codes of all problems, the errors that this service returns on purpose, with their status and
- * title. The slug is the last segment of the problem's `type` (`/__service/problems/<slug>`, a
- * page), and in capitals it is the problem's `code`.
+ * The codes of all problems, with their status and title. Problems are the errors that this service
+ * returns on purpose. The slug is the last segment of the problem's `type`
+ * (`/__service/problems/<slug>`, a page). The problem's `code` is the slug in capitals.
  */
 export const problemCodes = {
   "not-found": { status: 404, title: "Not found" },
@@ -50,25 +50,25 @@ export type ProblemSlug = keyof typeof problemCodes;
 export const problemTypeBase = "/__service/problems/";
 
 /**
- * The body of a problem with its code: an `application/problem+json` answer (RFC 9457, formerly RFC
- * 7807).
+ * The body of a problem with its code: an `application/problem+json` response (RFC 9457, formerly
+ * RFC 7807).
  */
 export interface ProblemBody {
   /** The path of a page about this kind of problem. */
   readonly type: string;
-  /** A summary of this kind of problem, the same each time. */
+  /** A summary of this kind of problem, identical each time. */
   readonly title: string;
-  /** The status of the answer. */
+  /** The status of the response. */
   readonly status: number;
-  /** What happened this time. */
+  /** The description of this occurrence. */
   readonly detail: string;
-  /** The kind once more, for programs: `NOT_FOUND`. */
+  /** The kind of the problem for programs: `NOT_FOUND`. */
   readonly code: string;
-  /** Facts for programs; which ones depends on the kind. */
+  /** Facts for programs, which depend on the kind. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** The code of a problem by its slug: `not-found` → `NOT_FOUND`. */
+/** Returns the code of a problem by its slug: `not-found` → `NOT_FOUND`. */
 export function problemCode(slug: ProblemSlug): string {
   return slug.replaceAll("-", "_").toUpperCase();
 }

@@ -1,9 +1,9 @@
 import type { ProblemSlug } from "./problem_codes.ts";
 
 /**
- * The explanations of problems, as plain text: when each one happens and what the client can do
- * about it; the page at the problem's `type` shows it, and `docs/errors.md` holds the same
- * sentences.
+ * The explanations of problems, as plain text. An explanation says when a problem happens and what
+ * the client can do. The page at the problem's `type` shows it, and `docs/errors.md` contains the
+ * same sentences.
  */
 export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
   "not-found":
@@ -127,5 +127,5 @@ export const problemExplanations: Readonly<Record<ProblemSlug, string>> = {
     "refused. Wait as many seconds as Retry-After says, then repeat it; the token may still be good.",
 };
 
-/** The explained problems of features that are still to come: this version never returns them. */
+/** The explained problems of features that do not exist yet. This version never returns them. */
 export const problemsToCome: ReadonlySet<ProblemSlug> = new Set();

@@ -1,9 +1,9 @@
-/** A reply: a response as plain data, which the responder makes a `Response` at the end. */
+/** A reply: a response as plain data. The responder converts it to a `Response` at the end. */
 export interface Reply {
   readonly status: number;
-  /** Lower-case names. */
+  /** The headers, with lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
-  /** A stream where the body is too large to be held in memory. */
+  /** The body; a stream if it is too large to be held in memory. */
   readonly body: string | ReadableStream<Uint8Array> | null;
 }
 

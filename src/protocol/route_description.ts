@@ -4,37 +4,37 @@ import type { ProblemSlug } from "./problem_codes.ts";
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * The description of a route that is not one of a resource, beside its code: the document of the
- * service has it where the route is mounted.
+ * The description of a route that belongs to no resource, next to its code. The document of the
+ * service contains the description if the route is mounted.
  */
 export interface RouteDescription {
   /** The `operationId`. */
   readonly id: string;
   readonly tag: string;
   readonly summary: string;
-  /** Of the JSON body; absent for none. */
+  /** The schema of the JSON body; absent without a body. */
   readonly body?: JsonSchema;
-  /** Of a body that is not JSON. */
+  /** The content type of a body that is not JSON. */
   readonly bodyType?: string;
-  /** The answers that are no problems, by status; null for one without a body. */
+  /** The responses that are not problems, by status; null for a response without a body. */
   readonly answers: Readonly<Record<number, AnswerDescription | null>>;
   readonly problems: readonly ProblemSlug[];
-  /** True if it needs a user. */
+  /** True if the route needs a user. */
   readonly needsUser: boolean;
-  /** The path parameters, and what they are. */
+  /** The path parameters with their descriptions. */
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
-/** The description of an answer. */
+/** The description of a response. */
 export interface AnswerDescription {
-  /** `application/json` unless set. */
+  /** The content type; `application/json` unless set. */
   readonly type?: string;
   readonly schema: JsonSchema;
 }
 
 const descriptionKey = Symbol("description of a route");
 
-/** The handler with the description of its route, which {@link descriptionOf} finds again. */
+/** Returns the handler with the description of its route, which {@link descriptionOf} returns. */
 export function describedAs<Handler extends object>(
   description: RouteDescription,
   handler: Handler,
@@ -42,13 +42,13 @@ export function describedAs<Handler extends object>(
   return Object.defineProperty(handler, descriptionKey, { value: description });
 }
 
-/** The description of a handler's route; undefined for a handler without one. */
+/** Returns the description of a handler's route; undefined for a handler without one. */
 export function descriptionOf(handler: object): RouteDescription | undefined {
   // Only `describedAs` sets it: the key is not exported.
   return Reflect.get(handler, descriptionKey) as RouteDescription | undefined;
 }
 
-/** The schema of an object: the names of optional members end in `?`. */
+/** Returns the schema of an object. The names of optional members end in `?`. */
 export function objectSchema(members: Readonly<Record<string, JsonSchema>>): JsonSchema {
   const entries = Object.entries(members);
   const required = entries.map(([name]) => name).filter((name) => !name.endsWith("?"));

@@ -1,14 +1,14 @@
 /**
- * SHA-256 (FIPS 180-4) in plain TypeScript, for browsers too. On messages of a few blocks it is
- * faster than a call into a native library, and it can continue from a midstate, on which HMAC and
- * the search for a proof of work depend.
+ * SHA-256 (FIPS 180-4) in plain TypeScript, which also runs in browsers. For messages of a few
+ * blocks it is faster than a call into a native library. It can continue from a midstate, which
+ * HMAC and the search for a proof of work need.
  */
 export interface Sha256 {
-  /** The 32 bytes of the digest, in a new array. */
+  /** Returns the 32 bytes of the digest, in a new array. */
   digest(message: Uint8Array): Uint8Array<ArrayBuffer>;
   /**
-   * The digest, as eight words, of the blocks hashed into `midstate` followed by the first `length`
-   * bytes of the message. The array belongs to the hasher, and the next call overwrites it.
+   * Returns the digest, as eight words, of the blocks hashed into `midstate` followed by the first
+   * `length` bytes of the message. The hasher owns the array, and the next call overwrites it.
    */
   words(message: Uint8Array, length: number, midstate?: Midstate): Int32Array;
 }
@@ -33,7 +33,8 @@ export function createSha256(): Sha256 {
     state.set(midstate.state);
     let at = 0;
     for (; at + blockBytes <= length; at += blockBytes) compressBlock(message, at);
-    // The rest, one bit, and the length in bits at the end of the block that has room for it.
+    // The last block contains the rest, one bit, and at its end the length in bits. A second block
+    // is added if the first has no room.
     const rest = length - at;
     const end = rest + 9 <= blockBytes ? blockBytes : 2 * blockBytes;
     for (let i = 0; i < rest; i++) lastBlocks[i] = message[at + i]!;
@@ -58,8 +59,8 @@ export function createSha256(): Sha256 {
 }
 
 /**
- * The midstate of SHA-256 after these whole blocks. Throws a RangeError for anything but whole
- * blocks.
+ * Returns the midstate of SHA-256 after these whole blocks. Throws a RangeError for a length that
+ * is not a multiple of a block.
  */
 export function midstateAfter(blocks: Uint8Array): Midstate {
   if (blocks.length % blockBytes !== 0) throw new RangeError("Not a number of whole blocks");
@@ -76,9 +77,9 @@ export function midstateAfter(blocks: Uint8Array): Midstate {
 export const scheduleWords = 64;
 
 /**
- * Compresses one block into the state of a SHA-256 hash: the first 16 words of `schedule` are the
- * block, big-endian, and the other 48 are overwritten. The sigmas are written out: as functions
- * they cost a sixth of the speed.
+ * Compresses one block into the state of a SHA-256 hash. The first 16 words of `schedule` are the
+ * block, big-endian. The other 48 are overwritten. The sigmas are inlined, because function calls
+ * cost a sixth of the speed.
  */
 export function compress(state: Int32Array, schedule: Int32Array): void {
   for (let i = 16; i < 64; i++) {
@@ -113,7 +114,7 @@ export function compress(state: Int32Array, schedule: Int32Array): void {
   state[6]! += g;
   state[7]! += h;
 }
-/** Byte by byte: a view of the message costs as much as reading it. */
+/** Reads a block byte by byte, because a view of the message is as expensive as reading it. */
 function readBlock(bytes: Uint8Array, at: number, schedule: Int32Array): void {
   for (let i = 0, next = at; i < 16; i++, next += 4) {
     schedule[i] = bytes[next]! << 24 | bytes[next + 1]! << 16 | bytes[next + 2]! << 8 |
@@ -128,7 +129,7 @@ function writeWord(bytes: Uint8Array, at: number, word: number): void {
   bytes[at + 3] = word;
 }
 
-/** The words of a SHA-256 digest as bytes, big-endian. */
+/** Returns the words of a SHA-256 digest as bytes, big-endian. */
 export function wordsToBytes(words: Int32Array): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(4 * words.length);
   for (let i = 0; i < words.length; i++) writeWord(bytes, 4 * i, words[i]!);
@@ -154,7 +155,10 @@ function firstPrimes(count: number): number[] {
   return found;
 }
 
-/** The first 32 bits of the fractional part of a root, in whole numbers: a float has too few. */
+/**
+ * Returns the first 32 bits of the fractional part of a root, computed in whole numbers, because a
+ * double has too few bits.
+ */
 function fraction(prime: number, degree: number): number {
   const scaled = BigInt(prime) << BigInt(32 * degree);
   let low = 0n;

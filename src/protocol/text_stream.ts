@@ -1,12 +1,13 @@
-/** Of a string this long, a stream is the better body. */
+/** The length from which a string is sent as a stream, in UTF-16 units. */
 export const longText = 64 * 1024;
 
 const charactersOfPart = 64 * 1024;
 const encoder = new TextEncoder();
 
 /**
- * A string as the body of an answer that is encoded part by part, as its client receives it. A listener
- * takes a string at once, so that an answer would count as delivered which its client never reads.
+ * Returns a string as the body of a response. The body is encoded part by part, as its client
+ * receives it. A listener takes a string immediately, so that a response that its client never
+ * reads would count as delivered.
  */
 export function textStream(text: string): ReadableStream<Uint8Array> {
   let at = 0;
@@ -20,7 +21,7 @@ export function textStream(text: string): ReadableStream<Uint8Array> {
   }, { highWaterMark: 0 });
 }
 
-/** Both halves of a character beyond 16 bits are in one part. */
+/** Returns the end of a part. Both halves of a character beyond 16 bits are in one part. */
 function endOfPart(text: string, end: number): number {
   const last = text.charCodeAt(end - 1);
   return last >= 0xd800 && last <= 0xdbff ? end + 1 : end;

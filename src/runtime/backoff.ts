@@ -3,8 +3,8 @@ import { jitteredBetween } from "./jitter.ts";
 import type { Runtime } from "./runtime.ts";
 
 /**
- * How the longest wait of a backoff grows: `firstMs` after the first try, then `factor` times as
- * long.
+ * The growth of the longest wait of a backoff: `firstMs` after the first try, then `factor` times
+ * as long.
  */
 export interface Backoff {
   readonly firstMs: number;
@@ -13,8 +13,9 @@ export interface Backoff {
 }
 
 /**
- * Waits with backoff before another try, after `failedTries` of them, a random time between nothing
- * and a limit that grows with each: those that collided do not collide again ("full jitter").
+ * Waits with backoff before another try, after `failedTries` of them. The time is random, between
+ * nothing and a limit that grows with each try ("full jitter"). Therefore tries that collided do
+ * not collide again.
  */
 export function waitBackoff(
   failedTries: number,
@@ -25,5 +26,5 @@ export function waitBackoff(
   return sleep(jitteredBetween(runtime, 0, limitMs));
 }
 
-/** For operations of about a millisecond, such as commits of a key-value store. */
+/** The backoff for operations of about a millisecond, such as commits of a key-value store. */
 const shortBackoff: Backoff = { firstMs: 1, factor: 2, maxMs: 64 };

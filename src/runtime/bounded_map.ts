@@ -1,26 +1,31 @@
-/** A map that holds a limited number of entries and forgets those not used lately. */
+/**
+ * A map that holds a limited number of entries and forgets the entries that were not used lately.
+ */
 export interface BoundedMap<K, V> {
   get(key: K): V | undefined;
   set(key: K, value: V): void;
   readonly size: number;
-  /** What it holds. To read it is no use of an entry. */
+  /** Returns the entries. The iteration does not count as use of an entry. */
   entries(): Iterable<readonly [K, V]>;
 }
 
-/** The bound of a map whose entries are of any size, because a client chooses their strings. */
+/** The limit of a map whose entries can have any size, because a client chooses their strings. */
 export interface ByteBound<K, V> {
-  /** The most bytes of all entries together. An entry of more than half of them is not kept. */
+  /**
+   * The largest number of bytes of all entries together. An entry of more than half of this number
+   * is not kept.
+   */
   readonly maxBytes: number;
-  /** About how many bytes an entry holds: the same each time for the same entry. */
+  /** Returns the approximate size of an entry in bytes. Equal entries have equal sizes. */
   bytesOf(key: K, value: V): number;
 }
 
 /**
- * Makes a {@link BoundedMap} of two generations: entries in use move to the young one, and when that
- * is full the old one is dropped as a whole. A single Map that deletes its oldest key at every `set`
- * is slower: it steps over the slots of all deleted keys to find its first one, which cost 20 µs a
- * request once such a cache was full. It holds at most `capacity` entries, and no more bytes than
- * the bound says, where it has one.
+ * Creates a {@link BoundedMap} of two generations. Entries in use move to the young generation.
+ * When that is full, the old generation is dropped as a whole. A single Map that deletes its oldest
+ * key at every `set` is slower. It steps over the slots of all deleted keys to find its first one,
+ * which cost 20 µs per request with a full cache. The map holds at most `capacity` entries, and no
+ * more bytes than the bound allows, if there is a bound.
  */
 export function boundedMap<K, V>(
   capacity: number,
@@ -74,37 +79,37 @@ export function boundedMap<K, V>(
   };
 }
 
-/** For entries of one size, whose number is bound enough. */
+/** For entries of one size, whose number is a sufficient limit. */
 const anySize: ByteBound<unknown, unknown> = { maxBytes: Infinity, bytesOf: () => 0 };
 
 /**
- * How many hashes of strings that came once are kept: a string that comes again after more others would
- * be forgotten before it comes a third time.
+ * The number of hashes that are kept of strings that came once. A string that returns after more
+ * other strings counts as new.
  */
 const places = 256;
-/** So many characters of a longer text are hashed. */
+/** The number of characters of a longer string that are hashed. */
 const hashedCharacters = 128;
 
 /**
- * A {@link BoundedMap} of what was made from strings, which keeps nothing of a string before it comes a
- * second time: where each request has a new one, V8 would copy all that is kept for a while from
- * collection to collection.
+ * A {@link BoundedMap} of values computed from strings. It keeps no value for a string before the
+ * string comes a second time. If each request had a new string, V8 would copy all values that are
+ * kept for a while from collection to collection.
  */
 export class TextMemo<Value> {
   readonly #known: BoundedMap<string, Value>;
   readonly #hashes = new Int32Array(places);
 
-  /** Empty. */
+  /** Creates an empty memo. */
   constructor(capacity: number, bound: ByteBound<string, Value>) {
     this.#known = boundedMap(capacity, bound);
   }
 
-  /** What was kept of a string. */
+  /** Returns the value that was kept for a string. */
   get(text: string): Value | undefined {
     return this.#known.get(text);
   }
 
-  /** Returns true if it is worth to keep what was made from a string: it has come before. */
+  /** Returns true if the string has come before, so that its value is worth keeping. */
   comesAgain(text: string): boolean {
     const hash = hashOf(text);
     const place = hash & (places - 1);
@@ -113,13 +118,15 @@ export class TextMemo<Value> {
     return false;
   }
 
-  /** Keeps what was made from a string. */
+  /** Keeps the value computed from a string. */
   keep(text: string, value: Value): void {
     this.#known.set(text, value);
   }
 }
 
-/** FNV-1a over UTF-16 units, those of a long string at equal distances. */
+/**
+ * Returns an FNV-1a hash over UTF-16 units. Of a long string, it hashes units at equal distances.
+ */
 function hashOf(text: string): number {
   const { length } = text;
   const step = Math.ceil(length / hashedCharacters);

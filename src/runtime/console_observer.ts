@@ -28,19 +28,24 @@ import {
 } from "./observations/search_observation.ts";
 import type { Observation, Observer } from "./observation.ts";
 
-/** Where and how the console observer writes. */
+/** The options of the console observer. */
 export interface ConsoleObserverOptions {
-  /** One line of text, or one JSON object. By default text on a terminal, else JSON. */
+  /**
+   * The format: one line of text, or one JSON object. Text on a terminal unless set, JSON
+   * otherwise.
+   */
   readonly format?: "text" | "json" | undefined;
-  /** Takes one line without its line break; by default it goes to the standard error. */
+  /** Writes one line, passed without its line break; writes to the standard error unless set. */
   readonly write?: ((line: string) => void) | undefined;
-  /** Milliseconds since 1970 for the `time` of JSON lines. */
+  /** Returns milliseconds since 1970 for the `time` of JSON lines. */
   readonly now?: (() => number) | undefined;
-  /** The number of the worker, for every line, where several processes write to one console. */
+  /**
+   * The number of the worker, which every line contains if several processes write to one console.
+   */
   readonly worker?: number | undefined;
 }
 
-/** The options of the console observer, described. */
+/** Describes the options of the console observer. */
 export const consoleObserverOptions = group(
   {
     format: oneOf("text", "json"),
@@ -51,8 +56,8 @@ export const consoleObserverOptions = group(
 ).required();
 
 /**
- * The observer that writes every observation to the console as one line: text on a terminal, JSON
- * where a program collects it. Errors are written with their stack and their causes.
+ * Returns the observer that writes every observation to the console as one line: text on a
+ * terminal, JSON otherwise. Errors are written with their stack and their causes.
  */
 export function consoleObserver(options: ConsoleObserverOptions = {}): Observer {
   const {
@@ -130,7 +135,7 @@ function toText(observation: Observation, worker: number | undefined): string {
   const source = worker === undefined ? "" : `worker ${worker}: `;
   const line = `${levels[observation.kind]}: ${source}${oneLine(describe(observation))}`;
   if (!("error" in observation)) return line;
-  // The lines of a stack are indented, so that none can be taken for another observation.
+  // The lines of a stack are indented, so that no line looks like another observation.
   const lines = stackOf(observation.error).split("\n").filter((text) => text !== "");
   const stack = lines.map((text) => `    ${oneLine(text)}`);
   return [`${line}: ${oneLine(reasonsOf(observation.error))}`, ...stack].join("\n");
@@ -141,9 +146,9 @@ function describe(observation: Observation): string {
   if (isAboutOutbox(observation)) return describeOutbox(observation);
   if (isAboutAccounts(observation)) return describeAccount(observation);
   if (isAboutSearch(observation)) return describeSearch(observation);
-  // The function of a kind takes observations of that kind.
+  // The function of a kind accepts observations of that kind.
   const sentence = sentences[observation.kind] as ((one: Observation) => string) | undefined;
-  // An observer must not throw, so an unknown kind is shown as it is.
+  // An observer must not throw, so an unknown kind is shown unchanged.
   return sentence === undefined ? inspect(observation) : sentence(observation);
 }
 
@@ -212,7 +217,10 @@ const sentences: Sentences = {
   worker_kept: (one) => `worker ${one.worker} and those after it are not replaced: ${one.reason}`,
 };
 
-/** Paths and messages are input: a control character in them could rewrite the terminal. */
+/**
+ * Returns the text as one line. Paths and messages are input, and their control characters could
+ * rewrite the terminal.
+ */
 function oneLine(text: string): string {
   // deno-lint-ignore no-control-regex -- matches control characters on purpose
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (character) => {
@@ -220,10 +228,10 @@ function oneLine(text: string): string {
   });
 }
 
-/** What went wrong and why, in one line: the message of the error, then that of each cause. */
+/** Returns the message of the error, then the message of each cause, in one line. */
 function reasonsOf(error: unknown): string {
   const reasons: string[] = [];
-  // A foreign error may be its own cause.
+  // An error of another library may be its own cause.
   for (let cause = error; reasons.length < maxReasons; cause = cause.cause) {
     if (!(cause instanceof Error)) break;
     reasons.push(`${cause.name}: ${cause.message}`);
@@ -238,9 +246,9 @@ function since(suppressed: number): string {
 }
 
 /**
- * Stack and causes, or the thrown value where it is no error; never throws. Empty for a problem that
- * is nothing but the answer, and for the refusals of an overloaded service: any client can cause
- * thousands of them, and a stack takes longer than the refusal.
+ * Returns stack and causes, or the thrown value if it is no error; never throws. Returns an empty
+ * string for a problem that is sent to the client, and for the refusals of an overloaded service.
+ * Any client can cause thousands of them, and a stack takes longer than the refusal.
  */
 function stackOf(error: unknown): string {
   const isAnswer = error instanceof Problem &&

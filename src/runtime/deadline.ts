@@ -1,14 +1,16 @@
 import type { Clock } from "./runtime.ts";
 
-/** A deadline: one time limit for several waits in a row. */
+/** A deadline: one time limit for several consecutive waits. */
 export interface Deadline {
-  /** The time that is left; 0 once it is over. */
+  /** Returns the remaining time in milliseconds; 0 after the deadline. */
   leftMs(): number;
-  /** Resolves or rejects as `work` does, or rejects with the deadline's error once time is over. */
+  /**
+   * Resolves or rejects as `work` does, or rejects with the deadline's error once the time is over.
+   */
   within<T>(work: Promise<T>): Promise<T>;
 }
 
-/** Makes a deadline that starts now; `tooLate` makes its error. */
+/** Creates a deadline that starts now; `tooLate` creates its error. */
 export function deadline(limitMs: number, clock: Clock, tooLate: () => Error): Deadline {
   const start = clock.elapsedMs();
   const leftMs = () => Math.max(0, start + limitMs - clock.elapsedMs());

@@ -2,35 +2,36 @@ import { setImmediate } from "node:timers";
 import type { Clock } from "./runtime.ts";
 
 /**
- * Waits, and keeps the process alive while it does, which a timer of the {@link Clock} does not:
- * for waits in which nothing else keeps it alive, as between two attempts to listen.
+ * Waits, and keeps the process alive. A timer of the {@link Clock} does not keep it alive. It is
+ * for waits in which nothing else keeps the process alive, such as between two attempts to listen.
  */
 export function sleep(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
 }
 
-/** Keeps the process alive until the function that it returns is called. */
+/** Keeps the process alive until the returned function is called. */
 export function keepAlive(): () => void {
   const timer = setInterval(() => {}, 2 ** 30);
   return () => clearInterval(timer);
 }
 
 /**
- * Runs `work` once the event loop has handled the I/O that is ready: a microtask would run before
- * the requests that wait to be read, a timer a millisecond too late.
+ * Runs `work` once the event loop has handled the I/O that is ready. A microtask would run before
+ * pending requests are read, and a timer a millisecond too late.
  */
 export const afterPendingIo: (work: () => void) => unknown = setImmediate;
 
-/** Called between two parts of long work: waits for other requests where they are due. */
+/** Waits for other requests if they are due. Long work calls it between two parts. */
 export type YieldTurn = () => Promise<void>;
 
-/** The longest time that long work keeps other requests waiting. */
+/** The longest time that long work delays other requests, in milliseconds. */
 const maxTurnMs = 5;
 
 /**
- * Makes a {@link YieldTurn} for one piece of work. While anything is left to run, Deno polls its
- * sockets only now and then, which delayed other requests by 30 ms during an export: only a real
- * timer lets them in. A timer costs a millisecond, so it is set only once a turn is over.
+ * Creates a {@link YieldTurn} for one piece of work. While any work is ready to run, Deno polls its
+ * sockets only occasionally. That delayed other requests by 30 ms during an export. Only a real
+ * timer lets other requests run. A timer costs a millisecond, so it is set only once a turn is
+ * over.
  */
 export function createYieldTurn(clock: Clock): YieldTurn {
   let turnBeganAt = clock.elapsedMs();
@@ -42,19 +43,19 @@ export function createYieldTurn(clock: Clock): YieldTurn {
 }
 
 /**
- * Counts turns of the event loop while work is watched: work that only used SQLite, which is
- * synchronous, ends in the turn in which it began.
+ * Counts turns of the event loop while work is watched. Work that used only SQLite is synchronous,
+ * and ends in the turn in which it began.
  */
 export class EventLoopTurns {
   #count = 0;
   #isScheduled = false;
 
-  /** How many turns have begun. */
+  /** The number of turns that have begun. */
   get count(): number {
     return this.#count;
   }
 
-  /** Counts the next turn; gives the count of now. */
+  /** Counts the next turn. Returns the current count. */
   watch(): number {
     if (!this.#isScheduled) {
       this.#isScheduled = true;

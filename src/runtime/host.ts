@@ -1,12 +1,12 @@
 import process from "node:process";
 
 /**
- * True if the host is Deno. On others, Node and Bun, there is no `Deno`: what needs it says so, or
- * takes the functions of Node, which Deno has as well.
+ * True if the host is Deno. Node and Bun have no global `Deno`. Code that needs it throws there, or
+ * uses the functions of Node, which Deno has too.
  */
 export const isDeno: boolean = "Deno" in globalThis;
 
-/** Calls `work` before the process of the host exits; the function that it returns cancels that. */
+/** Calls `work` before the process of the host exits. The returned function cancels the call. */
 export function beforeExit(work: () => void): () => void {
   if (isDeno) {
     addEventListener("unload", work);

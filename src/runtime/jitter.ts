@@ -1,8 +1,8 @@
 import type { Runtime } from "./runtime.ts";
 
 /**
- * A delay with jitter, random between two limits, so that clients that arrived together do not
- * return together.
+ * Returns a random delay between two limits, so that clients that arrived together do not return
+ * together.
  */
 export function jitteredBetween(
   { random }: Pick<Runtime, "random">,

@@ -2,8 +2,8 @@
 export type MaybePromise<T> = T | Promise<T>;
 
 /**
- * Calls `next` at once with a value, and later with a promise's: awaiting a value that may be no
- * promise costs turns of the queue.
+ * Calls `next` immediately with a value, or later with the value of a promise. Awaiting a value
+ * that may be no promise costs turns of the microtask queue.
  */
 export function then<T, U>(
   value: MaybePromise<T>,
@@ -12,7 +12,10 @@ export function then<T, U>(
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-/** Returns what `work` gives, or, where it throws or rejects, what `recover` makes of the error. */
+/**
+ * Returns the result of `work`, or the result of `recover` for its error if `work` throws or
+ * rejects.
+ */
 export function recovered<T>(
   work: () => MaybePromise<T>,
   recover: (error: unknown) => MaybePromise<T>,
@@ -25,7 +28,10 @@ export function recovered<T>(
   }
 }
 
-/** What a function of the deployer gave: every thenable counts as a promise, as for `await`. */
+/**
+ * Returns the result of a function of the application. Every thenable counts as a promise, as for
+ * `await`.
+ */
 export function awaitable<T>(value: T | PromiseLike<T>): MaybePromise<T> {
   const isThenable = typeof value === "object" && value !== null && "then" in value;
   return isThenable ? Promise.resolve(value) : value;

@@ -7,7 +7,7 @@ import type { TablesObservation } from "./observations/tables_observation.ts";
 import type { SearchObservation } from "./observations/search_observation.ts";
 
 /**
- * An observation: an event that the deployer may want to see; an {@link Observer} decides what to
+ * An observation: an event that the operator may want to see. An {@link Observer} decides what to
  * show.
  */
 export type Observation =
@@ -19,7 +19,7 @@ export type Observation =
     readonly kind: "worker_ended";
     readonly worker: number;
     readonly pid: number;
-    /** Its exit code or its signal. */
+    /** The exit code or the signal. */
     readonly reason: string;
   }
   | { readonly kind: "worker_kept"; readonly worker: number; readonly reason: string }
@@ -29,7 +29,7 @@ export type Observation =
     readonly method: string;
     readonly path: string;
     readonly error: unknown;
-    /** The refusals of an overloaded service since the last observed one, which were only counted. */
+    /** The number of refusals of an overloaded service since the last observed refusal. */
     readonly suppressed?: number;
   }
   | { readonly kind: "answer_broke_off"; readonly path: string; readonly error: unknown }
@@ -42,7 +42,7 @@ export type Observation =
     readonly kind: "computed_failed";
     readonly resource: string;
     readonly field: string;
-    /** The failures of the field since its last observation, which were only counted. */
+    /** The number of failures of the field since its last observation. */
     readonly suppressed: number;
     readonly error: unknown;
   }
@@ -90,7 +90,9 @@ export type Observation =
   | SearchObservation
   | { readonly kind: "stream_failed"; readonly resource: string; readonly error: unknown };
 
-/** Why a proof of work was refused, as an observation reports it: never sent to the client. */
+/**
+ * The reason why a proof of work was refused. Observations report it, and the client never sees it.
+ */
 export type PowRefusal =
   | "absent"
   | "malformed"

@@ -1,29 +1,33 @@
-/** Why the bytes of a stream were not read to the end. */
+/** The reason why the bytes of a stream were not read to the end. */
 export type ReadRefusal = "too-large" | "too-many-parts";
 
-/** So many parts may be of any size. */
+/** The number of parts that may have any size. */
 const freeParts = 1_024;
-/** The others have so many bytes on average: to receive a part takes longer than a few bytes do. */
+/**
+ * The average size of the further parts, in bytes, because receiving a part takes longer than
+ * receiving a few bytes.
+ */
 const bytesOfPart = 64;
 
-/** How the bytes of a stream are read. */
+/** The options of {@link readBytes}. */
 export interface ReadBytesOptions {
-  /** The most bytes. */
+  /** The largest number of bytes. */
   readonly limit: number;
-  /** How many are announced, where that is known. */
+  /** The announced number of bytes, if known. */
   readonly expected?: number;
   /**
-   * Called with the bytes that it holds whenever these grow; where it throws, the rest is not read.
+   * Called with the number of bytes in memory whenever it grows. If it throws, the rest is not
+   * read.
    */
   readonly hold?: (bytes: number) => void;
-  /** Called before each part, which is read once the promise is resolved. */
+  /** Called before each part. The part is read once the promise is resolved. */
   readonly nextPart?: () => Promise<void> | undefined;
 }
 
 /**
- * Reads all bytes of a stream, unless they exceed `limit` or come in very many small parts: then the
- * rest is not read. What has arrived is held without the buffers that it arrived in: one of 64 KiB
- * may hold a single byte.
+ * Reads all bytes of a stream. Stops if they exceed `limit` or come in very many small parts. The
+ * result does not keep the buffers in which the bytes arrived, because a buffer of 64 KiB may hold
+ * a single byte.
  */
 export async function readBytes(
   stream: ReadableStream<Uint8Array<ArrayBuffer>> | null,
@@ -51,13 +55,16 @@ export async function readBytes(
       length = wanted;
     }
   } finally {
-    // Of a stream that is not at its end, this ends the connection; the caller need not know whether
+    // If the stream is not at its end, this closes the connection. The caller need not know whether
     // that succeeds.
     void reader.cancel().catch(() => undefined);
   }
 }
 
-/** At least twice as long each time, so that each byte is copied a few times at most. */
+/**
+ * Returns a larger copy. The length at least doubles each time, so that each byte is copied only a
+ * few times.
+ */
 function copied(held: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {
   const longer = new Uint8Array(length);
   longer.set(held);

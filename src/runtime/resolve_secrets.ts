@@ -3,23 +3,23 @@ import { other } from "../options/option_kinds.ts";
 import { bytesToBase64 } from "../protocol/byte_text.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** Where a secret is resolved from, and the consequence of having none. */
+/** The source of a secret, and the consequence if none is set. */
 export interface SecretSource {
-  /** The value of the option; a list rotates. */
+  /** The value of the option. A list rotates. */
   readonly given: string | readonly string[] | undefined;
   /** The name of the option, for errors. */
   readonly option: string;
-  /** The environment variable that is read where the option is not set. */
+  /** The environment variable that is read if the option is not set. */
   readonly variable: string;
   /** The consequence of a random secret, for the notice. */
   readonly consequence: string;
-  /** In production the start fails instead of taking a random secret. */
+  /** True in production, where the start fails instead of using a random secret. */
   readonly isProduction: boolean;
 }
 
 const minSecretLength = 16;
 
-/** An option that is a secret, or several of which the first seals. */
+/** Describes an option that is a secret, or a list of secrets of which the first seals. */
 export function secretOption(): Option<string | readonly string[] | undefined> {
   return other<string | readonly string[]>(
     `a text of ${minSecretLength} characters or more, or a list of such texts`,
@@ -35,7 +35,7 @@ function isSecret(given: unknown): boolean {
   return typeof given === "string" && given.length >= minSecretLength;
 }
 
-/** Returns true if a secret will resolve to a random one, because none is set. */
+/** Returns true if the secret will be random, because none is set. */
 export function isRandomSecret(
   { given, variable }: Pick<SecretSource, "given" | "variable">,
   runtime: Runtime,
@@ -45,14 +45,14 @@ export function isRandomSecret(
 }
 
 /**
- * The secrets of an option or of the environment; null if none is set. Throws a plain Error for
- * one that is too short.
+ * Returns the secrets of an option or of the environment; null if none is set. Throws a plain Error
+ * if a secret is too short.
  */
 export function findSecrets(
   { given, option, variable }: Pick<SecretSource, "given" | "option" | "variable">,
   runtime: Runtime,
 ): readonly string[] | null {
-  // An empty variable is how many shells unset one.
+  // Many shells unset a variable by making it empty.
   const inherited = runtime.environment(variable) || undefined;
   const path = given === undefined ? variable : option;
   const found = secretOption().read(given ?? inherited, { subject: "Cannot start", path });
@@ -60,8 +60,8 @@ export function findSecrets(
 }
 
 /**
- * Resolves the secrets of an option or of the environment, at least one. Throws a plain Error for
- * one that is too short or missing.
+ * Resolves the secrets of an option or of the environment, at least one. Throws a plain Error if a
+ * secret is too short or missing.
  */
 export function resolveSecrets(source: SecretSource, runtime: Runtime): readonly string[] {
   const { option, variable } = source;

@@ -2,29 +2,32 @@ import type { Observer } from "./observation.ts";
 
 /** The source of time in a runtime. A test moves it by hand. */
 export interface Clock {
-  /** Milliseconds since 1970; may jump when the system clock is set. */
+  /** Returns milliseconds since 1970. The value may jump when the system clock is set. */
   now(): number;
-  /** Milliseconds of a monotonic clock. */
+  /** Returns milliseconds of a monotonic clock. */
   elapsedMs(): number;
-  /** Runs `work` once after `delayMs`; returns the cancellation. Does not keep the process alive. */
+  /**
+   * Runs `work` once after `delayMs`. Returns a function that cancels it. Does not keep the process
+   * alive.
+   */
   after(delayMs: number, work: () => void): () => void;
 }
 
 /** The source of random bytes in a runtime. */
 export interface Random {
-  /** `length` unpredictable bytes. */
+  /** Returns `length` unpredictable bytes. */
   bytes(length: number): Uint8Array;
 }
 
 /**
- * Runs work by a schedule of five fields, in UTC, until the function that it returns is called.
- * Hosts that stop idle processes start one for it.
+ * Runs work by a schedule of five fields, in UTC, until the returned function is called. A host
+ * that stops idle processes starts one for the work.
  */
 export type Cron = (name: string, schedule: string, work: () => Promise<void>) => () => void;
 
 /**
- * The runtime of a service: time, random bytes, the observer and the environment, handed in so that
- * a test can replace them.
+ * The runtime of a service: time, random bytes, the observer and the environment. The caller passes
+ * it, so that a test can replace it.
  */
 export interface Runtime {
   /** Time. */
@@ -33,13 +36,13 @@ export interface Runtime {
   readonly random: Random;
   /** Receives observations. */
   readonly observe: Observer;
-  /** An environment variable of the process. */
+  /** Returns an environment variable of the process. */
   environment(name: string): string | undefined;
-  /** The cron of the platform; absent where it has none. */
+  /** The cron of the platform; absent if it has none. */
   readonly cron?: Cron | undefined;
   /**
-   * Returns true if another program has changed the tables and another app serves them as they are
-   * now; absent where the tables of an app stay those of its start.
+   * Returns true if another program has changed the tables and another app serves the new ones.
+   * Absent if the tables of an app never change after its start.
    */
   readonly tablesChanged?: (() => Promise<boolean>) | undefined;
 }

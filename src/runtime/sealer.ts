@@ -6,9 +6,14 @@ import type { Random } from "./runtime.ts";
 
 /** Seals strings: encrypts and authenticates them, for all processes with the same secret. */
 export interface Sealer {
-  /** The sealed text, base64url. Only {@link open} with the same `context` reads it. */
+  /**
+   * Returns the sealed string, as base64url. Only {@link open} with the same `context` can read it.
+   */
   seal(text: string, context: string): string;
-  /** The text, or null for anything that was not sealed with these secrets for this context. */
+  /**
+   * Returns the original string, or null for a string that was not sealed with these secrets for
+   * this context.
+   */
   open(sealed: string, context: string): string | null;
 }
 
@@ -17,9 +22,9 @@ const tagBytes = 16;
 const maxSealedLength = 16_384;
 
 /**
- * Makes a sealer: AES-256-GCM (NIST SP 800-38D) with keys derived from the secrets by HKDF (RFC
- * 5869): the first secret seals, all open. Synchronous on purpose: Web Crypto costs ten times as
- * much on small strings.
+ * Creates a sealer: AES-256-GCM (NIST SP 800-38D) with keys derived from the secrets by HKDF (RFC
+ * 5869). The first secret seals, all secrets open. It is synchronous, because Web Crypto is ten
+ * times slower for small strings.
  */
 export function createSealer(secrets: readonly string[], random: Random): Sealer {
   const keys = secrets.map((secret) => Buffer.from(deriveKey(secret, "seal")));
@@ -46,7 +51,7 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
     const cipher = createCipheriv("aes-256-gcm", key, nonce);
     cipher.setAAD(contextBytes(context));
     const encrypted = cipher.update(text, "utf8");
-    // This mode has no last block: it makes the tag.
+    // This mode has no last block. The call computes the tag.
     cipher.final();
     return Buffer.concat([nonce, encrypted, cipher.getAuthTag()]).toString("base64url");
   }
@@ -63,7 +68,7 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
     open(sealed, context) {
       if (sealed.length > maxSealedLength) return null;
       const bytes = Buffer.from(sealed, "base64url");
-      // Base64 has spare bits and ignored characters: only the canonical form is accepted.
+      // Base64 has unused bits and ignored characters. Only the canonical form is accepted.
       if (bytes.toString("base64url") !== sealed) return null;
       if (bytes.length < nonceBytes + tagBytes) return null;
       for (const key of keys) {
@@ -75,10 +80,10 @@ export function createSealer(secrets: readonly string[], random: Random): Sealer
   };
 }
 
-/** So many are drawn at once: a draw costs as much as a tenth of a seal. */
+/** The number of nonces that are generated together. Generating one costs a tenth of a seal. */
 const pooledNonces = 256;
 
-/** Makes the function that gives random nonces, each of them once. */
+/** Creates the function that returns random nonces, each of them once. */
 function nonces(random: Random): () => Buffer {
   let pool = Buffer.alloc(0);
   let at = 0;
@@ -100,7 +105,7 @@ function decrypt(bytes: Buffer, key: Buffer, context: string): string | null {
     const sealed = bytes.subarray(nonceBytes, bytes.length - tagBytes);
     return decipher.update(sealed, undefined, "utf8") + decipher.final("utf8");
   } catch {
-    // The tag does not match: the text was not sealed with this key, which null says.
+    // The tag does not match: the string was not sealed with this key.
     return null;
   }
 }

@@ -1,20 +1,21 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
-/** A file that one library of this process has for itself. */
+/** A file that only one library of this process may open. */
 export interface ClaimedFile {
-  /** Absolute, without links. */
+  /** The absolute path, without links. */
   readonly path: string;
-  /** True if nothing else of this process has it open. */
+  /** True if no other code of this process has the file open. */
   readonly isFirst: boolean;
   /** Lets other libraries open the file. A second call does nothing. */
   release(): void;
 }
 
 /**
- * Claims the file at `path` for one library. POSIX locks belong to the process: two libraries on one
- * file in one process do not see each other's locks, and acknowledged writes are lost. Throws an
- * Error with the name of the library that has the file, by this name or another one of it.
+ * Claims the file at `path` for one library. POSIX locks belong to the process. Therefore two
+ * libraries on one file in one process do not see each other's locks, and acknowledged writes are
+ * lost. Throws an Error with the name of the library that has the file open, by this or another
+ * path.
  */
 export function claimFile(path: string, library: string): ClaimedFile {
   const absolute = realPath(resolve(path));
@@ -48,18 +49,21 @@ interface Claim {
 }
 
 /**
- * Locks belong to the process, so this record does, too, even when two versions of this module are
- * loaded.
+ * Returns the claims of the process. Locks belong to the process, so the claims do, even if two
+ * versions of this module are loaded.
  */
 function claimsOfProcess(): Map<string, Claim> {
-  // The key is ours alone, and nothing else is ever stored under it.
+  // Only this module uses the key.
   const holder = globalThis as { [claimsKey]?: Map<string, Claim> };
   return holder[claimsKey] ??= new Map();
 }
 
 const claimsKey: unique symbol = Symbol.for("@svc/resource-api:sqlite-files");
 
-/** By path, or by what the file system knows of two names: hard links, and names in any case. */
+/**
+ * Returns true if two paths name one file. The file system compares hard links, and names in any
+ * case.
+ */
 function isSameFile(one: string, other: string): boolean {
   if (one === other) return true;
   if (!existsSync(one) || !existsSync(other)) return false;
@@ -67,7 +71,7 @@ function isSameFile(one: string, other: string): boolean {
   return left.ino === right.ino && left.dev === right.dev;
 }
 
-/** One path for one file, whichever links lead to it, also before it exists. */
+/** Returns one path for one file, whichever links lead to it, even before the file exists. */
 function realPath(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const folder = dirname(path);

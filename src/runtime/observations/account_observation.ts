@@ -1,4 +1,4 @@
-/** What happened to an account, as an observation reports it. */
+/** An event of an account, as an observation reports it. */
 export type AccountEvent =
   | "login"
   | "login-failed"
@@ -48,7 +48,7 @@ export function isAboutAccounts<Other extends { readonly kind: string }>(
   return Object.hasOwn(kinds, observation.kind);
 }
 
-/** Says what an observation about accounts is, in one sentence. */
+/** Describes an observation about accounts in one sentence. */
 export function describeAccount(observation: AccountObservation): string {
   switch (observation.kind) {
     case "account_event": {

@@ -1,14 +1,17 @@
-/** A write of the operator by the dashboard, once it is answered. */
+/** A write of the operator through the dashboard, observed after its response. */
 export interface OperatorObservation {
-  /** What it is. */
+  /** The kind of the observation. */
   readonly kind: "operator_write";
   /** The method of the request. */
   readonly method: string;
-  /** Below the path of the dashboard, without a query: `/api/notes/7`, `/action/outbox-replay`. */
+  /**
+   * The path below the path of the dashboard, without a query: `/api/notes/7`,
+   * `/action/outbox-replay`.
+   */
   readonly path: string;
-  /** That of the answer. */
+  /** The status of the response. */
   readonly status: number;
-  /** The id of the user that the service has identified; null without one. */
+  /** The id of the user that the service has identified; null without a user. */
   readonly user: string | null;
 }
 

@@ -1,22 +1,28 @@
-/** An answered request: one for each, where `observability: { requests: true }` asks for them. */
+/**
+ * A request that was responded to. Every request is observed if `observability: { requests: true }`
+ * is set.
+ */
 export interface RequestObservation {
-  /** What it is. */
+  /** The kind of the observation. */
   readonly kind: "request";
-  /** As it was sent, so that a client chooses it. */
+  /** The method as the client has sent it. It can be any string. */
   readonly method: string;
-  /** The configured route, as `/api/notes/:id`; empty where there is none. */
+  /** The configured route, such as `/api/notes/:id`; empty if none matched. */
   readonly route: string;
-  /** Without the query, whose filters have values of rows. */
+  /** The path without the query, because filters contain values of rows. */
   readonly path: string;
-  /** That of the answer. */
+  /** The status of the response. */
   readonly status: number;
-  /** From the request to the head of its answer. */
+  /** The time from the request to the head of its response, in milliseconds. */
   readonly durationMs: number;
-  /** The `x-request-id` of the answer, else that of the request; null without one. */
+  /**
+   * The `x-request-id` of the response, or of the request if the response has none; null without
+   * either.
+   */
   readonly requestId: string | null;
 }
 
-/** Describes an answered request in one line. */
+/** Describes a request in one line. */
 export function describeRequest(one: RequestObservation): string {
   const { method, path, status, durationMs, requestId } = one;
   const id = requestId === null ? "" : `, request ${requestId}`;

@@ -3,7 +3,7 @@ export type SearchObservation =
   | {
     readonly kind: "search_index_failed";
     readonly index: string;
-    /** The rows that the index does not have as they are. */
+    /** The number of rows that are missing or outdated in the index. */
     readonly rows: number;
     readonly error: unknown;
   }

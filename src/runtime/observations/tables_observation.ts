@@ -4,15 +4,15 @@ export type TablesObservation = TablesChanged | {
   readonly error: unknown;
 };
 
-/** The tables are served as they are now, which is not as they were: by their names. */
+/** The names of tables that the service now serves differently, because they have changed. */
 export interface TablesChanged {
   /** The kind of the observation. */
   readonly kind: "tables_changed";
-  /** Those that were not there. */
+  /** New tables. */
   readonly added: readonly string[];
-  /** Those that are not there any more. */
+  /** Tables that no longer exist. */
   readonly gone: readonly string[];
-  /** Those whose columns or keys are others, which are named. */
+  /** Tables whose columns or keys have changed. */
   readonly changed: readonly string[];
 }
 

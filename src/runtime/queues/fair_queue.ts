@@ -1,30 +1,30 @@
-/** How many may wait. */
+/** The options of a fair queue. */
 export interface FairQueueOptions {
-  /** Together; half of them may be of one identity. */
+  /** The largest number of waiting items. Half of them may belong to one identity. */
   readonly maxWaiting: number;
 }
 
 /**
- * A bounded queue in which the identities take turns, so that what one of them sends waits for its
- * own, and not in front of the others.
+ * A bounded queue in which the identities alternate. An item waits for earlier items of its own
+ * identity, and does not delay the other identities.
  */
 export class FairQueue<Item> {
   readonly #maxWaiting: number;
-  /** By identity; the one that waits for its turn longest comes first. */
+  /** The waiting items by identity. The identity that has waited longest comes first. */
   readonly #waiting = new Map<string, Set<Item>>();
   #size = 0;
 
-  /** Empty. */
+  /** Creates an empty queue. */
   constructor({ maxWaiting }: FairQueueOptions) {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** How many wait. */
+  /** The number of waiting items. */
   get size(): number {
     return this.#size;
   }
 
-  /** Adds one of an identity; false where too many wait. */
+  /** Adds an item of an identity; returns false if too many items wait. */
   add(identity: string, item: Item): boolean {
     const ofIdentity = this.#waiting.get(identity) ?? new Set<Item>();
     if (this.#size >= this.#maxWaiting || ofIdentity.size >= this.#maxWaiting / 2) return false;
@@ -33,7 +33,7 @@ export class FairQueue<Item> {
     return true;
   }
 
-  /** Removes one that waits; one that does not is no error. */
+  /** Removes a waiting item. Does nothing for any other item. */
   remove(identity: string, item: Item): void {
     const ofIdentity = this.#waiting.get(identity);
     if (ofIdentity?.delete(item) !== true) return;
@@ -42,8 +42,8 @@ export class FairQueue<Item> {
   }
 
   /**
-   * Takes the next, whose identity then comes after all others; undefined if there is none. The
-   * identities whose first one `mayGo` refuses are passed over.
+   * Takes the next item; undefined if there is none. Its identity then comes after all other
+   * identities. An identity is skipped if `mayGo` refuses its first item.
    */
   take(mayGo: (item: Item) => boolean = () => true): Item | undefined {
     for (const [identity, ofIdentity] of this.#waiting) {

@@ -1,15 +1,16 @@
 import { FairQueue } from "./fair_queue.ts";
 
 /**
- * A semaphore whose jobs belong to identities, which take turns: a limited number of jobs runs at a
- * time, and those of one identity wait for its own, and not in front of the others.
+ * A semaphore whose jobs belong to identities, which alternate. It runs a limited number of jobs at
+ * a time. A job waits for earlier jobs of its own identity, and does not delay the other
+ * identities.
  */
 export class FairSemaphore {
   readonly #maxRunning: number;
   readonly #waiting = new FairQueue<() => void>({ maxWaiting: Infinity });
   #running = 0;
 
-  /** Runs nothing yet. */
+  /** Creates a semaphore without jobs. */
   constructor(maxRunning: number) {
     this.#maxRunning = maxRunning;
   }
@@ -17,7 +18,7 @@ export class FairSemaphore {
   /** Runs the `work` of an identity once a slot is free. */
   async run<T>(identity: string, work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#maxRunning) {
-      // A job that ends hands its slot to the next in the queue, so that no newcomer takes it.
+      // A job that ends passes its slot to the next job in the queue, so that no newcomer takes it.
       await new Promise<void>((resolve) => this.#waiting.add(identity, resolve));
     } else this.#running++;
     try {

@@ -1,6 +1,6 @@
 /**
- * A semaphore, which runs a limited number of jobs at a time, in the order they came: a crowd
- * cannot take the database.
+ * A semaphore, which runs a limited number of jobs at a time, in the order of their arrival. Many
+ * callers cannot overload the database.
  */
 export class Semaphore {
   readonly #maxRunning: number;
@@ -8,7 +8,7 @@ export class Semaphore {
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  /** Runs nothing yet. */
+  /** Creates a semaphore without jobs. */
   constructor(maxRunning: number, maxWaiting: number) {
     this.#maxRunning = maxRunning;
     this.#maxWaiting = maxWaiting;
@@ -22,7 +22,8 @@ export class Semaphore {
   /** Runs `work` once a slot is free. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#maxRunning) {
-      // A job that ends hands its slot to the first in the queue, so that no newcomer takes it.
+      // A job that ends passes its slot to the first job in the queue, so that no newcomer takes
+      // it.
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else this.#running++;
     try {
