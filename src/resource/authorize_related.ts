@@ -8,7 +8,9 @@ import type { Resource } from "./model/resource.ts";
 import { seenBy } from "./rights/caller_view.ts";
 import { noRelatedWrites, noResources } from "./rights/related_grants.ts";
 
-/** What an operation needs related grants for, beside the grant of its own access. */
+/**
+ * The accesses for which an operation needs related grants, besides the grant of its own access.
+ */
 export interface RelatedAccess {
   readonly alsoAccess: Access | undefined;
   readonly reached: ReadonlySet<Resource>;
@@ -16,10 +18,10 @@ export interface RelatedAccess {
 }
 
 /**
- * Authorizes the related grants of a request, beside the one for its own access. An operation fails
- * with 401 or 403 without its second access, or without the right to what else it writes, before any
- * hook or write. A related resource that the user may not read is left out
- * instead, as if it had no rows.
+ * Authorizes the related grants of a request, in addition to the grant of its own access. An
+ * operation fails with 401 or 403 without its second access, or without the right to other rows
+ * that it writes. It fails before any hook or write. A related resource that the user may not read
+ * counts as empty.
  */
 export async function authorizeRelated(
   { alsoAccess, reached, writes }: RelatedAccess,
@@ -72,7 +74,7 @@ export async function authorizeAgain<Intent, Plan, Outcome>(
   try {
     intent = operation.parse(request(), resource);
   } catch (error) {
-    // The stored reply is the refusal of this request: it needs no more grants.
+    // The stored reply is the refusal of this request, which needs no more grants.
     if (error instanceof Problem) return;
     throw error;
   }

@@ -6,9 +6,9 @@ import type { CodeCaller } from "../model/code_caller.ts";
 /** The operations of an app for callers in code, outside of any request. */
 export interface CallsFromCode<Api> {
   /**
-   * The operations of the resources for a user, or for an anonymous caller: what a client of that
-   * user gets over HTTP, without requests. What guards HTTP does not apply: budgets, rate limits,
-   * proof of work. Throws a TypeError for a user without an id.
+   * Returns the operations of the resources for a user, or for an anonymous caller. They do what a
+   * client of that user can do over HTTP, without requests. The guards of HTTP do not apply:
+   * budgets, rate limits, proof of work. Throws a TypeError for a user without an id.
    *
    * @example
    * ```ts
@@ -30,23 +30,26 @@ export interface CallsFromCode<Api> {
    * ```
    */
   as<Own = Api>(user: User | null): CodeApi<Own>;
-  /** The operations of the resources for the system: all rows and fields. */
+  /** Returns the operations of the resources for the system: all rows and fields. */
   asSystem<Own = Api>(): CodeApi<Own>;
 }
 
-/** Makes the calls of an app from its APIs in code. */
+/** Creates the calls of an app from its APIs in code. */
 export function callsFromCode<Api>(apiOf: (caller: CodeCaller) => unknown): CallsFromCode<Api> {
   const outside = { raw: null, depth: 0, within: null };
   return {
     as: <Own>(user: User | null) =>
-      // Its types are those of the configuration, or what the caller says.
+      // The types are those of the configuration, or the type argument of the caller.
       apiOf({ ...outside, user: requireCodeUser(user), isSystem: false }) as CodeApi<Own>,
     // As above.
     asSystem: <Own>() => apiOf({ ...outside, user: null, isSystem: true }) as CodeApi<Own>,
   };
 }
 
-/** A copy: the caller may change the object later, and a hook must not change that of the caller. */
+/**
+ * Returns a copy of the user. The caller may change the object later, and a hook must not change
+ * the object of the caller.
+ */
 function requireCodeUser(user: User | null): User | null {
   if (user === null) return null;
   if (parseUser(user) === null) {

@@ -4,10 +4,13 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import type { TransactionPart } from "../model/code_caller.ts";
 
-/** Returns a resource in another state, always the same one for the same resource. */
+/** Returns a resource in another state. It returns the same result for the same resource. */
 export type ChangedResource = (resource: Resource) => Resource;
 
-/** The resources of an app within a part of an open transaction; those of other databases as they are. */
+/**
+ * Returns the resources of an app within a part of an open transaction. Resources of other
+ * databases are unchanged.
+ */
 export function resourcesWithin(part: TransactionPart, base: Resource["driver"]): ChangedResource {
   return changedResources((resource) =>
     resource.driver === base ? { driver: part.driver, db: part.handle(resource.sqlPlans) } : null
@@ -15,8 +18,8 @@ export function resourcesWithin(part: TransactionPart, base: Resource["driver"])
 }
 
 /**
- * The resources of an app for the system: all rows and fields, and the operations that the tables
- * allow. Tags stay those of users, so that both can be compared.
+ * Returns the resources of an app for the system: all rows and fields, and the operations that the
+ * tables allow. Their tags are the tags that users see, so that both can be compared.
  */
 export function resourcesOfSystem(): ChangedResource {
   return changedResources(({ policy, table, softDelete, search, capabilities }) => {
@@ -52,7 +55,10 @@ const allAccesses: ReadonlySet<Access> = new Set(
 );
 const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
-/** Changed resources lead to changed ones: the rights of a call hold for all that it reaches. */
+/**
+ * Changed resources lead to changed resources, because the rights of a call apply to all resources
+ * that it reaches.
+ */
 function changedResources(
   change: (resource: Resource) => Partial<Resource> | null,
 ): ChangedResource {

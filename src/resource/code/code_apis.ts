@@ -19,7 +19,7 @@ import type { CodeCaller } from "../model/code_caller.ts";
 import { type CodeCall, codeRequest } from "./code_request.ts";
 import { createCodeCalls } from "./create_code_calls.ts";
 
-/** The calls from code that may lead to one another: hooks that call operations, which have hooks. */
+/** The largest depth of nested calls from code. Hooks call operations, which have hooks. */
 const maxDepth = 16;
 
 /** A resource that code calls, and its operations by method and path. */
@@ -28,7 +28,7 @@ interface CalledResource {
   readonly endpoints: ReadonlyMap<string, Endpoint>;
 }
 
-/** Makes the APIs in code of an app: one for each caller. */
+/** Creates the APIs in code of an app, one for each caller. */
 export class CodeApis {
   readonly #resources: ReadonlyMap<string, Resource>;
   readonly #runtime: Runtime;
@@ -42,7 +42,7 @@ export class CodeApis {
     this.#runtime = runtime;
   }
 
-  /** The API of a caller, whose transactions are those of `driver`. */
+  /** Returns the API of a caller, whose transactions run in `driver`. */
   of(caller: CodeCaller, driver: Driver): CodeApi<AnyApi> {
     const members: Record<PropertyKey, unknown> = {
       // A resource may have the name of a member of every object.
@@ -55,12 +55,12 @@ export class CodeApis {
     };
     const api = new Proxy(members, {
       get: (known, name) => {
-        // What is awaited is asked for `then`, and what is written for `toJSON`.
+        // `await` reads `then`, and `JSON.stringify` reads `toJSON`.
         if (typeof name === "symbol" || name === "then" || name === "toJSON") return known[name];
         return known[name] ??= this.#callsOf(name, caller);
       },
     });
-    // There is a resource at each path of its `Api`, with the operations that this says.
+    // There is a resource at each path of its `Api`, with the operations of this type.
     return api as unknown as CodeApi<AnyApi>;
   }
 
@@ -135,7 +135,8 @@ export class CodeApis {
     try {
       return await run(base);
     } catch (error) {
-      // At the beginning, at the commit and after all tries no statement of the caller is at fault.
+      // At the beginning, at the commit and after the last try, no statement of the caller is at
+      // fault.
       const isOwn = error === failure && !isRetryable(error);
       throw isOwn ? error : databaseProblem(error, "update");
     }
@@ -146,7 +147,7 @@ function isRetryable(error: unknown): boolean {
   return error instanceof DatabaseError && error.kind === "retryable";
 }
 
-/** Runs one operation as a request would: who may not use it learns nothing else. */
+/** Runs one operation as a request would. A caller without the right to it learns nothing else. */
 async function answer(
   endpoint: Endpoint,
   call: CodeCall,
@@ -162,7 +163,7 @@ async function answer(
   try {
     return await endpoint.call(codeRequest(call, caller, resource), caller.user, resource);
   } catch (error) {
-    // A read that was ended for the caller looks like one that takes too long.
+    // A read that was ended for the caller looks like a read that takes too long.
     requireWanted();
     throw error;
   }

@@ -11,7 +11,7 @@ export type GivenOptions = Readonly<Record<string, unknown>>;
 /** Options of calls that are in the query of a request; `filter` and `having` are filters. */
 const ofReads: readonly string[] = ["filter", "limit", "orderBy"];
 
-/** Which options each operation takes beside `signal`. */
+/** The options of each operation, besides `signal`. */
 const optionsOf = {
   list: [...ofReads, "select", "include", "cursor", "offset", "totalCount", "withDeleted"],
   get: ["select", "include", "ifNoneMatch"],
@@ -28,17 +28,17 @@ const optionsOf = {
 /** Operations by the options that they take. */
 export type CallName = keyof typeof optionsOf;
 
-/** Those that stand in headers of a request. */
+/** Options that are headers of a request. */
 const headers: ReadonlySet<string> = new Set(["ifMatch", "ifNoneMatch", "optimisticId"]);
 
-/** Options whose items are names: in a string, other ones than plain names are quoted. */
+/** Options whose items are names. In a string, a name with special characters is quoted. */
 const nameLists: ReadonlySet<string> = new Set([
   ...["select", "groupBy", "sum", "avg", "min", "max", "on"],
 ]);
 
 /**
- * The query of a call: its options as the parameters of a request, of which lists are strings. Throws
- * a TypeError for an option that the operation does not take, which would be ignored.
+ * Returns the query of a call: its options as the parameters of a request, with lists as strings.
+ * Throws a TypeError for an option that the operation does not support, which would be ignored.
  */
 export function queryOf(
   name: CallName,
@@ -66,14 +66,14 @@ export function queryOf(
 }
 
 /**
- * A filter that a call was given: a string, or what the builders made. Throws a TypeError for anything
- * else, which must not mean every row.
+ * Returns the filter of a call: a string, or the result of the builders. Throws a TypeError for any
+ * other value, which must not mean every row.
  */
 export function filterOf(given: unknown): string | Filter | FilterText {
   if (typeof given === "string") return given;
   if (typeof given === "object" && given !== null) {
     if ("filter" in given && typeof given.filter === "string") return given.filter;
-    // The rest of it is checked where it is resolved.
+    // The rest of the filter is checked when it is resolved.
     if ("kind" in given && typeof given.kind === "string") return given as Filter | FilterText;
   }
   throw new TypeError(`Cannot use ${showValue(given)} as a filter`);

@@ -13,15 +13,15 @@ export interface CodeCall {
   readonly options: GivenOptions;
   /** The key of the row; undefined for operations without one. */
   readonly key?: { readonly value: unknown };
-  /** A copy of the values that the caller gave. */
+  /** A copy of the values that the caller passed. */
   readonly body?: unknown;
-  /** The filter of a batch that is no string, which its body would have. */
+  /** The filter of a batch if it is not a string. A string is in the body. */
   readonly filter?: Query["codeFilter"];
 }
 
 /**
- * The request of a call from code, for the stages of its operation. It costs nothing, and is neither
- * sent nor stored.
+ * Returns the request of a call from code, for the stages of its operation. The request has no
+ * price, and is neither sent nor stored.
  */
 export function codeRequest(
   call: CodeCall,
@@ -45,7 +45,7 @@ export function codeRequest(
   };
 }
 
-/** The id as a request would have it in its path, also for messages. */
+/** Returns the id as in the path of a request, also for messages. */
 function segmentOf(key: unknown, { table }: Resource): string {
   // The value of a simple key may be a list itself.
   const values: unknown[] = table.primaryKey.length === 1 ? [key] : [key].flat();

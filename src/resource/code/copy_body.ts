@@ -3,20 +3,20 @@ import { bytesToBase64 } from "../../protocol/byte_text.ts";
 import { isExactNumber } from "../../schema/exact_number.ts";
 import { shortestInteger } from "../../schema/kinds/number_kinds.ts";
 
-/** As deep as the body of a request. */
+/** The deepest nesting of a value, as in the body of a request. */
 const maxLevels = 32;
 
 /**
- * Copies a value that code gives in the place of a JSON body, so that neither hooks nor the service
- * change what belongs to the caller. The copy holds what JSON would: members that are undefined are
- * left out, a Date is its text. Integers keep their digits, and bytes are base64. Throws a 400 for
- * what JSON cannot hold.
+ * Copies a value that code passes instead of a JSON body, so that neither hooks nor the service
+ * change the object of the caller. The copy contains what JSON would contain. Undefined members are
+ * left out, and a Date is a string. Integers keep their digits, and bytes are base64. Throws a 400
+ * for a value that JSON cannot represent.
  */
 export function copyBody(value: unknown, levels = maxLevels): unknown {
   switch (typeof value) {
     case "number":
       if (!Number.isFinite(value)) throw unusable("a number in it is not finite");
-      // JSON has no sign of zero.
+      // JSON has no negative zero.
       return value === 0 ? 0 : value;
     case "bigint":
       return shortestInteger(value);

@@ -4,18 +4,18 @@ import { filterOf, type GivenOptions } from "./code_query.ts";
 import type { CodeCall } from "./code_request.ts";
 import { copyBody } from "./copy_body.ts";
 
-/** Runs one operation, which stands at a method and a path in the list of routes. */
+/** Runs one operation, identified by its method and path in the list of routes. */
 export type RunCall = (route: string, call: CodeCall) => Promise<ShapedReply>;
 
-/** A page of a list, as far as its next one needs it. */
+/** The members of a page of a list that its next page needs. */
 interface ListedPage {
   readonly items: readonly unknown[];
   readonly nextCursor: string | null;
 }
 
 /**
- * The operations of one resource as functions. Their types are those of `CodeCalls`, which the
- * compiler cannot compare with what operations answer.
+ * Returns the operations of one resource as functions. Their types are the types of `CodeCalls`,
+ * which the compiler cannot compare with the results of operations.
  */
 export function createCodeCalls(run: RunCall) {
   const read = (name: CodeCall["name"], route: string) => async (options: GivenOptions = {}) =>
@@ -53,7 +53,7 @@ export function createCodeCalls(run: RunCall) {
     async *all(options: GivenOptions = {}) {
       let from: GivenOptions = {};
       do {
-        // What a list answers.
+        // The result of a list has this type.
         const page = await list({ ...options, ...from }) as ListedPage;
         yield* page.items;
         from = { cursor: page.nextCursor, offset: undefined };
@@ -89,7 +89,7 @@ export function createCodeCalls(run: RunCall) {
   };
 }
 
-/** What the body of a reply would hold; null for one without a body. */
+/** Returns the body of a reply; null for a reply without a body. */
 function dataOf(reply: ShapedReply): unknown {
   return reply instanceof DataReply ? reply.fittingData() : null;
 }
@@ -102,7 +102,7 @@ function member(reply: ShapedReply, name: string): unknown {
   return memberOf(dataOf(reply), name);
 }
 
-/** A member of the object that an operation answers. */
+/** Returns a member of the object that an operation returns. */
 function memberOf(data: unknown, name: string): unknown {
   return Object(data)[name];
 }

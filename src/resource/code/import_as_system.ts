@@ -10,22 +10,32 @@ import type { ImportOutcome } from "../import/line_errors.ts";
 import { ndjsonRecords } from "../import/ndjson_records.ts";
 import { runImport } from "../import/run_import.ts";
 
-/** What {@link ImportsFromCode.import} reads rows from, and how it writes them. */
+/** The source and the options of {@link ImportsFromCode.import}. */
 export interface ImportSource {
-  /** Opens the bytes of the file: again where the database makes the transaction be tried again. */
+  /**
+   * Opens the bytes of the file. It is called again if the database asks for another try of the
+   * transaction.
+   */
   open(): AsyncIterable<Uint8Array>;
-  /** What they are. */
+  /** The format of the bytes. */
   readonly format: "ndjson" | "csv";
   /**
-   * True if the bytes are there, as those of a file are: then they are read within the transaction,
-   * and need no temporary file. Off unless set, because other writes would wait for a slow sender.
+   * True if the bytes are available immediately, like the bytes of a file. They are then read
+   * within the transaction, and need no temporary file. False unless set, because other writes
+   * would wait for a slow sender.
    */
   readonly isAtHand?: boolean | undefined;
-  /** True if this process does nothing else, so that no other work needs turns. Off unless set. */
+  /**
+   * True if this process does nothing else, so that the import need not yield to other work. False
+   * unless set.
+   */
   readonly isAlone?: boolean | undefined;
-  /** The rows of a chunk, each of which is written by itself; all or none unless set. */
+  /**
+   * The number of rows of a chunk, each of which is a transaction. All rows are one transaction
+   * unless set.
+   */
   readonly chunk?: number | undefined;
-  /** Rolls everything back at the end. Off unless set. */
+  /** True to roll everything back at the end. False unless set. */
   readonly dryRun?: boolean | undefined;
   /** Called every few hundred rows. */
   readonly onProgress?: ((counts: ImportOutcome) => void) | undefined;
@@ -41,16 +51,16 @@ export interface ImportsFromCode {
   import(path: string, source: ImportSource): Promise<ImportOutcome>;
 }
 
-/** What the imports of an app need. */
+/** The options of {@link importsFromCode}. */
 export interface ImportsFromCodeOptions {
-  /** By their paths below the base path. */
+  /** The resources by their paths below the base path. */
   readonly resources: ReadonlyMap<string, Resource>;
   readonly ofSystem: ChangedResource;
-  /** The most bytes of a row. */
+  /** The largest size of a row, in bytes. */
   readonly bodyLimit: number;
 }
 
-/** Makes the imports of an app. */
+/** Creates the imports of an app. */
 export function importsFromCode(
   { resources, ofSystem, bodyLimit }: ImportsFromCodeOptions,
 ): ImportsFromCode {
@@ -97,7 +107,7 @@ async function importAsSystem(
   }
 }
 
-/** Reads the next part of a file while the one before is used. */
+/** Reads the next part of a file while the previous part is used. */
 async function* readAhead(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const reader = parts[Symbol.asyncIterator]();
   let next = reader.next();
@@ -106,7 +116,7 @@ async function* readAhead(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
       const { done, value } = await next;
       if (done === true) return;
       next = reader.next();
-      // Where nothing reads it any more, it is no rejection without a handler.
+      // If no code reads it any more, its rejection must not be unhandled.
       next.catch(() => {});
       yield value;
     }

@@ -6,7 +6,7 @@ import type { FieldPolicy } from "../model/field_policy.ts";
 import type { CallerTags, EtagPolicy } from "../http/etag.ts";
 import type { CallerFields, FieldsOfCaller } from "../model/caller_fields.ts";
 
-/** What the fields of callers are narrowed from. */
+/** The fields from which the fields of callers are derived. */
 export interface WidestFields {
   readonly table: TableInfo;
   readonly widest: FieldPolicy;
@@ -16,8 +16,9 @@ export interface WidestFields {
 }
 
 /**
- * Returns what depends on the fields of a caller, made once for the callers with the same lists: the
- * readers of rows keep what they know of a list of columns by the list.
+ * Returns the parts of a resource that depend on the fields of a caller. The parts are created once
+ * for all callers with the same lists, because readers of rows cache what they know by the list of
+ * columns.
  */
 export function createCallerFields(
   of: FieldsOfCaller,
@@ -41,7 +42,7 @@ export function createCallerFields(
       withheld,
       fieldsKey: keyOf(fields, table),
     };
-    // Functions may give ever other lists: those of the longest known callers are made again.
+    // Functions may return new lists for ever. Therefore the cache drops the oldest entry.
     const [eldest] = known.keys();
     if (known.size >= maxKnown && eldest !== undefined) known.delete(eldest);
     known.set(id, caller);

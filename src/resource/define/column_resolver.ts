@@ -4,7 +4,7 @@ import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { ColumnReferenceOf } from "../model/resource_options.ts";
 
 /**
- * Resolves a reference to a column in a resource's options → the column. Throws a plain Error that
+ * Resolves a reference to a column in a resource's options to the column. Throws a plain Error that
  * names the option.
  */
 export type ColumnResolver = (
@@ -13,8 +13,8 @@ export type ColumnResolver = (
 ) => ColumnInfo;
 
 /**
- * Creates the resolver of column references for one table; it reports the first one by name as
- * deprecated.
+ * Creates the resolver of column references for one table. It reports the first reference by name
+ * as deprecated.
  */
 export function createColumnResolver(table: TableInfo, observe: Observer): ColumnResolver {
   let warned = false;

@@ -26,17 +26,18 @@ import {
 import type { ServedTable } from "./resource_definition.ts";
 
 /**
- * Derives relations from foreign keys, between served tables of one database: to one for each key
- * of the table, to many for each key that refers to it, and through link tables to the rows that
- * these link it with. Left out are keys with a column that is not readable, because a relation would
- * reveal it, and relations for which no name is free.
+ * Derives relations from foreign keys, between served tables of one database. A foreign key of the
+ * table becomes a relation to one row. A foreign key that refers to the table becomes a relation to
+ * many rows. A link table becomes a relation to the rows that it links. A key with an unreadable
+ * column is left out, because a relation would reveal the column. A relation is left out if no name
+ * is free.
  */
 export function deriveRelations(
   from: ServedTable,
   served: readonly ServedTable[],
   filterable: boolean,
 ): readonly Relation[] {
-  // Of a table that is served twice, relations lead to the first resource, and so do foreign keys.
+  // If a table is served twice, relations and foreign keys lead to the first resource.
   const others = served.filter((one, index) =>
     one.driver === from.driver && served.findIndex(({ table }) => table === one.table) === index
   );
@@ -61,7 +62,7 @@ export function deriveRelations(
   });
 }
 
-/** Keys of tables of the same schema precede, and those that are called as the table. */
+/** Keys of tables of the same schema come first, and so do keys that have the name of the table. */
 function manyGroups(keys: readonly ServedKey[]): readonly (readonly Candidate[])[] {
   const isNear = ({ from, to }: ServedKey) => from.table.schema === to.table.schema;
   return [keys.filter(isNear), keys.filter((key) => !isNear(key))].flatMap((some) => [
@@ -79,7 +80,7 @@ interface Candidate {
 interface ServedKey {
   readonly from: ServedTable;
   readonly to: ServedTable;
-  /** Its place among the foreign keys of the table that has it. */
+  /** The index of the key among the foreign keys of its table. */
   readonly index: number;
   readonly pairs: ColumnPairs;
   readonly named: NamedKey;
@@ -102,7 +103,7 @@ function foreignKeys(from: ServedTable, targets: readonly ServedTable[]): readon
   );
 }
 
-/** Null if a relation cannot use them, or would reveal a hidden one. */
+/** Returns null if a relation cannot use the columns, or would reveal a hidden column. */
 function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): ColumnPairs | null {
   const pairs = key.columns.flatMap((name, index) => {
     const own = from.table.columns.find(({ dbName }) => dbName === name);
@@ -115,7 +116,10 @@ function readablePairs(key: ForeignKey, from: ServedTable, to: ServedTable): Col
   return first === undefined || pairs.length < key.columns.length ? null : [first, ...more];
 }
 
-/** The name for rows of another table: with its schema, unless that is theirs or the first. */
+/**
+ * Returns the name for rows of another table, with its schema unless that is the same schema or the
+ * first.
+ */
 function nameFrom(viewer: TableInfo, { schema, name, label }: TableInfo): string {
   return schema === null || schema === viewer.schema || label === name ? name : `${schema}_${name}`;
 }
@@ -155,7 +159,7 @@ function toMany(key: ServedKey): Candidate {
   };
 }
 
-/** The relation through the table that has the key, to where its other key leads. */
+/** Returns the relation through the table of the key to the table of its other key. */
 function throughLink(near: ServedKey, others: readonly ServedTable[]): readonly Candidate[] {
   const link = near.from;
   const far = foreignKeys(link, others).find(({ index }) => index !== near.index);
@@ -177,8 +181,9 @@ function throughLink(near: ServedKey, others: readonly ServedTable[]): readonly 
 }
 
 /**
- * Returns true if the rows of a table say only that two others are linked: its key are the columns of its
- * two foreign keys, and there is nothing else but when that was. A quantity or a price says more.
+ * Returns true if the rows of a table only link two other tables. Its key consists of the columns
+ * of its two foreign keys, and every other column is a timestamp. A column such as a quantity or a
+ * price makes it a table of its own.
  */
 function isPureLink(
   { primaryKey, columns, foreignKeys }: TableInfo,

@@ -74,13 +74,16 @@ const publicAccess = group(
   { read: publicRows, subscribe: publicRows } satisfies Described<PublicOptions>,
 ).fitting("an object", (given) => writesArePrivate(given) === null);
 
-/** Not a misspelt name, but a wish that is refused whatever its value. */
+/**
+ * Returns the reason for refusing `public` writes. The name is not misspelt, but every value is
+ * refused.
+ */
 function writesArePrivate(given: unknown): string | null {
   const write = ["create", "update", "delete"].find((access) => access in Object(given));
   return write === undefined ? null : `cannot open ${write}: only read and subscribe can be public`;
 }
 
-/** RFC 3986, 3.3: every other character is percent-encoded in a segment of a request's path. */
+/** RFC 3986, 3.3. Every other character is percent-encoded in a segment of a request's path. */
 const segmentPattern = /^(?!\.{1,2}$)(?:[\w.~!$&'()*+,;=:@-]|%[\dA-F]{2})+$/i;
 
 const path = textLike("", /^[^/]/).fitting(
@@ -88,7 +91,7 @@ const path = textLike("", /^[^/]/).fitting(
   (path) => path.split("/").every(isSegment),
 );
 
-/** Requests are brought to the spelling of encodeURIComponent, so that no other would be found. */
+/** Requests are normalized to the spelling of encodeURIComponent. No other spelling would match. */
 function isSegment(segment: string): boolean {
   if (!segmentPattern.test(segment)) return false;
   if (!segment.includes("%")) return true;
@@ -225,25 +228,24 @@ const members = {
   ...protectionOptions,
 } satisfies Described<ResourceOptions<Row>>;
 
-/** Every option of a resource, described: what it takes, and what it is unless set. */
+/** Describes every option of a resource: its values and its default. */
 export const resourceOptions = group(members).required();
 
-/** A definition whose options were checked, with the value of each that was not set. */
+/** A definition whose options were checked, with the defaults of the options that were not set. */
 export interface ReadDefinition extends ResourceDefinition {
-  /** As described. */
+  /** The options with their defaults. */
   readonly options: ReadGroup<typeof members>;
   readonly hookTimeoutMs: number;
 }
 
 /**
- * Reads the options of a resource. Throws a plain Error that names the table and the option for one
- * that is misspelt or has a wrong value. What the values mean together is checked where they are
- * resolved.
+ * Reads the options of a resource. Throws a plain Error that names the table and the option if an
+ * option is misspelt or invalid. Combinations of options are checked when they are resolved.
  */
 export function readDefinition({ table, options }: ResourceDefinition): ReadDefinition {
   const info = requireTableInfo(table);
   const place = { subject: `Cannot serve "${info.name}"`, path: "" };
-  // For programs that are not checked.
+  // For programs without type checks.
   const given: Partial<ResourceOptions<Row>> | undefined = options;
   if (given === undefined) {
     throw new Error(`${place.subject}: it has no options, like { id: ${idOf(info)} }`);
@@ -257,7 +259,7 @@ export function readDefinition({ table, options }: ResourceDefinition): ReadDefi
   return { table, options: read, hookTimeoutMs };
 }
 
-/** How `id` would be written for this table. */
+/** Returns how `id` would be written for this table. */
 function idOf({ name, primaryKey, declared }: TableInfo): string {
   const columns = primaryKey.map((column) =>
     declared ? `${name}.${column.name}` : JSON.stringify(column.name)

@@ -3,7 +3,10 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { Computed } from "../model/resource.ts";
 import type { ResourceDefinition } from "./resource_definition.ts";
 
-/** Resolves the computed fields of a resource. Throws a plain Error for one that is a column. */
+/**
+ * Resolves the computed fields of a resource. Throws a plain Error for a field with the name of a
+ * column.
+ */
 export function resolveComputed(
   { computed = {} }: ResourceDefinition["options"],
   table: TableInfo,
@@ -19,7 +22,8 @@ export function resolveComputed(
     failed(field, error) {
       const now = clock.elapsedMs();
       const known = failures.get(field);
-      // Rows fail alike: a stack for each row of each page would fill the disk of the log.
+      // Many rows fail for the same reason. A stack for each row of each page would fill the disk
+      // of the log.
       if (known !== undefined && now < known.observedAt + intervalMs) {
         known.suppressed++;
         return;
@@ -31,11 +35,11 @@ export function resolveComputed(
   };
 }
 
-/** The failures of one computed field since the last one that was observed. */
+/** The failures of one computed field since the last observed failure. */
 interface Failures {
   readonly observedAt: number;
   suppressed: number;
 }
 
-/** How long further failures of a field are only counted. */
+/** How long further failures of a field are only counted, in milliseconds. */
 const intervalMs = 60_000;

@@ -11,7 +11,7 @@ export function createTagKeys(secrets: readonly string[]): TagKeys {
   return { current, older };
 }
 
-/** What the ETag options of a resource are resolved with. */
+/** The context in which the ETag options of a resource are resolved. */
 export interface EtagContext {
   readonly keys: TagKeys;
   readonly readable: readonly ColumnInfo[];
@@ -53,7 +53,10 @@ export function resolveEtag(
   };
 }
 
-/** A table that declares when its rows changed has one such moment, not two that differ. */
+/**
+ * Requires that the option agrees with the table. A table that declares a timestamp of changes has
+ * only one such column.
+ */
 function requireDeclared(updatedAtField: ColumnInfo | null, table: TableInfo): void {
   const declared = table.columns.filter(({ moment }) => moment === "updated");
   const agrees = updatedAtField === null || updatedAtField.moment === "updated" ||

@@ -14,15 +14,15 @@ import type { CallerLists, FieldListName, FieldsOfCaller } from "../model/caller
 
 /** The fields of a resource, resolved. */
 export interface ResolvedFields {
-  /** What some caller may use: what descriptions show, and what no function can widen. */
+  /** The fields that any caller may use. Descriptions show them, and no function can widen them. */
   readonly widest: FieldPolicy;
-  /** Those of one caller; null if they are the same for all. */
+  /** Returns the fields of one caller; null if all callers have the same fields. */
   readonly of: FieldsOfCaller | null;
   /** The lists that depend on the caller. */
   readonly varying: ReadonlySet<FieldListName>;
 }
 
-/** What the fields of a table are resolved with. */
+/** The context in which the fields of a table are resolved. */
 export interface FieldsContext {
   readonly table: TableInfo;
   readonly softDelete: SoftDelete | null;
@@ -53,8 +53,8 @@ export function resolveFieldLists(
   const readable = widest("readable", columns);
   const lists = {
     readable,
-    // A client that may write the mark can delete without the right to, so it must be named, and
-    // so must moments that the service fills in.
+    // A client that may write the mark can delete without the right to, so it must be named.
+    // Timestamps that the service fills in must be named, too.
     writable: widest(
       "writable",
       columns.filter((column) => column !== softDelete?.field && column.moment === null),
@@ -82,14 +82,14 @@ export function resolveFieldLists(
     };
   };
   return {
-    // What some caller may change is described as open to changes.
+    // Fields that some caller may change are described as changeable.
     widest: policy(varying.has("immutable") ? { ...lists, immutable: new Set() } : lists),
     of: varying.size > 0 ? ofCaller : null,
     varying,
   };
 }
 
-/** What a function gives counts within the fixed list. */
+/** Returns the fields of a function, limited to the fixed list. */
 function narrowed(
   lists: Lists,
   given: ReadonlyMap<FieldListName, readonly ColumnInfo[]>,
@@ -104,7 +104,7 @@ function narrowed(
     readable,
     writable: within("writable"),
     immutable: within("immutable"),
-    // A comparison, and the place of a row in an order, reveal a value as well.
+    // A comparison, and the position of a row in an order, reveal a value too.
     filterable: within("filterable").difference(withheld),
     sortable: within("sortable").difference(withheld),
   };
@@ -117,7 +117,10 @@ export function dependsOnCaller(options: FieldOptions<Row> = {}): boolean {
   return Object.values(options).some((list) => functionOf(list) !== null);
 }
 
-/** The columns that a list never goes beyond; null for all columns, which a function alone may name. */
+/**
+ * Returns the columns that a list never exceeds; null for all columns. Only a function may have
+ * null.
+ */
 export function pickWidest<Picked>(
   list: NonNullable<List>,
   pick: (list: readonly ColumnReferenceOf<Row>[]) => Picked,

@@ -3,9 +3,9 @@ import { type ColumnInfo, isRequired, type TableInfo } from "../../schema/table_
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
 
 /**
- * Resolves the option `nestedWrites` to the columns that nested writes fill in: foreign keys of
- * related rows, which need no other source. Throws a plain Error for `nestedWrites` without
- * relations, and for a link table with a required column that nothing fills.
+ * Resolves the option `nestedWrites` to the columns that nested writes fill in. These are foreign
+ * keys of related rows, which need no other source. Throws a plain Error for `nestedWrites` without
+ * relations, and for a link table with a required column that no source fills.
  */
 export function resolveNestedWrites(
   definitions: readonly ResourceDefinition[],
@@ -28,7 +28,7 @@ export function resolveNestedWrites(
   return filledByRelation;
 }
 
-/** The referring columns of a relation, in whichever table. */
+/** Returns the referring columns of a relation, in either table. */
 function foreignKeys({ type, steps: [first, second] }: Relation): readonly ColumnInfo[] {
   if (type === "belongsTo") return first.own;
   return [...first.other, ...(second === undefined ? [] : second.own)];

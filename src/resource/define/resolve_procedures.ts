@@ -11,7 +11,7 @@ const schema = other<StandardSchema>(
   isSchema,
 ).required();
 
-/** The options of a procedure, described. */
+/** Describes the options of a procedure. */
 export const procedureOptions = group(
   {
     input: schema,
@@ -24,8 +24,8 @@ export const procedureOptions = group(
 ).asGiven<Procedure>();
 
 /**
- * Resolves the declared procedures of a resource, by name: a map, so that `constructor` is no
- * procedure. Throws a plain Error for an unusable name.
+ * Resolves the declared procedures of a resource, by name. The result is a map, so that
+ * `constructor` is no procedure. Throws a plain Error for an unusable name.
  */
 export function resolveProcedures(
   procedures: Readonly<Record<string, Procedure>>,
@@ -39,7 +39,7 @@ export function resolveProcedures(
   );
 }
 
-/** Needs no percent-encoding in a path, and is no dot segment as `.` and `..` are. */
+/** A name that needs no percent-encoding in a path, and is no dot segment such as `.` and `..`. */
 const namePattern = /^(?!\.+$)[\w.-]{1,100}$/;
 
 /** Resolves the protection of each procedure that has one. */

@@ -17,8 +17,8 @@ import {
 import { deriveRelations } from "./derive_relations.ts";
 
 /**
- * Resolves the relations of all resources: those that each declares, and those that its foreign
- * keys imply. `driver` is that of definitions without `db`. Throws a plain Error for an invalid
+ * Resolves the relations of all resources: the declared relations, and those that foreign keys
+ * imply. `driver` belongs to definitions without `db`. Throws a plain Error for an invalid
  * declaration.
  */
 export function resolveRelations(
@@ -83,7 +83,10 @@ function resolveRelation(
   return relation;
 }
 
-/** Has a character of the syntax of `include` or dotted names, or would set a prototype. */
+/**
+ * Matches a name with a character of the syntax of `include` or dotted names, or a name that would
+ * set a prototype.
+ */
 const unusableName = /[,.;()]|^\s|\s$|^$|^__proto__$/;
 
 function requireName(

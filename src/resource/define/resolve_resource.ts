@@ -37,11 +37,14 @@ import { resolveSearch } from "./resolve_search.ts";
 import { resolveSoftDelete, type SoftDelete } from "../model/soft_delete.ts";
 import { canGenerate } from "../model/generated_column.ts";
 
-/** What all resources of an app share, to resolve each of them with. */
+/** The context in which every resource of an app is resolved. */
 export interface ResourceContext {
   readonly basePath: string;
   readonly driver: Driver;
-  /** The driver to use in place of a configured one: one that records its writes, or the same. */
+  /**
+   * Returns the driver to use instead of a configured driver: a driver that records its writes, or
+   * the same driver.
+   */
   writeBy(driver: Driver): Driver;
   readonly filters: CachingFilterParser;
   readonly guard: Guard;
@@ -49,25 +52,34 @@ export interface ResourceContext {
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
   /** The columns that nested writes fill in. */
   readonly filledByRelation: ReadonlySet<ColumnInfo>;
-  /** The definitions of resources whose fields depend on the caller, or those that they lead to. */
+  /**
+   * The definitions of resources whose fields depend on the caller, or whose relations lead to such
+   * resources.
+   */
   readonly varying: ReadonlySet<ResourceDefinition>;
-  /** Filled once every resource is resolved. */
+  /** The map is filled once every resource is resolved. */
   readonly served: ResourcesByTable;
-  /** Called only after the indexes of the database were read. */
+  /**
+   * Returns true if an index begins with the column. Called only after the indexes of the database
+   * were read.
+   */
   isIndexed(column: ColumnInfo): boolean;
-  /** Filled once the database was queried. */
+  /** The tables whose conflicts are resolved. The set is filled once the database was queried. */
   readonly conflicting: ReadonlySet<TableInfo>;
-  /** Read once the database was queried. */
+  /** The rights of roles, read once the database was queried. */
   readonly roleRights: RoleRights;
-  /** Called only after the hubs were opened. Null if no changes are recorded. */
+  /**
+   * Returns the hub of a driver; null if no changes are recorded. Called only after the hubs were
+   * opened.
+   */
   hubOf(driver: Driver): LiveHub | null;
-  /** Called only after every resource is resolved. */
+  /** Returns the API of a caller. Called only after every resource is resolved. */
   apiOf(caller: CodeCaller, driver: Driver): CodeApi<AnyApi>;
   readonly searchIndexes: SearchIndexes;
   readonly tagKeys: TagKeys;
   readonly readCosts: ReadCosts;
   readonly sending: SendingAnswers;
-  /** The most fields of a body; null if that depends on the resource. */
+  /** The largest number of fields in a body; null if it depends on the resource. */
   readonly maxFields: number | null;
   readonly runtime: Runtime;
 }
@@ -75,8 +87,8 @@ export interface ResourceContext {
 type Options = ReadDefinition["options"];
 
 /**
- * Resolves a definition to a resource: checks its options and fills in every default, once. Throws
- * a plain Error for an invalid one.
+ * Resolves a definition to a resource: checks its options and sets every default, once. Throws a
+ * plain Error for an invalid definition.
  */
 export function resolveResource(
   definition: ReadDefinition,
@@ -90,7 +102,7 @@ export function resolveResource(
   const driver = context.writeBy(options.db?.driver ?? context.driver);
   const sqlPlans = new SqlPlans();
   const relations: Relations = context.relations.get(definition) ?? new Map();
-  // On another table, the names of a path are relations of the resource that serves the table.
+  // For another table, the names of a path are relations of the resource that serves that table.
   const relation = (from: TableInfo, name: string) =>
     (from === table ? relations : served.get(from)?.relations)?.get(name);
   checkKey(options.id, table, find);
@@ -177,7 +189,7 @@ export function resolveResource(
     capabilities: {
       ...capabilities,
       enableRestore: softDelete !== null && capabilities.enableDelete,
-      // An index is not made by the statements of this role: it has rows that policies hide.
+      // Statements of this role do not create an index. The index contains rows that policies hide.
       get enableSearch() {
         return search !== null && context.roleRights.known(table)?.hidesRows !== true;
       },
@@ -221,7 +233,10 @@ export function resolveResource(
 
 const none: ReadonlySet<ColumnInfo> = new Set();
 
-/** Observed once for each column: a whole table of such values must not flood the log. */
+/**
+ * Observes an invalid value once for each column, because a whole table of invalid values must not
+ * flood the log.
+ */
 function observeMisfits(table: TableInfo, observe: Observer): Misfit {
   const observed = new Set<ColumnInfo>();
   return (column) => {
@@ -231,7 +246,10 @@ function observeMisfits(table: TableInfo, observe: Observer): Misfit {
   };
 }
 
-/** What the table allows: rows of a view are only read, and its changes are in no log. */
+/**
+ * Returns the capabilities that the table allows. Rows of a view can only be read, and no log
+ * contains its changes.
+ */
 function possibleCapabilities(
   wanted: Options["capabilities"],
   { readOnly }: TableInfo,
@@ -270,7 +288,7 @@ function resolvePage({ pagination }: Options, table: TableInfo): PageLimits {
   return { defaultLimit, maxLimit };
 }
 
-/** The columns of new rows that something fills. */
+/** The columns of new rows that another source fills. */
 interface Filled {
   readonly writable: ReadonlySet<ColumnInfo>;
   readonly generated: ReadonlySet<ColumnInfo>;
@@ -278,7 +296,7 @@ interface Filled {
   readonly softDelete: SoftDelete | null;
 }
 
-/** A required column that neither the client nor the server may fill would fail every POST. */
+/** Requires that every required column has a source. Otherwise every POST would fail. */
 function requireCreatable(
   { auth, capabilities, hooks }: Options,
   table: TableInfo,

@@ -22,8 +22,9 @@ export interface SearchedResource {
 type Options = ReadDefinition["options"]["search"];
 
 /**
- * Opens the search index of a resource; null if it has none: without an adapter, disabled, of
- * a view, whose changes no index would follow, or with no string to search. Throws a plain Error for fields that cannot be searched.
+ * Opens the search index of a resource. Returns null without an adapter, if search is disabled, or
+ * if the resource has no string to search. Returns null for a view, whose changes no index would
+ * follow. Throws a plain Error for fields that cannot be searched.
  */
 export function resolveSearch(
   options: Options,
@@ -48,8 +49,8 @@ export function resolveSearch(
 }
 
 /**
- * Only readable columns: whether a word is found would otherwise reveal, letter by letter, what a
- * hidden one holds.
+ * Resolves the searched fields, which must be readable. Otherwise a caller could find out the
+ * content of a hidden field letter by letter.
  */
 function resolveFields(
   given: Options["fields"],

@@ -15,8 +15,8 @@ import type { ResourceOptions } from "../model/resource_options.ts";
 import type { ResourceTypes } from "../model/resource_types.ts";
 
 /**
- * The definition of a resource: a table and how it is served, as declared. Made by
- * {@link resource}.
+ * The definition of a resource: a table and the options with which it is served. Created by {@link
+ * resource}.
  */
 export interface ResourceDefinition {
   /** The declared table, or the description of an introspected one. */
@@ -25,15 +25,15 @@ export interface ResourceDefinition {
   readonly options: ResourceOptions<Record<string, unknown>>;
 }
 
-/** A {@link ResourceDefinition} that says what the compiler knows of the resource. */
+/** A {@link ResourceDefinition} with the types of the resource. */
 export interface TypedDefinition<Types extends ResourceTypes> extends ResourceDefinition {
-  /** Exists for the compiler only. */
+  /** Exists only for the compiler. */
   readonly $types?: Types;
 }
 
 /**
- * Defines a resource: declares that a table is served, and how. Nothing happens until the app is
- * created.
+ * Defines a resource: declares that a table is served, with its options. Nothing happens until the
+ * app is created.
  *
  * @example
  * ```ts
@@ -124,7 +124,7 @@ export function resource<
     procedures: Procedures;
   };
 }> {
-  // The row and user types check the options that are written here; in process a row is a record.
+  // The row and user types check the options of the caller. In the service, a row is a record.
   return { table, options: options as unknown as ResourceOptions<Record<string, unknown>> };
 }
 
@@ -136,8 +136,8 @@ export interface ServedTable {
 }
 
 /**
- * The description of the table in a resource's definition, declared or introspected. Throws a plain
- * Error for another value, which only an unchecked program can pass.
+ * Returns the description of the table in a resource's definition, declared or introspected. Throws
+ * a plain Error for any other value, which only a program without type checks can pass.
  */
 export function requireTableInfo(table: TableLike<unknown, unknown> | TableInfo): TableInfo {
   if (typeof table !== "object" || table === null) {

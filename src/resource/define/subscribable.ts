@@ -5,8 +5,8 @@ import type { FieldPolicy } from "../model/field_policy.ts";
 type Options = ResourceDefinition["options"];
 
 /**
- * Returns true if a resource is subscribable: users, or anonymous callers as well, may subscribe to its rows.
- * No log has the changes of a view.
+ * Returns true if users or anonymous callers may subscribe to the rows of a resource. A view is not
+ * subscribable, because no log contains its changes.
  */
 export function isSubscribable(
   { auth = {}, capabilities = {} }: Options,
@@ -19,8 +19,8 @@ export function isSubscribable(
 }
 
 /**
- * Requires that the key of a subscribable resource is readable; throws a plain Error, because
- * removed rows would show a hidden column.
+ * Requires that the key of a subscribable resource is readable. Throws a plain Error, because
+ * removed rows would reveal a hidden column.
  */
 export function requireReadableKey(
   { name, primaryKey }: TableInfo,

@@ -3,14 +3,14 @@ import { requireTableInfo, type ResourceDefinition } from "./resource_definition
 import { dependsOnCaller } from "./resolve_field_lists.ts";
 
 /**
- * The definitions whose resources show different fields to different callers: by functions of their
- * own, or by those of a resource that their relations lead to.
+ * Returns the definitions whose resources show different fields to different callers. The reason is
+ * a function of their own, or a function of a resource that their relations lead to.
  */
 export function varyingDefinitions(
   definitions: readonly ResourceDefinition[],
   relations: ReadonlyMap<ResourceDefinition, Relations>,
 ): ReadonlySet<ResourceDefinition> {
-  // Of a table that is served twice, relations lead to the first resource.
+  // If a table is served twice, relations lead to the first resource.
   const serving = new Map(
     definitions.toReversed().map((one) => [requireTableInfo(one.table), one] as const),
   );

@@ -7,9 +7,10 @@ import { requireTableInfo } from "./resource_definition.ts";
 import { resolveRelations } from "./resolve_relations.ts";
 
 /**
- * Returns definitions in which a column of any values shows keys if a relation compares it with a
- * key, as it does if the database declares the reference. Else the column would show a string as
- * another row is named by. Descriptions of tables cannot be changed: such a table has a new one.
+ * Returns definitions with widened references. A column of untyped values shows keys if a relation
+ * compares it with a key, as if the database declared the reference. Otherwise the column would
+ * show a string that differs from the key of the row. Descriptions of tables are immutable, so a
+ * changed table gets a new description.
  */
 export function widenReferences(
   definitions: readonly ReadDefinition[],

@@ -1,22 +1,23 @@
 import { accepts } from "@std/http/negotiation";
 
 /**
- * The media type of `offered` that the `Accept` header of a request prefers (RFC 9110, 12.5.1).
- * Between types of equal quality, one that the header names precedes one that a wildcard matches,
- * then the first offered precedes. Without an acceptable type it is the first offered as well: an
- * answer in another form helps more than a refusal, and the RFC allows it.
+ * Returns the media type of `offered` that the `Accept` header of a request prefers (RFC 9110,
+ * 12.5.1). If types have equal quality, a type that the header names precedes a type that a
+ * wildcard matches. The first offered type precedes the others. Without an acceptable type, it
+ * returns the first offered type. The RFC allows that, and a response in another format helps more
+ * than a refusal.
  */
 export function acceptedType(
   { headers }: Pick<Request, "headers">,
   offered: readonly [string, ...string[]],
 ): string {
   const [first] = offered;
-  // The parser takes 1.5 µs for each element, and a listener accepts headers of many kilobytes.
+  // The parser needs 1.5 µs for each element, and a listener accepts headers of many kilobytes.
   const header = headers.get("accept") ?? "*/*";
   if (header.length > maxAcceptLength) return first;
-  // The parameter asks for a form of the numbers, whichever type is given.
+  // The parameter asks for a format of the numbers, for any type.
   const accept = header.replace(/;\s*numbers=safe/g, "");
-  // With the parameter, because a range that names it matches no type without it.
+  // The types include the parameter, because a range that names it matches no type without it.
   const accepted = accepts(
     { headers: new Headers({ accept }) },
     ...offered.map((type) => type + charset),

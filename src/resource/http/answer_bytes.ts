@@ -5,17 +5,22 @@ import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 
-/** The bytes of one answer, counted while its rows are read. */
+/** The bytes of one response, counted while its rows are read. */
 export interface AnswerBytes {
-  /** What the answer may have. */
+  /** The largest number of bytes of the response. */
   readonly limit: number;
-  /** What is left of it: the values of a row count each time that the answer shows it. */
+  /**
+   * The remaining number of bytes. The values of a row count each time that the response shows
+   * them.
+   */
   left: number;
 }
 
-/** A part of an answer, for the refusal of one that is too large. */
+/** A part of a response, named by the refusal of a response that is too large. */
 export interface AnswerPart {
-  /** In details: `rows`, `groups`, or the path of an include, as `author.posts`. */
+  /**
+   * The name in the details: `rows`, `groups`, or the path of an include, such as `author.posts`.
+   */
   readonly name: string;
   readonly subject: string;
   readonly advice: string;
@@ -35,7 +40,7 @@ export const singleRow: AnswerPart = {
   advice: "Request fewer fields with select",
 };
 
-/** The rows of a batch, which the answer to the write shows. */
+/** The rows of a batch, which the response to the write shows. */
 export const writtenRows: AnswerPart = {
   name: "rows",
   subject: "the rows of this write, as it would answer them,",
@@ -49,7 +54,7 @@ export const allGroups: AnswerPart = {
   advice: "Request fewer groups with limit or filter, or group by shorter fields",
 };
 
-/** The rows of an include, by its path. */
+/** Returns the part for the rows of an include, by its path. */
 export function includedRows(path: string): AnswerPart {
   return {
     name: path,
@@ -58,7 +63,7 @@ export function includedRows(path: string): AnswerPart {
   };
 }
 
-/** The 422 for an answer with more bytes than are allowed. */
+/** Returns the 422 for a response with more bytes than are allowed. */
 export function answerTooLarge(limit: number, { name, subject, advice }: AnswerPart): Problem {
   return new Problem(
     "query-too-expensive",
@@ -67,16 +72,19 @@ export function answerTooLarge(limit: number, { name, subject, advice }: AnswerP
   );
 }
 
-/** The error of a read that ended at the limit of its bytes, as a problem that says what it read. */
+/**
+ * Returns the error of a read that ended at the limit of its bytes, as a problem that names the
+ * part.
+ */
 export function namingPart(error: unknown, limit: number, part: AnswerPart): unknown {
   const isTooLarge = error instanceof DatabaseError && error.kind === "too-large";
   return isTooLarge ? answerTooLarge(limit, part) : error;
 }
 
 /**
- * Makes the function that counts the bytes of a row which the answer shows. A JSON document counts
- * with what its arrays and objects take in memory, which is many times its text where they are
- * empty or nested.
+ * Creates the function that counts the bytes of a row in the response. A JSON document counts with
+ * the memory of its arrays and objects. If they are empty or nested, that memory is many times the
+ * length of the document.
  */
 export function shownBytes(
   read: readonly ColumnInfo[],
@@ -102,14 +110,17 @@ function isDocument({ kind }: ColumnInfo): boolean {
   return kind === "json";
 }
 
-/** What an array or object takes at least. */
+/** The smallest size of an array or object in memory, in bytes. */
 const bytesOfContainer = 32;
-/** A shorter document takes little, whatever it holds. */
+/** A shorter document is small in memory, whatever it contains. In characters. */
 const shortDocument = 1_024;
 const openBracket = 0x5b;
 const openBrace = 0x7b;
 
-/** Brackets in strings count as well: to leave them out would cost more. */
+/**
+ * Returns the size of arrays and objects. Brackets in strings count too, because skipping them
+ * would take longer.
+ */
 function containerBytes(document: SqlValue): number {
   if (typeof document !== "string" || document.length < shortDocument) return 0;
   let count = 0;
@@ -120,7 +131,7 @@ function containerBytes(document: SqlValue): number {
   return bytesOfContainer * count;
 }
 
-/** Counts rows that the answer shows once. Throws a 422 where they are too large. */
+/** Counts rows that the response shows once. Throws a 422 if they are too large. */
 export function countRows(
   bytes: AnswerBytes,
   rows: readonly (readonly SqlValue[])[],
@@ -131,10 +142,12 @@ export function countRows(
   if (bytes.left < 0) throw answerTooLarge(bytes.limit, part);
 }
 
-/** A value of a group with its names. */
+/** The size of a value of a group with its names, in bytes. */
 const bytesOfValue = 64;
 
-/** About the bytes of the groups of an aggregate, which hold strings and numbers. */
+/**
+ * Returns the approximate size of the groups of an aggregate, which contain strings and numbers.
+ */
 export function bytesOfGroups(groups: readonly AggregateGroup[]): number {
   let bytes = 0;
   for (const { key, metrics } of groups) {

@@ -3,44 +3,50 @@ import { writeJson } from "../../schema/exact_json.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 
-/** The policy by which the ETags of a resource are made, every default resolved. */
+/** The policy for the ETags of a resource, with every default resolved. */
 export interface EtagPolicy {
   readonly versionField: ColumnInfo | null;
   readonly updatedAtField: ColumnInfo | null;
   readonly idField: ColumnInfo;
   readonly algorithm: "weak" | "strong";
-  /** True if a write without `If-Match` is refused. */
+  /** True if the service refuses a write without `If-Match`. */
   readonly require: boolean;
   readonly primaryKey: readonly ColumnInfo[];
-  /** A tag shows the values of these columns alone: it holds a hidden version as a hash. */
+  /** The columns whose values a tag may show. A tag contains a hidden version as a hash. */
   readonly readable: ReadonlySet<ColumnInfo>;
-  /** The tags of a caller that may read less than others; null for all other callers. */
+  /** The tags of a caller that may read fewer fields than others; null for all other callers. */
   readonly caller: CallerTags | null;
-  /** Key the hashes, so that a client cannot test guesses of hidden values against a tag. */
+  /**
+   * The keys of the hashes. They prevent a client from testing guesses of hidden values against a
+   * tag.
+   */
   readonly keys: TagKeys;
 }
 
-/** What is different about the tags of a caller that may read less than others. */
+/** The differences in the tags of a caller that may read fewer fields than others. */
 export interface CallerTags {
-  /** No tag of the caller depends on them, unless the rows have computed fields. */
+  /**
+   * Columns that the caller may not read. No tag of the caller depends on them, unless the rows
+   * have computed fields.
+   */
   readonly withheld: ReadonlySet<ColumnInfo>;
   /** The columns that a hash covers. */
   readonly hashed: readonly ColumnInfo[];
-  /** The end of every tag: what a cache has of other fields is another state. */
+  /** The end of every tag, because a cached response with other fields is another state. */
   readonly ending: string;
 }
 
 /** The keys of hashed ETags, one for each secret. */
 export interface TagKeys {
-  /** Makes the tags. */
+  /** Creates the tags. */
   readonly current: Uint8Array;
-  /** Recognize the tags that were made before the secret was rotated. */
+  /** Recognize tags that were created before the secret was rotated. */
   readonly older: readonly Uint8Array[];
 }
 
 /**
- * The ETag of a whole row (RFC 9110, 8.8.3): by version where the row has one, else by id and time
- * of update, else by a keyed hash. The same state always has the same tag.
+ * Returns the ETag of a whole row (RFC 9110, 8.8.3): by version if the row has one, otherwise by id
+ * and time of update, otherwise by a keyed hash. Equal states always have equal tags.
  */
 export function tagOf(row: Row, policy: EtagPolicy): string {
   const state = stateOf(row, policy);
@@ -50,9 +56,9 @@ export function tagOf(row: Row, policy: EtagPolicy): string {
 }
 
 /**
- * Returns true if `If-Match` and the row's ETag allow a write: a listed tag must equal the current one byte
- * for byte, `W/` included. Strong comparison (RFC 9110, 13.1.1) would refuse every weak tag, and
- * weak ones are the default.
+ * Returns true if `If-Match` and the row's ETag allow a write. A listed tag must equal the current
+ * tag byte for byte, including `W/`. Strong comparison (RFC 9110, 13.1.1) would refuse every weak
+ * tag, and tags are weak by default.
  */
 export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   if (header.trim() === "*") return true;
@@ -60,7 +66,7 @@ export function matchesIfMatch(header: string, row: Row, policy: EtagPolicy): bo
   return listedTags(header).some((listed) => tags.includes(listed));
 }
 
-/** Returns true if `If-None-Match` names the row's ETag: weak comparison (RFC 9110, 13.1.2). */
+/** Returns true if `If-None-Match` names the row's ETag, by weak comparison (RFC 9110, 13.1.2). */
 export function matchesIfNoneMatch(header: string, row: Row, policy: EtagPolicy): boolean {
   if (header.trim() === "*") return true;
   const tags = tagsOf(row, policy).map(withoutWeakness);
@@ -71,8 +77,8 @@ export function matchesIfNoneMatch(header: string, row: Row, policy: EtagPolicy)
 export type Precondition = string | null;
 
 /**
- * Parses the `If-Match` precondition of a request, where the resource has ETags. Throws a 428 where
- * one is required.
+ * Parses the `If-Match` precondition of a request, if the resource has ETags. Throws a 428 if a
+ * precondition is required.
  */
 export function parsePrecondition(header: string | null, { etag }: EtagOwner): Precondition {
   if (etag === null) return null;
@@ -86,8 +92,9 @@ export function parsePrecondition(header: string | null, { etag }: EtagOwner): P
 }
 
 /**
- * The version of the one row state that a precondition allows: where it is a single tag of this
- * service that shows the version of an integer column. Null for any other precondition.
+ * Returns the version of the only row state that a precondition allows. The precondition must be a
+ * single tag of this service with the version of an integer column. Returns null for any other
+ * precondition.
  */
 export function integerVersionOf(precondition: Precondition, policy: EtagPolicy): number | null {
   const { versionField: field, readable } = policy;
@@ -113,7 +120,8 @@ export function requirePrecondition(
 }
 
 /**
- * The 412 of a write whose ETag precondition fails; `currentETag` is null if no row is stored.
+ * Returns the 412 of a write whose ETag precondition fails; `currentETag` is null if no row is
+ * stored.
  */
 export function preconditionFailed(currentETag: string | null): Problem {
   return new Problem("precondition-failed", "The row has changed since you read it", {
@@ -127,7 +135,7 @@ interface EtagOwner {
   readonly etag: EtagPolicy | null;
 }
 
-/** What distinguishes a state of a row from its other states, and whether a tag may show it. */
+/** The value that distinguishes a state of a row from its other states, with its readability. */
 interface State {
   readonly text: string;
   readonly isShown: boolean;
@@ -143,7 +151,7 @@ function stateOf(row: Row, policy: EtagPolicy): State {
   }
   const updatedAt = isSeen(updatedAtField) ? row[updatedAtField.name] ?? null : null;
   if (isSeen(updatedAtField) && updatedAt !== null) {
-    // The punctuation of a timestamp is constant: all of its digits are the moment.
+    // The punctuation of a timestamp is constant, so the digits identify it.
     const moment = String(updatedAt).replace(/[-:TZ]/g, "");
     const isReadable = readable.has(updatedAtField) && readable.has(idField);
     return shownOrHashed(`${row[idField.name]}-${moment}`, isReadable, row, policy);
@@ -155,9 +163,10 @@ function stateOf(row: Row, policy: EtagPolicy): State {
 }
 
 /**
- * Ids and versions come from rows: characters that are unsafe in a header are hashed, too. The key
- * of the row is part of the hash: otherwise a client could compare the tags of rows that it may not
- * read with those of a row whose hidden version it controls.
+ * Returns the value, or a hash of an unreadable value. Ids and versions come from rows, so a value
+ * with characters that are unsafe in a header is hashed, too. The key of the row is part of the
+ * hash. Otherwise a client could compare the tags of rows that it may not read with the tags of a
+ * row whose hidden version it controls.
  */
 function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: EtagPolicy): State {
   if (isReadable && /^[0-9A-Za-z._-]{1,100}$/.test(text)) return { text, isShown: true };
@@ -166,7 +175,7 @@ function shownOrHashed(text: string, isReadable: boolean, row: Row, policy: Etag
   return { text: writeJson([...key, text, ...ending]), isShown: false };
 }
 
-/** The current tag, and those that older secrets make of the same state. */
+/** Returns the current tag, and the tags that older secrets create for this state. */
 function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
   const { text, isShown } = stateOf(row, policy);
   if (isShown) return [shownTag(text, policy)];
@@ -174,7 +183,10 @@ function tagsOf(row: Row, policy: EtagPolicy): readonly string[] {
   return [current, ...older].map((key) => hashTag(text, key, policy));
 }
 
-/** A version that the caller may read is the state for a write, whatever fields were read with it. */
+/**
+ * Returns the tags of a version. For a write, a version that the caller may read is the state,
+ * whatever fields were read with it.
+ */
 function versionTags(row: Row, policy: EtagPolicy): readonly string[] {
   if (policy.caller === null) return [];
   const { text, isShown } = stateOf(row, policy);
@@ -198,7 +210,7 @@ const maxHeaderLength = 8_192;
 /** A member of a list, which may be empty (RFC 9110, 5.6.1). */
 const listedTag = /[ \t]*((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")?[ \t]*(?:,|$)/y;
 
-/** The tags of a list; none of a malformed list, which therefore matches nothing. */
+/** Returns the tags of a list; none of a malformed list, which therefore matches nothing. */
 function listedTags(header: string): readonly string[] {
   const tags: string[] = [];
   if (header.length > maxHeaderLength) return tags;

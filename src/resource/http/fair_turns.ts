@@ -5,63 +5,77 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
-/** A request that may have to wait for its turn: both are made when it does, which is seldom. */
+/** A request that may have to wait. Both functions are called only if it waits, which is rare. */
 export interface WaitingRequest {
-  /** The user or the address that has sent it. */
+  /** The user or the address that has sent the request. */
   readonly identity: string;
-  /** Aborted when its client has left. */
+  /** Aborted when the client has left. */
   readonly signal: AbortSignal;
 }
 
-/** So long the requests that begin in one turn may take together, by what others took before. */
+/**
+ * The time for all requests that begin in one turn of the event loop, in milliseconds. It is
+ * compared with measured times of earlier requests.
+ */
 const turnMs = 10;
-/** The same for requests that are short: a turn more often would cost them more than it gains. */
+/**
+ * The time for short requests, in milliseconds. More turns would delay short requests more than
+ * they help.
+ */
 const quickTurnMs = 25;
-/** What a request takes, as long as none has been measured. */
+/** The expected time of a request before any was measured, in milliseconds. */
 const unknownCostMs = 1;
-/** Those that take more are not short: others would wait noticeably long for fifty of them. */
+/**
+ * Requests above this time are not short, because other requests would wait noticeably long for
+ * fifty of them. In milliseconds.
+ */
 const dearMs = 1;
 /**
- * So much of the time goes unwatched after a turn was begun: to learn when a turn ends costs as much
- * as a tenth of a short request, and the second of two dear ones comes later than this.
+ * The time after the begin of a turn in which its end is not measured, in milliseconds. A
+ * measurement costs a tenth of a short request. The second of two slow requests comes later than
+ * this.
  */
 const unwatchedMs = 2;
 const maxWaiting = 1_000;
 const waitLimitMs = 10_000;
-/** To make the signal of a request costs more than most requests wait for, unless they are dear. */
+/**
+ * The wait after which the signal of a request is created, in milliseconds. Creating it takes
+ * longer than most requests wait, unless they are slow.
+ */
 const lookForClientAfterMs = 250;
 
 interface Waiter {
-  /** Begins the work, or gives it up, and gives whether it began. */
+  /** Begins the work, or gives it up. Returns true if the work began. */
   begin(now: number): boolean;
 }
 
 /**
- * Turns of the event loop, for requests that may keep it for milliseconds. Deno passes on all
- * requests that have arrived, one after the other: fifty of ten milliseconds would delay every other
- * request by half a second. So only as many begin in one turn of the event loop as it has time for;
- * the others wait in a queue in which the identities take turns, and between two of its turns the
- * event loop handles everything else. Nothing waits as long as requests are short, or few.
+ * Distributes requests that may keep the event loop busy for milliseconds over its turns. Deno
+ * passes on all requests that have arrived, one after the other. Fifty requests of ten milliseconds
+ * would delay every other request by half a second. Therefore a turn of the event loop begins only
+ * as many requests as it has time for. The other requests wait in a queue in which the identities
+ * alternate. Between two turns the event loop handles all other work. No request waits as long as
+ * requests are short, or few.
  */
 export class FairTurns {
   readonly #clock: Clock;
   readonly #waiting: FairQueue<Waiter> = new FairQueue<Waiter>({ maxWaiting });
   #someWait = false;
-  /** What a request takes of the event loop's time. */
+  /** The measured time of a request, in milliseconds. */
   #costMs = unknownCostMs;
   #lastMs = unknownCostMs;
-  /** True if a turn is over that was too short for those that wait. */
+  /** True if a turn is over that was too short for all waiting requests. */
   #isResting = false;
   #isInTurn = false;
   #beganAt = -Infinity;
   #begun = 0;
 
-  /** No request waits. */
+  /** Creates a scheduler without requests. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Begins the work of a request in its turn. Rejects with a 503 where too many wait. */
+  /** Begins the work of a request in its turn. Rejects with a 503 if too many requests wait. */
   run<Result>(
     request: WaitingRequest,
     work: () => MaybePromise<Result>,
@@ -69,7 +83,7 @@ export class FairTurns {
     return !this.#someWait && this.#mayBegin() ? work() : this.#wait(request, work);
   }
 
-  /** Counts the request that begins where it may. */
+  /** Returns true if a request may begin, and counts the request. */
   #mayBegin(): boolean {
     const now = this.#clock.elapsedMs();
     if (this.#isResting || (this.#isInTurn && this.#isSpent(now))) return false;
@@ -100,13 +114,16 @@ export class FairTurns {
     if (this.#someWait && !this.#isResting) void this.#continue();
   }
 
-  /** The less of two, because the process may have been paused in between. */
+  /** Stores the lower of two times, because the process may have been paused in between. */
   #measured(costMs: number): void {
     this.#costMs = Math.min(costMs, this.#lastMs);
     this.#lastMs = costMs;
   }
 
-  /** Only after a real timer Deno has handled all I/O (see `createYieldTurn`), which costs time. */
+  /**
+   * Continues after a real timer. Only then has Deno handled all I/O (see `createYieldTurn`), which
+   * takes time.
+   */
   async #continue(): Promise<void> {
     this.#isResting = true;
     await (this.#costMs < dearMs ? new Promise<void>(afterPendingIo) : sleep(0));
@@ -122,13 +139,14 @@ export class FairTurns {
     work: () => MaybePromise<Result>,
   ): Promise<Result> {
     const since = this.#clock.elapsedMs();
-    // The turn is that of another request: what watches requests must know whose work this is.
+    // The turn belongs to another request. Code that watches requests must see the context of this
+    // request.
     const inContext = AsyncLocalStorage.snapshot();
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         begin: (now) => {
           const reason = this.#reasonToGiveUp(request, now - since);
-          // What is synchronous in the work runs at once; where it throws, the promise rejects.
+          // The synchronous part of the work runs immediately. If it throws, the promise rejects.
           if (reason === null) resolve(new Promise((start) => start(inContext(work))));
           else reject(overloaded(reason));
           return reason === null;

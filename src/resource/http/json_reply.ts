@@ -5,17 +5,17 @@ import { answerTooLarge } from "./answer_bytes.ts";
 import { LargeReply, maxBytesAtOnce, type ReplySize } from "./large_reply.ts";
 
 /**
- * A reply with a JSON body that is not written yet. Calls from code take the data as they are;
- * requests get the text of them.
+ * A reply with a JSON body that is not written yet. Calls from code use the data directly. Requests
+ * get the JSON.
  */
 export class DataReply {
   readonly status: number;
   readonly headers: Reply["headers"];
   readonly data: unknown;
-  /** Null for the reply to a write, which counts no bytes. */
+  /** The size of the reply; null for the reply to a write, which counts no bytes. */
   readonly size: ReplySize | null;
 
-  /** Writes nothing. */
+  /** Creates the reply without writing its body. */
   constructor(
     status: number,
     data: unknown,
@@ -28,7 +28,7 @@ export class DataReply {
     this.size = size;
   }
 
-  /** The data, for code. Throws a 422 where a reply that was written would be too large. */
+  /** Returns the data, for code. Throws a 422 if the written reply would be too large. */
   fittingData(): unknown {
     if (this.size !== null && !isSmall(this.size)) requireFitting(this.data, this.size);
     return this.data;
@@ -36,7 +36,7 @@ export class DataReply {
 
   /**
    * Writes the body, unless it is so large that it has to be written later. Throws a 422 before it
-   * writes one that is too large.
+   * writes a body that is too large.
    */
   write(): Reply | LargeReply {
     const { status, headers, data, size } = this;
@@ -46,7 +46,7 @@ export class DataReply {
     if (isLarge) return new LargeReply({ status, headers }, data, size);
     if (!isSmall(size)) requireFitting(data, size);
     const reply = this.writeAll();
-    // Computed fields are not among the values that were counted.
+    // The counted values do not include computed fields.
     const { body: text } = reply;
     if (text.length * maxBytesOfCharacter > limit && !textFits(text, limit)) {
       throw answerTooLarge(limit, part);
@@ -54,7 +54,7 @@ export class DataReply {
     return reply;
   }
 
-  /** Writes the body, whatever its size is. */
+  /** Writes the body, whatever its size. */
   writeAll(): Reply & { readonly body: string } {
     return { status: this.status, headers: this.headers, body: writeJson(this.data) };
   }
@@ -69,12 +69,14 @@ function requireFitting(data: unknown, { limit, part }: ReplySize): void {
 }
 
 /**
- * The `Cache-Control` of JSON replies: they depend on the user, so shared caches may not store
+ * The `Cache-Control` of JSON replies. They depend on the user, so shared caches may not store
  * them.
  */
 export const cacheControl = "private, no-cache";
 
-/** The `Vary` header of replies with rows: numbers have a safe form, and lists are exported. */
+/**
+ * The `Vary` header of replies with rows. Numbers have a safe form, and lists have export formats.
+ */
 export const variesByAccept: Readonly<Record<string, string>> = Object.freeze({ vary: "Accept" });
 
 /** Builds a reply with a JSON body. */
@@ -102,14 +104,17 @@ function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers
 }
 
 /**
- * The type of a body with safe numbers. The client knows by it that the service has answered, and not
- * a proxy. The charset comes first: nginx then sees which type it compresses.
+ * The type of a body with safe numbers. It tells the client that the service has responded, and not
+ * a proxy. The charset comes first, so that nginx sees which type it compresses.
  */
 export const safeType: Readonly<Record<string, string>> = Object.freeze({
   "content-type": `${jsonType};charset=utf-8;numbers=safe`,
 });
 
-/** The same reply for who asks for safe numbers: with a body always, as proxies remove the type of a 204. */
+/**
+ * Returns the reply for a client that asks for safe numbers. It always has a body, because proxies
+ * remove the type of a 204.
+ */
 export function safeReply(reply: DataReply | Reply): DataReply | Reply {
   const headers = { ...reply.headers, ...safeType };
   if (reply instanceof DataReply) {

@@ -4,11 +4,17 @@ import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { FairTurns, WaitingRequest } from "./fair_turns.ts";
 
-/** The bodies of the requests that run at the same time have no more in all, unless it is one. */
+/**
+ * The largest sum of the bodies of requests that run at the same time, in bytes. A single request
+ * may exceed it.
+ */
 const maxRunningBytes = 2 * 1024 * 1024;
-/** A request that takes longer waits for something else, and no longer keeps others waiting. */
+/**
+ * The longest time that a request counts as running, in milliseconds. A request that takes longer
+ * waits for something else, and no longer delays other requests.
+ */
 const maxHeldMs = 250;
-/** The bodies that wait, each of which is in memory. */
+/** The largest sum of the waiting bodies, in bytes. Each of them is in memory. */
 const maxWaitingBytes = 64 * 1024 * 1024;
 
 interface Waiter {
@@ -17,9 +23,9 @@ interface Waiter {
 }
 
 /**
- * The requests of an app that have large bodies, of which few run at a time: what a database is sent
- * and sends back for fifty of them would keep the event loop from its other sockets for tenths of a
- * second, and does not become faster by it. The identities take turns.
+ * Limits how many requests with large bodies run at the same time. The data that fifty of them
+ * exchange with a database would keep the event loop from its other sockets for tenths of a second,
+ * and they would not finish sooner. The identities alternate.
  */
 export class LargeBodies {
   readonly #clock: Pick<Clock, "after">;
@@ -27,14 +33,14 @@ export class LargeBodies {
   #runningBytes = 0;
   #waitingBytes = 0;
 
-  /** None runs. */
+  /** Creates the limiter without requests. */
   constructor(clock: Pick<Clock, "after">) {
     this.#clock = clock;
   }
 
   /**
-   * Runs the work for a body of so many bytes of an identity, when it is its turn. Rejects with a 503
-   * where too many wait.
+   * Runs the work for a body of an identity in its turn. Rejects with a 503 if too many requests
+   * wait.
    */
   async run<T>(identity: string, bytes: number, work: () => MaybePromise<T>): Promise<T> {
     if (this.#waiting.size > 0 || !this.#fits(bytes)) await this.#wait(identity, bytes);
@@ -66,7 +72,8 @@ export class LargeBodies {
   #end(bytes: number): void {
     this.#runningBytes -= bytes;
     for (;;) {
-      // The next in turn only: smaller bodies of others would pass one that does not fit for ever.
+      // Only the next request in turn may begin. Otherwise smaller bodies would overtake a body
+      // that does not fit for ever.
       let isNext = true;
       const next = this.#waiting.take((waiter) => {
         const begins = isNext && this.#fits(waiter.bytes);
@@ -75,7 +82,7 @@ export class LargeBodies {
       });
       if (next === undefined) return;
       this.#waitingBytes -= next.bytes;
-      // Counted here, so that no newcomer takes its place before it begins.
+      // The bytes count from here on, so that no newcomer takes the place before the work begins.
       this.#runningBytes += next.bytes;
       next.begin();
     }
@@ -88,19 +95,21 @@ function tooManyWait(): Problem {
   });
 }
 
-/** The queues of an app in which requests wait that may keep the event loop for milliseconds. */
+/** The queues of an app for requests that may keep the event loop busy for milliseconds. */
 export interface RequestQueues {
   readonly turns: FairTurns;
   readonly largeBodies: LargeBodies;
 }
 
 /**
- * A request with a body of so many bytes takes its turn in any case: parsing the body takes as long as
- * answering a small request.
+ * The size from which a request waits for its turn in any case, in bytes. Parsing such a body takes
+ * as long as a small request.
  */
 export const largeBodyBytes = 32 * 1024;
 
-/** Begins the work of a request in its turn, and that of a large body as few others run. */
+/**
+ * Begins the work of a request in its turn. A request with a large body waits until few others run.
+ */
 export function inTurnFor<Result>(
   request: WaitingRequest,
   body: Uint8Array,

@@ -2,20 +2,25 @@ import type { Reply } from "../../protocol/reply.ts";
 import { jsonParts } from "../../schema/json_parts.ts";
 import { type AnswerPart, answerTooLarge } from "./answer_bytes.ts";
 
-/** How large the JSON reply to a read may be, and how large it is at least. */
+/** The limits of the size of the JSON reply to a read. */
 export interface ReplySize {
   readonly limit: number;
-  /** The bytes of the values that were read for it; null if they were not counted. */
+  /**
+   * The size of the values that were read for the reply, in bytes; null if they were not counted.
+   */
   readonly counted: number | null;
   readonly part: AnswerPart;
 }
 
-/** The JSON of more bytes takes so long to write that other requests would wait noticeably. */
+/**
+ * The size from which JSON is written in parts, in bytes. Writing more would delay other requests
+ * noticeably.
+ */
 export const maxBytesAtOnce = 512 * 1024;
 
 /** The turns of the event loop in which a reply is written. */
 export interface WritingTurns {
-  /** Runs work that keeps the event loop for milliseconds, when it is the turn of its sender. */
+  /** Runs work that keeps the event loop busy for milliseconds, in the turn of its sender. */
   inTurn(work: () => Promise<void>): Promise<void>;
 }
 
@@ -25,21 +30,21 @@ export class LargeReply {
   readonly #json: unknown;
   readonly #size: ReplySize;
 
-  /** Writes nothing. */
+  /** Creates the reply without writing its JSON. */
   constructor(head: Omit<Reply, "body">, json: unknown, size: ReplySize) {
     this.#head = head;
     this.#json = json;
     this.#size = size;
   }
 
-  /** About the bytes that it will have. */
+  /** The approximate size of the reply, in bytes. */
   get bytes(): number {
     return this.#size.counted ?? maxBytesAtOnce;
   }
 
   /**
    * Writes the JSON in parts of about {@link maxBytesAtOnce}, each in a turn of the event loop.
-   * Rejects with a 422 as soon as it is too large.
+   * Rejects with a 422 as soon as the JSON is too large.
    */
   async write(turns: WritingTurns): Promise<WrittenReply> {
     const { limit, part } = this.#size;
@@ -68,15 +73,18 @@ export class LargeReply {
 /** A reply whose body was written in parts. */
 export interface WrittenReply {
   readonly reply: Reply;
-  /** Of the body. */
+  /** The size of the body. */
   readonly bytes: number;
 }
 
 const encoder = new TextEncoder();
-/** What a socket has not taken counts as undelivered, so it is given no more than this at once. */
+/**
+ * The size of a chunk, in bytes. Bytes that a socket has not accepted count as undelivered, so it
+ * gets no larger chunk.
+ */
 const bytesOfChunk = 64 * 1024;
 
-/** The JSON in parts that are no shorter than a chunk, except for the last. */
+/** Returns the JSON in parts. Each part is at least as long as a chunk, except for the last. */
 function* encodedParts(json: unknown): Generator<Uint8Array, undefined> {
   let text = "";
   for (const part of jsonParts(json)) {

@@ -3,9 +3,11 @@ import type { Filter } from "../../filter/filter.ts";
 import { namesByPlain, nearMissOf, plainName } from "../../problem/near_miss.ts";
 import { Problem } from "../../problem/problem.ts";
 
-/** The known query parameters of a request's URL, decoded, or those of a call from code. */
+/**
+ * The known query parameters of a request's URL, decoded, or the parameters of a call from code.
+ */
 export interface Query extends ReadonlyMap<string, string> {
-  /** The filter of a call from code that is no string. */
+  /** The filter of a call from code if it is not a string. */
   readonly codeFilter?: Filter | FilterText;
 }
 
@@ -31,7 +33,7 @@ const knownParameters: ReadonlySet<string> = new Set([
   "resumeFrom",
 ]);
 
-/** What other APIs call a parameter of this one. */
+/** The names that other APIs use for a parameter of this API. */
 const namesElsewhere: ReadonlyMap<string, string> = new Map([
   ["where", "filter"],
   ["fields", "select"],
@@ -49,11 +51,12 @@ const noParameters: ReadonlySet<string> = new Set();
 const none: Query = new Map();
 
 /**
- * Parses the raw query of a URL to its known parameters. A `&` too many is fine. A repeated known
- * parameter is a 400. An unknown one is ignored, unless it looks like the rest of a filter whose
- * `&&`, `;` or `=` was not encoded, or, while `strict`, like a misspelt known one, or there are very many: these are a 400,
- * because without its filter or its page a list would return too many rows. `more` are the known
- * parameters of this endpoint alone.
+ * Parses the raw query of a URL to its known parameters. An extra `&` is ignored. A repeated known
+ * parameter is a 400. An unknown parameter is ignored, with three exceptions that are a 400. It may
+ * look like the rest of a filter whose `&&`, `;` or `=` was not encoded. While `strict`, it may
+ * look like a misspelt known parameter. There may be very many. These are errors, because a list
+ * without its filter or its page would return too many rows. `more` are the known parameters of
+ * only this endpoint.
  */
 export function parseQuery(raw: string, strict = true, more = noParameters): Query {
   if (raw === "") return none;
@@ -69,7 +72,7 @@ export function parseQuery(raw: string, strict = true, more = noParameters): Que
     const name = decode(equals < 0 ? segment : segment.slice(0, equals));
     const value = equals < 0 ? "" : decode(segment.slice(equals + 1));
     if (!knownParameters.has(name) && !more.has(name)) {
-      // After `&&` stands the next comparison of a filter.
+      // The next comparison of a filter follows `&&`.
       if (isAfterEmpty || looksLikeFilter(name, value)) throw unencoded();
       if (strict) refuseNearMiss(name, more);
       if (strict && ++unknown > maxUnknown) throw tooManyUnknown();
@@ -85,7 +88,7 @@ export function parseQuery(raw: string, strict = true, more = noParameters): Que
 }
 
 /**
- * Parses a query parameter that is `true` or `false`; false where it is absent. Throws a 400
+ * Parses a query parameter that is `true` or `false`; false if it is absent. Throws a 400
  * otherwise.
  */
 export function parseFlag(query: Query, name: string): boolean {
@@ -96,8 +99,7 @@ export function parseFlag(query: Query, name: string): boolean {
 }
 
 /**
- * The limits that the query parameter `limit` is parsed with: the default and the greatest page
- * size of a resource.
+ * The limits of the query parameter `limit`: the default and the largest page size of a resource.
  */
 export interface PageLimits {
   readonly defaultLimit: number;
@@ -106,7 +108,7 @@ export interface PageLimits {
 
 /**
  * Parses the query parameter `limit` to a page size of at most `maxLimit`. Throws a 400 unless it
- * is a whole number over 0.
+ * is a positive whole number.
  */
 export function parseLimit(text: string | null, limits: PageLimits): number {
   if (text === null) return limits.defaultLimit;
@@ -140,7 +142,7 @@ function refuseNearMiss(name: string, more: ReadonlySet<string>): void {
 
 const maxNearMissLength = 16;
 
-/** Each is compared with all known names. */
+/** The largest number of unknown parameters, because each is compared with all known names. */
 const maxUnknown = 100;
 
 function tooManyUnknown(): Problem {

@@ -2,29 +2,36 @@ import { Problem } from "../../problem/problem.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { BodyLimits, BodyReceiver } from "./request_body.ts";
 
-/** How a body is received part by part, by an operation that never has the whole of it. */
+/** The options to receive a body part by part, for an operation that never needs the whole body. */
 export interface ReceivePartsOptions {
   readonly receiver: BodyReceiver;
   readonly limits: BodyLimits;
   readonly clock: Clock;
-  /** The most bytes of all parts together. */
+  /** The largest size of all parts together, in bytes. */
   readonly maxBytes: number;
 }
 
-/** What the import of a body keeps in memory at most, except for parts of one record. */
+/** The largest memory for the import of a body, in bytes, except for parts of one record. */
 const bytesInMemory = 4 * 1024 * 1024;
 
-/** So many bytes in the time of a whole body are enough: a client of a modem sends as many. */
+/**
+ * The bytes that a client must send within the timeout of a body. The client of a modem can send as
+ * many.
+ */
 const bytesPerTimeout = 64 * 1024;
 
-/** A chunked body of single bytes would take a turn for each. */
+/**
+ * The number of parts that need no turn. A chunked body of single bytes would take a turn for each
+ * byte.
+ */
 const freeParts = 1_024;
 const bytesOfPart = 64;
 
 /**
- * Receives a body part by part, each while the one before is used, so that the client sends as fast
- * as its parts are used. Throws a 400 where the body ends early, a 408 where the client takes longer
- * than `bodyTimeoutMs` for 64 KiB, a 413 beyond `maxBytes`, and a 503 while too many are received.
+ * Receives a body part by part. It receives the next part while the current part is used, so that
+ * the client sends as fast as its parts are used. Throws a 400 if the body ends early, and a 408 if
+ * the client takes longer than `bodyTimeoutMs` for 64 KiB. Throws a 413 beyond `maxBytes`, and a
+ * 503 while too many bodies are received.
  */
 export async function* receiveParts(
   request: Request,
@@ -34,7 +41,7 @@ export async function* receiveParts(
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const received = receiver.readBodyBefore();
   if (received !== null) {
-    // A middleware or a parent app has read it whole.
+    // A middleware or a parent app has read the whole body.
     const bytes = await received;
     if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes);
     yield bytes;
@@ -51,7 +58,7 @@ export async function* receiveParts(
     for (let parts = 1;; parts++) {
       const turn = held.nextPart();
       const ahead = turn === undefined ? reader.read() : null;
-      // Where nothing asks for it any more, it is no rejection without a handler.
+      // If no code reads it any more, its rejection must not be unhandled.
       ahead?.catch(() => {});
       if (part !== null) yield part;
       if (turn !== undefined) await turn;
@@ -65,16 +72,18 @@ export async function* receiveParts(
     }
   } catch (cause) {
     if (cause instanceof Problem) throw cause;
-    // The connection was lost, or its framing is invalid: the client may not receive this.
+    // The connection was lost, or its framing is invalid. The client may not receive this response.
     throw new Problem("invalid-body", "The body ended before it was complete", { cause });
   } finally {
     held.end();
-    // Of a body that is not at its end, this ends the connection.
+    // If the body is not at its end, this closes the connection.
     void reader.cancel().catch(() => undefined);
   }
 }
 
-/** How long a client may still take: only its own time counts, not that of the database. */
+/**
+ * The remaining time of a client. Only the time of the client counts, not the time of the database.
+ */
 class ClientTime {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
@@ -99,7 +108,7 @@ class ClientTime {
     }
   }
 
-  /** The client has sent so many bytes. What it was faster is not saved for later. */
+  /** Adds time for bytes that the client has sent. A fast client does not save time for later. */
   gain(bytes: number): void {
     const gained = this.#timeoutMs * bytes / bytesPerTimeout;
     this.#leftMs = Math.min(this.#timeoutMs, this.#leftMs + gained);

@@ -2,46 +2,50 @@ import { Problem } from "../../problem/problem.ts";
 import { sleep } from "../../runtime/event_loop.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
-/** What all bodies may have together that are being received. */
+/** The largest sum of all bodies that are being received, in bytes. */
 const maxReceivingBytes = 64 * 1024 * 1024;
-/** A body with no more is received in any case. */
+/** The size up to which a body is received in any case, in bytes. */
 export const smallBodyBytes = 64 * 1024;
 
 /**
- * So many parts of large bodies, of up to 64 KiB each, are read in a millisecond, or in one turn of
- * the event loop where more are at hand: Deno would poll its other sockets only now and then.
+ * The number of parts of large bodies, of up to 64 KiB each, that are read per millisecond, or per
+ * turn of the event loop if more parts are available. Otherwise Deno would poll its other sockets
+ * only occasionally.
  */
 const partsOfTurn = 4;
 const turnMs = 1;
 
 /** A body while it is received. */
 export interface HeldBody {
-  /** Counts so many bytes for it, in place of those before. Throws a 503 beyond the limit. */
+  /**
+   * Counts this number of bytes for the body, instead of the previous number. Throws a 503 beyond
+   * the limit.
+   */
   hold(bytes: number): void;
-  /** Resolves when its next part may be read; undefined if that is now. */
+  /** Resolves when the next part may be read; undefined if that is now. */
   nextPart(): Promise<void> | undefined;
-  /** Counts nothing any more. */
+  /** Counts no bytes of the body any more. */
   end(): void;
 }
 
 /**
- * The bodies of requests that are being received, by all requests of an app: a client may send most
- * of a large one, and then wait. Large ones have a limit in common.
+ * Limits the request bodies that are being received in an app, because a client may send most of a
+ * large body and then wait. Large bodies share one limit.
  */
 export class ReceivingBodies {
   #bytes = 0;
-  /** Those that wait to read their next part. */
+  /** Bodies that wait to read their next part. */
   readonly #waiting: (() => void)[] = [];
   #partsOfTurn = 0;
   #turnBeganAt = -Infinity;
   readonly #clock: Pick<Clock, "elapsedMs">;
 
-  /** Nothing is held. */
+  /** Creates the limiter without bodies. */
   constructor(clock: Pick<Clock, "elapsedMs">) {
     this.#clock = clock;
   }
 
-  /** Begins with a body, of which nothing is held. */
+  /** Begins with a body, of which no bytes count yet. */
   begin(): HeldBody {
     let held = 0;
     const count = (bytes: number) => {
@@ -65,7 +69,7 @@ export class ReceivingBodies {
       this.#turnBeganAt = now;
       this.#partsOfTurn = 0;
     }
-    // A part that is never sent takes no other's place: it counts when its read begins.
+    // A part that is never sent delays no other part, because it counts when its read begins.
     if (this.#waiting.length === 0 && this.#partsOfTurn++ < partsOfTurn) return undefined;
     return new Promise((resolve) => {
       if (this.#waiting.push(resolve) === 1) void this.#serveWaiting();
@@ -74,7 +78,7 @@ export class ReceivingBodies {
 
   async #serveWaiting(): Promise<void> {
     while (this.#waiting.length > 0) {
-      // Only after a real timer Deno has handled all I/O (see `createYieldTurn`).
+      // Only after a real timer has Deno handled all I/O (see `createYieldTurn`).
       await sleep(0);
       for (const resolve of this.#waiting.splice(0, partsOfTurn)) resolve();
     }

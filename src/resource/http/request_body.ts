@@ -6,32 +6,38 @@ import { jsonExcess, type JsonLimits, parseShallowJson } from "../../schema/exac
 
 /** The limits of a request body. */
 export interface BodyLimits {
-  /** The most bytes; more is a 413. Counted while reading. */
+  /**
+   * The largest size of a body, in bytes. A larger body is a 413. The bytes are counted while
+   * reading.
+   */
   readonly bodyLimit: number;
-  /** The longest time until the last byte; longer is a 408. */
+  /** The longest time until the last byte, in milliseconds. A slower body is a 408. */
   readonly bodyTimeoutMs: number;
-  /** What the bodies of all requests have together while they are received. */
+  /** The limit of all bodies that are being received. */
   readonly receiving: ReceivingBodies;
 }
 
 const maxDepth = 32;
 
-/** More than any column stores; a number of a million digits takes a fifth of a second to read. */
+/**
+ * The largest number of digits, more than any column stores. A number of a million digits takes a
+ * fifth of a second to read.
+ */
 const maxDigits = 1_000;
 
-/** What the JSON of a body may hold at most, of so many fields. */
+/** Returns the limits of the JSON of a body with this number of fields. */
 export function bodyJsonLimits(maxFields: number): JsonLimits {
   return { levels: maxDepth, names: maxFields, digits: maxDigits };
 }
 
-/** What may have read the body of a request before its route. */
+/** Code that may have read the body of a request before its route. */
 export interface BodyReceiver {
   /**
-   * The body, where it is read by way of this one; null if it still stands in the request. Fails
-   * where it cannot be read a second time.
+   * Returns the body if this receiver reads it; null if the body is still in the request. Fails if
+   * the body cannot be read a second time.
    */
   receivedBody(): Promise<Uint8Array<ArrayBuffer>> | null;
-  /** The same, but null also where it only would be read by way of this one. */
+  /** Returns the body if it was read already; null otherwise. */
   readBodyBefore(): Promise<Uint8Array<ArrayBuffer>> | null;
 }
 
@@ -45,20 +51,21 @@ export function readBody(
   limits: BodyLimits,
   clock: Clock,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  // First: a body that failed before would be a rejection without a handler, which ends the process.
+  // This comes first. A body that failed before would be an unhandled rejection, which ends the
+  // process.
   requireJson((name) => request.headers.get(name));
   const received = receiver.receivedBody();
   if (received === null) return receiveBody(request, limits, clock);
   return received.then((bytes) => {
-    // A parent has read it without the limits of this app.
+    // A parent app has read the body without the limits of this app.
     if (bytes.byteLength > limits.bodyLimit) throw tooLarge(limits);
     return bytes;
   });
 }
 
 /**
- * Parses the JSON value in the bytes of a request body, whose names of fields are counted first.
- * Throws a 400 or 413.
+ * Parses the JSON value in the bytes of a request body, after its fields are counted. Throws a 400
+ * or 413.
  */
 export function parseBody(bytes: Uint8Array<ArrayBuffer>, maxFields: number): unknown {
   const value = parseShallowJson(boundedText(bytes, maxFields));
@@ -69,8 +76,8 @@ export function parseBody(bytes: Uint8Array<ArrayBuffer>, maxFields: number): un
 }
 
 /**
- * The text of a body whose JSON, as far as it is JSON, is within the limits of all bodies: for
- * another parser, which may take very long for many fields. Throws a 400 or 413.
+ * Returns the string of a body for another parser, which may be very slow for many fields. As far
+ * as the body is JSON, it is within the limits of all bodies. Throws a 400 or 413.
  */
 export function boundedText(bytes: Uint8Array, maxFields: number): string {
   const text = decodeText(bytes);
@@ -96,7 +103,7 @@ function tooManyFields(limit: number): Problem {
   );
 }
 
-/** Requires by its headers that a body is JSON. Throws a 415. */
+/** Requires that a body is JSON, by its headers. Throws a 415. */
 export function requireJson(header: (name: string) => string | null): void {
   const type = (header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (type !== "application/json" && !/^application\/[\w.-]+\+json$/.test(type)) {
@@ -121,19 +128,19 @@ export async function receiveBody(
   if (declared !== null && Number(declared) > limits.bodyLimit) throw tooLarge(limits);
   const isSmall = declared !== null && Number(declared) <= smallBodyBytes;
   const held = isSmall ? null : limits.receiving.begin();
-  // Before it is read: what is not read stays with the client.
+  // The bytes count before the body is read. Bytes that are not read stay at the client.
   if (declared !== null) held?.hold(Number(declared));
   const late = Promise.withResolvers<never>();
   const cancelTimer = clock.after(limits.bodyTimeoutMs, () => late.reject(tooLate()));
   try {
-    // The server enforces a declared length, so that a small body needs no stream, which costs time.
+    // The server enforces a declared length, so a small body needs no stream, which takes time.
     const bytes = held === null
       ? request.bytes()
       : collect(request, { limits, held, expected: Number(declared ?? 0) });
     return await Promise.race([bytes, late.promise]);
   } catch (cause) {
     if (cause instanceof Problem) throw cause;
-    // The connection was lost, or its framing is invalid: the client may not receive this.
+    // The connection was lost, or its framing is invalid. The client may not receive this response.
     throw new Problem("invalid-body", "The body ended before it was complete", { cause });
   } finally {
     cancelTimer();
@@ -144,7 +151,7 @@ export async function receiveBody(
 interface Collected {
   readonly limits: BodyLimits;
   readonly held: HeldBody;
-  /** The declared bytes; 0 where none are. */
+  /** The declared length in bytes; 0 if none is declared. */
   readonly expected: number;
 }
 
@@ -186,7 +193,7 @@ function tooLarge(limits: BodyLimits): Problem {
   );
 }
 
-/** Shared, because without `stream: true` a decoder keeps no state between calls. */
+/** The decoder is shared, because without `stream: true` it keeps no state between calls. */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
 function decodeText(bytes: Uint8Array): string {

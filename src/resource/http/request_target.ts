@@ -2,15 +2,15 @@ import { Problem } from "../../problem/problem.ts";
 
 /** The path and the raw query of a request target (RFC 9112, 3.2), separated once per request. */
 export interface RequestTarget {
-  /** As it was sent, still percent-encoded, from the first slash on. */
+  /** The path as it was sent, still percent-encoded, from the first slash on. */
   readonly path: string;
-  /** Without the question mark. */
+  /** The query without the question mark. */
   readonly query: string;
 }
 
 /**
- * The request target of a URL: its path and its query, raw. `new URL()` would resolve `..` and
- * throw for a bad `Host`. Every decision about a path uses this one.
+ * Returns the request target of a URL: its raw path and its raw query. `new URL()` would resolve
+ * `..` and throw for an invalid `Host`. Every decision about a path uses this function.
  */
 export function parseRequestTarget(url: string): RequestTarget {
   const scheme = url.indexOf("://");
@@ -20,23 +20,23 @@ export function parseRequestTarget(url: string): RequestTarget {
   const end = hash < 0 ? url.length : hash;
   const mark = url.indexOf("?", host);
   const pathEnd = mark < 0 || mark > end ? end : mark;
-  // The target `http://x?a=/` has no path: the slash belongs to its query.
+  // The target `http://x?a=/` has no path. The slash belongs to its query.
   const path = slash < 0 || slash > pathEnd ? "/" : url.slice(slash, pathEnd);
   return { path, query: pathEnd === end ? "" : url.slice(pathEnd + 1, end) };
 }
 
 /**
  * Creates the check that a request's path can only come from its request target. A listener
- * concatenates `Host` and target to the URL of a request, unchecked: `GET /healthz` with
- * `Host: x/api/notes?` becomes `http://x/api/notes?/healthz`, past a proxy that allows `/healthz`
- * alone. So both the header and the URL before its path must be a host with an optional port (RFC
+ * concatenates `Host` and target to the URL of a request, unchecked: `GET /healthz` with `Host:
+ * x/api/notes?` becomes `http://x/api/notes?/healthz`, past a proxy that allows only `/healthz`.
+ * Therefore both the header and the URL before its path must be a host with an optional port (RFC
  * 9112, 3.2).
  *
- * A missing `Host` is accepted: HTTP/1.0 and HTTP/2 have none, and where a serverless platform calls
- * `fetch` there is only the URL.
+ * A missing `Host` is accepted: HTTP/1.0 and HTTP/2 have none, and a serverless platform that calls
+ * `fetch` passes only the URL.
  */
 export function createHostCheck(): (request: Request) => boolean {
-  // Nearly all requests have the same host: they cost two text comparisons.
+  // Nearly all requests have the same host. They need only two string comparisons.
   let known: string | null = null;
   let knownStart = "";
   return function hasPlainHost(request) {

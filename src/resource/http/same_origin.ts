@@ -4,13 +4,13 @@ import { Problem } from "../../problem/problem.ts";
 /**
  * Requires that no page of another origin can send this POST with the cookies of the user. A POST
  * with a JSON body needs no check: a browser sends a preflight request before it sends JSON across
- * origins. It sends a POST without a content type at once. Throws a 415.
+ * origins. It sends a POST without a content type immediately. Throws a 415.
  */
 export function requireSameOrigin({ header }: { header(name: string): string | null }): void {
   if (header("content-type") !== null) return requireJson(header);
   const site = header("sec-fetch-site");
   const origin = header("origin");
-  // Browsers leave Sec-Fetch-Site out where the page was not loaded securely.
+  // Browsers omit Sec-Fetch-Site if the page was not loaded securely.
   const isOwn = site === null
     ? origin === null || URL.parse(origin)?.host === header("host")
     : site === "same-origin" || site === "none";

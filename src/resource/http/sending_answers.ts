@@ -6,44 +6,47 @@ import type { Reply } from "../../protocol/reply.ts";
 import { FairSemaphore } from "../../runtime/queues/fair_semaphore.ts";
 import type { LargeReply, WritingTurns } from "./large_reply.ts";
 
-/** What all answers may have together whose clients have not received them. */
+/** The largest sum of all responses that their clients have not received, in bytes. */
 const maxSendingBytes = 128 * 1024 * 1024;
 
-/** How the answer of an operation reaches its client. */
+/** The delivery of the response of an operation to its client. */
 export interface AnswerDelivery extends WritingTurns {
-  /** The user or the address that it goes to. */
+  /** The user or the address that receives the response. */
   readonly identity: string;
-  /** True if its route has had large answers. */
+  /** True if the route has had large responses. */
   readonly mayBeLarge: boolean;
   /**
-   * Resolves or rejects when the answer was sent or its connection is gone; null if the listener
-   * does not report it.
+   * Resolves or rejects when the response was sent or its connection is closed; null if the
+   * listener does not report it.
    */
   delivered(): Promise<unknown> | null;
-  /** The part of a multiplexed stream that the answer is to be; null for an answer of its own. */
+  /**
+   * Returns the part of a multiplexed stream that becomes the response; null for a separate
+   * response.
+   */
   part(): StreamPart | null;
 }
 
 /**
- * The answers of an app that are being sent. An answer is held until its client has received it,
- * which may never happen: large ones have a limit in common, and small ones go in any case.
+ * The responses of an app that are being sent. A response stays in memory until its client has
+ * received it, which may be never. Large responses share one limit. Small responses have none.
  */
 export class SendingAnswers {
   #bytes = 0;
-  /** Of the identities that have some. */
+  /** The bytes of each identity with undelivered responses. */
   readonly #byIdentity = new Map<string, number>();
-  /** One after the other: each holds what it is written from, and what is written. */
+  /** Replies are written one at a time, because each holds its source and its result in memory. */
   readonly #writing = new FairSemaphore(1);
 
-  /** The bytes that another answer may have. */
+  /** The remaining bytes for another response. */
   get room(): number {
     return maxSendingBytes - this.#bytes;
   }
 
   /**
-   * Counts a long string until it is delivered: a shorter one fits into the buffers of its socket, and
-   * needs no counting. Throws a 503 beyond the limit, unless the request has changed something: then
-   * only its answer says that it did.
+   * Counts a long string until it is delivered. A shorter string fits into the buffers of its
+   * socket, and does not count. Throws a 503 beyond the limit, unless the request has written. Only
+   * its response says that it did.
    */
   add(body: string, delivery: AnswerDelivery, hasWritten: boolean): void {
     const bytes = heldBytes(body);
@@ -52,8 +55,8 @@ export class SendingAnswers {
   }
 
   /**
-   * Counts so many bytes, which were read for an answer that is sent in parts, until it is delivered.
-   * Throws a 503 beyond the limit.
+   * Counts bytes that were read for a response in parts, until it is delivered. Throws a 503 beyond
+   * the limit.
    */
   hold(bytes: number, delivery: AnswerDelivery): void {
     this.#requireRoom(bytes, delivery.identity);
@@ -61,8 +64,8 @@ export class SendingAnswers {
   }
 
   /**
-   * Writes a large reply to a read, and counts it from now until it is delivered. Rejects with a 503
-   * beyond the limit, and with a 422 where it is too large.
+   * Writes a large reply to a read, and counts it from now until it is delivered. Rejects with a
+   * 503 beyond the limit, and with a 422 if the reply is too large.
    */
   async write(reply: LargeReply, delivery: AnswerDelivery): Promise<Reply> {
     const { bytes: held } = reply;
@@ -78,9 +81,10 @@ export class SendingAnswers {
     }
   }
 
-  /** The 503 for an answer to an identity that cannot be sent now. */
+  /** Returns the 503 for a response to an identity that cannot be sent now. */
   refusal(identity: string): Problem {
-    // The answer was read from the database in vain: who does not read the others pays for it.
+    // The response was read from the database in vain. A client that does not read its other
+    // responses pays for it.
     const OfClientOrService = this.#holdsItsShare(identity) ? ChargedProblem : Problem;
     return new OfClientOrService(
       "overloaded",
@@ -109,14 +113,20 @@ export class SendingAnswers {
     else this.#byIdentity.set(identity, own);
   }
 
-  /** Returns true if the answers of an identity have as much as those of all that have some, on average. */
+  /**
+   * Returns true if the undelivered responses of an identity have at least the average size of all
+   * identities.
+   */
   #holdsItsShare(identity: string): boolean {
     const own = this.#byIdentity.get(identity) ?? 0;
     return own > 0 && own * this.#byIdentity.size >= this.#bytes;
   }
 }
 
-/** A string with a character beyond Latin-1 is held with two bytes for each. */
+/**
+ * Returns the size of a string in memory. A string with a character beyond Latin-1 needs two bytes
+ * for each character.
+ */
 function heldBytes(text: string): number {
   return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 }

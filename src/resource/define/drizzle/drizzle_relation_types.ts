@@ -2,8 +2,8 @@ import type { AnyTable, IsUnknownName } from "../../../schema/table_like.ts";
 import type { RelationOptions } from "../../model/resource_options.ts";
 
 /**
- * The relations of the table of this name, by what the types of Drizzle say of `Source`; of any
- * names where they do not say them.
+ * The relations of the table of this name, by the Drizzle types of `Source`. The names are
+ * arbitrary if the types do not contain them.
  */
 export type DrizzleRelations<Name, Source extends object> = true extends
   | IsUnknownName<Name>
@@ -20,7 +20,7 @@ export type DrizzleRelations<Name, Source extends object> = true extends
 export type EntriesOf<Source> = Source extends readonly (infer Entry)[] ? Entry
   : Source[keyof Source];
 
-/** What `relations()` or `defineRelations` declares for the table of this name. */
+/** The relations that `relations()` or `defineRelations` declares for the table of this name. */
 export type DeclaredRelations<Name, Entry> = Entry extends
   { readonly table: { readonly _: { readonly name: Name } } }
   ? Entry extends { readonly config: (helpers: never) => infer Relations } ? Relations
@@ -36,12 +36,12 @@ export type RelationNamed<Declared, Name> = Declared extends unknown
   ? Name extends keyof Declared ? Declared[Name] : never
   : never;
 
-/** A relation with the name of its other table, and how many rows it has. */
+/** A relation with the name of its other table, and its number of rows. */
 export type TypedRelation<Relation, Source> =
-  // The newer line, which names the other table as `defineRelations` does.
+  // Version 1.0, which names the other table as `defineRelations` does.
   Relation extends { readonly relationType: infer Count; readonly targetTableName: infer Key }
     ? RelationOptions<AnyTable, TableAt<Source, Key>, RelationType<Count>>
-    // The older one, where only a relation to one row may say that there is none.
+    // Version 0.45, in which only a relation to one row may be empty.
     : Relation extends { readonly referencedTableName: infer Target } ? RelationOptions<
         AnyTable,
         Target,

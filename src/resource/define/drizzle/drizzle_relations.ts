@@ -13,9 +13,9 @@ import type { RelationOptions } from "../../model/resource_options.ts";
 import type { DrizzleRelations } from "./drizzle_relation_types.ts";
 
 /**
- * The relations of a table as Drizzle declares them, for the option `relations` of its resource:
- * those of `defineRelations` (1.0), or of all `relations()` (0.45) of a list or of a module that
- * holds them. Throws an Error for a relation that the service could not follow alike.
+ * Returns the relations of a table as Drizzle declares them, for the option `relations` of its
+ * resource. They come from `defineRelations` (1.0), or from all `relations()` (0.45) of a list or
+ * of a module. Throws an Error for a relation that the service could not follow identically.
  *
  * @example
  * ```ts ignore
@@ -43,11 +43,11 @@ export function drizzleRelations<Name, Source extends object>(
       )
       : olderRelations(entry, entries)
   );
-  // What Drizzle's types say of these relations is what it was called with.
+  // The Drizzle types of these relations have these names.
   return Object.fromEntries(relations) as DrizzleRelations<Name, Source>;
 }
 
-/** What the two lines give for the relations of a table. */
+/** The declarations of both versions for the relations of a table. */
 type Related = NewerRelations | OlderRelations;
 
 interface NewerRelations {
@@ -77,7 +77,7 @@ interface OlderRelations {
   config(helpers: Helpers): Readonly<Record<string, OlderRelation>>;
 }
 
-/** What the function of `relations()` is called with. */
+/** The argument of the callback of `relations()`. */
 interface Helpers {
   one(target: TableLike<unknown, unknown>, config?: OlderConfig): OlderRelation;
   many(target: TableLike<unknown, unknown>, config?: OlderConfig): OlderRelation;
@@ -89,7 +89,7 @@ interface OlderConfig {
   readonly relationName?: string;
 }
 
-/** A relation as the helpers give it; Drizzle adds its name. */
+/** A relation as the helpers return it. Drizzle adds its name. */
 interface OlderRelation {
   readonly isMany: boolean;
   readonly target: TableLike<unknown, unknown>;
@@ -104,7 +104,7 @@ function isRelated(value: unknown): value is Related {
     (entityKindOf(value) === "Relations" || "relations" in value);
 }
 
-/** Where a relation is declared, for messages. */
+/** The place of a relation, for messages. */
 class Place {
   readonly #table: TableLike<unknown, unknown>;
   readonly #name: string;
@@ -122,7 +122,7 @@ class Place {
 
 function newerRelation(relation: NewerRelation, place: Place): RelationOptions {
   const { targetTable: resource, through, throughTable, where } = relation;
-  // Without a condition it is a symbol of Drizzle.
+  // Without a condition, the value is a symbol of Drizzle.
   if (typeof where === "object" && where !== null) {
     throw place.fault("it has a condition, and relations of the service have all rows");
   }
@@ -168,7 +168,7 @@ function olderRelations(
   });
 }
 
-/** The columns of the one relation of the target that leads back and names them. */
+/** Returns the columns of the only relation of the target that leads back and names columns. */
 function inverseEnds(
   { table }: OlderRelations,
   { target, config: { relationName } }: OlderRelation,
