@@ -41,10 +41,7 @@ import { canGenerate } from "../model/generated_column.ts";
 export interface ResourceContext {
   readonly basePath: string;
   readonly driver: Driver;
-  /**
-   * Returns the driver to use instead of a configured driver: a driver that records its writes, or
-   * the same driver.
-   */
+  /** Returns the driver that records the writes of a configured one, or the configured one. */
   writeBy(driver: Driver): Driver;
   readonly filters: CachingFilterParser;
   readonly guard: Guard;
@@ -52,10 +49,7 @@ export interface ResourceContext {
   readonly relations: ReadonlyMap<ResourceDefinition, Relations>;
   /** The columns that nested writes fill in. */
   readonly filledByRelation: ReadonlySet<ColumnInfo>;
-  /**
-   * The definitions of resources whose fields depend on the caller, or whose relations lead to such
-   * resources.
-   */
+  /** Definitions whose fields depend on the caller, or whose relations lead to such resources. */
   readonly varying: ReadonlySet<ResourceDefinition>;
   /** The map is filled once every resource is resolved. */
   readonly served: ResourcesByTable;
@@ -68,10 +62,7 @@ export interface ResourceContext {
   readonly conflicting: ReadonlySet<TableInfo>;
   /** The rights of roles, read once the database was queried. */
   readonly roleRights: RoleRights;
-  /**
-   * Returns the hub of a driver; null if no changes are recorded. Called only after the hubs were
-   * opened.
-   */
+  /** Returns the open hub of a driver; null if no changes are recorded. */
   hubOf(driver: Driver): LiveHub | null;
   /** Returns the API of a caller. Called only after every resource is resolved. */
   apiOf(caller: CodeCaller, driver: Driver): CodeApi<AnyApi>;

@@ -104,7 +104,7 @@ function jsonHeaders(headers?: Readonly<Record<string, string>>): Reply["headers
 }
 
 /**
- * The type of a body with safe numbers. It tells the client that the service has responded, and not
+ * The type of a body with safe numbers. It shows the client that the service has responded, and not
  * a proxy. The charset comes first, so that nginx sees which type it compresses.
  */
 export const safeType: Readonly<Record<string, string>> = Object.freeze({

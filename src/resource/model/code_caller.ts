@@ -32,6 +32,6 @@ export interface TransactionPart {
   readonly driver: Driver;
   /** For calls from what runs within the part. */
   readonly within: OpenTransaction;
-  /** What hooks and procedures run statements with. */
+  /** Returns the object with which hooks and procedures run statements. */
   handle(plans: SqlPlans): DatabaseHandle;
 }

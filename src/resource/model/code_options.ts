@@ -7,8 +7,8 @@ import type { FilterText } from "../../filter/builders.ts";
 import type { Filter } from "../../filter/filter.ts";
 
 /**
- * A filter in code: of the builders, as `eq(notes.status, "open")`, of `rsql`, or a string in the
- * filter language. The user's right to filter by a field is required of each.
+ * A filter in code: from the builders, such as `eq(notes.status, "open")`, from `rsql`, or a string
+ * in the filter language. The user needs the right to filter by each field.
  */
 export type CodeFilter = Filter | FilterText | string | { readonly filter: string };
 
@@ -18,11 +18,11 @@ export interface CodeCallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What of a row is wanted. */
+/** The fields and the related rows of a row to request. */
 export interface CodeRowOptions<Fields, Included> extends CodeCallOptions {
-  /** These fields alone: their names, or a string as in a URL. */
+  /** The fields to return: a list, or a string as in a URL; all unless set. */
   readonly select?: readonly Fields[] | string | undefined;
-  /** These related rows as well: a list, or a string as in a URL. */
+  /** The related rows to return with each row: a list, or a string as in a URL. */
   readonly include?: readonly Included[] | string | undefined;
 }
 
@@ -34,13 +34,13 @@ export interface CodeListOptions<
 > extends CodeRowOptions<Fields, Included> {
   /** The rows that are listed; all unless set. */
   readonly filter?: CodeFilter | undefined;
-  /** By the key unless set. */
+  /** The order of the rows; by the key unless set. */
   readonly orderBy?: readonly OrderInput<FieldOf<R>>[] | string | undefined;
   /** The most rows of a page. */
   readonly limit?: number | undefined;
   /** The `nextCursor` of the page before; one of HTTP is as good. */
   readonly cursor?: string | null | undefined;
-  /** How many rows to skip, in the place of a cursor; 10,000 at most. */
+  /** The number of rows to skip, instead of a cursor; at most 10,000. */
   readonly offset?: number | undefined;
   /** Counts all matching rows, or estimates their number. */
   readonly totalCount?: boolean | "estimated" | undefined;
@@ -55,7 +55,7 @@ export interface CodeGetOptions<
   Included extends IncludeOf<R> = IncludeOf<R>,
   Tag extends string = string,
 > extends CodeRowOptions<Fields, Included> {
-  /** A tag: while the row still has it, null is given in its place. */
+  /** The tag of a row that the caller has. The result is null if the row still has the tag. */
   readonly ifNoneMatch?: Tag | null | undefined;
 }
 
@@ -67,12 +67,12 @@ export interface CodeCountOptions extends CodeCallOptions {
   readonly withDeleted?: boolean | undefined;
 }
 
-/** The options of an aggregate: those of the client, and filters of code. */
+/** The options of an aggregate: the options of the client, with filters of code. */
 export type CodeAggregateOptions<Options extends AggregateOptions<never>> =
   & Pick<Options, "groupBy" | "count" | "sum" | "avg" | "min" | "max">
   & CodeGroupOptions;
 
-/** The options of an aggregate that say which groups it gives. */
+/** The options of an aggregate that select its groups. */
 export interface CodeGroupOptions extends CodeCallOptions {
   /** The rows that count; all unless set. */
   readonly filter?: CodeFilter | undefined;
@@ -86,13 +86,15 @@ export interface CodeGroupOptions extends CodeCallOptions {
 
 /** The options of a search. */
 export interface CodeSearchOptions extends CodeCallOptions {
-  /** Words: a row has every one of them, and the last one at least as the beginning of a word. */
+  /**
+   * Words. A row matches if it contains every word. The last word may be the beginning of a word.
+   */
   readonly q: string;
   /** The rows that are searched; all unless set. */
   readonly filter?: CodeFilter | undefined;
   /** The most rows of the page; 20 unless set. */
   readonly limit?: number | undefined;
-  /** How many rows to skip. */
+  /** The number of rows to skip. */
   readonly offset?: number | undefined;
   /** With `highlights`. */
   readonly highlight?: boolean | undefined;
@@ -100,12 +102,15 @@ export interface CodeSearchOptions extends CodeCallOptions {
 
 /** The options of a write of one row. */
 export interface CodeWriteOptions extends CodeCallOptions {
-  /** An own name of this write, which the events of live lists repeat. */
+  /** A name of this write that the events of live lists repeat. */
   readonly optimisticId?: string | undefined;
 }
 
 /** The options of a write that may depend on the tag of its row. */
 export interface CodeConditionalOptions<R extends ApiResource> extends CodeWriteOptions {
-  /** The tag of the row as it was read: if it has changed since, the write is a 412. */
+  /**
+   * The tag that the row had when it was read. The write fails with 412 if the row has changed
+   * since then.
+   */
   readonly ifMatch?: TagOf<R> | null | undefined;
 }

@@ -1,11 +1,8 @@
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
-/**
- * The part of a resolved resource that says which columns are readable, writable, filterable and
- * sortable.
- */
+/** The resolved lists of readable, writable, filterable and sortable columns of a resource. */
 export interface FieldPolicy {
-  /** In the table's order. */
+  /** The readable columns, in the table's order. */
   readonly readable: readonly ColumnInfo[];
   readonly writable: ReadonlySet<ColumnInfo>;
   /** No body changes them after the row was created; the key is none of them. */

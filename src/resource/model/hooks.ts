@@ -4,9 +4,12 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ColumnLike, ServedValue } from "../../schema/table_like.ts";
 import type { AnyApi, CodeApi } from "./code_api.ts";
 
-/** What a resource's hook receives beside the row. */
+/** The context that a resource's hook receives besides the row. */
 export interface HookContext {
-  /** In after-hooks the open transaction: what it writes is committed or rolled back with the row. */
+  /**
+   * The database. In after-hooks it is the open transaction, whose writes are committed or rolled
+   * back with the row.
+   */
   readonly db: DatabaseHandle;
   /** The user who writes; null for an anonymous caller, and for the system. */
   readonly user: User | null;
@@ -23,22 +26,22 @@ export interface HookContext {
   readonly resource: { readonly name: string; readonly url: string };
 }
 
-/** What a before-hook receives about a row that is stored already. */
+/** The context of a before-hook for a stored row. */
 export interface StoredRowContext<S> extends HookContext {
   /**
-   * Returns the row as it was stored before the hook, hidden columns included. It is not locked: other
-   * requests may change it until the transaction begins. Reads the row only where that has not been
-   * done already, and once, however often it is called.
+   * Returns the row as it was stored before the hook, including hidden columns. The row is not
+   * locked. Other requests may change it until the transaction begins. The row is read at most
+   * once, however often the function is called.
    */
   current(): Promise<S>;
 }
 
 /**
  * The hooks of a resource: functions that run before and after its writes. Before-hooks run before
- * the transaction: slow work belongs there. They may return a changed body, or throw a `Problem` to
- * veto. After-hooks run inside the transaction, before it commits; what they throw rolls it back.
- * `Created` and `Updated` are what the before-hooks return, and `Key` is the type of the primary key;
- * the compiler infers them.
+ * the transaction, so slow work belongs there. They may return a changed body, or throw a `Problem`
+ * to veto. After-hooks run inside the transaction, before it commits. An error of an after-hook
+ * rolls the transaction back. `Created` and `Updated` are the results of the before-hooks, and
+ * `Key` is the type of the primary key. The compiler infers them.
  */
 export interface Hooks<S, I, Created = unknown, Updated = unknown, Key = RowId> {
   /** Before a row is created; `data` is the body after stripping. */
@@ -60,14 +63,14 @@ export interface Hooks<S, I, Created = unknown, Updated = unknown, Key = RowId> 
   onBeforeDelete?(context: StoredRowContext<S>, id: Key): MaybePromise<void>;
   /** After a row was removed or marked deleted; `row` is as it was, or as it is marked. */
   onAfterDelete?(context: HookContext, id: Key, row: S): MaybePromise<void>;
-  /** How long one hook may take; 5,000 unless set. Over it, the write rolls back with a 500. */
+  /**
+   * The longest time of one hook, in milliseconds; 5,000 unless set. A slower hook rolls the write
+   * back with a 500.
+   */
   readonly timeoutMs?: number | undefined;
 }
 
-/**
- * What a before-hook of a resource returns, where it is `Returned`: values of columns, and no
- * property that is none.
- */
+/** The result of a before-hook: values of columns, and no other property. */
 export type NewValues<Returned, I> =
   & Returned
   & MaybePromise<
@@ -87,7 +90,7 @@ export type NewValues<Returned, I> =
     )
   >;
 
-/** A type with all that is within it readonly, so that it accepts constants. */
+/** A type in which everything is readonly, so that it accepts constants. */
 export type DeepReadonly<T> = unknown extends T ? T
   : T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
   : T;
@@ -95,7 +98,10 @@ export type DeepReadonly<T> = unknown extends T ? T
 /** The primary key of a row as hooks receive it: the value, or the values of a composite key. */
 export type RowId = string | number | bigint | readonly (string | number | bigint)[];
 
-/** The key that hooks receive, by the columns of the option `id`; any key where these are names. */
+/**
+ * The key that hooks receive, by the columns of the option `id`. Any key if the option contains
+ * names.
+ */
 export type KeyOf<Id> = Id extends ColumnLike<infer Value> ? ServedValue<Value>
   : Id extends readonly [infer Only] ? KeyOf<Only>
   : Id extends readonly [ColumnLike<unknown>, ...ColumnLike<unknown>[]] ? {
@@ -104,5 +110,5 @@ export type KeyOf<Id> = Id extends ColumnLike<infer Value> ? ServedValue<Value>
     }
   : RowId;
 
-/** The hooks of a resource without its row types: in process, rows are plain records. */
+/** The hooks of a resource without its row types. In the service, rows are plain records. */
 export type AnyHooks = Hooks<Record<string, unknown>, Record<string, unknown>>;

@@ -11,23 +11,23 @@ import type { AnswerDelivery } from "../http/sending_answers.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { Resource } from "./resource.ts";
 
-/**
- * The request of an operation on a resource, split into its parts, none of which is parsed yet but
- * the body.
- */
+/** The request of an operation on a resource, split into its parts. Only the body is parsed. */
 export interface ResourceRequest {
   /** The raw last path segment of routes with an id, else the empty string. */
   readonly segment: string;
   readonly query: Query;
   /** The parsed JSON body of operations that take one. */
   readonly body: unknown;
-  /** True if its answer has the safe form of numbers, and its body had. */
+  /** True if the response uses the safe form of numbers, and the body did. */
   readonly safeNumbers: boolean;
-  /** One header. There is no Headers object: making one costs more than reading a header. */
+  /**
+   * Returns one header. There is no Headers object, because creating one takes longer than reading
+   * a header.
+   */
   header(name: string): string | null;
   /** The client's address; null if the listener does not report it. */
   address(): string | null;
-  /** What is known of a call from code; null for a request. */
+  /** The caller of a call from code; null for a request. */
   readonly code: CodeCaller | null;
   /** The cost of the first item is debited already, that of the others once they are counted. */
   readonly debit: Debit;
@@ -35,7 +35,7 @@ export interface ResourceRequest {
   readonly raw: Request | null;
   /** Aborted when the caller does not wait any more. */
   signal(): AbortSignal;
-  /** Null for a call from code, whose answer is not sent. */
+  /** The delivery of the response; null for a call from code, whose response is not sent. */
   readonly delivery: AnswerDelivery | null;
   /** Stores the reply in the transaction of the write; null for most requests. */
   readonly record: ((reply: ShapedReply, connection: Connection) => Promise<void>) | null;
@@ -50,13 +50,13 @@ export interface ResourceRequest {
 export interface BodyParts {
   /** Each is received when the next one is asked for. */
   readonly parts: AsyncIterable<Uint8Array>;
-  /** What a body may have that is read as a whole. */
+  /** The largest size of a body that is read as a whole, in bytes. */
   readonly maxPartBytes: number;
 }
 
 /**
- * Stores the reply of an operation in its transaction, which must not be committed when this
- * throws.
+ * Stores the reply of an operation in its transaction. The transaction must not be committed if the
+ * function throws.
  */
 export type RecordReply = (reply: Reply, connection: Connection) => Promise<void>;
 
@@ -83,26 +83,26 @@ export type OperationName =
   | "subscribe"
   | "subscribe-aggregate";
 
-/** The grants of an operation's request beside the one for its own access. */
+/** The grants of an operation's request, besides the grant of its own access. */
 export interface RelatedGrants {
-  /** For {@link Operation.alsoAccess}; null if the operation has none. */
+  /** The grant for {@link Operation.alsoAccess}; null if the operation has none. */
   readonly also: Grant | null;
-  /** For reading other resources; a resource that the user may not read is absent. */
+  /** The grants to read other resources. A resource that the user may not read is absent. */
   readonly related: ReadonlyMap<Resource, Grant>;
-  /** For writing rows beside those of its own access: each that {@link Operation.relatedWrites} names. */
+  /** The grants to write other rows: those that {@link Operation.relatedWrites} names. */
   readonly written: WriteGrants;
 }
 
 /** Grants to write rows of resources, by their access. */
 export type WriteGrants = ReadonlyMap<Access, ReadonlyMap<Resource, Grant>>;
 
-/** Rows that an operation writes beside those of its own access and resource. */
+/** Rows that an operation writes in addition to the rows of its own access and resource. */
 export interface RelatedWrite {
   readonly resource: Resource;
   readonly access: "create" | "update" | "delete";
-  /** How many: each is debited as one of its own resource. */
+  /** The number of rows. Each row is debited as a row of its own resource. */
   readonly count: number;
-  /** Where the first of them stands. */
+  /** The path of the first row in the body. */
   readonly bodyPath: BodyPath;
 }
 
@@ -125,7 +125,7 @@ export interface WriteCall extends ResourceCall {
   readonly grant: Grant;
 }
 
-/** What an operation answers: data, or a reply without JSON. */
+/** The result of an operation: data, or a reply without JSON. */
 export type ShapedReply = DataReply | Reply;
 
 /**
@@ -135,22 +135,30 @@ export type ShapedReply = DataReply | Reply;
 export interface Operation<Intent, Plan, Outcome> {
   readonly name: OperationName;
   readonly access: Access;
-  /** A second access that it needs: an upsert also updates rows. */
+  /** A second access that the operation needs. For example, an upsert also updates rows. */
   readonly alsoAccess?: Access;
   readonly takesBody: boolean;
   /** The query parameters that no other operation takes; undefined for none. */
   ownParameters?(resource: Resource): ReadonlySet<string> | undefined;
-  /** Throws a 403 where the caller may not read columns that the operation cannot do without. */
+  /** Throws a 403 if the caller may not read columns that the operation needs. */
   requireFields?(resource: Resource): void;
   /** Parses the strings of the request, once. Fails with 400, 413, 415 or 422. */
   parse(request: ResourceRequest, resource: Resource): Intent;
-  /** How many rows the body holds, of operations that take several: each is debited. */
+  /**
+   * Returns the number of rows in the body, for operations on several rows. Each row is debited.
+   */
   items?(intent: Intent): number;
-  /** The other resources whose rows it reads: included ones, and those that a filter walks to. */
+  /**
+   * Returns the other resources whose rows the operation reads: included resources, and resources
+   * that a filter walks to.
+   */
   readsFrom?(intent: Intent): ReadonlySet<Resource>;
-  /** What it writes beside those items, under rights of their own. */
+  /**
+   * Returns the rows that the operation writes in addition to its items, which need their own
+   * rights.
+   */
   relatedWrites?(intent: Intent): readonly RelatedWrite[];
-  /** What will be done, as data. Cannot be called without a grant. */
+  /** Returns the plan of the operation, as data. It cannot be called without a grant. */
   plan(intent: Intent, grant: Grant, resource: Resource, related: RelatedGrants): Plan;
   /** Fails with 404, 409, 412 or 503, or with the error that a hook throws. */
   execute(plan: Plan, call: OperationCall<Outcome>): MaybePromise<Outcome>;
@@ -162,6 +170,6 @@ export interface Operation<Intent, Plan, Outcome> {
 export interface BodyPath {
   /** Like `items.3.title`; empty for the body itself. */
   readonly path: string;
-  /** What the details of a problem at this position hold. */
+  /** The content of the details of a problem at this position. */
   readonly details: Readonly<Record<string, unknown>>;
 }

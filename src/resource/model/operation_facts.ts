@@ -22,7 +22,7 @@ export interface OperationFacts {
   readonly summary: string;
   /** Requests that scan rows take turns. Requests that read or write rows by key never wait. */
   readonly cost: "keyed" | "scan";
-  /** The rows that have a precondition of their version: none, the one of `If-Match`, or each item. */
+  /** The rows with a precondition of their version: none, the row of `If-Match`, or each item. */
   readonly conditional: "none" | "one" | "many";
   /** True if the event of the write carries the client's own id. */
   readonly named: boolean;

@@ -5,14 +5,14 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { HookContext } from "./hooks.ts";
 import type { SchemaInput, SchemaOutput, StandardSchema } from "./standard_schema.ts";
 
-/** What the handler of a procedure receives beside its input. */
+/** The context that the handler of a procedure receives besides its input. */
 export interface ProcedureContext<Caller extends User | null = User> {
   /**
    * The database of the resource. A statement outside of `transaction` is its own transaction. No
    * scope, no hook and no mask of the resource applies.
    */
   readonly db: DatabaseHandle;
-  /** Who calls; null for an anonymous caller of a public procedure. */
+  /** The caller; null for an anonymous caller of a public procedure. */
   readonly user: Caller;
   /** True if code calls by `asSystem()`. */
   readonly isSystem: boolean;
@@ -26,8 +26,8 @@ export interface ProcedureContext<Caller extends User | null = User> {
   /** Which resource the procedure belongs to. */
   readonly resource: HookContext["resource"];
   /**
-   * Registers work for the end of the call: `isAnswered` is false where the handler has thrown, or its
-   * output is not one that can be sent. Work for a call that is answered may still fail it.
+   * Registers work for the end of the call. `isAnswered` is false if the handler has thrown, or if
+   * its output cannot be sent. Work for a successful call may still fail it.
    */
   readonly onEnd: (work: (isAnswered: boolean) => MaybePromise<void>) => void;
 }
@@ -41,22 +41,28 @@ export interface ProcedureOptions<
 > {
   /** Validates the body, any JSON value; the handler gets its output. An invalid body is a 422. */
   readonly input: Input;
-  /** Validates the handler's result, and its output is the answer. An invalid result is a 500. */
+  /**
+   * Validates the handler's result. The output of the schema is the response. An invalid result is
+   * a 500.
+   */
   readonly output: Output;
   /** Lets anonymous callers call it. Only users unless set. */
   readonly public?: Public | undefined;
-  /** How many tokens of the budget a call costs; 1 unless set. */
+  /** The number of tokens of the budget that a call costs; 1 unless set. */
   readonly cost?: number | undefined;
   /** Always requires proof of work. Off unless set. */
   readonly pow?: boolean | PowGateOptions | undefined;
-  /** Does the work, and authorizes it: no scope applies. A `Problem` that it throws is the answer. */
+  /**
+   * Does the work, and authorizes it, because no scope applies. A `Problem` that it throws becomes
+   * the response.
+   */
   readonly handler: (
     context: ProcedureContext<Public extends true ? U | null : U>,
     input: SchemaOutput<Input>,
   ) => MaybePromise<SchemaInput<Output>>;
 }
 
-/** A declared procedure without its types, which only its handler knows. */
+/** A declared procedure without its types, which only its handler needs. */
 export interface Procedure {
   /** As in {@link ProcedureOptions}. */
   readonly input: StandardSchema;

@@ -31,11 +31,11 @@ import type { CallerFields, FieldListName } from "./caller_fields.ts";
 /** The part of a resolved resource that holds its computed, virtual fields. */
 export interface Computed {
   readonly fields: readonly (readonly [name: string, compute: (row: Row) => unknown])[];
-  /** Reports a function without a value: its field is null. */
+  /** Reports a function without a value. The field is null then. */
   failed(field: string, error: unknown): void;
 }
 
-/** The part of a resolved resource that says which operations exist, for every caller. */
+/** The resolved operations of a resource that exist, for every caller. */
 export interface ResolvedCapabilities {
   /** Creating rows. */
   readonly enableCreate: boolean;
@@ -73,15 +73,15 @@ export interface BatchPolicy {
 
 /** The part of a resolved resource that says how large imports may be. */
 export interface ImportPolicy {
-  /** Of one body. */
+  /** The largest size of one body, in bytes. */
   readonly maxBytes: number;
 }
 
 /** The part of a resolved resource that says what the reads of one request may cost. */
 export interface ReadCosts {
-  /** The largest answer; exports and streams are none. */
+  /** The largest response, in bytes. Exports and streams are exempt. */
   readonly maxAnswerBytes: number;
-  /** How long one statement may run. */
+  /** The longest time of one statement, in milliseconds. */
   readonly queryTimeoutMs: number;
 }
 
@@ -100,23 +100,29 @@ export interface ResourcesByTable {
 export interface Resource {
   /** The table's name, for messages. */
   readonly name: string;
-  /** Where it is mounted, with the base path, percent-encoded: `/api/notes`. */
+  /** The path of the resource, with the base path, percent-encoded: `/api/notes`. */
   readonly url: string;
   readonly table: TableInfo;
   readonly driver: Driver;
-  /** The same, as hooks and procedures receive it. */
+  /** The database, as hooks and procedures receive it. */
   readonly db: DatabaseHandle;
   /** The operations of the app for a caller in code, whose transactions are of this database. */
   api(caller: CodeCaller): CodeApi<AnyApi>;
-  /** What the statements of its hooks mean. */
+  /** The plans of the statements of its hooks. */
   readonly sqlPlans: SqlPlans;
   readonly reader: RowReader;
   readonly policy: AccessPolicy;
-  /** Those of the caller in a resource that a request was given; before, those of any caller. */
+  /**
+   * The fields of the caller, in a resource of a request. Otherwise the fields that any caller may
+   * use.
+   */
   readonly fields: FieldPolicy;
-  /** What depends on the fields of a caller; null if they are the same for all. */
+  /**
+   * Returns the parts that depend on the fields of a caller; null if all callers have the same
+   * fields.
+   */
   readonly fieldsOf: ((user: User | null) => CallerFields) | null;
-  /** The lists of fields that depend on the caller; none where the fields are those of a caller. */
+  /** The lists of fields that depend on the caller; empty in a resource of a request. */
   readonly varyingFields: ReadonlySet<FieldListName>;
   /** True if any depend on the caller, here or in a resource that relations lead to. */
   readonly variesByCaller: boolean;
@@ -127,22 +133,23 @@ export interface Resource {
   keepsFields(): ((user: User | null) => boolean) | null;
   /** The columns that other callers may read, and the caller of this request may not. */
   readonly withheld: ReadonlySet<ColumnInfo>;
-  /** True if answers have the safe form of numbers, as the caller of this request asks for. */
+  /** True if responses use the safe form of numbers, as the caller of this request asks for. */
   readonly safeNumbers: boolean;
-  /** The same for callers with the same fields; empty where these do not depend on the caller. */
+  /** Identifies callers with the same fields; empty if the fields do not depend on the caller. */
   readonly fieldsKey: string;
-  /** What aggregates may use: the readable fields, and nothing else. */
+  /** The fields that aggregates may use: the readable fields. */
   readonly groups: AggregateSchema;
   readonly strictInput: boolean;
   readonly strictQuery: boolean;
   /**
-   * True if lists may cut long values by the parameter `preview`: only those of the dashboard, whose
-   * reader knows what a cut value is.
+   * True if lists may cut long values by the parameter `preview`. Only lists of the dashboard may,
+   * because its user can see that a value is cut.
    */
   readonly allowsPreview: boolean;
   /**
-   * True if an export as CSV prefixes strings that a spreadsheet would take for formulas: those of the
-   * dashboard, which are opened in one. All others give the values as they are.
+   * True if an export as CSV prefixes strings that a spreadsheet would interpret as formulas. Only
+   * exports of the dashboard do, because users open them in a spreadsheet. All other exports return
+   * the values unchanged.
    */
   readonly escapesFormulas: boolean;
   /** The columns that the server fills in. */
@@ -158,7 +165,7 @@ export interface Resource {
   readonly isSubscribable: boolean;
   readonly page: PageLimits;
   readonly readCosts: ReadCosts;
-  /** The answers of the app that its clients have not received, those of other resources too. */
+  /** The undelivered responses of the app, including responses of other resources. */
   readonly sending: SendingAnswers;
   readonly batch: BatchPolicy;
   readonly imports: ImportPolicy;
@@ -171,9 +178,9 @@ export interface Resource {
   readonly hooks: AnyHooks;
   readonly hookTimeoutMs: number;
   readonly procedures: ReadonlyMap<string, Procedure>;
-  /** What protects the operations, by their access; an absent one is not protected. */
+  /** The protection of the operations, by their access; an unprotected access is absent. */
   readonly protections: ReadonlyMap<Access, OperationProtection>;
-  /** What protects the procedures, by name. */
+  /** The protection of the procedures, by name. */
   readonly procedureProtections: ReadonlyMap<string, OperationProtection>;
   /** The named relations to rows of other tables. */
   readonly relations: Relations;
@@ -183,13 +190,13 @@ export interface Resource {
   readonly served: ResourcesByTable;
   /** Returns true if an index begins with a column, of this table or of another served one. */
   isIndexed(column: ColumnInfo): boolean;
-  /** What the databases of the app keep from its roles, in this table and in others. */
+  /** The rights of the roles of the app's databases, in this table and in others. */
   readonly roleRights: RoleRights;
   /** The hub of its database's live streams; null if no changes are recorded. */
   hub(): LiveHub | null;
-  /** What `GET /search` looks in; null if there is no search. */
+  /** The index of `GET /search`; null if there is no search. */
   readonly search: OpenIndex | null;
-  /** What keeps search indexes up to date with writes of the table, those of other resources too. */
+  /** The indexers that follow writes of the table, including indexers of other resources. */
   readonly indexers: readonly Indexer[];
   readonly operators: OperatorRegistry;
   readonly filters: CachingFilterParser;

@@ -11,7 +11,7 @@ import type { Procedure } from "./procedure.ts";
 import type { Database } from "../../db/database.ts";
 
 /**
- * How a resource's options name a column of its table: the object, or (deprecated) its property
+ * A reference to a column in a resource's options: the column object, or (deprecated) its property
  * name.
  */
 export type ColumnReferenceOf<S, Of = AnyTable> =
@@ -19,7 +19,7 @@ export type ColumnReferenceOf<S, Of = AnyTable> =
   | (keyof NoInfer<S> & string);
 
 /**
- * The option that says which operations of a resource exist at all, for every caller. All but
+ * The option that enables the operations of a resource, for every caller. All operations except
  * exports and imports are on unless set to false.
  */
 export interface Capabilities {
@@ -31,7 +31,10 @@ export interface Capabilities {
   readonly enableDelete?: boolean | undefined;
   /** Governs every batch, together with the capability of its operation. */
   readonly enableBatch?: boolean | undefined;
-  /** Governs lists as `text/csv` and `application/x-ndjson`, of all rows at once. Off unless set. */
+  /**
+   * Lists as `text/csv` and `application/x-ndjson`, which return all rows in one response. Off
+   * unless set.
+   */
   readonly enableExport?: boolean | undefined;
   /** Governs `POST /import`, together with `enableCreate`. Off unless set. */
   readonly enableImport?: boolean | undefined;
@@ -41,7 +44,9 @@ export interface Capabilities {
   readonly enableSubscribe?: boolean | undefined;
 }
 
-/** The options of a resource for batches: the most items of each kind, 100 unless set. */
+/**
+ * The options of a resource for batches: the largest number of items of each kind, 100 unless set.
+ */
 export interface BatchOptions {
   /** Governs `POST /batch` and `POST /batch/upsert`. */
   readonly create?: number | undefined;
@@ -55,7 +60,7 @@ export interface BatchOptions {
   readonly incrementVersion?: boolean | undefined;
 }
 
-/** The options of a resource for imports: how large they may be. */
+/** The options of a resource for imports: the largest sizes. */
 export interface ImportLimits {
   /** The most bytes of one body; 1,000,000,000 unless set. */
   readonly maxBytes?: number | undefined;
@@ -70,31 +75,34 @@ export interface EtagOptions<S, Of = AnyTable> {
   readonly versionField?: ColumnReferenceOf<S, Of> | undefined;
   /** A timestamp that every PATCH and PUT moves forward. */
   readonly updatedAtField?: ColumnReferenceOf<S, Of> | undefined;
-  /** Part of a tag beside the time of update; the primary key unless set. */
+  /** The part of a tag besides the time of update; the primary key unless set. */
   readonly idField?: ColumnReferenceOf<S, Of> | undefined;
-  /** `weak` unless set; `strong` forbids proxies to change the answers. */
+  /** The strength of tags. `weak` unless set; `strong` forbids proxies to change the responses. */
   readonly algorithm?: "weak" | "strong" | undefined;
   /** Refuses writes of one row without `If-Match` with 428. Off unless set. */
   readonly require?: boolean | undefined;
 }
 
 /**
- * The options of one relation from a resource to another: `include` loads its rows, and scopes may
+ * The options of one relation from a resource to another. `include` loads its rows, and scopes may
  * follow relations by path: ``rsql`project.ownerId==${user.id}` ``. `Of` is the name of the
- * resource's own table, `Target` that of the other.
+ * resource's own table, `Target` is the name of the other table.
  */
 export interface RelationOptions<
   Of = AnyTable,
   Target = AnyTable,
   Type extends Relation["type"] = Relation["type"],
 > {
-  /** `belongsTo`: this table has the foreign key. `hasOne`, `hasMany`: the other table has it. */
+  /**
+   * The type of the relation. `belongsTo`: this table has the foreign key. `hasOne`, `hasMany`: the
+   * other table has it.
+   */
   readonly type: Type;
   /** The other resource's table, or its name; of a table that is served twice, the first. */
   readonly resource: TableLike<unknown, unknown, Target> | TableInfo | string;
   /**
-   * The referring column, or a list of them; of `manyToMany`, that of the link which refers to this
-   * resource.
+   * The referring column, or a list of columns. For `manyToMany`, the columns of the link table
+   * that refer to this resource.
    */
   readonly foreignKey: OneOrMore<
     | ColumnLike<
@@ -118,7 +126,7 @@ export interface RelationOptions<
     | undefined;
   /** The link table of `manyToMany`. */
   readonly through?: TableLike<unknown, unknown> | TableInfo | undefined;
-  /** Lets the `filter` of a request walk it: `author.name==Ann`. Off unless set. */
+  /** True if the `filter` of a request may walk this relation: `author.name==Ann`. False unless set. */
   readonly filterable?: boolean | undefined;
 }
 
@@ -127,28 +135,31 @@ export type OneOrMore<Value> = Value | readonly Value[];
 
 /** The options of the relations that a resource derives from foreign keys. */
 export interface AutoRelationOptions {
-  /** Lets the `filter` of a request walk them: `author.name==Ann`. Off unless set. */
+  /** True if the `filter` of a request may walk this relation: `author.name==Ann`. False unless set. */
   readonly filterable?: boolean | undefined;
 }
 
-/** The options of a resource for soft delete: how rows are marked deleted instead of removed. */
+/**
+ * The options of a resource for soft delete, which marks rows as deleted instead of removing them.
+ */
 export interface SoftDeleteOptions<S, Of = AnyTable> {
   /**
-   * The column that marks: a timestamp or date (NULL is live), a boolean or integer (0 or NULL is
-   * live), or a string (`""` or NULL is live). No body may set it unless `fields.writable` names it.
+   * The column of the mark: a timestamp or date (NULL is live), a boolean or integer (0 or NULL is
+   * live), or a string (`""` or NULL is live). No body may set it unless `fields.writable` names
+   * it.
    */
   readonly field: ColumnReferenceOf<S, Of>;
 }
 
-/** The options of a resource for search; it has some where the app has a search adapter. */
+/** The options of a resource for search. They have an effect if the app has a search adapter. */
 export interface SearchOptions<S, Of = AnyTable> {
   /** Serves `GET /search`, and indexes the rows. On unless set to false. */
   readonly enabled?: boolean | undefined;
   /** The name of its index; the table's name unless set. */
   readonly indexName?: string | undefined;
   /**
-   * The columns whose words are found: a list of some, or an object that gives columns a weight or
-   * takes them out. All readable strings and JSON unless set.
+   * The columns whose words are searched: a list of columns, or an object that sets the weight of
+   * columns or excludes them. All readable strings and JSON unless set.
    */
   readonly fields?:
     | readonly ColumnReferenceOf<S, Of>[]
@@ -157,17 +168,17 @@ export interface SearchOptions<S, Of = AnyTable> {
   /** Indexes the rows that are there, and those that requests write. On unless set to false. */
   readonly autoIndex?: boolean | undefined;
   /**
-   * Remembers in the key-value store which rows were written, and indexes them in the background,
-   * again while that fails. No effect for an app without `kv`. Off unless set.
+   * Stores in the key-value store which rows were written, and indexes them in the background.
+   * Failed rows are tried again. No effect for an app without `kv`. Off unless set.
    */
   readonly outbox?: boolean | undefined;
-  /** Called where the index did not take rows that were written; see {@link IndexErrorHandler}. */
+  /** Called if the index did not accept rows that were written; see {@link IndexErrorHandler}. */
   readonly onIndexError?: IndexErrorHandler | undefined;
 }
 
 /** The options of a resource for one column that is searched. */
 export interface SearchFieldOptions {
-  /** How much a match in it counts beside those in others; 1 unless set. */
+  /** The weight of a match in this column relative to other columns; 1 unless set. */
   readonly weight?: number | undefined;
   /** False takes it out. */
   readonly searchable?: boolean | undefined;
@@ -182,41 +193,41 @@ export interface PaginationOptions {
 }
 
 /**
- * A function of the user, null if the request is anonymous, that gives a list of columns. It is
- * called for each request, and must be synchronous; an error, or a column of another table, ends the
- * request with a 500.
+ * A function of the user, or of null for an anonymous request, that returns a list of columns. It
+ * is called for each request, and must be synchronous. An error, or a column of another table, ends
+ * the request with a 500.
  */
 export type FieldFunction<S, Of = AnyTable, U extends User = User> = (
   user: U | null,
 ) => readonly ColumnReferenceOf<S, Of>[];
 
 /**
- * A list of columns in the option `fields`: the same for every caller, or by a function of the user.
- * With `all`, no caller goes beyond these columns, whatever the function gives, and descriptions
- * show no others; without, that is all columns of the table.
+ * A list of columns in the option `fields`: the same for every caller, or a function of the user.
+ * With `all`, no caller can use other columns, whatever the function returns, and descriptions show
+ * no other columns. Without `all`, the limit is all columns of the table.
  */
 export type FieldList<S, Of = AnyTable, U extends User = User> =
   | readonly ColumnReferenceOf<S, Of>[]
   | FieldFunction<S, Of, U>
   | {
-    /** What some caller may use. */
+    /** The columns that any caller may use. */
     readonly all: readonly ColumnReferenceOf<S, Of>[];
-    /** What the user may use. */
+    /** Returns the columns that the user may use. */
     readonly by: FieldFunction<S, Of, U>;
   };
 
 /**
- * The options of a resource that say which columns may be used for what; each list has a default of
- * its own, and may depend on the user.
+ * The options of a resource for the use of its columns. Each list has its own default, and may
+ * depend on the user.
  */
 export interface FieldOptions<S, Of = AnyTable, U extends User = User> {
-  /** Sent in answers, and open to aggregates. All columns unless set. */
+  /** Columns in responses and in aggregates. All columns unless set. */
   readonly readable?: FieldList<S, Of, U> | undefined;
   /** Accepted in bodies; other fields are dropped before hooks run. All columns unless set. */
   readonly writable?: FieldList<S, Of, U> | undefined;
   /**
-   * Accepted in the bodies that create a row, and dropped from those that change one, or refused
-   * under `strictInput`: the time of creation, the owner. None unless set.
+   * Columns that only the body of a new row can set, such as the time of creation or the owner. The
+   * service drops them from later bodies, or refuses them under `strictInput`. None unless set.
    */
   readonly immutable?: FieldList<S, Of, U> | undefined;
   /** Allowed in `filter`. The readable ones unless set; never one that is withheld from the user. */
@@ -226,9 +237,9 @@ export interface FieldOptions<S, Of = AnyTable, U extends User = User> {
 }
 
 /**
- * The options of a resource: how one table is served. `S` is the type of its rows, `I` that of its
- * new rows, `U` that of the users, and `Of` the name of the table. The compiler infers the others
- * from hooks, computed fields and relations.
+ * The options of a resource, which define how one table is served. `S` is the type of its rows, `I`
+ * of its new rows, `U` of the users, and `Of` is the name of the table. The compiler infers the
+ * other types from hooks, computed fields and relations.
  */
 export interface ResourceOptions<
   S,
@@ -247,7 +258,7 @@ export interface ResourceOptions<
   readonly path?: string | undefined;
   /** The database, when it is not the app's. */
   readonly db?: Database | undefined;
-  /** Who may do what. An access without a grant is denied. */
+  /** The scopes. An access without a grant is denied. */
   readonly auth?: ScopeOptions<U, Of> | undefined;
   /** Which operations exist. */
   readonly capabilities?: Capabilities | undefined;
@@ -260,11 +271,14 @@ export interface ResourceOptions<
    * ignoring it. On unless set to false.
    */
   readonly strictQuery?: boolean | undefined;
-  /** How large the pages of a list are. */
+  /** The sizes of the pages of a list. */
   readonly pagination?: PaginationOptions | undefined;
-  /** Columns that the server fills in on create: keys, times, owners. Never stripped. */
+  /** Columns that the server fills in on create: keys, times, owners. They are never removed. */
   readonly generatedFields?: readonly ColumnReferenceOf<S, Of>[] | undefined;
-  /** Virtual fields of every answer, from the whole row, hidden columns included. Synchronous. */
+  /**
+   * Virtual fields of every response, computed from the whole row, including hidden columns.
+   * Synchronous.
+   */
   readonly computed?:
     | {
       readonly [Name in keyof Computed]: (
@@ -294,18 +308,18 @@ export interface ResourceOptions<
    */
   readonly autoRelations?: boolean | AutoRelationOptions | undefined;
   /**
-   * Lets bodies of POST, PATCH and PUT write related rows under the names of their relations: in one
-   * transaction rows are created, connected and disconnected, each by the rules of its own resource.
-   * Off unless set.
+   * True to allow bodies of POST, PATCH and PUT to write related rows under the names of their
+   * relations. One transaction creates, connects and disconnects the rows, each by the rules of its
+   * own resource. False unless set.
    */
   readonly nestedWrites?: boolean | undefined;
-  /** What `GET /search` finds; it takes a search adapter of the app. */
+  /** The search of `GET /search`. It needs a search adapter of the app. */
   readonly search?: SearchOptions<S, Of> | undefined;
   /** Custom functions at `POST /rpc/:name`, by name; see {@link procedure}. */
   readonly procedures?: Readonly<Record<string, Procedure>> | undefined;
-  /** How large batches may be. */
+  /** The largest sizes of batches. */
   readonly batch?: BatchOptions | undefined;
-  /** How large imports may be. */
+  /** The largest sizes of imports. */
   readonly imports?: ImportLimits | undefined;
   /** Further filter operators, by whole symbol, e.g. `"=near="`. */
   readonly customOperators?: Readonly<Record<string, CustomOperator>> | undefined;

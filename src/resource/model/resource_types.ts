@@ -1,4 +1,4 @@
-/** What the compiler knows of a resource from its options: for `InferApi`, at no other time. */
+/** The types of a resource that the compiler infers from its options, only for `InferApi`. */
 export interface ResourceTypes {
   /** A row of the table. */
   readonly row: unknown;
@@ -10,7 +10,7 @@ export interface ResourceTypes {
   readonly computed: unknown;
   /** The names of the related tables, by those of the relations. */
   readonly targets: unknown;
-  /** The options whose own types count; of any type where one is not set. */
+  /** The inferred options, or any type for an option that is not set. */
   readonly options: OptionTypes;
 }
 
@@ -24,15 +24,15 @@ export interface OptionTypes {
   readonly readable: unknown;
   /** Columns that the server fills in. */
   readonly generatedFields: unknown;
-  /** False where no row is created. */
+  /** False if rows cannot be created. */
   readonly mayCreate: unknown;
-  /** False where no row is changed. */
+  /** False if rows cannot be changed. */
   readonly mayUpdate: unknown;
-  /** False where no row is deleted. */
+  /** False if rows cannot be deleted. */
   readonly mayDelete: unknown;
   /** True if bodies may embed related rows. */
   readonly nestedWrites: unknown;
-  /** How many rows each relation has. */
+  /** The cardinality of each relation. */
   readonly relationTypes: unknown;
   /** False or undefined if no relations are derived from foreign keys. */
   readonly autoRelations: unknown;

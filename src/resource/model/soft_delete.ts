@@ -3,7 +3,7 @@ import { nullTest } from "../../filter/operators/null_operators.ts";
 import { equalOperator } from "../../filter/operators/value_operators.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
-/** The soft delete of a resource: how a row is marked deleted instead of removed. */
+/** The soft delete of a resource, which marks a row as deleted instead of removing it. */
 export interface SoftDelete {
   readonly field: ColumnInfo;
   /** The rows that are not marked. */
@@ -15,8 +15,8 @@ export interface SoftDelete {
 }
 
 /**
- * Makes the soft delete of a resource from the column that carries the mark; throws a plain Error
- * where it cannot.
+ * Resolves the soft delete of a resource from the column of the mark. Throws a plain Error for an
+ * unsuitable column.
  */
 export function resolveSoftDelete(field: ColumnInfo, table: TableInfo): SoftDelete {
   const subject = `Cannot serve "${table.label}": softDelete.field`;

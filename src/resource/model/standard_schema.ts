@@ -15,11 +15,11 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     /** Accepts any value; reports what is wrong with it in the result, and never throws. */
     readonly validate: (value: unknown) => MaybePromise<SchemaResult<Output>>;
     /**
-     * Writes the schema as JSON Schema, which descriptions of the service then hold; absent where
-     * the library cannot.
+     * Writes the schema as JSON Schema for the descriptions of the service; absent if the library
+     * cannot.
      */
     readonly jsonSchema?: JsonSchemaWriter | undefined;
-    /** For the compiler only: absent at run time. */
+    /** Exists only for the compiler. */
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
   };
 }
@@ -29,9 +29,9 @@ export interface StandardSchema<Input = unknown, Output = Input> {
  * Either function may throw for what JSON Schema cannot express.
  */
 export interface JsonSchemaWriter {
-  /** Of the values that it accepts. */
+  /** Returns the schema of the accepted values. */
   input(options: JsonSchemaWriterOptions): Record<string, unknown>;
-  /** Of the values that it returns. */
+  /** Returns the schema of the returned values. */
   output(options: JsonSchemaWriterOptions): Record<string, unknown>;
 }
 
@@ -41,14 +41,14 @@ export interface JsonSchemaWriterOptions {
   readonly target: "openapi-3.0";
 }
 
-/** The result of a Standard Schema: its output, or what is wrong with its input. */
+/** The result of a Standard Schema: its output, or the issues of its input. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
 
-/** One issue that a Standard Schema reports: what is wrong with a value, and where in it. */
+/** One issue that a Standard Schema reports: a message, and its place in the value. */
 export interface SchemaIssue {
-  /** For people. */
+  /** The message for people. */
   readonly message: string;
   /** The keys that lead to the place, each alone or in an object; absent for the whole value. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
