@@ -22,7 +22,7 @@ import type { GuardedRequest } from "./guarded_request.ts";
 import { RequestWork, type RequestWorkOptions } from "./pow/request_work.ts";
 import type { OperationProtection, PowGate } from "./operation_protection.ts";
 
-/** What the admissions of all requests of an app share. */
+/** The parts that the admissions of all requests of an app share. */
 export interface AdmissionOptions extends RequestWorkOptions {
   /** Null if no provider is configured. */
   readonly captcha: CaptchaChallenge | null;
@@ -124,7 +124,7 @@ export class Admission implements IdempotentAdmission, Debit {
   }
 
   /**
-   * Called for every answer before it is finished: a request that is refused with 422, and not for
+   * Called for every response before it is finished. A request that is refused with 422, except for
    * its own cost, does not use up its solution.
    */
   returnSolution(answer: unknown): MaybePromise<void> {
@@ -140,7 +140,7 @@ export class Admission implements IdempotentAdmission, Debit {
     return { status, headers: this.#withHeaders(headers), body };
   }
 
-  /** What to throw in place of the error: a Problem has what is left in its headers. */
+  /** Returns the error to throw instead. A Problem has the remaining budget in its headers. */
   finishError(error: unknown): unknown {
     const status = error instanceof Problem ? error.status : 500;
     // A client that leaves ends its own request; the budget has to pay for what was done until then.
@@ -177,7 +177,10 @@ export class Admission implements IdempotentAdmission, Debit {
     });
   }
 
-  /** Calls `classify` once, so that a request has one budget whatever a second call would give. */
+  /**
+   * Calls `classify` once, so that a request has one budget even if a second call would return
+   * another class.
+   */
   #findLimiter(): MaybePromise<RateLimiter | null> {
     if (this.#limiter === undefined) {
       const { request, user } = this.#guarded;

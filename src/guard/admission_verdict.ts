@@ -58,7 +58,7 @@ export function admissionVerdict(facts: AdmissionFacts): AdmissionVerdict {
 
 type ChallengeKind = "none" | "pow" | "captcha";
 
-/** What is accepted in place of a budget that is short. */
+/** Returns the substitute that is accepted if a budget is insufficient. */
 function substituteFor(
   { isStream, overflowsToCaptcha, captchaIsOn, powIsOn }: AdmissionFacts,
 ): ChallengeKind {

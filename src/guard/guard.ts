@@ -53,7 +53,7 @@ export interface Guard {
   counter(id: string, options: BudgetClassOptions): RateLimiter;
   /** Begins the admission of one request. */
   admission(protection: OperationProtection, guarded: GuardedRequest): Admission;
-  /** The shares of clients in the room for stored answers, which are kept so long. */
+  /** Returns the shares of clients in the space for stored responses with this retention. */
   answerShares(ttlMs: number): AnswerShares;
   /** The budgets and rate limits of callers that have counted something. */
   limits(): readonly RateLimiter[];
@@ -61,7 +61,7 @@ export interface Guard {
   close(): Promise<void>;
 }
 
-/** What the guard of an app works with. */
+/** The parts that the guard of an app needs. */
 export interface GuardOptions {
   readonly abuse: ResolvedAbuseProtection;
   /** Opened only once there is something to store. */

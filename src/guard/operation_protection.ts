@@ -40,7 +40,7 @@ export interface ProtectedResource {
   readonly embedsRows?: boolean | undefined;
 }
 
-/** What the protections of operations are resolved with, beside their options. */
+/** The context in which the protections of operations are resolved, besides their options. */
 export interface ProtectionContext {
   readonly abuse: ResolvedAbuseProtection;
   /** The rate limit of the resource at this path; the same one at every call. */
@@ -66,10 +66,7 @@ export function resolveProtections(
   }));
 }
 
-/**
- * The options for the protection of an operation that is a procedure, beside the limits of its
- * resource.
- */
+/** The options for the protection of a procedure, in addition to the limits of its resource. */
 export interface ProcedureProtectionOptions {
   readonly cost?: number | undefined;
   readonly pow?: ProtectionOptions["pow"];

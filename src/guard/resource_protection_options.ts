@@ -59,7 +59,7 @@ export interface CaptchaGateOptions {
 export interface ProtectionOptions {
   /** How many requests each caller may send to it. No limit unless set. */
   readonly rateLimit?: RateLimitOptions | undefined;
-  /** What its operations cost, in tokens of the budget. */
+  /** The cost of its operations, in tokens of the budget. */
   readonly cost?: CostOptions | undefined;
   /** Always demands proof of work. Off unless set. */
   readonly pow?: boolean | PowGateOptions | undefined;
@@ -69,7 +69,7 @@ export interface ProtectionOptions {
   readonly overflow?: "captcha" | undefined;
 }
 
-/** What one item costs. */
+/** Describes the cost of one item. */
 export const costOption = number({ from: 0 }).fitting(
   `0, or a number from ${minTokens} on`,
   (cost) => cost === 0 || cost >= minTokens,

@@ -7,7 +7,7 @@ import {
   type RouteDescription,
 } from "../protocol/route_description.ts";
 
-/** What a description of a route of accounts is made of. */
+/** The parts that a description of a route of accounts needs. */
 export interface AccountDescription {
   readonly id: string;
   readonly summary: string;

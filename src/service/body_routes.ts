@@ -10,7 +10,7 @@ import type { Clock } from "../runtime/runtime.ts";
 import { HonoCaller } from "./request_context.ts";
 import type { AppEnv } from "./middleware.ts";
 
-/** What a route of the service takes bodies with that belongs to no resource. */
+/** The body reader for routes of the service that belong to no resource. */
 export interface BodyRoutes {
   readonly limits: BodyLimits;
   readonly queues: RequestQueues;

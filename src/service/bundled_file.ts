@@ -45,7 +45,10 @@ export function bundledFileReply(
     : { status: 200, headers: typed, body: gunzipSync(gzip).toString() };
 }
 
-/** Whether a client takes gzip, by `Accept-Encoding`: a weight of 0 refuses it (RFC 9110, 12.5.3). */
+/**
+ * Returns true if a client accepts gzip, by `Accept-Encoding`. A weight of 0 refuses it (RFC 9110,
+ * 12.5.3).
+ */
 function acceptsGzip(accepted: string): boolean {
   return accepted.split(",").some((one) =>
     /^\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(one)

@@ -37,7 +37,9 @@ function isOpaque(given: string): boolean {
   return /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/.test(given);
 }
 
-/** What is wrong with a string that browsers never send as an origin; null for what is no string. */
+/**
+ * Returns the mistake in a string that browsers never send as an origin; null for any other value.
+ */
 function originMistake(given: unknown): string | null {
   if (typeof given !== "string") return null;
   const shown = JSON.stringify(given.slice(0, 100));
@@ -94,8 +96,8 @@ const answerHeaders = [
 ];
 
 /**
- * The middleware that answers preflights and adds CORS headers. `furtherHeader` is one more request
- * header that a page may send. Throws a plain Error for `*` with credentials.
+ * Returns the middleware that responds to preflights and adds CORS headers. `furtherHeader` is one
+ * more request header that a page may send. Throws a plain Error for `*` with credentials.
  */
 export function corsMiddleware(
   options: true | ReadGroup<typeof members>,

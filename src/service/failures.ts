@@ -6,13 +6,13 @@ import { exceptionReply, type HttpException, isHttpException } from "./http_exce
 import { prefixedReply } from "./prefixed_reply.ts";
 import type { Responder } from "./responder.ts";
 
-/**
- * The response to whatever was thrown on the way to an answer; `prefix` is the path at which the app
- * is mounted.
- */
+/** Returns the response to a thrown error; `prefix` is the path at which the app is mounted. */
 export type Fail = (thrown: unknown, request: Request, prefix: string) => Response;
 
-/** Counted for a request whose client has left before its answer; as nginx does. No client receives it. */
+/**
+ * The status of a request whose client has left before the response, as in nginx. It is counted,
+ * and no client receives it.
+ */
 const clientLeftStatus = 499;
 
 /**
@@ -30,7 +30,7 @@ function hasLeft(error: unknown, request: Request): boolean {
 /** How long further refusals of an overloaded service are only counted. */
 const countedMs = 10_000;
 
-/** Makes the function that answers failures and observes those that are faults of the service. */
+/** Creates the function that turns failures into responses and observes faults of the service. */
 export function createFail(
   responder: Responder,
   { observe, clock }: Pick<Runtime, "observe" | "clock">,

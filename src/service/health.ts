@@ -20,7 +20,7 @@ export interface CheckResult {
   readonly latencyMs: number;
 }
 
-/** The answer of a health route, before it becomes a response. */
+/** The result of a health route, before it becomes a response. */
 export interface HealthReport<Body> {
   readonly status: 200 | 503;
   readonly body: Body;
@@ -46,15 +46,17 @@ export interface ReadinessOptions {
   readonly deadlineMs?: number | undefined;
 }
 
-/** Answers the health route `GET /healthz`: the process answers, regardless of its dependencies. */
+/**
+ * Handles the health route `GET /healthz`: the process responds, regardless of its dependencies.
+ */
 export function liveness(): HealthReport<LivenessBody> {
   return { status: 200, body: { status: "ok" } };
 }
 
 /**
- * Answers the health route `GET /readyz`: runs all checks at once; 503 when one fails that requests
- * need, or while the service drains. A balancer takes an instance away at a 503: where all share a
- * store that fails, it would take away all of them.
+ * Handles the health route `GET /readyz`: runs all checks concurrently. Responds with 503 if a
+ * check fails that requests need, or while the service drains. A load balancer removes an instance
+ * at a 503. If all instances share a store that fails, the load balancer would remove all of them.
  */
 export async function readiness(
   checks: readonly HealthCheck[],
@@ -71,7 +73,7 @@ export async function readiness(
   };
 }
 
-/** The health check of a database: whether it answers a query that reads no table. */
+/** Returns the health check of a database: a query that reads no table must succeed. */
 export function databaseCheck(connection: Connection): HealthCheck {
   return {
     name: "database",

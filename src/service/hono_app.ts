@@ -26,7 +26,7 @@ import { RouteHandlers, type RouteHandlersOptions } from "./route_handlers.ts";
 import type { ServicePage } from "./service_pages.ts";
 import { emptyStream } from "./responder.ts";
 
-/** What the Hono app of a service is made of. */
+/** The parts that the Hono app of a service needs. */
 export interface HonoAppOptions extends RouteHandlersOptions, Omit<ChainOptions, "authentication"> {
   /** Makes the authentication, which counts the requests that it refuses. Null for none. */
   readonly authenticate: ((countRefusal: CountRefusal) => Authentication) | null;
@@ -36,7 +36,7 @@ export interface HonoAppOptions extends RouteHandlersOptions, Omit<ChainOptions,
   readonly authenticatesByContext: boolean;
 }
 
-/** What the chain of middlewares and routes is made of. */
+/** The parts that the chain of middlewares and routes needs. */
 interface ChainOptions {
   readonly table: RouteTable;
   readonly pages: readonly ServicePage[];
@@ -55,7 +55,7 @@ interface ChainOptions {
 /** The Hono app of a service. Its own `fetch` is this one. */
 export interface HonoApp {
   readonly hono: Hono<AppEnv>;
-  /** Answers one request; never rejects. */
+  /** Responds to one request; never rejects. */
   fetch(request: Request, info?: unknown): Promise<Response>;
   /** The path at which the app that handles a request is mounted, as its client sees it. */
   prefixOf(context: Context<AppEnv>): string;
@@ -123,7 +123,7 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
   return { hono, fetch, prefixOf: (context) => handlers.prefixOf(context) };
 }
 
-/** The statuses of answers that have no body (RFC 9110, 15). */
+/** The statuses of responses that have no body (RFC 9110, 15). */
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
 
 function middlewaresOf(
@@ -172,7 +172,7 @@ function assemble(options: ChainOptions, handlers: RouteHandlers): Hono<AppEnv> 
   return hono;
 }
 
-/** A page whose path ends in a slash answers without it, too. */
+/** Returns the spellings of a path. A page whose path ends in a slash is also served without it. */
 function spellings(path: string): readonly string[] {
   return path.endsWith("/") ? [path, path.slice(0, -1)] : [path];
 }

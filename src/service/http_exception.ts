@@ -4,8 +4,8 @@ import type { ProblemBody, ProblemSlug } from "../protocol/problem_codes.ts";
 import type { Reply } from "../protocol/reply.ts";
 
 /**
- * An `HTTPException` of Hono, which middlewares throw to refuse a request. By its structure, because
- * a middleware may come with a Hono of its own.
+ * An `HTTPException` of Hono, which middlewares throw to refuse a request. It is recognized by its
+ * structure, because a middleware may use its own copy of Hono.
  */
 export interface HttpException extends Error {
   readonly status: number;
@@ -48,7 +48,7 @@ export function exceptionReply({ status, message }: HttpException): Reply {
   };
 }
 
-/** The problem of an answer of which only the status is known, and maybe a message. */
+/** Returns the problem of a response of which only the status is known, and maybe a message. */
 export function problemOfStatus(status: number, message: string): ProblemBody {
   const detail = message || "Refused on the way to the resource";
   const slug = slugs.get(status);

@@ -5,7 +5,7 @@ import type { User } from "../auth/user.ts";
 export interface AppEnv {
   /** For `c.get` and `c.set`. */
   readonly Variables: {
-    /** What `auth.middleware` has set; absent where the caller is anonymous. */
+    /** The user that `auth.middleware` has set; absent if the caller is anonymous. */
     user: User | null | undefined;
   };
 }

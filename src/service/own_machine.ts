@@ -3,9 +3,9 @@ import { isLoopback } from "../protocol/loopback.ts";
 import type { PageRequest } from "./service_pages.ts";
 
 /**
- * Requires that a program of this machine asks, or a page of its own: not a proxy for others, and
- * not a page on the web that has pointed its own name to this machine (DNS rebinding). Throws a 403
- * with `message`.
+ * Requires that a program of this machine, or a page of the service, has sent the request. It
+ * refuses a proxy for other machines, and a page on the web that resolves its name to this machine
+ * (DNS rebinding). Throws a 403 with `message`.
  */
 export function requireOwnMachine(
   { raw: { headers, url }, address }: Pick<PageRequest, "raw" | "address">,
@@ -32,8 +32,9 @@ function isLoopbackHost(host: string): boolean {
 }
 
 /**
- * What browsers, simple programs, Prometheus and the clients of this service send. Every other header
- * may be that of a proxy: their names are without number, and each vendor adds new ones.
+ * The headers that browsers, simple programs, Prometheus and the clients of this service send.
+ * Every other header may come from a proxy. Their names cannot be listed, because each vendor adds
+ * new ones.
  */
 const direct = new RegExp(
   "^(?:" + [

@@ -48,7 +48,7 @@ export class DirectCaller implements Caller {
     return null;
   }
 
-  /** It stands in the request. */
+  /** Returns null, because the body is still in the request. */
   readBodyBefore(): null {
     return null;
   }
@@ -95,7 +95,7 @@ export class HonoCaller implements Caller {
     return form === "arrayBuffer" ? bytes : bytes.then(requireExact);
   }
 
-  /** The body, where a middleware has read it; null if it stands in the request. */
+  /** Returns the body if a middleware has read it; null if it is still in the request. */
   readBodyBefore(): Promise<Uint8Array<ArrayBuffer>> | null {
     return isBodyUnread(this.#context.req) ? null : this.receivedBody();
   }
@@ -178,8 +178,9 @@ function keepBytes({ req }: Context<AppEnv>, limits: BodyLimits, clock: Clock): 
 }
 
 /**
- * The body of a request where Hono looks for it. A class: V8 gives each object literal with a getter
- * a hidden class of its own, which keeps the request until the next major collection.
+ * The body of a request at the place where Hono looks for it. It is a class, because V8 creates a
+ * separate hidden class for each object literal with a getter. That hidden class keeps the request
+ * until the next major collection.
  */
 class BodyOfContext {
   /** The form in which Hono finds it: its own property, by name. */
@@ -208,7 +209,7 @@ class BodyOfContext {
   }
 }
 
-/** Returns true if the body of a request still stands in it, although Hono would find it elsewhere. */
+/** Returns true if the body of a request is still in it, although Hono would find it elsewhere. */
 export function isBodyUnread({ bodyCache, raw }: HonoRequest): boolean {
   const cache: unknown = bodyCache;
   return cache instanceof BodyOfContext && !cache.isRead && !raw.bodyUsed;
@@ -237,7 +238,7 @@ export function bodyWasConsumed(): Problem {
   );
 }
 
-/** What is known of a request that the service makes by itself, for a subscription of a client. */
+/** The facts of a request that the service creates for a subscription of a client. */
 export interface InnerRequest {
   /** Where the bytes of its stream go. */
   readonly part: StreamPart;
@@ -248,14 +249,20 @@ export interface InnerRequest {
 /** Only this file has it: a request from outside is never an inner one. */
 const innerKey = Symbol("inner request");
 
-/** The facts of a connection, which a listener gives only as long as the connection is open. */
+/**
+ * Returns a copy of the facts of a connection. A listener provides them only while the connection
+ * is open.
+ */
 export function keptInfo(info: unknown): object {
   const { remoteAddr, completed }: { remoteAddr?: unknown; completed?: unknown } = Object(info);
-  // Those of a listener are getters of a class, which a copy of its own properties lacks.
+  // The facts of a listener are getters of a class, which a copy of its own properties lacks.
   return { ...Object(info), remoteAddr, completed };
 }
 
-/** What the app is given beside an inner request: the facts of the connection, and the request's. */
+/**
+ * Returns the facts that the app receives with an inner request: the facts of the connection, and
+ * of the request.
+ */
 export function infoOfInner(info: object, inner: InnerRequest): object {
   return { ...info, [innerKey]: inner };
 }

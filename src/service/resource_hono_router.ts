@@ -51,7 +51,7 @@ export class ResourceHonoRouter implements Router<Registered> {
   }
 }
 
-/** A route of the table, and the handler that answers requests which this router has matched. */
+/** A route of the table, and the handler of the requests that this router has matched. */
 export interface RouteHandler {
   readonly route: ResourceRoute;
   readonly handler: H;

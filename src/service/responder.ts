@@ -87,7 +87,7 @@ export function createResponder(security: SecurityHeaders, observe: Observer): R
   };
 }
 
-/** A long string goes out as a stream, with the length that it would have by itself. */
+/** Returns the body to send. A long string is sent as a stream, with the length of the string. */
 function sentBody(body: Reply["body"], headers: Record<string, string>): Reply["body"] {
   if (typeof body !== "string" || body.length < longText) return body;
   headers["content-length"] = String(Buffer.byteLength(body));
@@ -122,7 +122,10 @@ const bearerChallenge: HeaderList = [["www-authenticate", "Bearer"]];
 const retryInADay: HeaderList = [["retry-after", "86400"]];
 const nothing: HeaderList = Object.freeze([]);
 
-/** A body of unknown length: of an answer to HEAD, whose length GET alone would know. */
+/**
+ * Returns a body of unknown length, for the response to a HEAD request whose length only GET would
+ * know.
+ */
 export function emptyStream(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.close() });
 }

@@ -22,7 +22,7 @@ import { prefixedReply } from "./prefixed_reply.ts";
 import type { Responder } from "./responder.ts";
 import type { ServicePage } from "./service_pages.ts";
 
-/** What the handlers of an app's routes need. */
+/** The parts that the handlers of an app's routes need. */
 export interface RouteHandlersOptions {
   readonly table: RouteTable;
   readonly pages: readonly ServicePage[];
@@ -79,8 +79,8 @@ export class RouteHandlers {
   }
 
   /**
-   * Answers at a resource's route without a context, where no middleware needs one, once the user is
-   * identified.
+   * Responds at a resource's route without a context once the user is identified, if no middleware
+   * needs a context.
    */
   direct(
     route: ResourceRoute,

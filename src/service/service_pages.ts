@@ -11,7 +11,7 @@ import type { User } from "../auth/user.ts";
 import { pageSecurityPolicy } from "./html_page.ts";
 import { problemIndexPage, problemPage } from "./problem_page.ts";
 
-/** One of the service's own pages beside the resources. */
+/** A page of the service that belongs to no resource. */
 export interface ServicePage {
   /** As the path of a Hono route. */
   readonly path: string;
@@ -24,8 +24,8 @@ export interface ServicePage {
   /** True if a route of the deployer's at its path precedes it. */
   readonly yields?: true;
   /**
-   * Answers GET at a raw path; null if it leads to another page. `prefix` is the path at which
-   * the whole app is mounted.
+   * Returns the handler of GET at a raw path; null if the path belongs to another page. `prefix` is
+   * the path at which the whole app is mounted.
    */
   at(path: string, prefix: string): ((request: PageRequest) => MaybePromise<Reply>) | null;
 }
@@ -39,7 +39,7 @@ export interface PageRequest {
   address(): string | null;
 }
 
-/** What the service's own pages report on. */
+/** The parts that the service's own pages report on. */
 export interface ServicePagesOptions {
   readonly health: boolean;
   readonly databases: readonly Driver[];
@@ -47,7 +47,7 @@ export interface ServicePagesOptions {
   readonly store: KeyValue | null;
   /** True if requests continue where it fails. */
   readonly isStoreDispensable: boolean;
-  /** What says whether the search index answers; null without search. */
+  /** Checks that the search index responds; null without search. */
   readonly search: (() => Promise<void>) | null;
   readonly clock: Clock;
   readonly isDraining: () => boolean;

@@ -5,7 +5,10 @@ import type { BucketPolicy } from "./token_bucket.ts";
 import { tokenBucket } from "./token_bucket.ts";
 import type { RateLimiter } from "./rate_limiter.ts";
 
-/** What a client has taken of its share in this process and not reconciled with the others. */
+/**
+ * The bytes that a client has taken of its share in this process and that are not reconciled with
+ * other processes.
+ */
 interface Unreconciled {
   bytes: number;
   /** The last attempt to reconcile found too little left. */
@@ -13,9 +16,10 @@ interface Unreconciled {
 }
 
 /**
- * Makes the shares of clients in the room for stored answers. Each is a bucket of bytes, which
- * refills while stored answers expire; `ttlMs` is how long they are kept. The bucket is only called
- * once a client has taken a mebibyte in this process, so that most requests do not wait for it.
+ * Creates the shares of clients in the space for stored responses. Each share is a bucket of bytes,
+ * which refills while stored responses expire; `ttlMs` is their retention. The bucket is called
+ * only once a client has taken a mebibyte in this process. Therefore most requests do not wait for
+ * it.
  */
 export function createAnswerShares(
   ttlMs: number,
@@ -61,11 +65,13 @@ export function createAnswerShares(
   };
 }
 
-/** The answers that a client may have stored, in all processes. */
+/** The space for the responses of one client, in all processes, in bytes. */
 const shareBytes = 16 * 1024 ** 2;
 
 /** From here on what a client has taken in a process is reconciled before its next request. */
 const reconciledBytes = 1024 ** 2;
 
-/** What requests of a client that run at once may take in a process before it is reconciled. */
+/**
+ * The bytes that concurrent requests of a client may take in a process before they are reconciled.
+ */
 const maxUnreconciledBytes = 4 * 1024 ** 2;

@@ -40,7 +40,7 @@ export class BucketStore {
   /** Changes one record. Rejects when the store fails, which is observed. */
   async update<T>(key: KeyValueKey, change: (value: unknown) => KeyChange<T>): Promise<T> {
     const { clock, observe } = this.#runtime;
-    // A custom store may have no timeout of its own.
+    // A custom store may have no timeout.
     const limit = deadline(
       timeoutMs,
       clock,

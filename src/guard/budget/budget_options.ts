@@ -21,7 +21,7 @@ export interface BudgetClassOptions {
   readonly refillPerMinute: number;
 }
 
-/** The budget option that gives the class of a caller. */
+/** The budget option that returns the class of a caller. */
 export type Classify = (request: Request, user: User | null) => string | Promise<string>;
 
 /**

@@ -6,9 +6,9 @@ export interface TokenDemand {
   readonly amount: number;
   readonly toFloor: boolean;
   /**
-   * What the request has taken already, and returns where it is not granted the rest. It is
-   * returned in the same change: of requests that each hold a part of the last tokens and want
-   * more, the next one finds what the one before it has returned.
+   * The tokens that the request has taken already. The draw returns them if it does not grant the
+   * rest, in the same change. If several requests each hold a part of the last tokens and need
+   * more, the next request finds the tokens that the previous one has returned.
    */
   readonly taken: number;
 }
@@ -37,13 +37,13 @@ export interface DrawResult {
   /** Negative where tokens were returned. */
   readonly amount: number;
   readonly share: number;
-  /** What is left in the store. */
+  /** The remaining tokens in the store. */
   readonly bucket: Bucket;
   readonly record: BucketRecord | null;
 }
 
 /**
- * Draws tokens from a bucket: computes its record after the draw, and what the draw gives. Pure.
+ * Draws tokens from a bucket: computes its record after the draw, and the result. A pure function.
  */
 export function drawTokens(
   value: unknown,

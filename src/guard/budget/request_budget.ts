@@ -28,7 +28,7 @@ export class RequestBudget {
     this.#itemCost = itemCost;
   }
 
-  /** The last answer of the limiter, for the headers; null before the first. */
+  /** The last result of the limiter, for the headers; null before the first. */
   get lastTake(): TakeResult | null {
     return this.#lastTake;
   }
@@ -43,8 +43,8 @@ export class RequestBudget {
   }
 
   /**
-   * What the bucket lacks for the whole cost. The cost of a batch counts in full here, however
-   * little the bucket holds: otherwise the largest batches would be the cheapest.
+   * The tokens that the bucket lacks for the whole cost. The cost of a batch counts in full here,
+   * even if the bucket can hold fewer tokens. Otherwise the largest batches would be the cheapest.
    */
   get deficit(): number {
     return this.#cost - this.#taken - Math.max(0, this.#lastTake?.left.tokens ?? 0);
@@ -56,7 +56,7 @@ export class RequestBudget {
       this.#taken + roundingTolerance >= this.capacity;
   }
 
-  /** Sets the cost of the items of other resources, which counts beside that of its own. */
+  /** Sets the cost of the items of other resources, which is added to the cost of its own items. */
   setEmbeddedCost(cost: number): void {
     this.#embeddedCost = cost;
   }

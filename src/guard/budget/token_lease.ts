@@ -17,11 +17,11 @@ export interface TakeResult {
   readonly isGranted: boolean;
   /** How many were taken; negative where they were returned. */
   readonly amount: number;
-  /** What is left, as far as this process knows. */
+  /** The remaining tokens, as far as this process knows. */
   readonly left: Bucket;
 }
 
-/** What a token lease works with. */
+/** The parts that a token lease needs. */
 export interface TokenLeaseOptions {
   readonly limit: BucketPolicy;
   readonly store: BucketStore;
@@ -35,11 +35,13 @@ export interface TokenLeaseOptions {
 export class TokenLease implements LeaseHolder {
   readonly #context: TokenLeaseOptions;
   readonly #key: KeyValueKey;
-  /** What is left if no other process takes any: others can only have taken from it. */
+  /**
+   * The remaining tokens if no other process takes any. Other processes can only lower this number.
+   */
   #total: Bucket;
   /** The part of it that is leased: taken from the store, and not spent yet. */
   #held = 0;
-  /** What was held when the lease began. */
+  /** The tokens that were held when the lease began. */
   #share = 0;
   /** The end of the lease. By the clock that never jumps, like the next two. */
   #heldUntil = 0;
@@ -75,7 +77,7 @@ export class TokenLease implements LeaseHolder {
     return this.#takeFromStore(demand);
   }
 
-  /** What is left now, as far as this process knows. */
+  /** The remaining tokens now, as far as this process knows. */
   left(): Bucket {
     this.#refill();
     return this.#total;
@@ -208,7 +210,10 @@ export class TokenLease implements LeaseHolder {
     store.watch(this);
   }
 
-  /** By contract a limit works on without its store: each process then limits by itself. */
+  /**
+   * Takes tokens without the store. By contract a limit still works then, and each process limits
+   * separately.
+   */
   #takeWithoutStore({ amount, toFloor, taken }: TokenDemand): TakeResult {
     this.#refill();
     this.#held = 0;

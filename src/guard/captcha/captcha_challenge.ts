@@ -14,9 +14,9 @@ export interface CaptchaChallenge {
   /** The headers of a 428. `action` is what the CAPTCHA is to be solved for, if anything. */
   issueChallenge(action: string | undefined): Record<string, string>;
   /**
-   * Checks a token and uses it up: null when it is good, now and not again, else why it is not.
-   * Rejects with `captcha-unavailable` when the provider gives no verdict, and with a `StoreError`
-   * when the store does not say whether the token was used.
+   * Checks a token and uses it up. Returns null if the token is valid and was not used before,
+   * otherwise the reason. Rejects with `captcha-unavailable` if the provider returns no verdict,
+   * and with a `StoreError` if the store cannot say whether the token was used.
    */
   verifyToken(headers: Headers, conditions: CaptchaConditions): Promise<string | null>;
   /**
@@ -32,21 +32,22 @@ export interface CaptchaChallenge {
  */
 export type CaptchaConditions = Pick<CaptchaQuestion, "action" | "remoteIp">;
 
-/** What CAPTCHA challenges are issued and checked with. */
+/** The parts that CAPTCHA challenges need. */
 export interface CaptchaChallengeOptions extends ResolvedCaptchaOptions {
   /** Records the tokens used, for all processes of the service. */
   readonly store: KeyValue;
   readonly runtime: Runtime;
 }
 
-/** The longest wait for the answer of a verifier. */
+/** The timeout of a verifier, in milliseconds. */
 const maxWaitMs = 5_000;
 
-/** Retry-After while a provider does not answer, in seconds. */
+/** Retry-After while a provider does not respond, in seconds. */
 const retryAfter = "5";
 
 /**
- * Makes the service's side of CAPTCHA challenges. Any answer that is not clearly a pass refuses.
+ * Creates the service's side of CAPTCHA challenges. Any result of a verifier that is not clearly a
+ * pass refuses.
  */
 export function createCaptchaChallenge(parts: CaptchaChallengeOptions): CaptchaChallenge {
   const { verifier, tokenHeader, store, runtime } = parts;
@@ -93,7 +94,7 @@ export function createCaptchaChallenge(parts: CaptchaChallengeOptions): CaptchaC
       const reason = await verifyToken(headers, conditions);
       if (reason === null) return;
       if (reason !== "absent") runtime.observe({ kind: "captcha_refused", provider, reason });
-      // One answer for all reasons, so that an attacker does not learn which check failed.
+      // All reasons have one response, so that an attacker does not learn which check failed.
       throw new Problem("captcha-required", "This request needs a solved CAPTCHA", {
         headers: issueChallenge(conditions.action),
       });
@@ -124,7 +125,10 @@ async function callVerifier(
   }
 }
 
-/** Verifiers may be written in JavaScript, without a compiler that checks their answers. */
+/**
+ * Normalizes the result of a verifier. Verifiers may be written in JavaScript, without a compiler
+ * that checks their results.
+ */
 function normalizeAnswer(given: unknown): CaptchaAnswer {
   if (given === true) return { kind: "passed" };
   if (typeof given !== "object" || given === null || !("kind" in given)) {

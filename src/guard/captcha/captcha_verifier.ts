@@ -41,12 +41,12 @@ export interface CaptchaQuestion {
   readonly remoteIp: string | undefined;
   /** A UUID of this question, the same when it is sent to the provider a second time. */
   readonly id: string;
-  /** Aborted after 5 seconds, when the request no longer waits for the answer. */
+  /** Aborted after 5 seconds, when the request no longer waits for the result. */
   readonly signal: AbortSignal;
 }
 
 /**
- * The answer of a CAPTCHA verifier: its verdict on a token. `reason` is for the observer, never for
+ * The result of a CAPTCHA verifier: its verdict on a token. `reason` is for the observer, never for
  * the client.
  */
 export type CaptchaAnswer =

@@ -40,13 +40,13 @@ export const siteVerifyOptions = {
 export interface CaptchaVendor {
   readonly provider: string;
   readonly endpoint: string;
-  /** Form fields beside secret, token and address. */
+  /** Form fields besides secret, token and address. */
   readonly extraFields: (question: CaptchaQuestion) => Readonly<Record<string, string>>;
   /** Characters of the longest token that the vendor issues. */
   readonly maxTokenLength: number;
   /** How often a question is sent: twice only where the vendor recognises the repetition. */
   readonly tries: 1 | 2;
-  /** True if its answer names the action that the CAPTCHA was solved for. */
+  /** True if the response of the vendor names the action that the CAPTCHA was solved for. */
   readonly hasActions: boolean;
   /** Site keys and secrets that the vendor publishes for tests. */
   readonly testKeys: RegExp;
@@ -55,7 +55,7 @@ export interface CaptchaVendor {
 }
 
 /**
- * Verifies CAPTCHA tokens by the siteverify protocol that the vendors share: a form, and an answer
+ * Verifies CAPTCHA tokens by the siteverify protocol that the vendors share: a form, and a response
  * with `success: true`.
  */
 export function siteVerifier(vendor: CaptchaVendor, options: SiteVerifyOptions): CaptchaVerifier {
@@ -106,7 +106,7 @@ const maxAnswerLength = 64 * 1024;
 
 type Fields = ReadonlyMap<string, unknown>;
 
-/** The members of the answer; null if it is no JSON object. */
+/** Returns the members of the response; null if it is no JSON object. */
 function parseFields(bytes: Uint8Array): Fields | null {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));

@@ -3,7 +3,7 @@ import { encodeBase64url } from "../../protocol/byte_text.ts";
 import { createHmacSha256 } from "../../protocol/hmac_sha256.ts";
 import { fingerprintWords } from "./request_fingerprint.ts";
 
-/** The content of a challenge token of proof of work, beside its random bytes. */
+/** The content of a challenge token of proof of work, besides its random bytes. */
 export interface PowChallenge {
   readonly difficulty: number;
   readonly expiresAtMs: number;

@@ -18,13 +18,13 @@ export type CheckSolution = (
 
 /** A solution of proof of work that was checked and holds, before it is claimed. */
 export interface PowSolution {
-  /** What to claim: one id for each challenge, with whichever nonce it is solved. */
+  /** The id to claim. A challenge has one id, whichever nonce solves it. */
   readonly id: string;
   /** How long the claim must be kept. */
   readonly claimUntilMs: number;
 }
 
-/** What the check of solutions works with. */
+/** The parts that the check of solutions needs. */
 export interface SolutionCheckOptions {
   readonly tokens: ChallengeTokens;
   readonly fingerprintOf: (facts: FingerprintedRequest) => Int32Array;

@@ -1,7 +1,7 @@
 import type { User } from "../../auth/user.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
-/** What a trust hook decides a difficulty for. */
+/** The facts from which a trust hook decides a difficulty. */
 export interface TrustQuestion {
   /** Null for an anonymous caller. */
   readonly user: User | null;
@@ -9,13 +9,13 @@ export interface TrustQuestion {
   readonly request: Request;
   /** `endpoint` for a gate that always applies, `budget` when a budget has run out. */
   readonly reason: "endpoint" | "budget";
-  /** What the budget lacks for this request; 0 for an endpoint. */
+  /** The tokens that the budget lacks for this request; 0 for an endpoint. */
   readonly deficit: number;
   /** The difficulty without the hook. */
   readonly base: number;
 }
 
-/** A trust hook, which gives the difficulty of the work for a request, 0 to demand none. */
+/** A trust hook, which returns the difficulty of the work for a request, or 0 to demand none. */
 export type Trust = (question: TrustQuestion) => number | Promise<number>;
 
 /**
@@ -25,8 +25,8 @@ export type Trust = (question: TrustQuestion) => number | Promise<number>;
 export const maxDifficulty = 32;
 
 /**
- * The difficulty that the trust hook gives, in whole bits. Where it fails or gives no usable
- * number, the caller is not trusted: the base applies, and the failure is observed.
+ * Returns the difficulty of the trust hook, in whole bits. If the hook fails or returns no usable
+ * number, the caller is not trusted. The base difficulty applies then, and the failure is observed.
  */
 export async function callTrust(
   trust: Trust | undefined,

@@ -36,13 +36,13 @@ export interface ProofOfWork {
 /** A solution of proof of work that is used by a request. */
 export interface TakenSolution {
   /**
-   * The request was refused and did nothing: the solution is good for it once more. Does nothing
-   * where it was refused too often, and where the store does not answer.
+   * Makes the solution valid once more, because the request was refused and did nothing. Does
+   * nothing if it was refused too often, or if the store does not respond.
    */
   returnUnused(): Promise<void>;
 }
 
-/** What the service's side of proof of work is made with. */
+/** The parts that the service's side of proof of work needs. */
 export interface ProofOfWorkOptions {
   /** The first signs, all verify. */
   readonly secrets: readonly string[];
@@ -117,7 +117,7 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
       if (typeof taken !== "string") return taken;
       const reason = taken;
       if (reason !== "absent") runtime.observe({ kind: "proof_of_work_refused", reason });
-      // One answer for all reasons, so that an attacker does not learn which check failed.
+      // All reasons have one response, so that an attacker does not learn which check failed.
       throw new Problem("proof-of-work-required", "This request needs proof of work", {
         headers: issueChallenge(facts, difficulty),
       });
@@ -125,7 +125,10 @@ export function createProofOfWork(parts: ProofOfWorkOptions): ProofOfWork {
   };
 }
 
-/** What this process knows of a solution, so that a flood of replays is answered from memory. */
+/**
+ * The facts that this process knows of a solution, so that it can refuse a flood of replays from
+ * memory.
+ */
 interface KnownSolution {
   /** By the clock that never jumps. */
   readonly usedUntil: number;
@@ -136,5 +139,8 @@ interface KnownSolution {
 /** How long a solution that another request holds is not tried again. */
 const replayMemoryMs = 1_000;
 
-/** One solution pays for so many refused requests beside the one that is served. */
+/**
+ * The number of refused requests that one solution pays for, in addition to the request that
+ * succeeds.
+ */
 const maxReturns = 2;

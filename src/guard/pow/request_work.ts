@@ -7,7 +7,7 @@ import { callTrust, overflowDifficulty } from "./difficulty.ts";
 import type { ProofOfWork, TakenSolution } from "./proof_of_work.ts";
 import type { FingerprintedRequest } from "./request_fingerprint.ts";
 
-/** What the proof of work of one request is demanded and checked with. */
+/** The parts that the proof of work of one request needs. */
 export interface RequestWorkOptions {
   readonly abuse: ResolvedAbuseProtection;
   readonly runtime: Runtime;
@@ -15,10 +15,7 @@ export interface RequestWorkOptions {
   proofOfWork(): ProofOfWork;
 }
 
-/**
- * What demands the work of a request: the gate of the operation, a budget that has run out, or
- * both.
- */
+/** The reason for the work of a request: the gate of the operation, an empty budget, or both. */
 export interface WorkDemand {
   readonly gate: boolean;
   readonly overflow: boolean;

@@ -17,7 +17,7 @@ export interface Account {
 /** An account to be added; its id is made by the store. */
 export type NewAccount = Pick<Account, "email" | "name" | "roles" | "passwordHash">;
 
-/** What the administration of accounts changes. */
+/** The members of an account that the administration can change. */
 export type AccountChange = Partial<Pick<Account, "roles" | "isDisabled">>;
 
 /** Where accounts are stored: the key-value store, or a table. */
@@ -62,7 +62,7 @@ export function userOf({ id, email, name, roles }: Account): User {
   return Object.freeze({ id, email, ...(name === null ? {} : { name }), roles });
 }
 
-/** A user as answers show it: without what only scopes need. */
+/** Returns a user as responses show it: without the members that only scopes need. */
 export function shownUser({ id, email, name, roles }: User): Readonly<Record<string, unknown>> {
   return { id, email: email ?? null, name: name ?? null, roles: roles ?? [] };
 }

@@ -9,7 +9,7 @@ export interface AccountCall {
   readonly fields: AccountFields;
   /** The client's address; null if it is unknown. */
   readonly address: string | null;
-  /** The same as it takes turns and is counted. */
+  /** Identifies the sender, for queues and counters. */
   readonly identity: string;
 }
 
@@ -18,11 +18,11 @@ export interface AccountReply {
   readonly status: number;
   /** Null for none. */
   readonly body: Readonly<Record<string, unknown>> | null;
-  /** What becomes of the session cookie; unless set it stays as it is. */
+  /** The change of the session cookie; unchanged unless set. */
   readonly cookie?: BegunSession | "clear" | undefined;
   /** Recognizes the browser of a signup; the empty string removes it. */
   readonly signupCookie?: string | undefined;
-  /** What the request has cost is given back. */
+  /** True if the tokens of the request are refunded. */
   readonly isFree?: boolean | undefined;
 }
 
@@ -51,7 +51,7 @@ export class AccountFields {
     return "";
   }
 
-  /** The same for one that may be missing. */
+  /** Returns the field like `text`, or null if it is missing. */
   optionalText(name: string, maxLength: number): string | null {
     const value = this.#body[name];
     return value === undefined || value === null ? null : this.text(name, maxLength);
@@ -90,7 +90,7 @@ export class AccountFields {
 }
 
 /**
- * The name of a user; null if it is missing. A line break in it would begin a header of its own
+ * Returns the name of a user; null if it is missing. A line break in the name would begin a header
  * in a mail to the user.
  */
 export function readName(fields: AccountFields): string | null {
@@ -103,7 +103,7 @@ export function readName(fields: AccountFields): string | null {
 
 const maxNameLength = 200;
 
-/** What no name may hold, the separators of lines and paragraphs included. */
+/** Characters that no name may contain, including the separators of lines and paragraphs. */
 export const controlCharacter = /[\p{Cc}\u2028\u2029]/u;
 
 /** The refusal of a token of a mail: for one that never was, one that is used and one that is late. */

@@ -3,7 +3,7 @@ import type { Guard } from "../../guard/guard.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import type { ResolvedPasswordAuthOptions } from "./password_auth_options.ts";
 
-/** What each route of accounts costs and requires. */
+/** The cost and the requirements of each route of accounts. */
 export interface AccountProtections {
   readonly login: OperationProtection;
   /** Of a login that needs a CAPTCHA by its risk; null if none is asked for by risk. */

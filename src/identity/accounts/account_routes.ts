@@ -28,7 +28,7 @@ import { readSignup, readVerify, signUp, verifyEmail } from "./sign_up.ts";
 import { setSignupCookie } from "../signups/signup_cookie.ts";
 import { changePassword, logOut, logOutEverywhere, readChange } from "./use_session.ts";
 
-/** What the routes of accounts are made of. */
+/** The parts that the routes of accounts need. */
 export interface AccountRoutesOptions {
   readonly service: AccountService;
   readonly protections: AccountProtections;
@@ -40,13 +40,13 @@ export interface AccountRoutesOptions {
 interface AccountRoute<Input> {
   readonly path: string;
   readonly description: AccountDescription;
-  /** What it costs and requires at most, for its description. */
+  /** The highest cost and requirements, for the description. */
   readonly limits?: OperationProtection | null;
   /** True if one that succeeds costs nothing. */
   readonly isRefunded?: boolean;
   /** Throws a 422. */
   read(call: AccountCall, service: AccountService): Input;
-  /** What it costs and requires; null for nothing. */
+  /** Returns the cost and the requirements; null for none. */
   protection(input: Input, call: AccountCall): MaybePromise<OperationProtection | null>;
   run(call: AccountCall, input: Input, service: AccountService): MaybePromise<AccountReply>;
 }
@@ -175,7 +175,7 @@ function readEmail({ fields }: AccountCall): string {
 /** The fields of an account are few. */
 const maxFields = 100;
 
-/** Answers a request: what it costs and requires comes before anything is looked up. */
+/** Responds to a request. The cost and the requirements are checked before any lookup. */
 async function answer<Input>(
   context: Context<RouteEnv>,
   route: AccountRoute<Input>,

@@ -12,7 +12,7 @@ import type { ResolvedPasswordAuthOptions } from "./password_auth_options.ts";
 import type { PasswordRules } from "./password_rules.ts";
 import type { Passwords } from "./passwords.ts";
 
-/** What the routes of accounts work with. */
+/** The parts that the routes of accounts need. */
 export interface AccountService {
   readonly options: ResolvedPasswordAuthOptions;
   readonly accounts: Accounts;
@@ -28,7 +28,7 @@ export interface AccountService {
   readonly sendMail: (mail: Mail) => Promise<void>;
   /** The pages that links of mails lead to. */
   readonly links: { readonly verify: string; readonly reset: string };
-  /** What is done after the answer, so that its time shows nothing. */
+  /** The work after the response, so that its duration reveals nothing. */
   readonly later: LaterWork;
   readonly store: KeyValue;
   readonly trustedOrigins: ReadonlySet<string>;

@@ -26,7 +26,7 @@ export class HourlyCounters {
     this.#hotKeys = new HotKeys(store, runtime);
   }
 
-  /** Counts one event, and gives how many there are now. */
+  /** Counts one event, and returns the current number. */
   add(event: string, subject: string): Promise<number> {
     const now = this.#runtime.clock.now();
     return this.#hotKeys.update(keyOf(event, subject), (value) => {

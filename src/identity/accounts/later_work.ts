@@ -1,7 +1,7 @@
 import { afterPendingIo } from "../../runtime/event_loop.ts";
 import type { Observer } from "../../runtime/observation.ts";
 
-/** What is done after an answer: an app that closes waits for it. */
+/** Work after a response. An app that closes waits for it. */
 export class LaterWork {
   readonly #observe: Observer;
   readonly #running = new Set<Promise<void>>();

@@ -49,7 +49,7 @@ export function createLoginRisk(
       try {
         await Promise.all(namesOf(subjects).map((name) => counters.add("login-failed", name)));
       } catch (error) {
-        // By contract the failure is not counted where the store does not answer.
+        // By contract the failure is not counted if the store does not respond.
         if (!(error instanceof StoreError)) throw error;
       }
     },

@@ -14,8 +14,9 @@ interface Turns {
 }
 
 /**
- * The turns of logins: a login holds the tokens of a failure until it has succeeded, so that a whole
- * office that logs in at once would use up its address. A few at a time hold little.
+ * Limits concurrent logins. A login holds the tokens of a failure until it has succeeded. Therefore
+ * a whole office that logs in at the same time would use up the budget of its address. A few
+ * concurrent logins hold few tokens.
  */
 export class LoginTurns {
   readonly #turns = new Map<string, Turns>();

@@ -14,7 +14,7 @@ export type MailKind =
 
 /** A mail to a user, whose text is the deployer's. */
 export interface Mail {
-  /** What it is about. */
+  /** The subject of the mail. */
   readonly kind: MailKind;
   /** Its receiver. */
   readonly user: { readonly email: string; readonly name: string | null };
@@ -34,7 +34,7 @@ export function createMails(
     const { kind: mailKind, user: { email, name }, link } = mail;
     if (send === undefined) return observe({ kind: "mail_printed", mailKind, email, link });
     try {
-      // Others may write the table, and a line break would begin a header of its own.
+      // Other programs may write the table, and a line break would begin a header in the mail.
       await send({ ...mail, user: { email, name: name?.replace(controls, " ") ?? null } });
     } catch (error) {
       // By contract the client was answered before: it may request another mail.

@@ -66,7 +66,7 @@ export interface PasswordAuthDefinition extends AuthenticatorDefinition {
   openAdministration(parts: AdministrationParts): Promise<Administration>;
 }
 
-/** What the administration of accounts is opened with. */
+/** The parts that the administration of accounts needs. */
 export interface AdministrationParts extends Pick<AuthParts, "db" | "runtime"> {
   readonly store: Pick<AppStore, "need" | "configured">;
 }
@@ -166,7 +166,7 @@ function linksOf(
     );
   }
   if (links !== undefined) return links;
-  // What is printed says where the token is to be posted.
+  // The printed text names the route that accepts the token.
   const routes = { verify: `${path}/verify`, reset: `${path}/password/reset` };
   if (!sendsLinks || sendMail === undefined) return routes;
   throw new Error(

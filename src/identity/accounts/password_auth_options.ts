@@ -26,11 +26,14 @@ export interface PasswordAuthOptions {
    * table {@link usersTable} in the database of the app, which is created.
    */
   readonly users?: "kv" | UserTable | UsersOptions | undefined;
-  /** What a login costs and requires. */
+  /** The cost and the requirements of a login. */
   readonly login?: LoginOptions | undefined;
-  /** What a signup costs and requires; `false` for none: accounts are added by the operator. */
+  /**
+   * The cost and the requirements of a signup. `false` disables signup, so that the operator adds
+   * accounts.
+   */
   readonly signup?: false | SignupOptions | undefined;
-  /** What the reset of a forgotten password costs and requires; `false` for none. */
+  /** The cost and the requirements of resetting a forgotten password; `false` disables it. */
   readonly passwordReset?: false | PasswordResetOptions | undefined;
   /** How long sessions last, and their cookie. */
   readonly sessions?: SessionOptions | undefined;
@@ -95,7 +98,7 @@ export interface LoginOptions extends Pick<AccountGateOptions, "pow"> {
 
 /** The options of a CAPTCHA that logins demand. */
 export interface LoginCaptchaOptions {
-  /** What it must have been solved for. */
+  /** The action that the CAPTCHA must have been solved for. */
   readonly action?: string | undefined;
   /** True if this login needs one, by what is known of it; always unless set. */
   readonly required?: CaptchaRequired | undefined;
@@ -291,7 +294,7 @@ export type ResolvedPasswordAuthOptions = NonNullable<
   ReturnType<typeof passwordAuthOptions.read>
 >;
 
-/** What reading the options of logins gives. */
+/** The options of logins with their defaults. */
 export type ResolvedLoginOptions = ResolvedPasswordAuthOptions["login"];
 
 function isTable(given: unknown): boolean {

@@ -18,7 +18,7 @@ export interface ScryptCost {
 
 /** Hashes passwords, and verifies them. Each takes a tenth of a second or more. */
 export interface Passwords {
-  /** The hash of a password, with its parameters and a salt of its own. */
+  /** Returns the hash of a password, with its parameters and a separate salt. */
   hash(password: string, identity: string): Promise<string>;
   /**
    * Returns true if a password has this hash. Null is the hash of an account that does not exist: it costs
@@ -38,8 +38,8 @@ export interface PasswordHasher {
 }
 
 /**
- * Makes the hashing of an app. It runs on threads of its own, one less than there are processors at
- * a time, so that a crowd of logins leaves the event loop free; the addresses take turns.
+ * Creates the hashing of an app. It uses separate threads, one fewer than the number of processors,
+ * so that many logins leave the event loop free. The addresses alternate.
  */
 export function createPasswords(
   given: PasswordHasher | ScryptCost,
@@ -54,7 +54,8 @@ export function createPasswords(
       queue.run(identity, async () => {
         // Of a password that no client sends. The first verification makes it, for whichever account.
         const fakeHash = await (fake ??= hasher.hash(bytesToBase64(runtime.random.bytes(32))));
-        // What is no hash costs as much as one: an account may have no password of this service.
+        // A value that is no hash takes as long as a hash. An account may have no password of this
+        // service.
         const isHash = hash !== null &&
           ("verify" in given ? hash !== "" : parseHash(hash) !== null);
         return await hasher.verify(normalized(password), isHash ? hash : fakeHash) && isHash;
@@ -63,7 +64,7 @@ export function createPasswords(
   };
 }
 
-/** The same characters may be typed in several ways (NIST SP 800-63B, 3.1.1.2). */
+/** Equal characters may be typed in several ways (NIST SP 800-63B, 3.1.1.2). */
 function normalized(password: string): string {
   return password.normalize("NFKC");
 }

@@ -22,7 +22,7 @@ export interface ResetFields {
 }
 
 /**
- * `POST /password/forgot`: sends a link to the address, if it has an account. The answer comes
+ * `POST /password/forgot`: sends a link to the address if it has an account. The response comes
  * before that is known.
  */
 export function forgetPassword(

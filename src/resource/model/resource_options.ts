@@ -126,7 +126,7 @@ export interface RelationOptions<
     | undefined;
   /** The link table of `manyToMany`. */
   readonly through?: TableLike<unknown, unknown> | TableInfo | undefined;
-  /** True if the `filter` of a request may walk this relation: `author.name==Ann`. False unless set. */
+  /** True if the `filter` of a request may walk it: `author.name==Ann`. False unless set. */
   readonly filterable?: boolean | undefined;
 }
 
@@ -135,7 +135,7 @@ export type OneOrMore<Value> = Value | readonly Value[];
 
 /** The options of the relations that a resource derives from foreign keys. */
 export interface AutoRelationOptions {
-  /** True if the `filter` of a request may walk this relation: `author.name==Ann`. False unless set. */
+  /** True if the `filter` of a request may walk it: `author.name==Ann`. False unless set. */
   readonly filterable?: boolean | undefined;
 }
 

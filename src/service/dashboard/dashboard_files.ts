@@ -2,7 +2,7 @@ import type { Reply } from "../../protocol/reply.ts";
 import { bundledFileReply, readBundledFile } from "../bundled_file.ts";
 
 /**
- * The answer at a path of the dashboard that has a file of its page; null if there is none.
+ * Returns the response at a path of the dashboard with a file of its page; null if there is none.
  */
 export async function dashboardFile(path: string, { headers }: Request): Promise<Reply | null> {
   if (path === "" || path === "/") return { status: 200, headers: pageHeaders, body: page(path) };
@@ -19,7 +19,7 @@ const types: Readonly<Record<string, string>> = {
   "/app.css": "text/css",
 };
 
-/** The paths are relative, because a proxy may give the service another beginning. */
+/** Returns the page with relative paths, because a proxy may change the beginning of the path. */
 function page(path: string): string {
   const base = path === "/" ? "" : "ui/";
   return `<!doctype html>

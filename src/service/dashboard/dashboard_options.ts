@@ -20,8 +20,9 @@ export interface DashboardOptions {
 }
 
 /**
- * True if a request may use the dashboard: only `true` allows it. A caller whose credential the
- * authentication refuses is anonymous here, so that a credential of its own can be compared.
+ * Returns true if a request may use the dashboard. Any value other than `true` refuses. A caller
+ * with an invalid credential is anonymous here, so that the function can check a separate
+ * credential.
  */
 export type AuthorizeDashboard = (
   request: Request,

@@ -61,7 +61,7 @@ function withoutCredentials(text: string): string {
 
 const hidden = "•••";
 
-/** What a value is, without anything that it holds but the name that it gives for messages. */
+/** Returns the kind of a value. It reveals nothing of the value except its name for messages. */
 function kindOf(given: unknown): unknown {
   if (Array.isArray(given)) return given.map(kindOf);
   if (typeof given === "string") return hidden;

@@ -19,7 +19,7 @@ import type { OperatorAudit } from "./operator_audit.ts";
 import { requireOperator } from "./operator_door.ts";
 import type { Report } from "./report.ts";
 
-/** What the dashboard is mounted with. */
+/** The parts that the dashboard needs. */
 export interface MountedDashboard {
   readonly options: ResolvedDashboard;
   readonly reports: readonly Report[];
@@ -36,7 +36,7 @@ export interface MountedDashboard {
 
 /** An app for requests below a path of the dashboard. */
 export interface InnerApp {
-  /** Answers a request as a user; its path is that of the app itself. */
+  /** Responds to a request as a user. Its path is the path in the app. */
   fetch(request: Request, user: User | null, info: unknown): Promise<Response>;
 }
 
@@ -101,7 +101,8 @@ function below(request: Request, path: string): Request {
   const url = new URL(request.url);
   url.pathname = url.pathname.slice(path.length);
   const { method, headers, body } = request;
-  // Without its signal, of which Deno warns: an answer that ends early is known by the connection.
+  // The request has no signal, because Deno warns of it. The connection shows that a response ends
+  // early.
   return new Request(url, { method, headers, body });
 }
 

@@ -25,7 +25,7 @@ export async function requireOperator(
   }
   if (authorize === null) return requireOwnMachine(request, cannotFromHere);
   const user = request.user();
-  // A function that gives anything else was not meant to allow it.
+  // A function that returns any other value was not meant to allow the request.
   if (await authorize(raw, user) === true) return;
   if (user !== null) {
     throw new Problem("forbidden", "Cannot use the dashboard: adminUI.authorize refuses");

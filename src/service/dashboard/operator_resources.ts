@@ -6,8 +6,8 @@ import type { TableInfo } from "../../schema/table_info.ts";
 export const operatorBasePath = "/api";
 
 /**
- * The same resources with the rights of the operator: every row, and every field that some caller
- * may read, to write as well. Hidden columns stay hidden, hooks run, and indexes follow.
+ * Returns the resources with the rights of the operator: every row, and read and write access to
+ * every field that any caller may read. Hidden columns stay hidden, hooks run, and indexes follow.
  */
 export function operatorResources(
   resources: readonly Resource[],

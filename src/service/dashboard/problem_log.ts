@@ -54,7 +54,7 @@ export class ProblemLog {
     this.#findRoute = findRoute;
   }
 
-  /** The same function, whose answers are logged. */
+  /** Returns the function with a log of its responses. */
   logging(fail: Fail): Fail {
     return (thrown, request, prefix) => {
       const response = fail(thrown, request, prefix);

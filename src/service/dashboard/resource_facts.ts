@@ -7,7 +7,7 @@ import type { ColumnKind } from "../../schema/kind.ts";
 import type { Relation } from "../../schema/relation.ts";
 import { type ColumnInfo, refersTo } from "../../schema/table_info.ts";
 
-/** What the dashboard shows of a resource: its fields, and who may do what with its rows. */
+/** The facts of a resource in the dashboard: its fields, and the access to its rows. */
 export interface ResourceFacts {
   /** The name of its table. */
   readonly name: string;
@@ -48,7 +48,7 @@ interface FieldFacts {
   /** Its values are strings of digits: as integers some would be rounded. Of `any`: as in paths. */
   readonly wide?: true;
   readonly nullable: boolean;
-  /** No answer holds it. */
+  /** True if no response contains the field. */
   readonly hidden: boolean;
   /** By some caller of the service; the operator may write more. */
   readonly writable: boolean;

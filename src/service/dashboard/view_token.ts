@@ -14,7 +14,7 @@ const maxUserLength = 4_000;
 /** How long a token of a viewed user is good for. */
 const tokenMs = 600_000;
 
-/** What a token stands for. */
+/** The content of a token. */
 export interface ViewToken {
   /** Null for a caller without a credential. */
   readonly user: User | null;
@@ -22,7 +22,7 @@ export interface ViewToken {
   readonly expiresAt: number;
 }
 
-/** What tokens of viewed users are made and read with. */
+/** The parts that tokens of viewed users need. */
 export interface ViewTokenParts {
   readonly sealer: Sealer;
   readonly clock: Clock;
@@ -30,8 +30,8 @@ export interface ViewTokenParts {
 }
 
 /**
- * The action by which the operator views the service as a user, or with `"user": null` as a caller
- * without one: gives a token for that, which is good for reads, and for ten minutes. It is of no use
+ * Creates the action by which the operator views the service as a user, or with `"user": null` as
+ * an anonymous caller. It returns a token, which allows reads for ten minutes. The token is invalid
  * outside of the dashboard.
  */
 export function createViewAsAction({ sealer, clock, parseUser }: ViewTokenParts): Report {

@@ -15,7 +15,7 @@ import type { PageRequest, ServicePage } from "../service_pages.ts";
 import { indexPage } from "./index_page.ts";
 import { createReferencePages } from "./reference_page.ts";
 
-/** Which pages there are beside the index. */
+/** The pages that exist in addition to the index. */
 export interface DescriptionPagesOptions {
   readonly describes: boolean;
   readonly openapi: { readonly ui: boolean };

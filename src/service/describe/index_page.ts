@@ -74,7 +74,10 @@ function relationCells(
   ];
 }
 
-/** Links where an answer says something without parameters, and ends. */
+/**
+ * Returns the cells of a request. A link exists if the request needs no parameters, and its
+ * response ends.
+ */
 function requestCells({ method, path, operation }: IndexRequest): readonly string[] {
   const request = `${method} ${path}`;
   const isLink = operation === "list" || operation === "count";

@@ -10,9 +10,9 @@ import type { AppEnv } from "../middleware.ts";
 /** Where clients of MCP send their requests. */
 const mcpPath = "/__service/mcp";
 
-/** What MCP is mounted with. */
+/** The parts that MCP needs. */
 export interface MountedMcp {
-  /** Answers one request. */
+  /** Responds to one request. */
   readonly answer: AnswerMcp;
   readonly hosts: readonly string[];
   readonly trustedOrigins: ReadonlySet<string>;
@@ -20,7 +20,7 @@ export interface MountedMcp {
   readonly bodies: BodyRoutes;
   /** The app itself. */
   fetch(request: Request, info: unknown): Promise<Response>;
-  /** Called with each request of a tool, before the app answers it. */
+  /** Called with each request of a tool, before the app handles it. */
   mark(request: Request): void;
 }
 

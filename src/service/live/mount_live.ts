@@ -24,13 +24,13 @@ import type { Responder } from "../responder.ts";
 import { keptInfo } from "../request_context.ts";
 import { type OpenSubscription, prepareSubscription } from "./open_subscription.ts";
 
-/** What the route of multiplexed streams is mounted with. */
+/** The parts that the route of multiplexed streams needs. */
 export interface MountedLive extends BodyRoutes {
   readonly table: RouteTable;
   readonly parseUser: (value: unknown) => User | null;
   /**
-   * Counts a stream of a user and an address with so many subscriptions, and gives what frees its
-   * place. Throws a 429.
+   * Counts a stream of a user and an address with its number of subscriptions. Returns a function
+   * that frees its place. Throws a 429.
    */
   takeStream(user: User | null, address: string | null, subscriptions: number): () => void;
   readonly responder: Responder;

@@ -17,7 +17,7 @@ import type { Observer } from "../../runtime/observation.ts";
 import { problemOfStatus } from "../http_exception.ts";
 import { infoOfInner, type InnerRequest } from "../request_context.ts";
 
-/** What the subscriptions of one multiplexed stream are opened with. */
+/** The parts that the subscriptions of one multiplexed stream need. */
 export interface SubscriptionOpener {
   readonly whole: MultiplexedStream;
   readonly table: RouteTable;
@@ -40,7 +40,7 @@ export interface SubscriptionOpener {
 /** A subscription of a multiplexed stream, whose request is not made yet. */
 export interface OpenSubscription {
   readonly open: () => Promise<void>;
-  /** Refuses it in place of an answer. */
+  /** Refuses the subscription, in place of a response. */
   readonly refuse: (problem: Problem) => void;
 }
 
@@ -74,7 +74,7 @@ async function open(
   try {
     whole.refuse(part, await readRefusal(response, opener));
   } catch (error) {
-    // The answer of a middleware that cannot be read: the other subscriptions continue.
+    // The response of a middleware cannot be read. The other subscriptions continue.
     const { method, url } = request;
     observe({ kind: "request_failed", method, path: parseRequestTarget(url).path, error });
     whole.refuse(
@@ -137,13 +137,13 @@ function refusalOf(problem: Problem, prefix: string): SubscriptionRefusal {
   };
 }
 
-/** Reads the answer of a refused request: a problem, or what a middleware has answered instead. */
+/** Reads the response to a refused request: a problem, or the response of a middleware. */
 async function readRefusal(
   response: Response,
   { mountedAt, prefix }: SubscriptionOpener,
 ): Promise<SubscriptionRefusal> {
   const { headers } = response;
-  // A middleware that answers in place of the route has opened no stream.
+  // A middleware that responds in place of the route has opened no stream.
   const status = response.status === 200 ? 500 : response.status;
   const text = await response.text();
   const isProblem = headers.get("content-type")?.startsWith("application/problem+json") === true;

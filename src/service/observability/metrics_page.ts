@@ -28,7 +28,7 @@ async function answer(request: PageRequest, { registry, authorize }: ResolvedMet
   if (authorize === null) requireOwnMachine(request, cannot);
   else {
     const user = request.user();
-    // A function that gives anything else was not meant to allow it.
+    // A function that returns any other value was not meant to allow the request.
     if (await authorize(request.raw, user) !== true) throw refusal(user !== null);
   }
   const headers = { "content-type": textFormatType, "cache-control": "no-store" };

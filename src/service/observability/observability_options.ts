@@ -3,7 +3,7 @@ import { createMetrics, type Metrics } from "../../metrics/metrics.ts";
 import { type Described, either, group, type ReadGroup } from "../../options/option.ts";
 import { callback, flag, having } from "../../options/option_kinds.ts";
 
-/** The options of what a service shows of its own work. */
+/** The options of observability. */
 export interface ObservabilityOptions {
   /** Collects metrics, and serves them at `/__service/metrics`. On unless false. */
   readonly metrics?: boolean | MetricsOptions | undefined;
@@ -23,13 +23,15 @@ export interface MetricsOptions {
    * there is no such page.
    */
   readonly authorize?: AuthorizeMetrics | undefined;
-  /** Where the app registers its metrics, for own ones beside them; new unless set. */
+  /**
+   * The registry in which the app registers its metrics, next to custom metrics; new unless set.
+   */
   readonly registry?: Metrics | undefined;
 }
 
 /**
- * True if a request may read the metrics: only `true` allows it. A caller whose credential the
- * authentication refuses is anonymous here, so that a token of its own can be compared.
+ * Returns true if a request may read the metrics. Any value other than `true` refuses. A caller
+ * with an invalid credential is anonymous here, so that the function can check a separate token.
  */
 export type AuthorizeMetrics = (
   request: Request,
@@ -50,7 +52,7 @@ const members = {
 /** The option `observability`, described. */
 export const observabilityOption = either(flag(), group(members)).unlessSet(false);
 
-/** What a service shows of its own work, every default resolved. */
+/** The options of observability, with every default resolved. */
 export interface ResolvedObservability {
   /** Null if none are collected. */
   readonly metrics: ResolvedMetrics | null;
@@ -58,7 +60,7 @@ export interface ResolvedObservability {
   readonly requests: boolean;
   /** True if spans have routes and statements. */
   readonly openTelemetry: boolean;
-  /** True if answers have `Server-Timing`: never in production. */
+  /** True if responses have `Server-Timing`; never in production. */
   readonly serverTiming: boolean;
 }
 

@@ -14,7 +14,10 @@ export function createObservationCounter(metrics: Metrics, next: Observer): Obse
   };
 }
 
-/** What distinguishes observations of one kind: a word of this project or of the configuration. */
+/**
+ * Returns the detail that distinguishes observations of one kind: a word of this project or of the
+ * configuration.
+ */
 function detailOf(observation: Observation): string {
   switch (observation.kind) {
     case "proof_of_work_refused":

@@ -6,7 +6,7 @@ import type { HonoApp } from "../hono_app.ts";
 import type { RequestMetrics } from "./request_metrics.ts";
 import type { FindRoute } from "./route_finder.ts";
 
-/** What requests are observed with. */
+/** The observers of requests. */
 export interface RequestObservers {
   readonly findRoute: FindRoute;
   /** Null if they are not counted. */
@@ -16,7 +16,7 @@ export interface RequestObservers {
   readonly clock: Clock;
 }
 
-/** Makes the fetch of an app that observes its requests, each until the head of its answer. */
+/** Creates the fetch of an app that observes its requests, each until the head of its response. */
 export function observeRequests(
   { fetch }: Pick<HonoApp, "fetch">,
   { findRoute, metrics, observe, clock }: RequestObservers,
@@ -24,7 +24,7 @@ export function observeRequests(
   return function observedFetch(request, info) {
     const beganAt = clock.elapsedMs();
     const method = metrics?.begin(request.method) ?? "";
-    // Asked before the answer, so that nothing keeps the request until then.
+    // The route is resolved before the response, so that no reference keeps the request until then.
     const route = findRoute(request);
     const facts = observe === null ? null : factsOf(request);
     // It never rejects.
@@ -58,6 +58,6 @@ function idIn(headers: Headers): string | null {
 }
 
 function emit(observe: Observer, observation: Parameters<Observer>[0]): void {
-  // An observer must not throw. Where it does, the answer is there all the same.
+  // An observer must not throw. If it does, the response is sent all the same.
   void recovered(() => observe(observation), () => {});
 }

@@ -1,6 +1,6 @@
 import process from "node:process";
 
-/** What a process uses, and what it is. */
+/** The version and the resource usage of a process. */
 export interface ProcessUsage {
   readonly residentBytes: number;
   readonly heapBytes: number;
@@ -13,11 +13,11 @@ export interface ProcessUsage {
   readonly hostVersion: string;
 }
 
-/** What this process uses now. */
+/** Returns the current usage of this process. */
 export function processUsage(): ProcessUsage {
   const { rss, heapUsed } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
-  // Each host has an entry of its own; all have that of Node.
+  // Each host has its own entry, and all hosts have the entry of Node.
   const versions: Readonly<Record<string, string | undefined>> = process.versions;
   const host = ["deno", "bun"].find((name) => versions[name] !== undefined) ?? "node";
   return {

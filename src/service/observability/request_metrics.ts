@@ -1,13 +1,16 @@
 import type { Metrics } from "../../metrics/metrics.ts";
 import type { Counter, Gauge, Histogram } from "../../metrics/series.ts";
 
-/** What is counted of requests with one method to one route and with one status. */
+/** The metrics of requests with one method to one route and with one status. */
 interface AnswerSeries {
   readonly count: Counter;
   readonly duration: Histogram;
 }
 
-/** The metrics of requests: how many there were, how long their answers took, how many are open. */
+/**
+ * The metrics of requests: their number, the durations of their responses, and the number of open
+ * requests.
+ */
 export class RequestMetrics {
   readonly #count;
   readonly #duration;
@@ -33,7 +36,7 @@ export class RequestMetrics {
     for (const method of methods) this.#active.set(method, active.series(method));
   }
 
-  /** Counts a request that begins; gives its method, `_OTHER` for an unknown one. */
+  /** Counts a request that begins. Returns its method, or `_OTHER` for an unknown one. */
   begin(method: string): string {
     const known = this.#active.has(method) ? method : otherMethod;
     this.#active.get(known)?.add(1);
@@ -61,7 +64,7 @@ export class RequestMetrics {
   }
 }
 
-/** What is counted of an answered request. */
+/** The facts of a request that are counted after its response. */
 export interface AnsweredRequest {
   /** Its configured route; empty where it has none. */
   readonly route: string;

@@ -19,7 +19,7 @@ export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRo
     const { path } = parseRequestTarget(url);
     const found = table.at(table.canonical(path) ?? path);
     if (found === null) return ofHono(request);
-    // A method that the path does not answer: its routes have the same pattern.
+    // The path has no route for this method. Its other routes have the same pattern.
     const route = found.get(method) ?? [...found.values()][0];
     return route === undefined ? "" : patterns.get(route) ?? "";
   };
@@ -28,7 +28,7 @@ export function createRouteFinder(table: RouteTable, hono: Hono<AppEnv>): FindRo
     const { method } = request;
     const asGet = method === "HEAD" ? "GET" : method;
     const [handlers] = hono.router.match(asGet, hono.getPath(request));
-    // The last one is what answers; `/*` is a middleware, or the answer where there is no route.
+    // The last handler responds. `/*` is a middleware, or the response if there is no route.
     const [[, route] = []] = handlers.findLast(([[, { path }]]) => !isForAll(path)) ?? [];
     return route?.path ?? "";
   }

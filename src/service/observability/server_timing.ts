@@ -18,7 +18,7 @@ export class ServerTiming {
     this.#clock = clock;
   }
 
-  /** Makes the fetch of an app that answers with the header, where a request asks for it. */
+  /** Creates the fetch of an app that sends the header if a request asks for it. */
   around(fetch: HonoApp["fetch"]): HonoApp["fetch"] {
     return (request, info) =>
       request.headers.has(askingHeader) ? this.#timed(request, info, fetch) : fetch(request, info);
@@ -44,10 +44,10 @@ export class ServerTiming {
   }
 }
 
-/** A request that has it, whatever its value, asks for the times of its answer. */
+/** A request with this header asks for the times of its response, whatever the value. */
 const askingHeader = "service-timing";
 
-/** What the header of a request says. */
+/** The timing of one request. */
 interface RequestTiming {
   statements: number;
   statementsMs: number;

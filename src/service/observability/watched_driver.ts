@@ -11,11 +11,11 @@ type WatchStatement = (statement: Statement) => WatchEnd;
 /** Watches what a driver runs. */
 export interface DriverWatch {
   /**
-   * Called where a statement or a transaction is asked for; what it gives sees the statement begin,
-   * or each one of the transaction. Its work may run in the asynchronous context of another one.
+   * Called before a statement or a transaction. The result sees the statement begin, or each
+   * statement of the transaction. Its work may run in the asynchronous context of another request.
    */
   readonly statements?: (() => WatchStatement) | undefined;
-  /** Sees each transaction begin, and each write that is one by itself. */
+  /** Called before each transaction, and before each write outside of a transaction. */
   readonly transaction?: (() => WatchEnd) | undefined;
 }
 
@@ -70,7 +70,7 @@ function watchedQuery(
   return untilEnd(watch(statement), connection.query(statement));
 }
 
-/** Reads of SQLite are over at once, and stay so. */
+/** Observes the end of a result. Reads of SQLite are synchronous, and stay synchronous. */
 function untilEnd(end: WatchEnd, result: MaybePromise<QueryResult>): MaybePromise<QueryResult> {
   if (result instanceof Promise) return whenOver(end, result);
   end(undefined);

@@ -1,7 +1,7 @@
 import type { AuditEntry, OperatorAudit } from "../operator_audit.ts";
 import type { Report } from "../report.ts";
 
-/** What operators have written by the dashboard of this process. */
+/** The writes of operators through the dashboard of this process. */
 export interface AuditReport {
   /** The last 500, the newest first. */
   readonly entries: readonly AuditEntry[];

@@ -2,7 +2,10 @@ import type { RateLimiter } from "../../../guard/budget/rate_limiter.ts";
 import type { Guard } from "../../../guard/guard.ts";
 import type { Report } from "../report.ts";
 
-/** What callers have spent of their budgets and rate limits, as this process knows it. */
+/**
+ * The tokens that callers have spent of their budgets and rate limits, as far as this process
+ * knows.
+ */
 export interface BudgetsReport {
   /** The 100 that have spent the largest parts. */
   readonly identities: readonly Spender[];

@@ -14,7 +14,7 @@ import type { ColumnInfo, Row, TableInfo } from "../../../schema/table_info.ts";
 import type { Report } from "../report.ts";
 import { requireText, resourceNamed, wholeOf } from "../report_query.ts";
 
-/** What the report of changes is made from. */
+/** The parts that the report of changes needs. */
 export interface ChangesReportParts {
   readonly resources: readonly Resource[];
   readonly basePath: string;

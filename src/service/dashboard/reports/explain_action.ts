@@ -11,7 +11,7 @@ import type { Report } from "../report.ts";
 import { resourceNamed } from "../report_query.ts";
 import { authorizeRelated } from "../../../resource/authorize_related.ts";
 
-/** What the database would do for a list. */
+/** The query plan of a list. */
 export interface ExplainedList {
   /** The statement, with placeholders. */
   readonly sql: string;
@@ -21,7 +21,7 @@ export interface ExplainedList {
   readonly plan: readonly string[];
 }
 
-/** What the action that explains lists is made from. */
+/** The parts that the action that explains lists needs. */
 export interface ExplainActionParts {
   /** With the rights of the operator. */
   readonly resources: readonly Resource[];

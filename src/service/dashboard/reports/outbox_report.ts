@@ -12,7 +12,7 @@ export interface OutboxReport {
 }
 
 interface DeadDocument {
-  /** What {@link createOutboxReplayAction} takes. */
+  /** The id that {@link createOutboxReplayAction} receives. */
   readonly id: string;
   readonly index: string;
   /** As the last part of a row's URL. */

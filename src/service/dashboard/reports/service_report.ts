@@ -1,10 +1,10 @@
 import type { Report } from "../report.ts";
 import { factsOfResources, type ResourceFacts, type ServedResources } from "../resource_facts.ts";
 
-/** What the report of the service is made from. */
+/** The parts that the report of the service needs. */
 export interface ServiceReportParts extends Omit<ServiceReport, "resources">, ServedResources {}
 
-/** What the report says of the service. */
+/** The report of the service. */
 export interface ServiceReport {
   readonly name: string;
   readonly version: string;

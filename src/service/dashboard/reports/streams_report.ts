@@ -8,7 +8,7 @@ import type { ColumnInfo, TableInfo } from "../../../schema/table_info.ts";
 import type { Report } from "../report.ts";
 import { shownFilter } from "../shown_filter.ts";
 
-/** What the report of streams is made from. */
+/** The parts that the report of streams needs. */
 export interface StreamsReportParts {
   readonly hubs: { all(): readonly LiveHub[] };
   readonly resources: readonly Resource[];
@@ -25,7 +25,7 @@ export interface StreamsReport {
 }
 
 interface OpenStream {
-  /** The same in each report of this process. */
+  /** The id, identical in each report of this process. */
   readonly id: number;
   readonly kind: "rows" | "aggregates";
   /** The name of the table. */

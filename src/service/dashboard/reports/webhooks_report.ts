@@ -2,7 +2,7 @@ import type { Billing } from "../../../billing/open_billing.ts";
 import type { ReceivedDelivery } from "../../../billing/webhook/delivery_log.ts";
 import type { Report } from "../report.ts";
 
-/** What the provider of payments has delivered to this process. */
+/** The deliveries of the payment provider to this process. */
 export interface WebhooksReport {
   /** The newest first. */
   readonly deliveries: readonly ReceivedDelivery[];
