@@ -49,6 +49,8 @@ export type {
   CheckoutSession,
   PaidPrice,
   ProviderCheckout,
+  ReadTerms,
+  ReadTerms,
   UsageReport,
   VendorDelivery,
   VendorEvent,

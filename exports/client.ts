@@ -24,7 +24,7 @@ export {
   type MarkedNumber,
 } from "../src/client/request/rsql.ts";
 export { type Handle, handle, type HasHandle } from "../src/api/handle.ts";
-export type { ClientRequest, RequestHeaders, Transport } from "../src/api/transport.ts";
+export type { Bearer, ClientRequest, RequestHeaders, Transport } from "../src/api/transport.ts";
 export { browserEnvironment } from "../src/client/environment.ts";
 export { type ClientEnvironment } from "../src/api/client_environment.ts";
 export type { ApiOperation, ApiResource, Has } from "../src/api/api.ts";
