@@ -50,7 +50,6 @@ export type {
   PaidPrice,
   ProviderCheckout,
   ReadTerms,
-  ReadTerms,
   UsageReport,
   VendorDelivery,
   VendorEvent,
