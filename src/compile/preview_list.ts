@@ -2,7 +2,7 @@ import type { Preview, ReadPlan } from "../plan/plan.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql } from "../sql/fragment.ts";
 
-/** What the select list of a preview is compiled with. */
+/** The options of the select list of a preview. */
 export interface PreviewListOptions {
   readonly preview: Preview;
   /** A SELECT of columns of the rows, in their order. */

@@ -15,7 +15,7 @@ import { previewList } from "./preview_list.ts";
 import { compileReached, compileTieBreak } from "./reach.ts";
 import { compileFilter, mayScan } from "./where.ts";
 
-/** What a compiler keeps of the tables whose rows it reads. */
+/** The facts that a compiler caches of the tables whose rows it reads. */
 export interface ReadContext {
   readonly dialect: Dialect;
   /** What can end a statement that looks at many rows; null if the engine ends it by itself. */

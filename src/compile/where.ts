@@ -136,7 +136,10 @@ export function checkedFirst(check: Fragment | null, condition: Fragment): Fragm
   return check === null ? condition : sql`${check} AND ${condition}`;
 }
 
-/** Returns true if a plan may look at more rows than it gives: not for keys, nor for a page by key. */
+/**
+ * Returns true if a plan may read more rows than it returns. A plan by keys, or of a page by key,
+ * does not.
+ */
 export function mayScan({ where, table, order, limit }: ReadPlan): boolean {
   if (where.kind !== "all") return !isByKey(where, table);
   const { primaryKey } = table;

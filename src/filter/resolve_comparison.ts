@@ -14,7 +14,7 @@ import { fitsPaths, pathOperandFault } from "./operators/path_comparison.ts";
 import { excerptOf, filterError, plusHint } from "./syntax/filter_error.ts";
 import type { ComparisonSyntax, Literal } from "./syntax/filter_syntax.ts";
 
-/** What a comparison of a filter is about: a column, or a value within its documents. */
+/** The field of a comparison in a filter: a column, or a value within its documents. */
 export interface ComparedField {
   readonly column: ColumnInfo;
   /** The names that lead to a value within a document; null for the whole value. */
@@ -56,9 +56,7 @@ function requireOneType(syntax: ComparisonSyntax, column: ColumnInfo, operator: 
   if (fault !== null && last !== undefined) throw invalid(last, column, fault);
 }
 
-/**
- * The error that resolving a filter gives for an operator that does not fit the kind of a column.
- */
+/** Returns the error for an operator that does not fit the kind of a column. */
 export function operatorMisfit(
   { operator, operatorAt }: ComparisonSyntax,
   { name, kind }: ColumnInfo,

@@ -3,7 +3,7 @@ import type { AppStore } from "../kv/open_key_value_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Database } from "../db/database.ts";
 
-/** What an app has opened, as its authenticators are given it. */
+/** The parts that an app has opened and passes to its authenticators. */
 export interface AuthParts {
   readonly runtime: Runtime;
   /** Opened only once there is something to store. */
@@ -11,7 +11,7 @@ export interface AuthParts {
   readonly guard: Guard;
   /** The database of the app. */
   readonly db: Database;
-  /** How many proxies stand in front of the service. */
+  /** The number of proxies in front of the service. */
   readonly trustedProxies: number;
   /** The origins that `cors` allows to send cookies. */
   readonly trustedOrigins: ReadonlySet<string>;

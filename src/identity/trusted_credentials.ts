@@ -4,13 +4,13 @@ import { boundedMap } from "../runtime/bounded_map.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
 
-/** What is known of a credential: its user, and when it ends in milliseconds since 1970. */
+/** The state of a credential: its user, and its end in milliseconds since 1970. */
 export interface CredentialState {
   readonly user: User;
   readonly expiresAt: number;
 }
 
-/** What trusted credentials are read with. */
+/** The parts that trusted credentials need. */
 export interface TrustedCredentialsOptions {
   readonly clock: Clock;
   /** How long what was read is trusted. */

@@ -46,7 +46,7 @@ export interface CursorList {
 /** URLs of more than 8 kB do not pass most proxies: the cursor of a position takes half of that. */
 const maxPositionBytes = 3_000;
 
-/** What a cursor may hold at all, which a service without proxies still receives. */
+/** The largest size of a cursor, in bytes, that a service without proxies still receives. */
 const maxCursorBytes = 12_000;
 
 /**
@@ -94,8 +94,8 @@ export function fittingValues(values: readonly SqlValue[]): number {
 }
 
 /**
- * Opens a client's cursor: gives the position that is sealed in it. Throws a 400 for a damaged or
- * outdated cursor and for one of another list: it never restarts at the first page.
+ * Opens a client's cursor, and returns the position that is sealed in it. Throws a 400 for a
+ * damaged or outdated cursor and for a cursor of another list. It never restarts at the first page.
  */
 export function openCursor(cursor: string, list: CursorList): CursorPosition {
   const text = list.sealer.open(cursor, cursorContext(list));

@@ -37,7 +37,7 @@ export interface ColumnDeclaration
   readonly default: ColumnDefault | null;
   /** The referenced column, resolved lazily. */
   readonly references: (() => ColumnLike<unknown>) | null;
-  /** What happens to the rows when the referenced one is deleted or changed. */
+  /** The actions on the rows when the referenced row is deleted or changed. */
   readonly actions: ForeignKeyActions;
 }
 
@@ -209,14 +209,14 @@ export function boolean(): NewColumn<boolean> {
   return declare("boolean");
 }
 
-/** Builds a column of moments in UTC, to the microsecond, as RFC 3339 text. */
+/** Builds a column of UTC timestamps with microseconds, as RFC 3339 strings. */
 export function timestamp(options: ValueLimits<string> = {}): NewColumn<string> {
   return declare("timestamp", readLimits("timestamp", options, timestampColumnOptions));
 }
 
 /**
- * Builds the column of the moment at which a row is created. The service fills it in, and takes it
- * from no body unless `fields.writable` of the resource names it; programs that write past the
+ * Builds the column of the timestamp at which a row is created. The service fills it in, and takes
+ * it from no body unless `fields.writable` of the resource names it; programs that write past the
  * service leave it to the database.
  *
  * @example
@@ -236,8 +236,8 @@ export function createdAt(): ColumnBuilder<string, true, true, false> {
 }
 
 /**
- * Builds the column of the moment of a row's last change: like {@link createdAt}, and every update
- * by the service that sets a field moves it.
+ * Builds the column of the timestamp of a row's last change. It is like {@link createdAt}, and
+ * every update by the service that sets a field changes it.
  */
 export function updatedAt(): ColumnBuilder<string, true, true, false> {
   return declare("timestamp", { ...filledIn, moment: "updated" });

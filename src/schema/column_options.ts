@@ -21,7 +21,7 @@ export interface TextColumnOptions<Member extends string> {
   readonly minLength?: number;
   /** The most characters (code points). */
   readonly maxLength?: number;
-  /** What a part of each value matches: a regular expression, or its source. */
+  /** A regular expression, or its source, that a part of each value must match. */
   readonly pattern?: string | RegExp;
   /** True if each value is an e-mail address. */
   readonly email?: boolean;
@@ -35,7 +35,7 @@ export interface DecimalColumnOptions extends ValueLimits<string> {
   readonly scale?: number;
 }
 
-/** What happens to the rows of a foreign key. */
+/** The options of a foreign key. */
 export interface ReferenceOptions {
   /** When the row that they reference is deleted; that fails unless set. */
   readonly onDelete?: ReferentialAction;
@@ -45,7 +45,7 @@ export interface ReferenceOptions {
 
 const action = oneOf<ReferentialAction>("cascade", "restrict", "set null", "set default");
 
-/** What happens to the rows of a foreign key, described. */
+/** Describes the options of a foreign key. */
 export const referenceOptions = group(
   { onDelete: action, onUpdate: action } satisfies Described<ReferenceOptions>,
 ).required();
@@ -57,7 +57,7 @@ export function readActions(options: ReferenceOptions): ForeignKeyActions {
   return { onDelete, onUpdate };
 }
 
-/** The options of a text column, described. */
+/** Describes the options of a text column. */
 export const textColumnOptions = group(
   {
     enum: listOf("texts", other<string>("a text", (given) => typeof given === "string")),
@@ -93,7 +93,7 @@ export const realColumnOptions = group(limit(number())).required();
 /** The options of a column of days, described. */
 export const dateColumnOptions = group(limit(textLike("a date, YYYY-MM-DD", /^\d/))).required();
 
-/** The options of a column of moments, described. */
+/** Describes the options of a column of timestamps. */
 export const timestampColumnOptions = group(limit(textLike("an RFC 3339 timestamp", /^\d/)))
   .required();
 

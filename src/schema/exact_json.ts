@@ -37,7 +37,7 @@ export function parseShallowJson(text: string): unknown {
 const misread =
   /\d(?:[\d.]{15}|[eE][+-]?\d{3}(?<=(?:^|[[:,\s])-?\d[\d.]*[eE][+-]?\d{3}))|"\\[^u]"\s*:/;
 
-/** What a JSON text may hold at most. */
+/** The limits of a JSON string. */
 export interface JsonLimits {
   /** How deep arrays and objects are nested. */
   readonly levels: number;

@@ -28,7 +28,7 @@ export class InvalidValue extends Error {
   }
 }
 
-/** The constraints of a column on its values beside their kind, which the kind also checks. */
+/** The constraints of a column on its values, besides its kind. The kind also checks them. */
 export interface ValueRules {
   /** The allowed strings of an enum column. */
   readonly enumValues: readonly string[] | null;

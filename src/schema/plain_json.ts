@@ -1,4 +1,4 @@
-/** What each line of a string may have so that it counts as plain. */
+/** The limits of each line of a plain string. */
 export interface PlainLimits {
   /** The arrays and objects of a line, which are nested at most so deep. */
   readonly levels: number;

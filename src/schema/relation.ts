@@ -45,7 +45,7 @@ export interface ColumnPair {
   readonly other: ColumnInfo;
 }
 
-/** The same pairs, from the other table. */
+/** Returns the pairs as seen from the other table. */
 export function reversedPairs([first, ...more]: ColumnPairs): ColumnPairs {
   return [reversedPair(first), ...more.map(reversedPair)];
 }

@@ -1,4 +1,4 @@
-/** What the name of a derived relation depends on: a foreign key, and the two tables of it. */
+/** The facts that determine the name of a derived relation: a foreign key, and its two tables. */
 export interface NamedKey {
   /** The names of its columns, in the table that has it. */
   readonly columns: readonly string[];

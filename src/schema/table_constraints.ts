@@ -4,7 +4,10 @@
  */
 export type ReferentialAction = "cascade" | "restrict" | "set null" | "set default";
 
-/** What the database does to the referencing rows of a foreign key; null if that fails. */
+/**
+ * The actions of the database on the referencing rows of a foreign key. Null means that the
+ * database refuses the change.
+ */
 export interface ForeignKeyActions {
   /** When the referenced row is deleted. */
   readonly onDelete: ReferentialAction | null;

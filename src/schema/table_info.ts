@@ -43,7 +43,7 @@ export interface DatabaseType {
    * What a string is cast to: quoted, with its schema and without numbers, of a domain its base type.
    */
   readonly sqlName: string;
-  /** What its values are in JSON. */
+  /** The form of its values in JSON. */
   readonly shape: ValueShape;
   /**
    * True if its values have an order. Strings of other types are compared as strings, for equality alone;
@@ -75,7 +75,7 @@ export type ValueShape =
   | {
     readonly kind: "list";
     readonly element: ColumnInfo;
-    /** What stands between the elements in the text of the database. */
+    /** The delimiter of the elements in the string of the database. */
     readonly delimiter: string;
     /** As many as the column was declared with; a value may have others. */
     readonly dimensions: number;
@@ -233,14 +233,14 @@ export interface TableInfo {
   readonly readOnly: boolean;
   /** The foreign keys, of one or more columns each. */
   readonly foreignKeys: readonly ForeignKey[];
-  /** The indexes beside those of the key and of `uniques`. */
+  /** The indexes besides those of the key and of `uniques`. */
   readonly indexes: readonly IndexInfo[];
   /**
    * Sets of columns, by their names in the database, that no two rows share, beside single `unique`
    * columns and the key.
    */
   readonly uniques: readonly (readonly string[])[];
-  /** The conditions that no row fails, beside the rules of single columns. */
+  /** The conditions that every row fulfils, besides the rules of single columns. */
   readonly checks: readonly CheckInfo[];
   /** The name that it had in the database before, for migrations. */
   readonly formerName: string | null;

@@ -31,7 +31,7 @@ export interface ForeignKeyPart {
   readonly actions: ForeignKeyActions;
 }
 
-/** What the parts of a declaration say about the table. */
+/** The facts that the parts of a declaration add to the table. */
 export interface DescribedParts
   extends Pick<TableInfo, "indexes" | "uniques" | "checks" | "formerName"> {
   /** Each is resolved when it is read, because the other table may be declared later. */

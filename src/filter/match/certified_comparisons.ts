@@ -18,7 +18,10 @@ import {
  * evaluates the others.
  */
 export interface CertifiedComparisons {
-  /** Returns true if memory gives the database's result for every row whose value fits its kind. */
+  /**
+   * Returns true if the in-memory result equals the database's result for every row whose value
+   * fits its kind.
+   */
   isCertain(comparison: Comparison): boolean;
   /** Withdraws trust in this operator on this kind: memory and database gave different results. */
   demote(comparison: Comparison): void;

@@ -29,7 +29,10 @@ export type OperatorRegistry = ReadonlyMap<string, Operator>;
 export interface CustomOperator {
   /** The SQL; `dialect.operand(column)` is the column. `values` are the strings of the filter. */
   toSql(column: ColumnInfo, values: readonly string[], dialect: Dialect): Fragment;
-  /** The same in memory, for live updates. It is not called for NULL, which never matches. */
+  /**
+   * Evaluates the operator in memory, for live updates. It is not called for NULL, which never
+   * matches.
+   */
   matches(value: unknown, values: readonly string[], column: ColumnInfo): boolean;
 }
 
@@ -99,7 +102,7 @@ function customOperator(symbol: string, { toSql, matches }: CustomOperator): Ope
   };
 }
 
-/** What a custom operator does with a string is not known. */
+/** The cost of a custom operator, whose work on a string is unknown. */
 const customWork = 10;
 
 function bySymbol(operators: readonly Operator[]): OperatorRegistry {

@@ -243,7 +243,7 @@ const fieldStart = 1;
 const fieldPart = 2;
 const wordEnd = 4;
 const nameLetter = 8;
-/** What each ASCII character may be part of, as a set of bits. */
+/** The token classes of each ASCII character, as a set of bits. */
 const classes = classify();
 
 function classify(): Uint8Array {

@@ -72,8 +72,8 @@ export async function resetPassword(
 }
 
 /**
- * Replaces the password of an account, which ends all its sessions; gives the account with it, or
- * null if another request was faster.
+ * Replaces the password of an account, which ends all its sessions. Returns the account with the
+ * new password, or null if another request was faster.
  */
 export async function replacePassword(
   { fields, identity }: AccountCall,

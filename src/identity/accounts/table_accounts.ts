@@ -119,7 +119,7 @@ export function unfilledColumn({ table, columns }: Columns): ColumnInfo | null {
   ) ?? null;
 }
 
-/** What the database refuses is answered as in a request to a resource. */
+/** Turns a refusal of the database into the problem that a request to a resource would get. */
 async function answered<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

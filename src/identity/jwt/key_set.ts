@@ -3,7 +3,7 @@ import { readBytes } from "../../runtime/read_bytes.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { createKeySet, type VerificationKey } from "./verify_jwt.ts";
 
-/** What a remote key set is fetched and kept with. */
+/** The options of a remote key set. */
 export interface KeySetOptions {
   readonly url: string;
   readonly runtime: Pick<Runtime, "clock" | "observe">;
@@ -17,7 +17,7 @@ const maxAgeMs = 10 * 60_000;
 const pauseMs = 60_000;
 /** The same while no keys are known at all, because no request can be identified until then. */
 const firstPauseMs = 5_000;
-/** A server that does not answer keeps requests waiting for so long, where no keys are known. */
+/** The timeout of the key server, in milliseconds. Requests wait for it if no keys are known. */
 const timeoutMs = 5_000;
 const maxBytes = 512 * 1024;
 

@@ -11,7 +11,7 @@ import {
 /** Verifies a token with the keys that the configuration names. Rejects with a 503 without any. */
 export type VerifyToken = (token: string) => Promise<Verification>;
 
-/** What tokens are verified with, beside the options. */
+/** The parts that verify tokens, besides the options. */
 export interface KeySourceOptions extends Pick<Runtime, "clock" | "observe"> {
   /** Called where the keys of a set have changed. */
   readonly onChange: () => void;

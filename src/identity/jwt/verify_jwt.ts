@@ -22,7 +22,7 @@ export type Verification =
   /** `reason` is for the client: it says nothing that the token does not. */
   | { readonly kind: "refused"; readonly reason: string };
 
-/** What a token must have. */
+/** The requirements of a token. */
 export interface VerifyOptions
   extends Pick<ResolvedJwtAuthOptions, "issuer" | "audience" | "type" | "clockToleranceMs"> {
   readonly algorithms: readonly JwtAlgorithm[];

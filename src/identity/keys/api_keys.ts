@@ -10,11 +10,11 @@ import { hashOfToken, isSameHash } from "../opaque_token.ts";
 export interface ApiKey {
   /** Names it in lists, and begins the key itself. */
   readonly id: string;
-  /** What it is for. */
+  /** The purpose of the key. */
   readonly name: string;
-  /** The user that it acts for; null if it is a user by itself. */
+  /** The user of the key; null if the key is a separate user. */
   readonly userId: string | null;
-  /** What it may be used for: the roles of its user. */
+  /** The permissions of the key: the roles of its user. */
   readonly scopes: readonly string[];
   /** Milliseconds since 1970, like the next two. */
   readonly createdAt: number;
@@ -24,10 +24,10 @@ export interface ApiKey {
   readonly lastUsedAt: number | null;
 }
 
-/** What a new API key is made of. */
+/** The members of a new API key. */
 export type NewApiKey = Pick<ApiKey, "name" | "userId" | "scopes" | "expiresAt">;
 
-/** What API keys begin with. */
+/** The beginning of every API key. */
 export const keyPrefix = "key_";
 
 const idBytes = 6;
@@ -48,7 +48,7 @@ export class ApiKeys {
     this.#runtime = runtime;
   }
 
-  /** Makes a key, and gives its text, which is not stored. */
+  /** Creates a key, and returns its string, which is not stored. */
   async create(given: NewApiKey): Promise<{ readonly text: string; readonly key: ApiKey }> {
     const { clock, random } = this.#runtime;
     // No command takes it for an option.

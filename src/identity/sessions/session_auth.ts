@@ -6,7 +6,7 @@ import { isWrite, requireOwnPage } from "./origin_check.ts";
 import type { SessionCookie } from "./session_cookie.ts";
 import { sessionPrefix, type Sessions } from "./sessions.ts";
 
-/** What sessions are recognized by. */
+/** The parts that recognize sessions. */
 export interface SessionAuthOptions {
   readonly sessions: Sessions;
   readonly cookie: SessionCookie;
@@ -16,7 +16,7 @@ export interface SessionAuthOptions {
 /** The token of a session as a request carries it. */
 export interface CarriedToken {
   readonly token: string;
-  /** True if a browser may have added it by itself. */
+  /** True if a browser may have added it automatically. */
   readonly isCookie: boolean;
 }
 

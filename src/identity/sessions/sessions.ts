@@ -29,7 +29,7 @@ export interface BegunSession {
   readonly endsAt: number;
 }
 
-/** What the sessions of an app work with. */
+/** The parts that the sessions of an app need. */
 export interface SessionsOptions {
   readonly store: KeyValue;
   /** The account of a user as it is now; null for none. */
@@ -44,7 +44,7 @@ export interface SessionsOptions {
 
 const maxTokenLength = 100;
 
-/** What session tokens begin with. */
+/** The beginning of every session token. */
 export const sessionPrefix = "ses_";
 
 /**

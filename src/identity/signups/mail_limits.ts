@@ -19,6 +19,6 @@ export async function mayMail(
   const ofSource = await counters.add(`${kind} of a source`, `${networkOf(source)} ${email}`);
   const limit = ofSource === 1 ? maxSourcesAnHour : maxMailsAnHour;
   const [sent = 0] = await counters.read(kind, [email]);
-  // What is not sent counts for none but its source.
+  // A mail that is not sent counts only for its source.
   return sent < limit && await counters.add(kind, email) <= limit;
 }

@@ -25,7 +25,7 @@ export function columnDefault(
   return assigned;
 }
 
-/** What `$onUpdate` of Drizzle sets where an update sets nothing. */
+/** Returns the value that `$onUpdate` of Drizzle sets if an update sets none. */
 export function onUpdateOf(
   source: DrizzleColumn,
   column: ColumnInfo,

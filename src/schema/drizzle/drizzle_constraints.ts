@@ -15,7 +15,10 @@ import {
   sqliteForeignKeys,
 } from "./drizzle_structure.ts";
 
-/** What a Drizzle table declares beside its columns, by their names in the database. */
+/**
+ * The constraints that a Drizzle table declares in addition to its columns, by their names in the
+ * database.
+ */
 export interface DrizzleConstraints {
   /** The columns of the primary key, in key order; null if a column says so. */
   readonly primaryKey: readonly string[] | null;
@@ -84,7 +87,7 @@ interface NamedBuilder {
   readonly builder: ConstraintBuilder;
 }
 
-/** What the third argument returns: a list, perhaps of lists, or an object. */
+/** Returns the result of the third argument: a list, perhaps of lists, or an object. */
 function extraBuilders(table: DrizzleTable): readonly NamedBuilder[] {
   const given = table[extraConfigKey]?.(table[extraColumnsKey] ?? table[columnsKey]);
   if (typeof given !== "object" || given === null) return [];
@@ -120,7 +123,7 @@ function namesOf(columns: readonly unknown[], table: DrizzleTable): readonly str
   return columns.filter(isNamed).map((column) => dbNameOf(column, table));
 }
 
-/** An index may have expressions beside columns. */
+/** An index may have expressions in addition to columns. */
 function isNamed(column: unknown): column is Pick<DrizzleColumn, "name" | "keyAsName"> {
   return typeof column === "object" && column !== null && "name" in column &&
     typeof column.name === "string";

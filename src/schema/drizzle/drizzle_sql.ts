@@ -18,7 +18,7 @@ export function sqlTextOf(piece: DrizzleSql): string {
   return piece.toQuery(declarations).sql;
 }
 
-/** What Drizzle asks of a dialect to write SQL. */
+/** The functions that Drizzle calls on a dialect to write SQL. */
 const declarations = {
   casing: { getColumnCasing: (column: DrizzleColumn) => dbNameOf(column, column.table) },
   escapeName: (name: string) => `"${name.replaceAll('"', '""')}"`,

@@ -31,7 +31,7 @@ export interface DrizzleColumn {
   readonly table: DrizzleTable;
   /** Its class: the same in both lines, as `dataType` is not. */
   readonly columnType: string;
-  /** Of a moment in SQLite: the unit in which it is stored. */
+  /** The unit in which SQLite stores a timestamp. */
   readonly mode?: string;
   readonly notNull: boolean;
   readonly primary: boolean;

@@ -14,7 +14,7 @@ export type DrizzleType = Pick<
   | "databaseType"
 >;
 
-/** What the tables of one engine of Drizzle have in common. */
+/** The common properties of the tables of one engine of Drizzle. */
 export interface DrizzleDialect {
   /** The engine, as the dialects of databases call it. */
   readonly engine: string;

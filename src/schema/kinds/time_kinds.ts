@@ -3,7 +3,7 @@ import { InvalidValue, type Kind } from "../kind.ts";
 import { isSpecialValue } from "../special_values.ts";
 import { compareText } from "./text_kind.ts";
 
-/** The column kind `timestamp`: a moment, to the microsecond, as RFC 3339 text in UTC. */
+/** The column kind `timestamp`: a UTC timestamp with microseconds, as an RFC 3339 string. */
 export const timestampKind: Kind = {
   fromJson(value) {
     // A body cannot contain a Date, but a hook or a default function may return one.
