@@ -1,4 +1,4 @@
-import type { Change, ChangeLog } from "../../db/changes/change_log.ts";
+import type { Change, ChangeLog, Step } from "../../db/changes/change_log.ts";
 import type { Position } from "../../db/changes/log_position.ts";
 import { keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
@@ -65,7 +65,9 @@ export class AffectedParents<G extends AffectedGroup> {
 
   /**
    * Finds the parents that are affected by `changes`, which are all up to `position`, without those
-   * that have changed themselves: their own events show the included rows as well.
+   * that have changed themselves: their own events show the included rows as well. All groups
+   * overflow if it is not known which parents changed before they were read: a row that passes a
+   * filter only since then would be sent as changed to clients that do not hold it.
    */
   async find(
     log: ChangeLog,
@@ -74,11 +76,12 @@ export class AffectedParents<G extends AffectedGroup> {
   ): Promise<FoundParents<G>> {
     const parentRows = await this.#readParents(log);
     // The parents may have been read later than the changes.
-    const isAhead = parentRows.some((found) =>
-      found !== null && found.rows.size > 0 && !log.includes(position, found.at)
-    );
-    const next = isAhead ? await log.next(position) : null;
-    return this.#gather(parentRows, new ChangedRows([...changes, ...next?.changes ?? []]));
+    if (hasReadUpTo(position, parentRows, log)) {
+      return this.#gather(parentRows, new ChangedRows(changes));
+    }
+    const next = await log.next(position);
+    if (!isWhole(next, parentRows, log)) return { rows: [], overflowing: this.groups };
+    return this.#gather(parentRows, new ChangedRows([...changes, ...next.changes]));
   }
 
   /**
@@ -90,13 +93,10 @@ export class AffectedParents<G extends AffectedGroup> {
     const parentRows = await this.#readParents(log);
     const found = this.#gather(parentRows, new ChangedRows([]));
     // Without any row the position of a read may be older than the read.
-    const isAhead = parentRows.some((found) =>
-      found !== null && (found.rows.size === 0 || !log.includes(position, found.at))
-    );
-    if (!isAhead) return found;
+    const isEmpty = parentRows.some((found) => found?.rows.size === 0);
+    if (!isEmpty && hasReadUpTo(position, parentRows, log)) return found;
     const next = await log.next(position);
-    // There are too many changes to look at, or they are gone.
-    if (next === null || next.to === null) return { rows: [], overflowing: this.groups };
+    if (!isWhole(next, parentRows, log)) return { rows: [], overflowing: this.groups };
     return { ...found, rows: [...found.rows, ...this.#formerParents(next.changes)] };
   }
 
@@ -147,6 +147,29 @@ export class AffectedParents<G extends AffectedGroup> {
     this.#searches.set(id, search);
     return search;
   }
+}
+
+/** Returns true if a position covers all that the parents were read with. */
+function hasReadUpTo<G>(
+  position: Position,
+  parentRows: readonly (ParentRows<G> | null)[],
+  log: ChangeLog,
+): boolean {
+  return parentRows.every((found) =>
+    found === null || found.rows.size === 0 || log.includes(position, found.at)
+  );
+}
+
+/**
+ * Returns true if a step has all changes up to the read of the parents. It does not if there are too
+ * many, or if the history is lost.
+ */
+function isWhole<G>(
+  step: Step | null,
+  parentRows: readonly (ParentRows<G> | null)[],
+  log: ChangeLog,
+): step is Step {
+  return step !== null && step.to !== null && hasReadUpTo(step.to, parentRows, log);
 }
 
 /** The rows that some changes are about. */
