@@ -3,7 +3,7 @@
  * `N passed, N failed, N skipped`. Arguments go to `deno test`; the ones that name files or folders
  * replace the default of everything.
  *
- * Everything is run in parts, on three lanes for each processor: a test waits for disks, for processes
+ * Everything is run in parts, on two lanes for each processor: a test waits for disks, for processes
  * and for timers half of its time. A lane has a Postgres of its own: an open transaction in any
  * database of a server holds back the ends of all change logs of that server.
  */
@@ -77,7 +77,7 @@ const apart: readonly string[] = [
   "tests/client/bindings",
 ];
 
-const lanesPerProcessor = 3;
+const lanesPerProcessor = 2;
 
 /** Parts that end at the same time share what is printed of them. */
 const processes = endedProcesses();

@@ -218,7 +218,7 @@ const wrongs: readonly Wrong[] = [
 ];
 
 /** Beside three other parts of the tests, on two processors. */
-const maxSeconds = 30;
+const maxSeconds = 90;
 
 for (const { what, fault = {}, spoil, replace } of wrongs) {
   Deno.test(`caught within ${maxSeconds} s: ${what}`, async () => {
