@@ -29,7 +29,7 @@ export function companionMistake(path: string): string | null {
   const [end] = /-(?:wal|shm|journal|mj[0-9a-f]+)$/i.exec(path) ?? [];
   return end === undefined
     ? null
-    : `must not end with "${end}", as the files that SQLite keeps beside a database do`;
+    : `must not end with "${end}", as the names of files that SQLite makes for a database do`;
 }
 
 /** The host of a URL; the empty string for an invalid one. */

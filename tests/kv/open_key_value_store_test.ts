@@ -77,8 +77,8 @@ Deno.test("a file that SQLite keeps beside a database was taken for a store, and
     const error = await assertRejects(() => openKeyValueStore(path, runtime), Error);
     assertEquals(
       error.message,
-      `Cannot open the key-value store: kv must not end with "${end}", as the files that SQLite ` +
-        "keeps beside a database do",
+      `Cannot open the key-value store: kv must not end with "${end}", as the names of files that ` +
+        "SQLite makes for a database do",
     );
     const link = `${folder.path}/link${end}.kv`;
     await Deno.writeFile(path, new Uint8Array());

@@ -44,6 +44,8 @@ const strangeHosts = [
   ...["x/api/notes?", "x/api/notes#", "x/api", "x?", "x#", "x/", "127.0.0.1/api/notes?"],
   ...["u@x", "u:p@x", "a b", "x\\api", "[::1", "::1", "[::1]x", "x:80:80", "x:8a", "x:123456", ""],
   ...["http://x", "x, y", "x,y", "%", "%2", "\u00e4.example"],
+  // No URL has such a host, and code that reads one would throw.
+  ...["x:65536", "x:99999", "[::1]:70000", "[1:2]", "[:::1]", "1.2.3.999", "1.2.3.4.5", "a%00b"],
 ];
 const plainHosts = [
   ...["x", "x:80", "x:", "X.Example:080", "localhost", "127.0.0.1:1", "[::1]", "[::1]:80"],

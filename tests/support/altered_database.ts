@@ -20,10 +20,18 @@ export interface Altered extends AsyncDisposable {
 
 const server = testPostgres();
 
+/** The members of a response that tests read: of rows, groups or a problem. */
+export interface Answer {
+  readonly items?: readonly Readonly<Record<string, unknown>>[];
+  readonly groups?: unknown;
+  readonly code?: string;
+  readonly detail?: string;
+  readonly [column: string]: unknown;
+}
+
 /** The command line over a database, in this process. */
 export interface Served extends AsyncDisposable {
-  // deno-lint-ignore no-explicit-any -- a test says what it expects by asserting it
-  ask(method: string, path: string, body?: unknown): Promise<readonly [status: number, body: any]>;
+  ask(method: string, path: string, body?: unknown): Promise<readonly [status: number, Answer]>;
   send(path: string, init?: RequestInit): Promise<Response>;
   follow(path: string, resumeFrom?: string): Promise<EventStream>;
   /** The kinds of what was observed. */
@@ -43,12 +51,16 @@ export async function serveAltered(
   if (command.kind !== "serve") throw new Error(JSON.stringify(command));
   const observed: string[] = [];
   let waiting: (() => void)[] = [];
-  const runtime = systemRuntime((observation) => {
+  const system = systemRuntime((observation) => {
     observed.push(observation.kind);
     if (observation.kind !== "tables_changed") return;
     for (const resolve of waiting) resolve();
     waiting = [];
   });
+  const { clock } = system;
+  // A request waits two seconds for the new tables: here as long as a slow machine needs.
+  const after = (ms: number, work: () => void) => clock.after(ms === 2_000 ? 60_000 : ms, work);
+  const runtime = command.watchSchema ? system : { ...system, clock: { ...clock, after } };
   const open = async (runtime: Runtime) => {
     const service = await prepareService(command, { runtime, token });
     const shared = { secret: "a secret of the tests", endsWith: null };

@@ -1,5 +1,6 @@
 import type { App, RequestInfo } from "../../app/app.ts";
 import { Problem } from "../../problem/problem.ts";
+import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import { sleep } from "../../runtime/event_loop.ts";
 import type { OpenService } from "../run_service.ts";
 
@@ -111,13 +112,13 @@ export function reopeningApp(first: App, looks: Looks): ReopeningApp {
 function isUnknown({ status }: Response, { url }: Request, { resources }: App): boolean {
   if (status === 405) return true;
   if (status !== 404) return false;
-  const { pathname } = new URL(url);
-  return !resources.some((one) => pathname === one.url || pathname.startsWith(`${one.url}/`));
+  const { path } = parseRequestTarget(url);
+  return !resources.some((one) => path === one.url || path.startsWith(`${one.url}/`));
 }
 
 /** Returns true for the index, the schema and the OpenAPI documents. */
 function describesTables(url: string): boolean {
-  return /\/(?:api\/?|__service\/(?:schema|openapi\.\w+))(?:\?|$)/.test(url);
+  return /\/(?:api\/?|__service\/(?:schema|openapi\.\w+))$/.test(parseRequestTarget(url).path);
 }
 
 /** Of a write that was not carried out. */

@@ -105,7 +105,7 @@ export interface HistoryFormat {
     image: string,
     place: (value: SqlValue) => string,
   ): string;
-  /** The moment in milliseconds since 1970. */
+  /** The time of the change in milliseconds since 1970. */
   readonly at: string;
   readonly before: string;
   readonly after: string;

@@ -45,9 +45,9 @@ export function createHostCheck(): (request: Request) => boolean {
     if ((host === null || host === known) && knownStart !== "" && url.startsWith(knownStart)) {
       return true;
     }
-    if (host !== null && !plainHost.test(host)) return false;
+    if (host !== null && !isPlain(host)) return false;
     const start = plainStart.exec(url)?.[0];
-    if (start === undefined) return false;
+    if (start === undefined || !URL.canParse(start)) return false;
     if (host !== null) known = host;
     if (start.endsWith("/")) knownStart = start;
     return true;
@@ -60,6 +60,11 @@ export function strangeHost(): Problem {
     "invalid-parameter",
     "Cannot answer under this Host: it must be a host with an optional port",
   );
+}
+
+/** An address may have no such digits, and a port at most 65535: `new URL()` would throw for it. */
+function isPlain(host: string): boolean {
+  return plainHost.test(host) && URL.canParse(`http://${host}/`);
 }
 
 const hostWithPort = String.raw`(?:\[[0-9a-f:.]+\]|(?:[\w.~-]|%[0-9a-f]{2})+)(?::\d{0,5})?`;

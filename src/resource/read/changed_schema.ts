@@ -17,7 +17,7 @@ export async function changedSchema(
   const related = [...relations.values()].flatMap(({ steps }) => steps.map((step) => step.table));
   try {
     for (const known of new Set([table, ...related])) {
-      if (!await isAsDescribed({ table: known, driver })) return problem(error);
+      if (!await isAsDescribed({ table: known, driver })) return schemaChanged(missing, error);
     }
     return null;
   } catch (failure) {
@@ -25,10 +25,9 @@ export async function changedSchema(
   }
 }
 
-function problem(cause: DatabaseError): Problem {
-  return new Problem(
-    "schema-changed",
-    "The database no longer has a table or a column as the service knows it",
-    { cause, headers: { "retry-after": "1" } },
-  );
+const missing = "The database no longer has a table or a column as the service knows it";
+
+/** The problem of a request that another try may carry out, once the tables are read again. */
+export function schemaChanged(detail: string, cause?: unknown): Problem {
+  return new Problem("schema-changed", detail, { cause, headers: { "retry-after": "1" } });
 }

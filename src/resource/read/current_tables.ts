@@ -3,6 +3,7 @@ import { Problem } from "../../problem/problem.ts";
 import { type MaybePromise, recovered } from "../../runtime/maybe_promise.ts";
 import type { ResourceRequest } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
+import { schemaChanged } from "./changed_schema.ts";
 
 /** An operation on a table that another program may have changed. */
 export interface OperationOnTable<Result> {
@@ -25,14 +26,14 @@ export function withCurrentTables<Result>(
   if ((request.code?.within ?? null) !== null || name === "import") return run();
   const checked = () =>
     recovered(run, async (error) => {
-      if (isRefusal(error) && await tablesChanged()) throw changedTables(error);
+      if (isRefusal(error) && await tablesChanged()) throw schemaChanged(changedByOther, error);
       throw error;
     });
   const mayDrop = hasGenerated(request.body, resource) ||
     selectsUnknown(request.query.get("select"), resource);
   if (!mayDrop) return checked();
   return tablesChanged().then((isChanged) => {
-    if (isChanged) throw changedTables(null);
+    if (isChanged) throw schemaChanged(changedByOther);
     return checked();
   });
 }
@@ -41,13 +42,9 @@ function isRefusal(error: unknown): boolean {
   return error instanceof Problem && (error.status === 400 || error.status === 422);
 }
 
-function changedTables(cause: unknown): Problem {
-  return new Problem(
-    "schema-changed",
-    "Another program has changed the tables of the database, and nothing was written",
-    { cause, headers: { "retry-after": "1" } },
-  );
-}
+/** The detail of the problem. */
+const changedByOther =
+  "Another program has changed the tables of the database, and nothing was written";
 
 /** Returns true if a read selects names that it ignores: the columns may be there now. */
 function selectsUnknown(select: string | undefined, { table: { byName } }: Resource): boolean {

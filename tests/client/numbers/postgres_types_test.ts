@@ -35,14 +35,31 @@ const columns: Readonly<Record<string, readonly [type: string, ...values: string
 const names = Object.keys(columns);
 const keys = ["9007199254740992", "9007199254740993"];
 
+/** A row of the table, which has a column for each type. */
+interface NumberRow {
+  readonly id: string;
+  readonly [column: string]: unknown;
+}
+
+interface Api {
+  readonly num: {
+    readonly path: "/api/num";
+    readonly key: string;
+    readonly row: NumberRow;
+    readonly create: NumberRow;
+    readonly update: Readonly<Record<string, unknown>>;
+    readonly relations: Record<never, never>;
+    readonly etag: true;
+    readonly procedures: Record<never, never>;
+  };
+}
+
 interface World {
   readonly db: Database;
   readonly app: App;
-  // deno-lint-ignore no-explicit-any -- the table has a column for each type
-  readonly api: any;
+  readonly api: ReturnType<typeof createClient<Api>>;
   /** The rows as the client shows them. */
-  // deno-lint-ignore no-explicit-any -- as above
-  readonly rows: readonly any[];
+  readonly rows: readonly NumberRow[];
 }
 
 /** Doors by which a program writes the values that it has read. */
@@ -112,12 +129,11 @@ for (const engine of engines.filter(({ name }) => name === "postgres")) {
       const db = await engine.open();
       await createTable(db);
       const app = await openApp(db);
-      const api = createClient({
+      const api = createClient<Api>({
         baseUrl: "http://test",
         environment: fastEnvironment(20),
         fetch: (request) => app.fetch(request),
-        // deno-lint-ignore no-explicit-any -- as above
-      }) as any;
+      });
       const stored = async (cast = "") =>
         (await run(
           db,
@@ -144,9 +160,8 @@ for (const engine of engines.filter(({ name }) => name === "postgres")) {
       assertEquals(wrong, []);
       for (const row of rows) {
         for (const name of ["xid_value", "whole_domain", "price_domain", "amount", "whole_range"]) {
-          const filter = `${name}${rsql`==${row[name]}`}`;
-          // deno-lint-ignore no-explicit-any -- as above
-          const ids = (await api.num.list({ filter })).items.map(({ id }: any) => id);
+          const filter = `${name}${rsql`==${String(row[name])}`}`;
+          const ids = (await api.num.list({ filter })).items.map(({ id }) => id);
           assertEquals(ids, [row.id], filter);
         }
       }
