@@ -58,10 +58,17 @@ for (const { name, open, missing } of alteredDatabases.filter(({ name }) => name
         assertEquals((await resumed.next())?.data.reason, "schema_changed");
         const [page] = await resumed.untilSynced();
         const items = [page?.data.items[0]];
-        for (let taken = 0; taken < 20; taken++) items.push((await resumed.next())?.data.item);
+        const take = async () => {
+          const event = await resumed.next();
+          if (event?.type === "existing") items.push(event.data.items[0]);
+          else if (event?.type !== "invalidate") items.push(event?.data.item);
+          // The UPDATE above has no change in the log without triggers, and may be noticed late.
+          else assertEquals(event.data.reason, "untracked_write");
+        };
+        while (items.length < 20) await take();
         isWriting = false;
         await writing;
-        while (items.at(-1).n !== n) items.push((await resumed.next())?.data.item);
+        while (items.at(-1).n !== n) await take();
         const last = await read();
         assertEquals(Object.keys(last), ["id", "n", ...Object.keys(added), "_etag"]);
         assertEquals(items.at(-1), last);
