@@ -16,7 +16,7 @@ export function browserEnvironment(): ClientEnvironment {
     random: Math.random,
     uuid: randomUuid,
     isOnline: () => navigator?.onLine ?? true,
-    isHidden: () => document?.hidden ?? false,
+    isHidden: () => !!document?.hidden,
     onWake(run) {
       // It has the signal that ends listening.
       const ending = new AbortController();

@@ -7,6 +7,7 @@ import type {
   Subscriber,
 } from "../live/live_messages.ts";
 import { idOf, idText } from "../live/row_set.ts";
+import { throwLater } from "../live/store.ts";
 import type { ServiceError } from "../request/service_error.ts";
 import type { RowWrites } from "./row_writes.ts";
 
@@ -50,6 +51,7 @@ export class SyncedRows<Row, Key> implements Subscriber {
   #isSnapshot = false;
   #changes = new Map<string, LiveRow | null>();
   #echoes = new Set<string>();
+  #isClosed = false;
 
   /** Begins with the rows of the seed, where there is one. */
   constructor(options: SyncedRowsOptions<Key>, sink: RowSink<Row, Key>) {
@@ -75,6 +77,18 @@ export class SyncedRows<Row, Key> implements Subscriber {
   }
 
   receive(message: LiveMessage): void {
+    if (this.#isClosed) return;
+    try {
+      this.#receive(message);
+    } catch (error) {
+      // A key of the program or the collection throws: the streams of the others go on.
+      this.#isClosed = true;
+      throwLater(error);
+      this.#changeStatus("closed", null);
+    }
+  }
+
+  #receive(message: LiveMessage): void {
     switch (message.type) {
       case "opened":
         this.#description = message;
@@ -150,7 +164,11 @@ export class SyncedRows<Row, Key> implements Subscriber {
 
   #changeStatus(status: LiveStatus, error: ServiceError | null): void {
     const { onStatus, writes } = this.#options;
-    onStatus?.(status, error);
+    try {
+      onStatus?.(status, error);
+    } catch (error) {
+      throwLater(error);
+    }
     if (status !== "closed" && status !== "needs-auth") return;
     this.#sink.markError(error);
     if (status === "closed") writes.release();

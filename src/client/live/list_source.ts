@@ -7,7 +7,7 @@ import type { LiveSeed, Subscriber } from "./live_messages.ts";
 import { type OpenList, openListsOf } from "./open_lists.ts";
 import { fieldOf } from "./row_order.ts";
 import { RowSet } from "./row_set.ts";
-import { createStore, type Store } from "./store.ts";
+import { createStore, type Store, throwLater } from "./store.ts";
 
 /** The options of a live list as they are used, whatever its rows. */
 export interface UntypedOptions {
@@ -35,18 +35,20 @@ export function createListSource(
     accepts,
     takesNew: !filter || !!accepts,
     token: () => set.token,
-    receive(message) {
-      set.take(message);
-      lists.overlays?.receive(list, message);
-      if (message.type === "token") show({ status: "live", error: null });
-      else if (message.type === "status") {
-        const { status, error } = message;
-        // Before its first rows a list is connecting, however often that takes.
-        show({ status: status === "stale" && !set.description ? "connecting" : status, error });
-      }
-    },
-    show: () => show({}),
+    receive: (message) =>
+      guard(() => {
+        set.take(message);
+        lists.overlays?.receive(list, message);
+        if (message.type === "token") show({ status: "live", error: null });
+        else if (message.type === "status") {
+          const { status, error } = message;
+          // Before its first rows a list is connecting, however often that takes.
+          show({ status: status === "stale" && !set.description ? "connecting" : status, error });
+        }
+      }),
+    show: () => guard(() => show({})),
   };
+  let leave = () => {};
 
   if (seed) {
     for (const type of ["opened", "existing", "token"] as const) {
@@ -56,13 +58,28 @@ export function createListSource(
   const first = { status: "connecting", error: null } as const;
   const [store, setState] = createStore<LiveListState<object>>(shown(first), () => {
     lists.all.add(list);
-    const leave = connectionOf(transport).add(list);
-    return () => {
-      leave();
-      lists.all.delete(list);
-      lists.overlays?.closed();
-    };
+    leave = connectionOf(transport).add(list);
+    return close;
   });
+
+  function close(): void {
+    leave();
+    lists.all.delete(list);
+    lists.overlays?.closed();
+  }
+
+  /** Closes this list, and no other, if its rows or the function of the program throw. */
+  function guard(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      // With the next first listener all rows come again.
+      set.token = null;
+      close();
+      setState({ ...store.get(), status: "closed", error: null });
+      throwLater(error);
+    }
+  }
 
   function shown(state: Pick<LiveListState, "status" | "error">): LiveListState<object> {
     return { ...state, items: set.items, pending: 0, ...lists.overlays?.shown(list) };

@@ -35,11 +35,15 @@ export function createStore<T>(
       try {
         call();
       } catch (error) {
-        // The fault of one listener is the program's to see, and must not end the stream of all.
-        queueMicrotask(() => {
-          throw error;
-        });
+        throwLater(error);
       }
     }
   }];
+}
+
+/** Shows an error to the program, and lets the caller go on: the stream of all lists must not end. */
+export function throwLater(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
 }

@@ -70,28 +70,26 @@ export class ConflictError extends ServiceError {
   override readonly name: string = "ConflictError";
 
   /** The current tag of the row; null if the service did not say it. */
-  get currentETag(): string | null {
-    // By contract a string, or null.
-    return this.problem?.details?.currentETag as string | undefined ?? null;
-  }
+  // By contract a string, or null.
+  readonly currentETag: string | null = this.problem?.details?.currentETag as string | undefined ??
+    null;
 
   /** What the service suggests to do, as a sentence; null if it does not say. */
-  get suggestion(): string | null {
-    // By contract a string.
-    return this.problem?.details?.suggestion as string | undefined ?? null;
-  }
+  // By contract a string.
+  readonly suggestion: string | null = this.problem?.details?.suggestion as string | undefined ??
+    null;
 }
 
 /** The error of an answer that is refused, or that the service would not give. */
 export async function answerError(response: Response): Promise<ServiceError> {
   const { status, headers } = response;
   // The service sends whole seconds; a date, as some proxies do, says nothing here.
-  const facts = { status, retryAfterMs: +`${headers.get("retry-after")}` * 1000 || null };
+  const facts = { status, retryAfterMs: +headers.get("retry-after")! * 1000 || null };
   const problem = await response.json().catch(() => null);
   // A problem with a page of the service, on its own host, or an error that a middleware has thrown.
   // Otherwise it is the page of a proxy, or another service altogether.
   const slug = "unexpected-answer";
-  if (/^(\/([^/].*)?__service\/problems\/|about:blankHTTP)/.test(problem?.type + problem?.code)) {
+  if (/^(\/[^/].*_service\/problems\/|about:blankHTTP)/.test(problem?.type + problem?.code)) {
     return problemError(problem, facts);
   }
   return new ServiceError(slug, `${slug}: ${status}`, facts);

@@ -33,7 +33,8 @@ export function createTransport(options: CreateClientOptions): Transport {
         ...request.headers,
         ...solution,
       });
-      const type = `${response.headers.get("content-type")}`;
+      // A missing type is tested as "null".
+      const type = response.headers.get("content-type")!;
       if (response.status === 304 || answerType.test(type)) return response;
       const error = await answerError(response);
       // Only the service asks for a proof, or for another token.
