@@ -81,7 +81,7 @@ export class SyncedRows<Row, Key> implements Subscriber {
     try {
       this.#receive(message);
     } catch (error) {
-      // A key of the program or the collection throws: the streams of the others go on.
+      // A key of the program or the collection throws: the streams of the others continue.
       this.#isClosed = true;
       throwLater(error);
       this.#changeStatus("closed", null);

@@ -41,7 +41,7 @@ export function createStore<T>(
   }];
 }
 
-/** Shows an error to the program, and lets the caller go on: the stream of all lists must not end. */
+/** Shows an error to the program, and lets the caller continue: the stream of all lists must not end. */
 export function throwLater(error: unknown): void {
   queueMicrotask(() => {
     throw error;

@@ -33,8 +33,7 @@ export function createTransport(options: CreateClientOptions): Transport {
         ...request.headers,
         ...solution,
       });
-      // A missing type is tested as "null".
-      const type = response.headers.get("content-type")!;
+      const type = response.headers.get("content-type")!; // Null is tested as "null".
       if (response.status === 304 || answerType.test(type)) return response;
       const error = await answerError(response);
       // Only the service asks for a proof, or for another token.

@@ -21,7 +21,7 @@ function uncaughtErrors() {
   return { messages, end: () => globalThis.removeEventListener("error", listen) };
 }
 
-Deno.test("a list whose function throws closes, and the stream of the others goes on", () =>
+Deno.test("a list whose function throws closes, and the stream of the others continues", () =>
   withService(async ({ db, fetch }) => {
     await run(db, "INSERT INTO posts (id, title) VALUES (1, 'a')");
     const environment = fastEnvironment(20);
@@ -75,7 +75,7 @@ Deno.test("a list whose function throws closes, and the stream of the others goe
     await new Promise((resolve) => setTimeout(resolve, 20));
   }));
 
-Deno.test("a collection whose key throws closes, and the stream of the others goes on", () =>
+Deno.test("a collection whose key throws closes, and the stream of the others continues", () =>
   withService(async ({ db, fetch }) => {
     await run(db, "INSERT INTO posts (id, title) VALUES (1, 'a')");
     const api = createClient<Api>({
