@@ -18,8 +18,8 @@ export interface LiveRights {
 }
 
 /**
- * Creates the live view of a resource's stream: rows are masked as in every answer, with their
- * ETags.
+ * Creates the live view of a resource's stream. Rows are masked as in every response, and carry
+ * their ETags.
  */
 export function createLiveView(view: View, resource: Resource, rights: LiveRights): LiveView {
   const { include } = view;
@@ -31,7 +31,7 @@ export function createLiveView(view: View, resource: Resource, rights: LiveRight
       : shown.map((item, index) => ({ ...item, _etag: tagOf(rows[index] ?? {}, etag) }));
   const shape = etag === null || withheld.size === 0
     ? shapeOf(view)
-    // The tags of rows that are shown alike differ.
+    // Rows that look the same can have different tags, because the tags cover withheld columns.
     : [shapeOf(view), [...withheld].map(({ name }) => name)];
   return {
     key: JSON.stringify([shape, rightsKey(include, related)]),
@@ -48,7 +48,7 @@ export function createLiveView(view: View, resource: Resource, rights: LiveRight
   };
 }
 
-/** Identifies which included rows are shown. */
+/** Returns a key of the included rows that the grants allow. */
 function rightsKey(includes: readonly Include[], related: LiveRights["related"]): unknown {
   return includes.map((include) => {
     const right = relatedRight(include, related);
@@ -61,7 +61,7 @@ function rightsKey(includes: readonly Include[], related: LiveRights["related"])
   });
 }
 
-/** The shape of the shown rows, whichever included rows the grants allow. */
+/** Returns the shape of the shown rows, which is independent of the grants. */
 function shapeOf({ visible, include, safeNumbers }: View): unknown {
   const included = include.map(({ relation, order, limit, view }) => [
     relation.name,
@@ -72,7 +72,7 @@ function shapeOf({ visible, include, safeNumbers }: View): unknown {
   return [visible.map(({ name }) => name), ...included, ...(safeNumbers ? ["safe"] : [])];
 }
 
-/** The included relations that can show rows: changes of other rows have no effect. */
+/** Returns the relations whose included rows are shown. Only changes of their rows matter. */
 function shownUnder(
   { table, isIndexed }: Resource,
   includes: readonly Include[],
@@ -115,20 +115,20 @@ function viewRight(
   };
 }
 
-/** A view with included rows, and whose turns their reads take. */
+/** A view with included rows, and the identity under which the read limiter queues its reads. */
 interface IncludingView extends Pick<LiveRights, "related"> {
   readonly view: View;
   readonly resource: Resource;
   readonly identity: string;
 }
 
-/** As many of the first rows as fit the limit of included rows, and at least one. */
+/** Presents as many of the first rows as the limit of included rows allows, at least one. */
 async function presentIncluding(
   rows: readonly Row[],
   { view, resource, related, identity }: IncludingView,
 ): Promise<readonly Row[]> {
   const { table, driver, readCosts: { maxAnswerBytes, queryTimeoutMs } } = resource;
-  // Streams share what is read, and each one whose client does not read holds it.
+  // Streams share the rows. A stream whose client does not read keeps them in memory.
   const limited = (part: number) =>
     driver.reads({
       identity,
@@ -156,7 +156,7 @@ async function presentIncluding(
 
 const unaborted = new AbortController().signal;
 
-/** Too many rows, or too many bytes. */
+/** Returns true if an error means too many rows or too many bytes. */
 function isTooMuch(error: unknown): boolean {
   return error instanceof DatabaseError
     ? error.kind === "too-large"

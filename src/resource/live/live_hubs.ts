@@ -18,15 +18,15 @@ import type { ChangeRecording } from "../define/resolve_change_recordings.ts";
 import type { Resource } from "../model/resource.ts";
 import { isHiddenFromRole } from "./shown_to_role.ts";
 
-/** What the live hubs of an app are opened with. */
+/** Options with which the live hubs of an app are opened. */
 export interface LiveHubsOptions {
   /** Keyed by the driver that the configuration names. */
   readonly recordings: ReadonlyMap<Driver, ChangeRecording>;
   readonly limits: StreamQuotaLimits;
   readonly credentials: Pick<Credentials, "of">;
-  /** How often the credentials of open streams are read again. */
+  /** The interval at which the credentials of open streams are checked again, in milliseconds. */
   readonly recheckMs: number;
-  /** How long one query of a stream may run. */
+  /** Timeout of one query of a stream, in milliseconds. */
   readonly queryTimeoutMs: number;
   readonly runtime: Runtime;
 }
@@ -40,20 +40,20 @@ export class LiveHubs {
   readonly #recorded = new Map<TableInfo, ResolvedChangesOptions>();
   #stopRecheck = () => {};
 
-  /** None is open yet. */
+  /** Creates the collection without an open hub. */
   constructor(options: LiveHubsOptions) {
     this.#options = options;
     this.#quota = new StreamQuota(options.limits);
   }
 
-  /** The hub of a database; null without a subscribable resource or without recorded changes. */
+  /** Returns the hub of a database, or null without subscribable resources or recorded changes. */
   of(driver: Driver): LiveHub | null {
     return this.#hubs.get(driver) ?? null;
   }
 
   /**
-   * Sets up the recording of changes. A read-only database has no streams; one that cannot be
-   * reached yet has streams once it can be.
+   * Sets up the recording of changes. A read-only database has no streams. An unreachable database
+   * has streams once it can be reached.
    */
   async open(resources: readonly Resource[]): Promise<void> {
     const rights = resources[0]?.roleRights;
@@ -64,48 +64,48 @@ export class LiveHubs {
         return this.#openHub(recording, tablesToFollow(some), rights);
       }),
     );
-    // Without streams there is nothing to end.
+    // Without streams no stream has to end.
     if (rights?.mayChange !== true || this.#hubs.size === 0) return;
     const recheck = () => this.#recheckRoles(rights, resources);
     this.#stopRecheck = repeatUpkeep(this.#options.runtime, roleRecheckMs, recheck);
   }
 
-  /** How the changes of a table are recorded; null if they are not. */
+  /** Returns how the changes of a table are recorded, or null if they are not. */
   recordingOf(table: TableInfo): ResolvedChangesOptions | null {
     return this.#recorded.get(table) ?? null;
   }
 
   /**
-   * Counts a multiplexed stream of a user and an address with so many parts, which belong to any of
-   * the hubs; gives what frees its place. Throws a 429.
+   * Counts a multiplexed stream of a user and an address. Its subscriptions may belong to several
+   * hubs. Returns a function that releases the stream's place. Throws a 429.
    */
   takeStream(user: User | null, address: string | null, subscriptions: number): () => void {
     const slot = this.#quota.takeWhole(user, address, subscriptions);
     return () => this.#quota.free(slot);
   }
 
-  /** All that are open. */
+  /** Returns all open hubs. */
   all(): readonly LiveHub[] {
     return [...this.#hubs.values()];
   }
 
-  /** Deletes the recorded changes of every database that are older than they are kept. */
+  /** Deletes the expired changes of every database. */
   async purge(): Promise<void> {
     await Promise.all([...this.#hubs.values()].map((hub) => hub.purge()));
   }
 
-  /** Ends all streams, evenly over a time. */
+  /** Ends all streams, evenly distributed over `windowMs` milliseconds. */
   async drain(windowMs: number): Promise<void> {
     await Promise.all([...this.#hubs.values()].map((hub) => hub.drain(windowMs)));
   }
 
-  /** Ends all streams at once. */
+  /** Ends all streams immediately. */
   async close(): Promise<void> {
     this.#stopRecheck();
     await Promise.all([...this.#hubs.values()].map((hub) => hub.close()));
   }
 
-  /** Ends the streams of tables that the database hides from the service by now. */
+  /** Ends the streams of tables that the database now hides from the service. */
   async #recheckRoles(rights: RoleRights, resources: readonly Resource[]): Promise<void> {
     await rights.read();
     const hidden = new Set(resources.filter(isHiddenFromRole).map(({ table }) => table));
@@ -121,7 +121,7 @@ export class LiveHubs {
     const { runtime, queryTimeoutMs, credentials, recheckMs } = this.#options;
     const onSecured = (secured: ReadonlySet<TableInfo>) => {
       hub.hide(secured);
-      // Streams that begin are refused by these. Where the read fails, the next minute has another.
+      // These rights reject new streams. If the read fails, the next recheck reads again.
       rights?.readAgain().catch(() => {});
     };
     const hub = new LiveHub({
@@ -157,7 +157,7 @@ function isSubscribable(resource: Resource): boolean {
   return resource.isSubscribable;
 }
 
-/** Every stream depends on whether a row is marked deleted, so the column must be recorded. */
+/** Requires that the deletion column is recorded: every stream depends on its value. */
 function requireDeletionRecorded(
   { undeleted, table }: Resource,
   { changes }: ChangeRecording,
@@ -172,15 +172,15 @@ function requireDeletionRecorded(
 
 interface TablesToFollow {
   readonly recorded: ReadonlySet<TableInfo>;
-  /** The columns of views among those that relations lead to: no log has their changes. */
+  /** The columns of views that relations lead to. No log contains the changes of views. */
   readonly unrecorded: readonly ColumnInfo[];
 }
 
-/** The subscribable tables and those that their relations lead to, which scopes may walk. */
+/** Returns the subscribable tables and all tables of their relations, which scopes may use. */
 function tablesToFollow(resources: readonly Resource[]): TablesToFollow {
   const byTable = Map.groupBy(resources, ({ table }) => table);
   const tables = new Set(resources.filter(isSubscribable).map(({ table }) => table));
-  // The set grows during the iteration, until no relation leads out of it.
+  // The set grows during the iteration, until no relation leads to a new table.
   for (const table of tables) {
     const relations = byTable.get(table)?.flatMap((one) => [...one.relations.values()]) ?? [];
     for (const { steps } of relations) for (const step of steps) tables.add(step.table);

@@ -1,16 +1,16 @@
 import { Problem } from "../../problem/problem.ts";
 
-/** One subscription of a multiplexed stream, as its request names it. */
+/** One subscription of a multiplexed stream, as in its request. */
 export interface LiveSubscription {
-  /** The client's own name of it, in every event about it. */
+  /** The client's name of the subscription, which every event of it contains. */
   readonly key: string;
-  /** Of a `/subscribe` or `/aggregate/subscribe` route, with its query. */
+  /** The path of a `/subscribe` or `/aggregate/subscribe` route, with its query. */
   readonly path: string;
-  /** The resume token of an earlier stream; null for the beginning. */
+  /** The resume token of an earlier stream, or null to start at the beginning. */
   readonly resumeFrom: string | null;
 }
 
-/** The most subscriptions of one multiplexed stream. */
+/** The maximum number of subscriptions of one multiplexed stream. */
 export const maxSubscriptions = 50;
 
 /** Parses the body of a request for a multiplexed stream. Throws a 400. */
@@ -43,7 +43,7 @@ function parseSubscription(given: unknown, index: number): LiveSubscription {
   if (typeof path !== "string" || !path.startsWith("/")) {
     throw unusable('the path of a subscription must be a text that begins with "/"', { index });
   }
-  // It takes the place of the header `Last-Event-ID`.
+  // The token replaces the header `Last-Event-ID`.
   if (resumeFrom !== null && !isToken(resumeFrom)) {
     throw unusable("resumeFrom must be a resume token", { index });
   }

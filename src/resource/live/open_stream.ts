@@ -8,18 +8,18 @@ import type { Resource } from "../model/resource.ts";
 import { requireShownToRole } from "./shown_to_role.ts";
 import { refusedLiteral } from "../read/refused_literal.ts";
 
-/** The body of an opened live stream; null for a HEAD request, and for a part of another stream. */
+/** The body of an opened live stream, or null for a HEAD request or a part of another stream. */
 export type StreamBody = ReadableStream<Uint8Array> | null;
 
-/** The hub that opens a resource's live streams. Throws a 404 where there is none. */
+/** Returns the hub that opens a resource's live streams. Throws a 404 if there is none. */
 export function hubOf(resource: Resource): LiveHub {
   const hub = resource.hub();
-  // Without a subscribable resource there is none either, but then the grant has failed before.
+  // If no resource is subscribable there is no hub, but then the grant has failed before.
   if (hub === null) throw new Problem("not-found", "There is nothing at this path");
   return hub;
 }
 
-/** Opens a live stream for a call, unless it is a HEAD request. */
+/** Opens a live stream for a call, unless the request is a HEAD request. */
 export async function openStream(
   { resource, request, user }: ResourceCall,
   open: (
@@ -28,10 +28,10 @@ export async function openStream(
 ): Promise<StreamBody> {
   const { raw, delivery } = request;
   if (raw === null || delivery === null) throw new Error("Only a request opens a stream");
-  // The body of HEAD is never read, so its stream would stay open.
+  // The body of a HEAD response is never read, so that its stream would stay open.
   if (raw.method === "HEAD") return null;
   await requireShownToRole(resource, "live stream");
-  // The database evaluates the filters of many streams together: one value would end all of them.
+  // One statement evaluates the filters of many streams: an invalid value would end them all.
   const refused = await refusedLiteral(request.query.get("filter"), resource);
   if (refused !== null) throw refused;
   const { url, policy, table, reader } = resource;
@@ -49,18 +49,18 @@ export async function openStream(
   });
 }
 
-/** The reply that sends an opened live stream. */
+/** Returns the response that sends an opened live stream. */
 export function streamReply(body: StreamBody): Reply {
   return { status: 200, headers: streamHeaders, body };
 }
 
-/** Only where the listener reports no delivery: Deno warns of the signal, which costs kilobytes. */
+/** Resolves when the client disconnects. Listening to the signal costs kilobytes of memory. */
 function aborted({ signal }: Request): Promise<unknown> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 }
 
-/** The headers of a stream, which no proxy may cache, buffer or recompress. */
+/** The headers of a stream. No proxy may cache, buffer or recompress the stream. */
 export const streamHeaders = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-store, no-transform",

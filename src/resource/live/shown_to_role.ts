@@ -7,8 +7,8 @@ import type { Resource } from "../model/resource.ts";
 type Shown = Pick<Resource, "name" | "table" | "fields" | "roleRights">;
 
 /**
- * Checks at the start which resources the roles of the databases see in part. Throws a plain Error
- * for live streams, which would send what the database hides; other consequences are observed.
+ * Checks at the start which resources the database roles see only in part. Throws a plain Error for
+ * live streams, which would send rows that the database hides. Other consequences are observed.
  */
 export function checkRoleRights(
   resources: readonly Resource[],
@@ -75,8 +75,9 @@ export function isHiddenFromRole(resource: Shown): boolean {
 }
 
 /**
- * Requires that the database hides nothing of a resource from the role of the service, for what is
- * not made by a statement of that role. Throws a 404: rights may have changed since the start.
+ * Requires that the database hides no part of a resource from the service. It is needed for
+ * responses that no statement of the service's role produces. Throws a 404, because rights may have
+ * changed since the start.
  */
 export async function requireShownToRole(resource: Shown, what: string): Promise<void> {
   await resource.roleRights.of(resource.table);

@@ -17,7 +17,7 @@ interface AggregateIntent {
   readonly question: AggregateQuery;
 }
 
-/** `GET /aggregate`: groups of the rows that a list would page through, and metrics of each. */
+/** `GET /aggregate`: groups the rows that a list contains, and computes metrics of each group. */
 export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly AggregateGroup[]> = {
   name: "aggregate",
   access: "read",
@@ -67,12 +67,12 @@ export function groupPlan(
     metrics: [...metrics, ...furtherMetrics],
     having,
     order,
-    // One more than requested shows whether there are others.
+    // One group more than requested shows whether there are more.
     limit: limit + 1,
   };
 }
 
-/** The answer of the operation `GET /aggregate` to the groups that its plan has found. */
+/** Returns the response of `GET /aggregate` for the groups that its plan has found. */
 export function groupAnswer(
   groups: readonly AggregateGroup[],
   { keys, metrics, limit }: AggregateQuery,

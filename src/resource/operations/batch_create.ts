@@ -19,11 +19,11 @@ import { parseNestedRows } from "../write/nested/parse/parse_nested_rows.ts";
 
 interface BatchCreateIntent {
   readonly body: NestedRows;
-  /** Of the items, in their order. */
+  /** The client's ids of the items, in their order. */
   readonly ids: readonly (string | null)[];
 }
 
-/** `POST /batch`: creates a batch of rows, with the rows embedded in them, all or none. */
+/** `POST /batch`: creates a batch of rows with their embedded rows, all or none. */
 export const batchCreate: Operation<BatchCreateIntent, CreatePlan, CreatedRows> = {
   name: "batch-create",
   access: "create",

@@ -27,7 +27,7 @@ interface BatchReplacePlan {
   readonly grant: Grant;
 }
 
-/** `PUT /batch`: replaces a batch of whole rows, each named by its key. */
+/** `PUT /batch`: replaces a batch of whole rows, each of which its key identifies. */
 export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, WrittenRows> = {
   name: "batch-replace",
   access: "update",
@@ -79,7 +79,7 @@ export const batchReplace: Operation<readonly NamedItem[], BatchReplacePlan, Wri
   },
 };
 
-/** The stored rows of the items, locked. Throws a 404, 403 or 412 that names the item. */
+/** Locks the stored rows of the items. Throws a 404, 403 or 412 that names the item. */
 async function lockItems(
   items: readonly NamedItem[],
   write: WriteCall,
@@ -104,7 +104,7 @@ async function lockItems(
       );
     }
     requirePrecondition(item.precondition, current, resource);
-    // Before the hooks, as far as it is known.
+    // Checks before the hooks run, as far as the current row is known.
     valuesFor(current, item.values, resource);
     return { ...item, current };
   });

@@ -18,7 +18,7 @@ interface BatchUpdatePlan extends BatchUpdate {
   readonly grant: Grant;
 }
 
-/** `PATCH /batch`: updates every row that the filter matches, all by the same values. */
+/** `PATCH /batch`: sets the same values in every row that the filter matches. */
 export const batchUpdate: Operation<BatchUpdate, BatchUpdatePlan, number> = {
   name: "batch-update",
   access: "update",

@@ -18,7 +18,7 @@ export interface ProcedureCall {
   readonly call: ResourceCall;
 }
 
-/** `POST /rpc/:name`: {@link callProcedure}, and writes its output. Throws what it throws. */
+/** `POST /rpc/:name`: runs {@link callProcedure} and writes its output. Throws the same errors. */
 export async function answerProcedure(
   procedure: Procedure,
   { name, call }: ProcedureCall,
@@ -32,9 +32,9 @@ export async function answerProcedure(
 }
 
 /**
- * Calls a procedure: validates the body, runs the handler and validates its output. Throws a 422 for
- * an invalid body, the error of the handler, and for an invalid output a plain Error that names the
- * procedure and never the value.
+ * Calls a procedure: validates the body, runs the handler and validates its output. Throws a 422
+ * for an invalid body, and the error of the handler. For an invalid output it throws a plain Error
+ * that names the procedure and never the value.
  */
 export async function callProcedure(
   procedure: Procedure,
@@ -45,7 +45,7 @@ export async function callProcedure(
 
 type End = (isAnswered: boolean) => MaybePromise<void>;
 
-/** Runs a call until it is answered, and then what waits for its outcome. */
+/** Runs a call, and then the callbacks that wait for its outcome. */
 async function runCall<Answer>(
   procedure: Procedure,
   { name, call }: ProcedureCall,
@@ -64,7 +64,7 @@ async function runCall<Answer>(
   return answered;
 }
 
-/** Runs all of them, in their order. One that throws fails the call, so that the others learn that. */
+/** Runs all callbacks in their order. If one throws, the call fails and the rest learn that. */
 async function runEnds(ends: readonly End[], isAnswered: boolean): Promise<void> {
   for (const [index, end] of ends.entries()) {
     try {
@@ -112,7 +112,7 @@ async function validInput({ input }: Procedure, body: unknown): Promise<unknown>
   throw new InvalidFields(errors.length > 0 ? errors : [{ path: "", message: "is not valid" }]);
 }
 
-/** Some schema libraries quote the value: it is the client's own, but may be long. */
+/** Some schema libraries quote the value. It comes from the client, but may be long. */
 function fieldError(issue: SchemaIssue): FieldError {
   return { path: issuePath(issue).slice(0, 100), message: String(issue.message).slice(0, 300) };
 }
@@ -124,7 +124,7 @@ async function validOutput(
 ): Promise<unknown> {
   const result = await output["~standard"].validate(given);
   if (result.issues === undefined) return result.value;
-  // The messages may quote the value, which may be one that no client should see.
+  // Only the paths are named: messages may quote a value that clients must not see.
   const paths = result.issues.slice(0, 10).map((issue) => `"${issuePath(issue).slice(0, 100)}"`);
   throw new Error(`${subject} gave what its output schema refuses, at ${paths.join(", ")}`);
 }
@@ -143,7 +143,7 @@ function writeReply(unwritten: DataReply, subject: string, limit: number): Reply
   }
   // JSON omits a function or a symbol without an error.
   if (reply.body === "{}") throw new Error(refusal);
-  // Names of members, and what `toJSON` gives, were counted by their letters.
+  // The first check counts characters, not the bytes of names and of results of `toJSON`.
   if (typeof reply.body === "string" && !textFits(reply.body, limit)) {
     throw answerTooLarge(limit, procedureOutput);
   }

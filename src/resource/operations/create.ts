@@ -30,7 +30,7 @@ import { idsOfRows, recordIds } from "../write/record_ids.ts";
 
 interface CreateIntent {
   readonly body: NestedRows;
-  /** The client's own name for the new row. */
+  /** The client's id of the new row. */
   readonly optimisticId: string | null;
 }
 
@@ -79,7 +79,7 @@ export const create: Operation<CreateIntent, CreatePlan, CreatedRows> = {
   },
 };
 
-/** Creates a row without embedded ones, where possible by one statement. */
+/** Creates a row without embedded ones, by one statement if possible. */
 async function createRow(
   { given }: NestedRow,
   ids: CreatePlan["ids"],
@@ -102,7 +102,7 @@ async function createRow(
       isLoneStatement: idsOf === null && isLoneStatement(write, "onAfterCreate"),
     });
   } catch (error) {
-    // Deferred constraints are checked at the commit.
+    // The commit checks deferred constraints.
     throw failedWrite(error, resource, () => [{ ...wholeBody, values }]);
   }
 }

@@ -15,7 +15,7 @@ import { beforeDelete } from "../write/run_hooks.ts";
 
 interface DeleteIntent {
   readonly named: NamedRow;
-  /** The client's own id of the write. */
+  /** The client's id of the write. */
   readonly optimisticId: string | null;
 }
 
@@ -46,7 +46,7 @@ export const remove: Operation<DeleteIntent, DeletePlan, void> = {
     const idsOf = idsOfItems([{ key: target.key, optimisticId }], call.resource);
     const { driver, hooks } = call.resource;
     if (hooks.onBeforeDelete !== undefined) {
-      // The row is locked again in the transaction: this spares the hook a delete that must fail.
+      // Avoids running the hook for a delete that must fail. The transaction locks the row again.
       const current = await lockTarget(target, write, driver);
       await beforeDelete({ key: target.key, current: () => current }, write);
     }

@@ -22,7 +22,7 @@ import {
 
 interface ExportIntent {
   readonly selection: ListQuery;
-  /** Of the whole export. */
+  /** The maximum number of rows of the whole export. */
   readonly limit: number;
 }
 
@@ -30,7 +30,7 @@ interface ExportOutcome {
   readonly columns: readonly ColumnInfo[];
   readonly first: RowPage;
   readonly walk: RowPages;
-  /** Returns true if the client has left. Deno warns of the signal, which a slow read has used already. */
+  /** Returns true if the client has disconnected. */
   hasLeft(): boolean;
 }
 
@@ -75,7 +75,7 @@ export function exportRows(
       const walk = counted === null
         ? rowPages((maxBytes) => limitedReads(call, maxBytes), plan, reader)
         : pagesOfRows(await readAtOnce(plan, counted, call));
-      // Before the status is sent: a query that fails at once is no broken 200.
+      // Reads before the status is sent, so that a query that fails immediately is no broken 200.
       const first = await walk.next(firstPageRows);
       const hasLeft = () => call.request.signal().aborted;
       return { columns: plan.columns, first, walk, hasLeft };
@@ -103,7 +103,7 @@ export function exportRows(
           "cache-control": cacheControl,
           ...variesByAccept,
         },
-        // Pulls a page when the client reads, and ends the walk when the client disconnects.
+        // The client's reads pull the pages, and its disconnecting ends the export.
         body: ReadableStream.from(pages),
       };
     },
@@ -112,7 +112,7 @@ export function exportRows(
 
 const unlimited: PageLimits = { defaultLimit: Infinity, maxLimit: Infinity };
 
-/** The last segment of the path, without characters that need an escape or name another folder. */
+/** Returns the last segment of the path, without characters that a file name cannot have. */
 function fileName({ url }: Resource): string {
   return url.slice(url.lastIndexOf("/") + 1).replace(/[^\w-]+/g, "_");
 }

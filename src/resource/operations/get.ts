@@ -43,7 +43,7 @@ interface GetOutcome {
   readonly bytes: AnswerBytes;
 }
 
-/** `GET /:id`: gets one row by its key. */
+/** `GET /:id`: reads one row by its key. */
 export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
   name: "get",
   access: "read",
@@ -52,7 +52,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
   parse({ segment, query, header }, resource) {
     const { table, etag } = resource;
     const include = resolveInclude(query.get("include"), resource);
-    // The tag covers the row alone: included rows may change while the row does not.
+    // The tag covers the row only. Included rows may change while the row does not.
     const hasCondition = etag !== null && include.length === 0;
     return {
       segment,
@@ -75,7 +75,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
       segment,
       read: {
         ...{ kind: "read", table, columns, where, order: [], after: null },
-        // Of several rows with a key that nothing enforces any one is given.
+        // Nothing enforces the key of such a table: of several rows with the key one is returned.
         limit: table.distinct ? null : 1,
       },
       view,
@@ -90,8 +90,8 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     const bytes: AnswerBytes = { limit, left: limit };
     const count = (stored: FetchedRows["stored"]) =>
       countRows(bytes, stored, shownBytes(read.columns, view.visible), singleRow);
-    // Large rows are read as those of a list: not for a client that has left, and in its turns. So
-    // are those of a view, whose key may lead to them by no index.
+    // Large rows are read with the limits of a list: in the queue, and not for a client that has
+    // left. Rows of a view, too, because no index may lead to its key.
     const isLong = call.request.delivery?.mayBeLarge === true || resource.table.readOnly;
     const connection = isLong ? readsToAnswer(call) : resource.driver;
     return then(fetchRows(connection, read, resource.reader, count), ({ rows: [row] }) => {
@@ -126,7 +126,7 @@ async function withIncluded(
   return { row, included: await loadIncluded([row], view.include, related, reads), bytes };
 }
 
-/** A tag is made from the whole row. */
+/** Returns the columns to read: a tag is computed from the whole row. */
 function readFor(view: View, { etag, table }: Resource): readonly ColumnInfo[] {
   return etag === null ? columnsOf(view, table) : table.columns;
 }

@@ -17,11 +17,11 @@ interface ImportIntent {
 
 type Format = "ndjson" | "csv";
 
-/** `POST /import`: creates the rows of a body that is read while they are written. */
+/** `POST /import`: creates the rows of a body while the body is being read. */
 export const importing: Operation<ImportIntent, ImportPlan & ImportIntent, ImportOutcome> = {
   name: "import",
   access: "create",
-  // Read by the operation itself, part by part.
+  // The operation reads the body itself, in parts.
   takesBody: false,
   ownParameters: () => parameters,
 
@@ -50,7 +50,7 @@ export const importing: Operation<ImportIntent, ImportPlan & ImportIntent, Impor
 
 const parameters: ReadonlySet<string> = new Set(["mode", "chunk", "dryRun"]);
 
-/** The rows of a chunk unless the request says it. */
+/** The number of rows in a chunk if the request names none. */
 const defaultChunk = 1_000;
 const maxChunk = 10_000;
 
@@ -99,7 +99,7 @@ function recordsOf(
   const { parts, maxPartBytes: maxRecordBytes } = bodyParts(resource.imports.maxBytes);
   const options = { maxRecordBytes, maxFields: resource.maxFields };
   if (format === "csv") return csvRecords(parts, resource, options);
-  // The type of an export in the safe form says so, and its rows may be sent as they are.
+  // An export in the safe form has this media type, so that its rows can be imported as they are.
   const isSafe = safeNumbers || asksForSafeNumbers(header("content-type") ?? "");
   return ndjsonRecords(parts, { ...options, safeNumbers: isSafe });
 }

@@ -60,7 +60,7 @@ interface ListIntent {
   readonly selection: ListQuery;
   readonly limit: number;
   readonly total: TotalCountMode;
-  /** The length to which values are cut; null if they are whole. */
+  /** The length to which values are cut, or null if they are not cut. */
   readonly preview: number | null;
 }
 
@@ -77,13 +77,13 @@ interface ListOutcome {
   readonly total: TotalCount | null;
   readonly included: readonly Included[];
   readonly bytes: AnswerBytes;
-  /** What was cut of each row of a preview. */
+  /** The cut columns of each row of a preview. */
   readonly cut: CutColumns | null;
-  /** The position after the page, where positions are counted. */
+  /** The position after the page, if positions are counted. */
   readonly counted: CountedPosition | null;
 }
 
-/** `GET /`: lists a page of rows, in order, with a cursor to the next one. */
+/** `GET /`: lists a page of rows in order, with a cursor to the next page. */
 export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
   name: "list",
   access: "read",
@@ -107,7 +107,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
   },
 
   plan({ selection, limit, total, preview }, grant, resource, { related }) {
-    // One more than requested shows whether there is another page.
+    // One row more than requested shows whether there is another page.
     const { read, from, counted } = planList(selection, { grant, related }, resource, limit + 1);
     return {
       read: preview === null ? read : { ...read, preview: planPreview(read, preview, resource) },
@@ -184,14 +184,14 @@ function fetchPage(
   });
 }
 
-/** The rows of a page, and what was cut of each row of a preview. */
+/** The rows of a page, with the cut columns of each row of a preview. */
 interface FetchedPage extends FetchedRows {
   readonly cut?: CutColumns;
-  /** The position after it, where positions are counted. */
+  /** The position after the page, if positions are counted. */
   readonly next?: CountedPosition;
 }
 
-/** The rows of a page without those before it, which are required to be the same as before. */
+/** Returns the rows of a page without the rows before it. Requires that these have not changed. */
 function afterCompared(fetched: FetchedPage, read: ReadPlan, from: CountedPosition): FetchedPage {
   const { compared } = from;
   const { columns, order, limit } = read;
@@ -202,14 +202,14 @@ function afterCompared(fetched: FetchedPage, read: ReadPlan, from: CountedPositi
   return { rows, stored, next, ...(cut === undefined ? {} : { cut }) };
 }
 
-/** The plan that reads the page alone, without the rows before it. */
+/** Returns the plan that reads only the page, without the rows before it. */
 function withoutCompared(read: ReadPlan, counted: CountedPosition | null): ReadPlan {
   if (counted === null) return read;
   const limit = (read.limit ?? 0) - counted.compared;
   return { ...read, limit, from: { values: [], skip: counted.rows } };
 }
 
-/** Adds what further statements read: the total count, and the rows of relations. */
+/** Adds the results of further statements: the total count and the included rows. */
 async function withRelated(
   page: Omit<ListOutcome, "total" | "included">,
   { read, total, view, related }: Omit<ListPlan, "from" | "counted">,

@@ -4,9 +4,7 @@ import { withDefaults } from "../write/values/with_defaults.ts";
 import { parseUpdate, update } from "./update.ts";
 import type { Resource } from "../model/resource.ts";
 
-/**
- * `PUT /:id`: replaces one whole row. Omitted writable fields go back to their default or to null.
- */
+/** `PUT /:id`: replaces a whole row. Omitted writable fields are reset to their default or null. */
 export const replace: typeof update = {
   ...update,
   name: "replace",
@@ -17,8 +15,8 @@ export const replace: typeof update = {
 };
 
 /**
- * Completes the values that replace a row: resets the omitted columns that the client may set; a
- * protected column keeps its value.
+ * Completes the values that replace a row: resets the omitted columns that the client may set.
+ * Protected columns keep their value.
  */
 export function wholeRow(
   given: ReadonlyMap<ColumnInfo, unknown>,

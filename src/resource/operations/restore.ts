@@ -26,7 +26,7 @@ import { updateSameVersion } from "../write/update_row.ts";
 
 interface RestoreIntent {
   readonly named: NamedRow;
-  /** The client's own id of the write. */
+  /** The client's id of the write. */
   readonly optimisticId: string | null;
 }
 
@@ -61,10 +61,10 @@ export const restore: Operation<RestoreIntent, RestorePlan, WrittenRow> = {
     const unmark = new Map<ColumnInfo, unknown>([[field, unmarked]]);
     let set: ReadonlyMap<ColumnInfo, unknown> = unmark;
     if (hooks.onBeforeUpdate !== undefined && target.key !== null) {
-      // Locked again in the transaction: this spares the hook a restore that must fail.
+      // Avoids running the hook for a restore that must fail. The transaction locks the row again.
       const { current } = await lockDeleted(target, softDelete, write, driver);
       const row = { key: target.key, current: () => current };
-      // A hook may set further columns, and cannot keep the row deleted.
+      // A hook may set further columns, but cannot keep the row deleted.
       set = new Map([...await beforeUpdate(row, unmark, write), ...unmark]);
     }
     return await inTransaction(call, async (connection) => {
@@ -83,9 +83,7 @@ export const restore: Operation<RestoreIntent, RestorePlan, WrittenRow> = {
   },
 };
 
-/**
- * Locks the row to restore. Fails as an update does; a row that is not marked deleted is a 409.
- */
+/** Locks the row to restore. Fails as an update does, and with a 409 if the row is not deleted. */
 async function lockDeleted(
   target: RowTarget,
   { undeleted }: SoftDelete,

@@ -21,7 +21,7 @@ import { readsToAnswer } from "../read/limited_reads.ts";
 import { parseQueryFilter } from "../read/user_filter.ts";
 
 interface SearchIntent {
-  /** Null if no word is looked for: nothing is found. */
+  /** The parsed query, or null if it contains no word, so that no row is found. */
   readonly query: SearchQuery | null;
   readonly filter: RelationFilter;
   readonly limit: number;
@@ -38,21 +38,21 @@ interface PlannedSearch extends Omit<SearchIntent, "filter"> {
 interface SearchOutcome extends FoundRows {
   readonly columns: readonly ColumnInfo[];
   readonly bytes: AnswerBytes;
-  /** Null if none are requested. */
+  /** The highlights, or null if none are requested. */
   readonly highlights: Highlights | null;
 }
 
 const offsetParameter: ReadonlySet<string> = new Set(["offset"]);
 
-/** `GET /search`: the rows whose strings hold the words of a query, the best first. */
+/** `GET /search`: returns the rows whose strings contain the words of a query, the best first. */
 export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
   name: "search",
   access: "read",
   takesBody: false,
-  // A list continues by its cursor.
+  // A list continues by a cursor instead.
   ownParameters: () => offsetParameter,
 
-  /** An index has the words of a row together: those of a withheld column would find it as well. */
+  /** Requires all searched fields: words of a withheld column would find the row, too. */
   requireFields({ search, withheld }) {
     if (withheld.size === 0) return;
     const isOpen = search?.index.fields.every(({ column }) => !withheld.has(column)) ?? true;
@@ -116,7 +116,7 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
   },
 
   shape({ rows, columns, total, highlights, bytes: { limit, left } }, { view }) {
-    // The bytes of highlights were not counted.
+    // The bytes of highlights have not been counted.
     const counted = highlights === null ? limit - left : null;
     return limitedReply(
       200,
@@ -132,7 +132,7 @@ export const search: Operation<SearchIntent, PlannedSearch, SearchOutcome> = {
 
 const limits = { defaultLimit: 20, maxLimit: 100 };
 
-/** The last hit that a page may reach to: further ones are found by more words. */
+/** The position of the last hit on the last page. A more specific query finds further hits. */
 const maxDepth = 10_000;
 
 function parseOffset(query: Query, limit: number): number {
@@ -153,7 +153,7 @@ function parseOffset(query: Query, limit: number): number {
   return offset;
 }
 
-/** The shown columns, and the key, which highlights are named by. */
+/** Returns the shown columns, and the key, which identifies the row in the highlights. */
 function columnsToRead(view: View, table: TableInfo): readonly ColumnInfo[] {
   const columns = columnsOf(view, table);
   const missing = table.primaryKey.filter((column) => !columns.includes(column));

@@ -12,7 +12,7 @@ import { hubOf, openStream, type StreamBody, streamReply } from "../live/open_st
 import { parseUserFilter } from "../read/user_filter.ts";
 
 interface SubscribeIntent {
-  /** Holds beside the scope. */
+  /** The filter that applies in addition to the scope. */
   readonly filter: Filter;
   readonly view: View;
   readonly resumeFrom: string | null;
@@ -25,13 +25,13 @@ interface SubscribePlan extends Omit<SubscribeIntent, "view"> {
   readonly view: LiveView;
 }
 
-/** `GET /subscribe`: subscribes to rows: sends them, and then every change of them. */
+/** `GET /subscribe`: sends the matching rows, and then every change of them. */
 export const subscribe: Operation<SubscribeIntent, SubscribePlan, StreamBody> = {
   name: "subscribe",
   access: "subscribe",
   takesBody: false,
 
-  /** The event of a removed row is its key. */
+  /** Requires the key, because the event of a removed row contains only the key. */
   requireFields({ table, withheld }) {
     if (table.primaryKey.every((column) => !withheld.has(column))) return;
     throw new Problem("forbidden", "Cannot subscribe: streams show keys, which you may not read");

@@ -13,7 +13,7 @@ import { hubOf, openStream, type StreamBody, streamReply } from "../live/open_st
 import { parseUserFilter } from "../read/user_filter.ts";
 
 interface SubscribeIntent {
-  /** Holds beside the scope. */
+  /** The filter that applies in addition to the scope. */
   readonly filter: Filter;
   readonly aggregateQuery: LiveAggregateQuery;
 }
@@ -23,10 +23,7 @@ interface SubscribePlan extends SubscribeIntent {
   readonly scope: Filter;
 }
 
-/**
- * `GET /aggregate/subscribe`: subscribes to an aggregate: sends its answer, and again whenever it
- * changes.
- */
+/** `GET /aggregate/subscribe`: sends the response of an aggregate, and again after each change. */
 export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, StreamBody> = {
   name: "subscribe-aggregate",
   access: "subscribe",
@@ -54,8 +51,8 @@ export const subscribeAggregate: Operation<SubscribeIntent, SubscribePlan, Strea
 };
 
 /**
- * The aggregate query that a request to `GET /aggregate/subscribe` names by its parameters, without
- * its filter. Throws a 400.
+ * Parses the aggregate query of a request to `GET /aggregate/subscribe`, without its filter. Throws
+ * a 400.
  */
 export function liveAggregateQuery(
   query: Query,

@@ -37,13 +37,13 @@ import { beforeUpdate } from "../write/run_hooks.ts";
 import { updateAtVersion } from "../write/update_at_version.ts";
 import { updateRow } from "../write/update_row.ts";
 
-/** The row that a PATCH or PUT names, and the new values of some of its columns. */
+/** The row that a PATCH or PUT updates, and the new values of some of its columns. */
 interface UpdateIntent {
   readonly named: NamedRow;
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
-  /** The client's own id of the write. */
+  /** The client's id of the write. */
   readonly optimisticId: string | null;
-  /** With what the body asks of relations; null if it asks nothing. */
+  /** The changes of related rows in the body, or null if it has none. */
   readonly nested: NestedRows | null;
 }
 
@@ -52,11 +52,11 @@ interface UpdatePlan {
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
   readonly optimisticId: string | null;
   readonly grant: Grant;
-  /** Null if the body asks nothing of relations. */
+  /** The plan for related rows, or null if the body contains none. */
   readonly nested: UpdateNestedPlan | null;
 }
 
-/** `PATCH /:id`: updates the fields of one row that the body names. */
+/** `PATCH /:id`: updates the fields of a row that the body contains. */
 export const update: Operation<UpdateIntent, UpdatePlan, UpdatedRows> = {
   name: "update",
   access: "update",
@@ -93,8 +93,8 @@ export const update: Operation<UpdateIntent, UpdatePlan, UpdatedRows> = {
 };
 
 /**
- * Parses a PATCH or PUT. `complete` gives the values that the row takes from those of the body, in
- * which foreign keys that follow from relations have a placeholder.
+ * Parses a PATCH or PUT. `complete` computes the values of the row from those of the body. Foreign
+ * keys that relations determine have a placeholder in the body.
  */
 export function parseUpdate(
   request: ResourceRequest,
@@ -113,11 +113,11 @@ export function parseUpdate(
 
 function holdsRelations(body: unknown, { nestedWrites, relations }: Resource): boolean {
   if (!nestedWrites || typeof body !== "object" || body === null) return false;
-  // The body may hold many names more than there are relations.
+  // The body may contain many more names than there are relations.
   return [...relations.keys()].some((name) => Object.hasOwn(body, name));
 }
 
-/** Updates a row without its relations, where possible by one statement. */
+/** Updates a row without its relations, by one statement if possible. */
 async function updateOne(
   plan: UpdatePlan,
   call: OperationCall<UpdatedRows>,
@@ -129,7 +129,7 @@ async function updateOne(
   try {
     return await updateWith(values, plan, call, false);
   } catch (error) {
-    // An engine that does not name the constraint checks references that stay as they are, too.
+    // An engine that does not name the constraint also checks references that do not change.
     const isRefused = error instanceof DatabaseError && error.constraint === null &&
       (error.kind === "foreign-key" || error.kind === "broken-table");
     if (!isRefused) throw error;
@@ -137,7 +137,7 @@ async function updateOne(
   }
 }
 
-/** Updates a row by values; `readsFirst` says that only those that it has not yet are set. */
+/** Updates a row. With `readsFirst`, only values that differ from the stored ones are set. */
 async function updateWith(
   values: ReadonlyMap<ColumnInfo, unknown>,
   { target, grant, optimisticId }: UpdatePlan,
@@ -163,12 +163,12 @@ async function updateWith(
         isLoneStatement(write, "onAfterUpdate"),
     });
   } catch (error) {
-    // Deferred constraints are checked at the commit.
+    // The commit checks deferred constraints.
     throw failedWrite(error, call.resource, () => [{ ...wholeBody, values: plainValues(values) }]);
   }
 }
 
-/** The row is locked again in the transaction: this spares the hook an update that must fail. */
+/** Avoids running the hook for an update that must fail. The transaction locks the row again. */
 async function hookedValues(
   { target, values }: UpdatePlan,
   write: WriteCall,

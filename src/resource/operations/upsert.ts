@@ -10,8 +10,8 @@ import { onParameter, parseUniqueKey } from "../write/upsert/unique_key.ts";
 import { type UpsertedRows, type UpsertPlan, upsertRows } from "../write/upsert/upsert_rows.ts";
 
 /**
- * `POST /?on=email`: updates the row that has the body's values of this unique key, where there is
- * one (200), else creates it (201).
+ * `POST /?on=email`: updates the row that has the body's value of this unique key (200), or creates
+ * a row if there is none (201).
  */
 export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, UpsertedRows> = {
   name: "create",
@@ -32,7 +32,7 @@ export const upsert: Operation<Pick<UpsertPlan, "items" | "by">, UpsertPlan, Ups
       bodyPath: wholeBody,
       key,
       values: parseRow(body, resource),
-      // A row that exists may need one, which is not known yet.
+      // An existing row may require a precondition, but it is not known yet whether the row exists.
       precondition: ifMatch === null ? null : parsePrecondition(ifMatch, resource),
       optimisticId: id === null ? null : parseOptimisticId(id),
     };

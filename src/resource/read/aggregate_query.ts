@@ -13,27 +13,27 @@ import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
 /**
- * The parsed query of an aggregate: the groups and metrics that a request selects, and which of
- * them it returns.
+ * The parsed query of an aggregate: the groups and metrics that a request selects, and the metrics
+ * that only filter or sort.
  */
 export interface AggregateQuery {
   readonly keys: readonly GroupKey[];
-  /** The requested metrics; the count where there is none. */
+  /** The requested metrics, or the count if the request names none. */
   readonly metrics: readonly Metric[];
-  /** Metrics that only `having` or the order uses. */
+  /** Metrics that only `having` or `order` uses. */
   readonly furtherMetrics: readonly Metric[];
   readonly having: Filter;
   readonly order: readonly OrderKey[];
   readonly limit: number;
 }
 
-/** The most groups of one answer, with and without `limit`. */
+/** The maximum number of groups in one response, with and without `limit`. */
 const groupLimits: PageLimits = { defaultLimit: 1_000, maxLimit: 1_000 };
 
 /**
- * Parses the query parameters of an aggregate, without its filter. A field that is unknown, hidden,
- * or of a kind that cannot be summed or compared is the same 400, so that hidden fields are not
- * revealed.
+ * Parses the query parameters of an aggregate, except for its filter. An unknown field, a hidden
+ * field and a field whose kind cannot be summed or compared cause the same 400, so that hidden
+ * fields are not revealed.
  */
 export function parseAggregateQuery(
   query: Query,
@@ -43,7 +43,7 @@ export function parseAggregateQuery(
   const metrics = parseMetrics(query, groups);
   const mayUse = (column: ColumnInfo) =>
     metricOf(column, groups) !== undefined || keys.some(({ as }) => as === column);
-  // The order of groups ends in their keys, as the order of rows ends in the primary key.
+  // The keys complete the order of groups, as the primary key completes the order of rows.
   const table = { ...groups.table, primaryKey: keys.map(({ as }) => as) };
   const syntax = filters.parse(query.get("having") ?? "");
   // Custom operators are defined for columns: their SQL does not apply to groups.
@@ -78,7 +78,7 @@ function parseMetrics(query: Query, { count, ofColumns }: AggregateSchema): read
   return isCounted ? [count, ...metrics] : metrics;
 }
 
-/** `a,b` → what each name means, each at most once. */
+/** Parses `a,b`: maps each distinct name to its value. */
 function parseList<T>(
   query: Query,
   parameter: string,

@@ -5,9 +5,9 @@ import { Problem } from "../../problem/problem.ts";
 import type { Resource } from "../model/resource.ts";
 
 /**
- * The problem of a database whose tables are no longer those that the service knows; null for every
- * other error. It looks for the tables that the request may have read, because a statement of a hook
- * that names a wrong column fails in the same way, and is a fault of the service.
+ * Returns the problem of a database whose tables have changed since the service read them, or null
+ * for every other error. It checks the tables that the request may have read: a hook's statement
+ * with a wrong column name fails in the same way, and is a fault of the service.
  */
 export async function changedSchema(
   error: unknown,
@@ -27,7 +27,7 @@ export async function changedSchema(
 
 const missing = "The database no longer has a table or a column as the service knows it";
 
-/** The problem of a request that another try may carry out, once the tables are read again. */
+/** Returns the problem of a request that can be retried once the tables have been read again. */
 export function schemaChanged(detail: string, cause?: unknown): Problem {
   return new Problem("schema-changed", detail, { cause, headers: { "retry-after": "1" } });
 }

@@ -5,15 +5,15 @@ import { requirePosition, type RowPosition } from "../../plan/cursor.ts";
 import { keyFilter, keyOf } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
 
-/** The row after which a read continues, and the rows that its reader may see. */
+/** The row after which a read continues, and the filter of the rows that its user may see. */
 export interface ContinuedRow {
   readonly position: RowPosition;
   readonly visible: Filter;
 }
 
 /**
- * The plan of a read that continues after a row, whose position is read again. To a reader who may
- * not see the row it is gone: a cursor shows nothing. Throws a 400 where it is gone or was changed.
+ * Plans a read that continues after a row, whose position is read again. A row that the user may
+ * not see counts as deleted: cursors reveal nothing. Throws a 400 if it was deleted or changed.
  */
 export async function continueRead(
   read: ReadPlan,

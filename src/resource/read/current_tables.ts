@@ -14,15 +14,15 @@ export interface OperationOnTable<Result> {
 }
 
 /**
- * Runs an operation on tables as they are: an operation that the tables of the start would refuse,
- * or of which they would drop a value, is a 503 if the tables have changed. Another app then answers
- * its repetition.
+ * Runs an operation against the current tables. If the tables known since the start would reject
+ * the operation or drop one of its values, and the tables have changed since then, the operation
+ * fails with a 503. The client's retry is handled with the new tables.
  */
 export function withCurrentTables<Result>(
   tablesChanged: () => Promise<boolean>,
   { name, request, resource, run }: OperationOnTable<Result>,
 ): MaybePromise<Result> {
-  // A transaction of code may hold the only connection, and an import may have written rows.
+  // A code transaction may hold the only connection, and an import may have written rows already.
   if ((request.code?.within ?? null) !== null || name === "import") return run();
   const checked = () =>
     recovered(run, async (error) => {
@@ -46,14 +46,14 @@ function isRefusal(error: unknown): boolean {
 const changedByOther =
   "Another program has changed the tables of the database, and nothing was written";
 
-/** Returns true if a read selects names that it ignores: the columns may be there now. */
+/** Returns true if a read selects unknown names, which it ignores. The columns may exist now. */
 function selectsUnknown(select: string | undefined, { table: { byName } }: Resource): boolean {
   return select !== undefined && !splitNames(select).every((name) => byName.has(nameOf(name)));
 }
 
 /**
- * Returns true if a body has a generated column, of which the value is dropped: the column may be a
- * plain one now.
+ * Returns true if a body sets a generated column, whose value is dropped. The column may be an
+ * ordinary one by now.
  */
 function hasGenerated(body: unknown, { table: { columns } }: Resource): boolean {
   if (typeof body !== "object" || body === null) return false;
@@ -61,7 +61,7 @@ function hasGenerated(body: unknown, { table: { columns } }: Resource): boolean 
   return generated.length > 0 && isAnyNamed(generated.map(({ name }) => name), body, 3);
 }
 
-/** Rows are the body, its items, or a member of it, at most `depth` objects deep. */
+/** Returns true if a member of `part` has one of the names, at most `depth` levels deep. */
 function isAnyNamed(names: readonly string[], part: unknown, depth: number): boolean {
   if (typeof part !== "object" || part === null || depth === 0) return false;
   return names.some((name) => Object.hasOwn(part, name)) ||

@@ -13,35 +13,35 @@ import { type AnswerPart, namingPart } from "../http/answer_bytes.ts";
 import { readsToAnswer } from "./limited_reads.ts";
 import type { RowWriter } from "../shape/row_format.ts";
 
-/** How the pages of an export are read and written. */
+/** Options of reading and writing the pages of an export. */
 export interface ExportOptions {
   /** The columns that the pages are read with. */
   readonly columns: readonly ColumnInfo[];
   readonly view: View;
-  /** The most rows of all pages together. */
+  /** The maximum number of rows of all pages together. */
   readonly limit: number;
   readonly writer: RowWriter;
   readonly giveTurn: YieldTurn;
-  /** Observes an error that ends the export early. */
+  /** Reports an error that ends the export early. */
   failed(error: unknown): void;
 }
 
 /**
- * The number of rows in the first page of an export, which is short because their width is still
- * unknown. All sizes are powers of two: each size is a statement of its own, and drivers cache
- * prepared statements.
+ * The number of rows in the first page of an export. The page is short because the width of its
+ * rows is still unknown. All sizes are powers of two: each size needs a separate statement, and
+ * drivers cache prepared statements.
  */
 export const firstPageRows = 64;
 
-/** Some milliseconds of work: other requests run after every page. */
+/** A page of this size takes a few milliseconds. Other requests run after every page. */
 const maxPageRows = 512;
 
-/** The intended size of a page as sent. */
+/** The intended size of a page in the response, in bytes. */
 const pageBytes = 256 * 1024;
 
 /**
- * Reads an export page by page, and gives each page as it is sent. Each is read when the reader
- * pulls it, one at a time.
+ * Reads an export page by page, and yields the bytes of each page. A page is read only when the
+ * consumer pulls it.
  */
 export async function* exportPages(
   first: RowPage,
@@ -67,12 +67,12 @@ export async function* exportPages(
     }
   } catch (error) {
     failed(error);
-    // The client must not mistake a part of the rows for all of them.
+    // The client must not mistake an incomplete export for a complete one.
     throw new ResponseAborted(error);
   }
 }
 
-/** How many rows of the last page's width fill a page, rounded down to a power of two. */
+/** Estimates how many rows fill a page from the last page, rounded down to a power of two. */
 function nextSize(size: number, bytes: number): number {
   const fitting = 2 ** Math.floor(Math.log2(Math.max(1, size * pageBytes / bytes)));
   return Math.min(fitting, size * 4, maxPageRows);
@@ -87,8 +87,8 @@ const exportedRows: AnswerPart = {
 };
 
 /**
- * Reads all rows after a counted position by one statement, for an answer that is sent in parts: they
- * count among the answers that are being sent until it was delivered.
+ * Reads all rows after a counted position by one statement. The response is sent in parts. The rows
+ * count as part of the response in flight until the client has received them.
  */
 export async function readAtOnce(
   plan: ReadPlan,

@@ -7,8 +7,8 @@ import type { SqlValue } from "../../sql/fragment.ts";
 import type { CutColumns } from "./preview.ts";
 
 /**
- * The rows of a preview: their values are cut, and so are the stored ones, except for those that the
- * next page begins after.
+ * The rows of a preview, with values cut. The stored values are cut too, except for the values that
+ * the next page starts after.
  */
 export interface PreviewRows extends FetchedRows {
   readonly cut: CutColumns;
@@ -50,7 +50,7 @@ function cutRow(selected: Stored, { columns, preview }: ReadPlan, reader: RowRea
     if (beginning === null) return;
     cut.push(column);
     const isDocument = column.kind === "json" && typeof beginning === "string";
-    // The beginning of a document is no document.
+    // The beginning of a JSON document is not valid JSON.
     cells[index] = isDocument ? null : beginning;
     if (isDocument) texts[column.name] = beginning;
   });
@@ -58,7 +58,7 @@ function cutRow(selected: Stored, { columns, preview }: ReadPlan, reader: RowRea
   return { row: cut.length === 0 ? row : { ...row, ...texts }, cut };
 }
 
-/** Puts the whole values that follow the columns in their place, in the one row that has them. */
+/** Moves the whole values, which follow the columns, into the one row that has them. */
 function withWhole(selected: Stored, { columns, preview }: ReadPlan): Stored {
   const { whole } = preview ?? { whole: [] };
   if (whole.length === 0) return selected;

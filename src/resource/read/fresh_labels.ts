@@ -5,15 +5,15 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { ResourceRequest } from "../model/operation.ts";
 
 /**
- * Runs an operation on a table with enums of the database. An operation that is refused for a value
- * runs once more if the enums have other labels now.
+ * Runs an operation on a table with database enums. If the operation is rejected because of a
+ * value, it runs once more if the enums have different labels now.
  */
 export function withFreshLabels<Result>(
   refreshLabels: NonNullable<TableInfo["refreshLabels"]>,
   { code }: ResourceRequest,
   run: () => MaybePromise<Result>,
 ): MaybePromise<Result> {
-  // A transaction of code may hold the only connection.
+  // A code transaction may hold the only connection.
   if ((code?.within ?? null) !== null) return run();
   return recovered(run, async (error) => {
     if (mayBeLabel(error) && await refreshLabels()) return await run();
@@ -21,7 +21,7 @@ export function withFreshLabels<Result>(
   });
 }
 
-/** Returns true if an operation was refused as for a value that is no label of an enum. */
+/** Returns true if a value that is no label of an enum can have caused the error. */
 function mayBeLabel(error: unknown): boolean {
   if (error instanceof DatabaseError) return error.kind === "invalid-value";
   return error instanceof Problem &&

@@ -7,12 +7,12 @@ import type { SearchQuery } from "../../search/search_query.ts";
 import { wordsOf } from "../../search/words.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** The highlights of a search: by the id of a row and the name of a field, strings with `<em>`. */
+/** The highlights of a search, by the id of a row and the name of a field: strings with `<em>`. */
 export type Highlights = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 
 /**
- * Highlights what a search has found in rows: in their strings as they were just read, never in those
- * that the index holds, and only in searched fields, all of which are readable.
+ * Highlights the matches of a search in rows. It uses the strings of the rows just read, never
+ * those of the index, and only searched fields, all of which are readable.
  */
 export async function highlightRows(
   rows: readonly Row[],
@@ -20,7 +20,7 @@ export async function highlightRows(
   { table, fields: { readable } }: Resource,
   { index: { fields }, backend }: OpenIndex,
 ): Promise<Highlights> {
-  // They are named by the key, which then must not be shown.
+  // Highlights are keyed by the primary key, so that there are none if a key column is withheld.
   if (!table.primaryKey.every((column) => readable.includes(column))) return {};
   const texts = rows.map((row) => textsOf(row, fields));
   const words = new Set(texts.flatMap((one) => one.flatMap(wordsOf)));

@@ -6,8 +6,9 @@ import { addressGroup } from "../../guard/client_address.ts";
 import type { ResourceCall } from "../model/operation.ts";
 
 /**
- * The connection for the reads of a request that may look at many rows: all but a read by key. What
- * they may cost is limited by the configuration: to the bytes of an answer, unless it makes none.
+ * Returns the connection for reads that may examine many rows: all reads except a read by key. The
+ * configuration limits their duration. Their bytes are limited to those of a response, unless they
+ * produce none.
  */
 export function limitedReads(
   call: ResourceCall,
@@ -17,8 +18,8 @@ export function limitedReads(
 }
 
 /**
- * {@link limitedReads} for an answer that shows what they read, which end as soon as it could not be
- * sent any more: with a 503, since it might be sent later.
+ * Returns {@link limitedReads} for rows that the response shows. The reads stop with a 503 as soon
+ * as the response would exceed the memory for responses in flight. The client can retry later.
  */
 export function readsToAnswer(call: ResourceCall): Connection {
   const { sending, readCosts: { maxAnswerBytes } } = call.resource;
@@ -37,8 +38,8 @@ export function readsToAnswer(call: ResourceCall): Connection {
 }
 
 /**
- * The limits of the reads of one call. A class: V8 gives each object literal with getters a hidden
- * class of its own, which would keep the request in memory until the next major collection.
+ * The limits of the reads of one call. It is a class because V8 creates a hidden class for each
+ * object literal with getters, which would keep the request in memory until a major collection.
  */
 class CallLimits implements ReadLimits {
   readonly maxBytes: number;
@@ -51,13 +52,13 @@ class CallLimits implements ReadLimits {
     this.timeoutMs = call.resource.readCosts.queryTimeoutMs;
   }
 
-  /** Made when reads are compared, which most never are. */
+  /** Computed lazily: most reads never wait in the queue. */
   get identity(): string {
     const { request, user } = this.#call;
     return user === null ? `a${addressGroup(request.address())}` : `u${user.id}`;
   }
 
-  /** Made when a read takes long. */
+  /** Created lazily: only slow reads need it. */
   get signal(): AbortSignal {
     return this.#call.request.signal();
   }

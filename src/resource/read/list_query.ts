@@ -15,23 +15,19 @@ import { parseFlag, type Query } from "../http/query_parameters.ts";
 import type { Resource } from "../model/resource.ts";
 import { parseQueryFilter } from "./user_filter.ts";
 
-/**
- * The parsed query of a list or an export: which rows, in which order, and which of their fields.
- */
+/** The parsed query of a list or an export: the filter, the order and the fields of its rows. */
 export interface ListQuery {
   readonly filter: RelationFilter;
-  /** All rows, or those that are not marked deleted. */
+  /** The filter that excludes rows that are marked deleted, or all rows. */
   readonly softDeleteFilter: Filter;
   readonly view: View;
   readonly order: readonly OrderKey[];
   readonly after: CursorPosition | null;
-  /** How many rows of the order are skipped; 0 where it continues at a position. */
+  /** The number of skipped rows, or 0 if the list continues at a position. */
   readonly offset: number;
 }
 
-/**
- * The filter by which lists and counts leave out soft-deleted rows, except with `withDeleted=true`.
- */
+/** Returns the filter that excludes soft-deleted rows, or all rows with `withDeleted=true`. */
 export function softDeleteFilter(
   query: Query,
   { undeleted }: Pick<Resource, "undeleted">,
@@ -56,15 +52,15 @@ export function parseListQuery(query: Query, resource: Resource): ListQuery {
   };
 }
 
-/** The query parameter that skips rows, of lists alone. */
+/** The query parameter that skips rows. Only lists have it. */
 export const offsetParameter: ReadonlySet<string> = new Set(["offset"]);
 
-/** Further rows are reached by a cursor, which costs the same on every page. */
+/** Further rows are reached by a cursor, whose cost is the same on every page. */
 const maxOffset = 10_000;
 
 /**
- * The query of a list with its parameter `offset`. Throws a 400 beside a cursor, and for more rows
- * than a list skips.
+ * Parses the parameter `offset` of a list. Throws a 400 if the query also has a cursor, or for more
+ * skipped rows than the maximum.
  */
 export function skipRows(listQuery: ListQuery, query: Query, { table }: Resource): ListQuery {
   const text = query.get("offset");
@@ -86,15 +82,15 @@ export function skipRows(listQuery: ListQuery, query: Query, { table }: Resource
   if (isCounted(listQuery.order)) {
     return { ...listQuery, after: { kind: "counted", ...countedFrom(offset) } };
   }
-  // Where rows may be equal, positions are rows to skip.
+  // If rows may be equal, a position is a number of rows to skip.
   return table.distinct
     ? { ...listQuery, offset }
     : { ...listQuery, after: { kind: "reached", values: [], skip: offset } };
 }
 
 /**
- * The value of a list's query parameter `totalCount`: whether all rows are counted, or their number
- * is estimated.
+ * The value of a list's query parameter `totalCount`: count all rows, estimate their number, or
+ * neither.
  */
 export type TotalCountMode = "none" | "exact" | "estimated";
 
@@ -110,21 +106,21 @@ export function reachedByList({ filter, view }: ListQuery): ReadonlySet<Resource
   return new Set([...filter.reached, ...reachedByIncludes(view.include)]);
 }
 
-/** The grants that the query of a list is planned with. */
+/** The grants with which a list is planned. */
 export interface ListRights extends Pick<RelatedGrants, "related"> {
   readonly grant: Grant;
 }
 
-/** The plan of a list's query. */
+/** The plan of a list. */
 export interface ListRead {
   readonly read: ReadPlan;
-  /** The row after which the list continues, which is read first; null if it is known already. */
+  /** The row after which the list continues, or null if its position is already known. */
   readonly from: ContinuedRow | null;
-  /** Where positions are counted: that of the page, whose rows come after those that are compared. */
+  /** The position of the page, if positions are counted. The page follows the compared rows. */
   readonly counted: CountedPosition | null;
 }
 
-/** Plans the query of a list within its grants, for `limit` rows. */
+/** Plans a list within its grants, for `limit` rows. */
 export function planList(
   listQuery: ListQuery,
   { grant, related }: ListRights,
@@ -148,7 +144,7 @@ export function planList(
   return { read, from, counted };
 }
 
-/** The position of a page in a list whose positions are counted; null in any other. */
+/** Returns the position of a page if the list's positions are counted, else null. */
 export function countedPosition(
   { order, after }: Pick<ListQuery, "order" | "after">,
 ): CountedPosition | null {
@@ -162,12 +158,12 @@ function fromOf(listQuery: ListQuery, table: TableInfo): Pick<ReadPlan, "from"> 
   return table.distinct ? {} : { from: reachedPosition(listQuery.after) };
 }
 
-/** The position of a cursor in a list whose rows may be equal; its start where there is none. */
+/** Returns the position of a cursor if rows may be equal, or the start without a cursor. */
 export function reachedPosition(after: CursorPosition | null): ReachedPosition {
   return after?.kind === "reached" ? { values: after.values, skip: after.skip } : fromTheStart;
 }
 
-/** The shown columns, and those of the order, which cursors are made of. */
+/** Returns the shown columns and the columns of the order, which cursors contain. */
 function columnsFor({ view, order }: ListQuery, table: TableInfo): readonly ColumnInfo[] {
   const columns = columnsOf(view, table);
   const missing = order.map(({ column }) => column).filter((column) => !columns.includes(column));

@@ -19,24 +19,23 @@ import { columnsOf, type Include, type Included } from "../shape/output.ts";
 import type { Resource } from "../model/resource.ts";
 
 /**
- * The most included rows that are loaded for one answer, whatever the limits of its relations. A
- * row that is included by several others counts each time: some thousand rows that all refer to one
- * another are an answer of millions.
+ * The maximum number of included rows in one response, whatever the limits of its relations. A row
+ * that is included several times counts each time: a few thousand rows that refer to one another
+ * would be a response of millions.
  */
 export const maxIncludedRows = 10_000;
 
-/** What included rows are read by, and counted in. */
+/** The grants, the connection and the byte limit with which included rows are read. */
 export interface IncludedReads {
   readonly connection: Connection;
-  /** Null for streams, which are no answers. */
+  /** Counts the bytes of the response, or null for streams, which have no limit here. */
   readonly bytes: AnswerBytes | null;
 }
 
 /**
- * Loads the rows that other rows include: one statement for each relation, whatever the number of
- * rows. The rows hold the columns that {@link columnsOf} names. Nothing of a resource without a
- * grant in `related` is loaded. Throws a 422 for too many rows, or too many `bytes`; null is for
- * streams, which are no answers.
+ * Loads the rows that other rows include, with one statement for each relation. The rows have the
+ * columns that {@link columnsOf} returns. Rows of a resource without a grant in `related` are not
+ * loaded. Throws a 422 for too many rows, or too many `bytes`.
  */
 export function loadIncluded(
   rows: readonly Row[],
@@ -53,17 +52,17 @@ export function loadIncluded(
   });
 }
 
-/** Rows to load includes for, and how often each appears in the answer. */
+/** Rows whose includes are loaded, and how often each row appears in the response. */
 interface Around {
   readonly rows: readonly Row[];
   readonly times: readonly number[];
-  /** The path of the include that they belong to; empty for the rows of the page. */
+  /** The path of the include that the rows belong to, or empty for the rows of the page. */
   readonly path: string;
 }
 
 /**
- * Loads the included rows of one row of a stream, which {@link requireSubscribableIncludes} has
- * limited.
+ * Loads the included rows of one row of a stream. {@link requireSubscribableIncludes} has limited
+ * their number.
  */
 export function loadIncludedOfOne(
   row: Row,
@@ -80,8 +79,8 @@ export function loadIncludedOfOne(
 }
 
 /**
- * Requires that a stream can load what one row includes: it cannot request a smaller page, and must
- * not end then. Throws a 422 for includes whose limits allow too many rows.
+ * Requires that a stream can always load the includes of one row, since a stream cannot request a
+ * smaller page. Throws a 422 if the limits of the includes allow too many rows.
  */
 export function requireSubscribableIncludes(includes: readonly Include[]): void {
   const most = maxRowsUnder(includes);
@@ -104,13 +103,13 @@ function maxRowsUnder(includes: readonly Include[]): number {
   );
 }
 
-/** Which included rows of a relation a user may load: of its target, and of its link table. */
+/** The filters over a relation's target and link table that limit the included rows. */
 export type RelatedRight = Pick<RelatedPlan, "where" | "links">;
 
 interface Loading {
   readonly related: ReadonlyMap<Resource, Grant>;
   readonly connection: Connection;
-  /** How many rows the answer may still take. */
+  /** The number of rows that the response may still include. */
   left: number;
   readonly bytes: AnswerBytes | null;
 }
@@ -166,8 +165,8 @@ async function fetchPart(
 }
 
 /**
- * Each key once: a hundred tracks of one album look the album up once. Keys are only compared for
- * identity here; the database compares them with rows.
+ * Returns each key once: a hundred tracks of one album look the album up once. Keys are only
+ * compared for identity here. The database compares them with rows.
  */
 function distinctKeys(
   rows: readonly Row[],
@@ -187,7 +186,7 @@ function distinctKeys(
   return { keys, placeOf };
 }
 
-/** Counts included rows, before any of them is nested in one that includes it. */
+/** Counts the bytes of included rows before a row is nested in another row. */
 function countBytes(
   rows: RelatedRows["stored"],
   times: readonly number[],
@@ -201,7 +200,7 @@ function countBytes(
   if (bytes.left < 0) throw answerTooLarge(bytes.limit, includedRows(path));
 }
 
-/** How often the rows at each place appear in the answer. */
+/** Returns how often the rows at each place appear in the response. */
 function sumByPlace(
   times: readonly number[],
   placeOf: readonly number[],
@@ -230,18 +229,16 @@ function planFor(
     ...right,
     order,
     limit,
-    // One more row shows that there are too many.
+    // One additional row shows that there are too many.
     most: left + 1,
-    // The lookup needs a key without NULL, which introspected tables may allow.
+    // A lookup by index needs a key without NULL. Introspected tables may have keys with NULL.
     byIndex: isIndexed && target.table.primaryKey.length > 0 &&
       target.table.primaryKey.every(({ notNull }) => notNull),
     isUnindexed: !isIndexed,
   };
 }
 
-/**
- * The included rows of a relation that `related` lets a user load; null if there can be none.
- */
+/** Returns the filters over a relation's included rows, or null if `related` allows none. */
 export function relatedRight(
   { relation, target, filter }: Include,
   related: ReadonlyMap<Resource, Grant>,

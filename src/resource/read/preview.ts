@@ -7,20 +7,19 @@ import type { Resource } from "../model/resource.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { View } from "../shape/output.ts";
 
-/** The columns that were cut of each row of a preview. */
+/** The cut columns of each row of a preview. */
 export type CutColumns = readonly (readonly ColumnInfo[])[];
 
 const maxLength = 1_000;
 
 /**
- * Parses the query parameter `preview` of a list: to how many characters its strings and documents are
- * cut, and to how many bytes its bytes. Null if there is none. Throws a 400 unless it is a whole
- * number from 1 to 1,000.
+ * Parses the query parameter `preview` of a list, or returns null without one. Strings and
+ * documents are cut to this number of characters, and binary values to this number of bytes. Throws
+ * a 400 unless it is a whole number from 1 to 1,000.
  *
- * A row of which something was cut has the names of those fields as `_cut`. A document that was cut
- * is a string, the beginning of what the database has as its text; one that fits is the document. Keys
- * are never cut: neither the columns of the primary key, nor those of foreign keys and relations.
- * Included rows are whole.
+ * A row with cut fields lists their names in `_cut`. A cut document is a string: the beginning of
+ * the JSON text in the database. A document that fits is unchanged. Keys are never cut: columns of
+ * the primary key, of foreign keys and of relations. Included rows are not cut either.
  */
 export function parsePreview(query: Query): number | null {
   const text = query.get("preview");
@@ -33,12 +32,12 @@ export function parsePreview(query: Query): number | null {
   );
 }
 
-/** The view of a preview: without computed fields, which are functions of whole rows. */
+/** Returns the view of a preview, without computed fields, which are functions of whole rows. */
 export function previewView(view: View): View {
   return { ...view, computed: { ...view.computed, fields: [] } };
 }
 
-/** Plans what a read cuts to `length`. */
+/** Plans which columns a read cuts to `length`. */
 export function planPreview(
   { columns, order, table }: ReadPlan,
   length: number,
@@ -52,18 +51,18 @@ export function planPreview(
   const cut = columns.filter(isCut);
   const whole = order.map(({ column }) => column).filter((column) => cut.includes(column));
   if (hasFindingKey(table) && !isCounted(order)) return { length, cut: new Set(cut), whole };
-  // No key finds the row again whose position in the order is needed, or several rows are compared.
+  // Without a key no second read can find the row whose position is needed.
   return { length, cut: new Set(cut.filter((column) => !whole.includes(column))), whole: [] };
 }
 
-/** Returns true if a key finds each row. */
+/** Returns true if a primary key identifies each row. */
 function hasFindingKey({ primaryKey }: TableInfo): boolean {
   return primaryKey.length > 0 && primaryKey.every(({ notNull }) => notNull);
 }
 
 const cutKinds: ReadonlySet<ColumnKind> = new Set(["text", "json", "bytes"]);
 
-/** Adds to the rows of a preview, as they are shown, the names of their fields that were cut. */
+/** Adds the names of the cut fields to the masked rows of a preview. */
 export function markCut(
   rows: readonly Row[],
   cut: CutColumns,

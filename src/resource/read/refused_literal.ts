@@ -10,8 +10,8 @@ import type { Resource } from "../model/resource.ts";
 import { comparisonsOf, type PlacedComparison } from "./user_filter.ts";
 
 /**
- * The problem of the first value in a user's filter that the database does not take as one of its
- * column's type: only the database knows what an `inet` or a range may be. Null if it takes all.
+ * Returns the problem of the first value in a filter that the database rejects for its column's
+ * type, or null if it accepts all. Only the database knows what an `inet` or a range accepts.
  */
 export async function refusedLiteral(
   text: string | undefined,
@@ -22,7 +22,7 @@ export async function refusedLiteral(
   return literals.length === 0 ? null : await firstRefused(literals, resource.driver);
 }
 
-/** A value of a filter whose kind leaves open whether its column's type takes it. */
+/** A value of a filter that its column's type may reject, although its kind is right. */
 interface TypedLiteral {
   readonly column: ColumnInfo;
   readonly value: unknown;
@@ -41,7 +41,7 @@ function literalsOf({ syntax, comparison }: PlacedComparison): readonly TypedLit
   }));
 }
 
-/** Few statements find it among many: each looks at half of those that are left. */
+/** Finds the value by bisection: each statement tests half of the remaining values. */
 async function firstRefused(
   literals: readonly TypedLiteral[],
   driver: Driver,

@@ -12,7 +12,7 @@ import { parseRelationFilter } from "./user_filter.ts";
 
 /**
  * Resolves the query parameter `include` of a request to the relations to load. Throws a 400 with
- * the same messages as a list of the target.
+ * the messages that a list of the target has.
  */
 export function resolveInclude(text: string | undefined, resource: Resource): readonly Include[] {
   return text === undefined || text === ""
@@ -21,7 +21,7 @@ export function resolveInclude(text: string | undefined, resource: Resource): re
 }
 
 /**
- * The resources whose rows a resolved `include` loads, or walks over in a link table or a filter.
+ * Returns the resources whose rows a resolved `include` loads, or uses in a link table or a filter.
  */
 export function reachedByIncludes(includes: readonly Include[]): ReadonlySet<Resource> {
   if (includes.length === 0) return noResources;
@@ -34,7 +34,7 @@ export function reachedByIncludes(includes: readonly Include[]): ReadonlySet<Res
   );
 }
 
-/** A relation as an `include` without options has it, with the relations to load in turn. */
+/** Returns the include of a relation without options, with the relations that its rows include. */
 export function plainInclude(
   relation: Relation,
   target: Resource,
@@ -62,7 +62,7 @@ function resolveAll(
   });
 }
 
-/** Suggests a name: relations are no secret, because descriptions list them. */
+/** Returns a problem that suggests a name. Relations are not secret: descriptions list them. */
 function unknownRelation(name: string, { relations, served }: Resource): Problem {
   const known = [...relations.values()].filter(({ target }) => served.get(target) !== undefined);
   const hint = didYouMean(name, known.map((relation) => relation.name));
@@ -93,7 +93,7 @@ function resolveOne(
   };
 }
 
-/** Names the include in the problem, because positions count from the start of its own filter. */
+/** Parses the filter of an include. Problems name the include, since positions are its own. */
 function parseFilter(text: string | undefined, target: Resource, path: string): RelationFilter {
   try {
     return parseRelationFilter(text, target);

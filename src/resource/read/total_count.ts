@@ -7,7 +7,7 @@ import type { CountPlan, EstimatePlan, ReadPlan } from "../../plan/plan.ts";
 import type { TotalCountMode } from "./list_query.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** The total count of rows on all pages of a list, as members of the answer. */
+/** The total number of rows on all pages of a list, as members of the response. */
 export interface TotalCount {
   readonly totalCount: number;
   /** Present only with an estimate. */
@@ -22,8 +22,8 @@ export interface TotalCountPlan {
 }
 
 /**
- * Plans a list's total count: estimates only where that is requested, possible, and reveals no more
- * than a count would.
+ * Plans a list's total count. It estimates only if the request asks for it, if the engine can, and
+ * if the estimate reveals no more than a count.
  */
 export function planTotalCount(
   where: Filter,
@@ -33,8 +33,8 @@ export function planTotalCount(
 ): TotalCountPlan {
   const { table, reader } = resource;
   const mayEstimate = mode === "estimated" && reader.dialect.estimate !== null &&
-    // The planner's statistics are of the whole table: to a user who may read only some of its
-    // rows, or of a related table's, an estimate would reveal the others.
+    // The planner's statistics cover the whole table. If the user may read only some of its rows,
+    // or of a related table's rows, an estimate would reveal the others.
     grant.rows.kind === "all" && staysInTable(where);
   return {
     count: { kind: "count", table, where },
@@ -43,14 +43,14 @@ export function planTotalCount(
 }
 
 /**
- * Fewer estimated rows are counted. Postgres assumes ten pages for a table that it has not analysed
- * yet, 2,260 of the smallest rows, even while the table is empty.
+ * If the estimate is smaller, the rows are counted. Postgres assumes ten pages for a table that is
+ * not analysed yet: 2,260 of the smallest rows, even if the table is empty.
  */
 const minEstimated = 2_500;
 
 /**
- * Fetches a list's total count; `found` is the number of rows that `read` has returned, which reads
- * one more than the page.
+ * Fetches a list's total count. `found` is the number of rows that `read` has returned. `read`
+ * requests one row more than the page has.
  */
 export async function fetchTotalCount(
   plan: TotalCountPlan,
@@ -61,11 +61,11 @@ export async function fetchTotalCount(
     readonly roleRights: RoleRights;
   },
 ): Promise<TotalCount> {
-  // The first page is the last one, too, so that it holds all rows.
+  // The first page is also the last one, so that it contains all rows.
   if (isFirst(read) && read.limit !== null && found < read.limit) {
     return { totalCount: found };
   }
-  // The statistics count rows that policies hide from the service, too.
+  // The statistics include rows that row policies hide from the service.
   const mayEstimate = plan.estimate !== null &&
     (await roleRights.of(plan.estimate.table))?.hidesRows === false;
   const estimate = plan.estimate === null || !mayEstimate

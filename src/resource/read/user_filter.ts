@@ -23,26 +23,25 @@ import { walkShape } from "./walk_shape.ts";
 import type { RelationFilter } from "../shape/output.ts";
 
 /**
- * Parses a user's filter text to a filter under the field policy; null for an empty one. Throws a
- * 400.
+ * Parses a user's filter under the field policy, or returns null for an empty one. Throws a 400.
  */
 export function parseUserFilter(text: string | undefined, resource: Resource): Filter | null {
   const syntax = text === undefined ? null : resource.filters.parse(text);
   return syntax === null ? null : resolveFilter(syntax, ownColumns(resource));
 }
 
-/** A filter that code has built, as {@link parseUserFilter} gives that of a string. */
+/** Resolves a filter that code has built, with the same checks as {@link parseUserFilter}. */
 export function resolveOwnFilter(given: Filter | FilterText, resource: Resource): Filter | null {
   return resolveCodeFilter(given, ownColumns(resource), resource.filters);
 }
 
-/** A comparison of a user's filter, with its place in the text. */
+/** A comparison of a user's filter, with its position in the string. */
 export interface PlacedComparison {
   readonly syntax: ComparisonSyntax;
   readonly comparison: Comparison;
 }
 
-/** The comparisons of a user's filter text, in their order, without the tests for NULL. */
+/** Returns the comparisons of a user's filter in their order, except for tests for NULL. */
 export function comparisonsOf(text: string, resource: Resource): readonly PlacedComparison[] {
   const parsed = resource.filters.parse(text);
   const found: PlacedComparison[] = [];
@@ -55,7 +54,7 @@ export function comparisonsOf(text: string, resource: Resource): readonly Placed
   return found;
 }
 
-/** The filter of a query as {@link parseRelationFilter} gives it: a string, or one that code built. */
+/** Parses a query's filter, a string or a built one, like {@link parseRelationFilter}. */
 export function parseQueryFilter(query: Query, resource: Resource): RelationFilter {
   const { codeFilter } = query;
   if (codeFilter === undefined) return parseRelationFilter(query.get("filter"), resource);
@@ -65,8 +64,8 @@ export function parseQueryFilter(query: Query, resource: Resource): RelationFilt
 }
 
 /**
- * Parses a user's filter like {@link parseUserFilter}, but dotted names may walk the relations that
- * are filterable.
+ * Parses a user's filter like {@link parseUserFilter}, except that dotted names may follow
+ * filterable relations.
  */
 export function parseRelationFilter(text: string | undefined, resource: Resource): RelationFilter {
   const syntax = text === undefined ? null : resource.filters.parse(text);
@@ -92,7 +91,7 @@ function relationFilterOf(
 
 const everyRow: RelationFilter = Object.freeze({ reached: noResources, restrictTo: () => allRows });
 
-/** As many as levels of `include`: each step is a subquery. */
+/** The same limit as the depth of `include`, because each step is a subquery. */
 const maxSteps = 3;
 
 function ownColumns({ table, operators, fields, safeNumbers }: Resource): FilterContext {
@@ -148,11 +147,11 @@ function comparisonsIn(syntax: FilterSyntax): readonly ComparisonSyntax[] {
   return syntax.kind === "compare" ? [syntax] : syntax.terms.flatMap(comparisonsIn);
 }
 
-/** A place in a filter: the rows that it is about there, and what the user may read. */
+/** A place in a filter: the rows that are compared there, and the readable fields. */
 interface Place {
   readonly resource: Resource;
   readonly related: ReadonlyMap<Resource, Grant>;
-  /** True if the filter looks at each of the rows once at most. */
+  /** True if the filter examines each of the rows at most once. */
   readonly looksOnce: boolean;
 }
 

@@ -1,21 +1,21 @@
 import type { Relation } from "../../schema/relation.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 
-/** The shape of a filter's walk along one relation: how often it looks at the related rows. */
+/** How often a filter examines the related rows of one relation. */
 export interface WalkShape {
-  /** True if the related rows that pass must be found once for all rows. */
+  /** True if the matching related rows must be found once, for all rows together. */
   readonly isOnce: boolean;
-  /** True if the walk then looks at each related row once at most. */
+  /** True if the filter then examines each related row at most once. */
   readonly looksOnce: boolean;
 }
 
 /**
- * Decides how a filter walks a relation. Row by row, the walk costs as much as the rows that it
- * looks at: one for each row where the other column is unique, and each related row once where each
- * belongs to one of the rows. Everything else multiplies: `author.posts` of posts looks at all posts
- * of an author for each of them, and without an index a row reads the whole related table.
+ * Decides how a filter follows a relation. Evaluated row by row, the cost is the number of related
+ * rows that are examined. The cost is low if the other column is unique, or if each related row
+ * belongs to one row. Otherwise the costs multiply: `author.posts` of posts examines all posts of
+ * an author for each post, and without an index each row scans the related table.
  *
- * `looksOnce` says whether the walk so far looks at each of the rows once at most.
+ * `looksOnce` is true if the filter so far examines each of the rows at most once.
  */
 export function walkShape(
   { owner, steps: [step, second] }: Relation,

@@ -4,9 +4,9 @@ import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 
 /**
- * A resource as one caller sees it: with the fields of the caller, and so all resources that its
- * relations lead to, and with safe numbers where they are asked for. The resource itself where neither
- * applies. Throws where a function of the option `fields` fails.
+ * Returns the resource with the fields of the caller, and with safe numbers if `safeNumbers` is
+ * true. The resources that its relations lead to are narrowed in the same way. Returns `resource`
+ * itself if nothing differs. Throws if a function of the option `fields` throws.
  */
 export function seenBy(user: User | null, resource: Resource, safeNumbers = false): Resource {
   return resource.variesByCaller || safeNumbers
@@ -15,8 +15,8 @@ export function seenBy(user: User | null, resource: Resource, safeNumbers = fals
 }
 
 /**
- * A string that is the same for users with the same fields of a resource, and of all resources that
- * relations lead to; empty where no fields depend on the user.
+ * Returns a string that is equal for all users with the same fields of a resource and of the
+ * resources that its relations lead to. The string is empty if no fields depend on the user.
  */
 export function fieldsKeyOf(user: User | null, resource: Resource): string {
   if (!resource.variesByCaller) return "";
@@ -27,7 +27,7 @@ export function fieldsKeyOf(user: User | null, resource: Resource): string {
 
 function reachedFrom(resource: Resource): ReadonlySet<Resource> {
   const reached = new Set([resource]);
-  // The set grows during the iteration, until no relation leads out of it.
+  // The set grows during the iteration, until no relation leads to a new resource.
   for (const { relations, served } of reached) {
     for (const { steps } of relations.values()) {
       for (const { table } of steps) {
@@ -39,7 +39,7 @@ function reachedFrom(resource: Resource): ReadonlySet<Resource> {
   return reached;
 }
 
-/** The resources that one request has reached, each once, so that they can be compared. */
+/** The narrowed resources of one request. Each is created once, and compared by identity. */
 class CallerView {
   readonly #user: User | null;
   readonly #safeNumbers: boolean;
@@ -60,7 +60,7 @@ class CallerView {
       ...own,
       varyingFields: none,
       safeNumbers: this.#safeNumbers,
-      // A function, and the resources that it is about, only as far as a request leads.
+      // Computed lazily, because most requests use no relation.
       get relations() {
         return relations ??= relationsOf(resource, seen);
       },
@@ -71,7 +71,7 @@ class CallerView {
     return seen;
   }
 
-  /** Without the resources: a stream that is open holds it, and there are many. */
+  /** Returns a function without reference to resources, because every open stream keeps it. */
   #keepsFields(): ((user: User | null) => boolean) | null {
     const held = [...this.#seen].flatMap(([{ fieldsOf }, { fieldsKey }]) =>
       fieldsOf === null ? [] : [{ fieldsOf, fieldsKey }]
@@ -89,7 +89,7 @@ class CallerView {
 
 const none: ReadonlySet<never> = new Set();
 
-/** The relations without those that compare a withheld column: related rows would show its value. */
+/** Omits relations that compare a withheld column: related rows would reveal its value. */
 function relationsOf({ relations }: Resource, seen: Resource): Relations {
   return new Map([...relations].filter(([, relation]) => isSeen(relation, seen)));
 }

@@ -6,9 +6,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { WriteCall } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 
-/**
- * The 404 for "does not exist" and for "may not be read", so that a client cannot distinguish them.
- */
+/** Returns the same 404 for a row that does not exist and for one that the user may not read. */
 export function notFound(resource: Resource, segment: string): Problem {
   return new Problem(
     "not-found",
@@ -17,8 +15,8 @@ export function notFound(resource: Resource, segment: string): Problem {
 }
 
 /**
- * Whether a write that found no row is forbidden or not found: 403 when the user may know that the
- * row exists, else 404.
+ * Returns the problem of a write that found no row: 403 if the user may know that the row exists,
+ * else 404.
  */
 export async function notFoundOrForbidden(
   target: { readonly key: Key; readonly segment: string },
@@ -30,7 +28,7 @@ export async function notFoundOrForbidden(
   if (grant.rows.kind === "all") return notFound(resource, target.segment);
   const seen = and(grant.visible, among, keyFilter(target.key, table));
   const count = (where: Filter) => fetchCount(connection, { kind: "count", table, where }, reader);
-  // A row within the scope was created after the write, which found none: that is a 404.
+  // A row in the scope now was created after the write, which found none: that is a 404.
   const isExisting = await count(seen) > 0 && await count(and(seen, grant.rows)) === 0;
   return isExisting
     ? new Problem("forbidden", `Cannot ${grant.access}: the row lies outside your scope`)

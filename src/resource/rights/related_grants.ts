@@ -7,10 +7,10 @@ import type { Resource } from "../model/resource.ts";
 /** An empty set, for operations that need no grants on related resources. */
 export const noResources: ReadonlySet<Resource> = Object.freeze(new Set<Resource>());
 
-/** For operations that write no rows beside their own. */
+/** For operations that write only rows of their own table. */
 export const noRelatedWrites: readonly RelatedWrite[] = Object.freeze([]);
 
-/** For operations that need no related grants, only that of their own access. */
+/** For operations that need only the grant of their own access. */
 export const noRelatedGrants: RelatedGrants = Object.freeze({
   also: null,
   related: new Map(),
@@ -18,7 +18,7 @@ export const noRelatedGrants: RelatedGrants = Object.freeze({
 });
 
 /**
- * The resources that a relation needs related grants for: those that serve its link table and its
+ * Returns the resources whose grants a relation needs: the resources of its link table and of its
  * target.
  */
 export function reachedByRelation(
@@ -29,9 +29,9 @@ export function reachedByRelation(
 }
 
 /**
- * The rows of a `manyToMany`'s link table that the related grants let a request walk: those that a
- * list of the table would show, and all rows where no resource serves the table. All for a relation
- * without a link table.
+ * Returns the filter over the link table of a `manyToMany` relation that the related grants allow.
+ * A request uses only link rows that a list of the link table would show. All rows pass if no
+ * resource serves the link table, or if the relation has none.
  */
 export function readableLinks(
   { steps: [near, far] }: Relation,

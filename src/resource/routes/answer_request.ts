@@ -12,20 +12,20 @@ import {
   type RoutedRequestOptions,
 } from "./routed_request.ts";
 
-/** Answers a request at its route. Fails with a problem, or with the error of what it runs. */
+/** Handles a request at its route. Fails with a problem, or with the error of the operation. */
 export type AnswerRequest = (
   route: ResourceRoute,
   received: ReceivedRequest,
 ) => MaybePromise<Reply>;
 
-/** What requests to resources are answered with. */
+/** Options of the handling of requests to resources. */
 export interface AnswerOptions extends RoutedRequestOptions {
   readonly guard: Guard;
-  /** Null if the `Idempotency-Key` header is ignored. */
+  /** Executes requests with an `Idempotency-Key` once, or null if the header is ignored. */
   readonly idempotency: IdempotentAnswers | null;
 }
 
-/** Makes the function that answers requests at the routes of resources. */
+/** Creates the function that handles requests at the routes of resources. */
 export function createAnswerRequest(options: AnswerOptions): AnswerRequest {
   return function answerRequest(route, received) {
     const { endpoint, resource } = route;
@@ -43,8 +43,8 @@ export function createAnswerRequest(options: AnswerOptions): AnswerRequest {
 }
 
 /**
- * Counts a request to a route that authentication refuses: it is one of its address. Resolves with
- * the headers that say what is left; throws a 429.
+ * Counts a request that authentication rejects, for its address. Resolves with the headers that
+ * state the remaining limit. Throws a 429.
  */
 export async function countRefused(
   route: ResourceRoute,
@@ -74,17 +74,17 @@ export function countsRequests(routes: readonly ResourceRoute[]): boolean {
 interface GuardedAnswer {
   readonly guard: Guard;
   readonly protection: OperationProtection;
-  /** Answers by the request's `Idempotency-Key`; null if it has none. */
+  /** Handles the request by its `Idempotency-Key`, or null if it has none. */
   readonly byKey: AnswerIdempotently | null;
 }
 
-/** Answers a request once the guard admits it: counted first, then debited, then run. */
+/** Handles a request once the guard admits it: counts it, debits it, then runs it. */
 function answerGuarded(
   request: RoutedRequest,
   { guard, protection, byKey }: GuardedAnswer,
 ): MaybePromise<Reply> {
   const admission = guard.admission(protection, request);
-  // An answer that was stored under the request's Idempotency-Key is counted, and costs nothing.
+  // A stored response counts as a request, but costs nothing.
   const answer = () =>
     byKey === null
       ? admitAndRun(request, admission)

@@ -24,32 +24,32 @@ import { runOperation } from "../run_operation.ts";
 export interface Endpoint {
   readonly name: OperationName;
   readonly takesBody: boolean;
-  /** The query parameters that no other endpoint takes; undefined for none. */
+  /** The query parameters that no other endpoint accepts, or undefined if there are none. */
   ownParameters(resource: Resource): ReadonlySet<string> | undefined;
-  /** The accesses that it needs, all of them; empty for procedures, which decide by themselves. */
+  /** The accesses that the endpoint needs, all of them. Procedures check access themselves. */
   readonly accesses: readonly Access[];
-  /** What the guard requires of requests; undefined if nothing is. */
+  /** The guard's requirements on requests, or undefined if there are none. */
   protection(resource: Resource): OperationProtection | undefined;
-  /** The capabilities that must all be on; empty where the endpoint always exists. */
+  /** The capabilities that must all be on, or an empty list if the endpoint always exists. */
   readonly capabilities: readonly (keyof ResolvedCapabilities)[];
-  /** Throws the 401 or 403 that is certain before the body or the scope is evaluated. */
+  /** Throws a 401 or 403 that needs neither the body nor the scope. */
   requireAccess(user: User | null, resource: Resource): void;
-  /** Throws where the user has no right to what `request` wants, and does nothing else. */
+  /** Throws if the user may not do what `request` asks for, and has no other effect. */
   authorize(request: () => ResourceRequest, user: User | null, resource: Resource): Promise<void>;
   run(request: ResourceRequest, user: User | null, resource: Resource): MaybePromise<Reply>;
-  /** The same for code, which takes data and not their text. */
+  /** Runs the operation for code, which receives data instead of a string. */
   call(request: ResourceRequest, user: User | null, resource: Resource): MaybePromise<ShapedReply>;
 }
 
-/** A route of a resource: an endpoint at its method and its path below the resource's own path. */
+/** A route of a resource: an endpoint with its method and its path below that of the resource. */
 export interface Route {
   readonly method: string;
-  /** `/`, `/count`, `/:id`, `/:id/restore`. */
+  /** The path below that of the resource: `/`, `/count`, `/:id`, `/:id/restore`. */
   readonly path: string;
   readonly endpoint: Endpoint;
 }
 
-/** A route with the resource that it belongs to. */
+/** A route and its resource. */
 export interface ResourceRoute extends Route {
   readonly resource: Resource;
 }
@@ -83,8 +83,8 @@ export function endpointOf<Intent, Plan, Outcome>(
 }
 
 /**
- * Returns an endpoint that exports rows if exports are enabled and the client prefers the media type of
- * one of them, and else lists rows.
+ * Returns an endpoint that exports rows if the client prefers the media type of an enabled export.
+ * Otherwise it lists rows.
  */
 export function listOrExport(
   listing: Endpoint,
@@ -105,12 +105,12 @@ export function listOrExport(
   };
 }
 
-/** The parts of a request that its reply is written with. */
+/** The parts of a request that its response depends on. */
 type Sending = Pick<ResourceRequest, "delivery" | "safeNumbers">;
 
 /**
- * Writes the reply to a request. A long reply in one piece counts as in flight until its client has
- * received it.
+ * Writes the response to a request. A long response in one piece counts as in flight until its
+ * client has received it.
  */
 function sendReply(
   shaped: ShapedReply,
@@ -128,7 +128,7 @@ function sendReply(
   });
 }
 
-/** Returns what writes the reply to a request and then stores it, in the transaction of the write. */
+/** Returns a function that writes the response and stores it in the transaction of the write. */
 export function recordWritten(
   record: RecordReply,
   request: Sending,

@@ -24,34 +24,34 @@ import type { Resource } from "../model/resource.ts";
 import { fieldsKeyOf } from "../rights/caller_view.ts";
 
 /**
- * Answers a request with an `Idempotency-Key` by executing it, or by its stored answer, which needs
- * no admission.
+ * Handles a request with an `Idempotency-Key`: executes it, or returns its stored response, which
+ * needs no admission.
  */
 export type AnswerIdempotently = (
   execute: (record: RecordReply | null) => MaybePromise<Reply>,
   admission: IdempotentAdmission | null,
 ) => Promise<Reply>;
 
-/** The idempotent answers of an app: each request with an `Idempotency-Key` is executed once. */
+/** Executes each request with an `Idempotency-Key` once. */
 export interface IdempotentAnswers {
-  /** For a request with an `Idempotency-Key`, its header. Throws a 400 for a malformed key. */
+  /** Returns the handler of a request with this header. Throws a 400 for a malformed key. */
   byKey(header: string, request: RoutedRequest, resource: Resource): AnswerIdempotently;
-  /** Creates the table of idempotency records in these databases, where they are kept there. */
+  /** Creates the table of idempotency records in the databases that keep these records. */
   prepare(drivers: Iterable<Driver>): Promise<void>;
-  /** Deletes expired answers from those tables; a store expires its own. */
+  /** Deletes expired responses from those tables. A key-value store expires its own records. */
   purge(): Promise<void>;
 }
 
-/** What the idempotent answers of an app need. */
+/** Options of {@link createIdempotentAnswers}. */
 export interface IdempotentAnswersOptions {
   readonly options: ResolvedIdempotencyOptions;
-  /** Opened only for the first request with a key. */
+  /** The store, which is opened only for the first request with a key. */
   readonly store: Pick<AppStore, "need">;
   readonly shares: AnswerShares;
   readonly runtime: Runtime;
 }
 
-/** Creates the idempotent answers of an app. */
+/** Creates the idempotent handling of an app's requests. */
 export function createIdempotentAnswers(parts: IdempotentAnswersOptions): IdempotentAnswers {
   const { options: { storage, ttlMs }, shares, runtime } = parts;
   const { clock, random, observe } = runtime;
@@ -81,7 +81,7 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
           await tableOf(driver).prepare();
         } catch (error) {
           if (!(error instanceof StoreError)) throw error;
-          // The table may be created later; until then requests with a key are refused.
+          // The table may be created later. Until then requests with a key are rejected.
           observe({ kind: "idempotency_table_missing", database: driver.label, error });
         }
       }
@@ -94,11 +94,11 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
       const { request: { method, headers }, target: { query }, user } = request;
       const key = parseIdempotencyKey(header, user === null);
       const path = request.operationPath();
-      // Prefixed, because a user's id may equal an address. The whole address counts, not its
-      // network as for budgets: neighbours must not receive each other's answers.
+      // The prefix matters, because a user's id may equal an address. The whole address counts, not
+      // its network as for budgets: clients of one network must not receive each other's responses.
       const address = request.address();
       const identity = user === null ? `a${address ?? ""}` : `u${user.id}`;
-      // One client has many addresses of its network.
+      // One client may have many addresses of its network.
       const share = user === null ? `a${addressGroup(address)}` : identity;
       const ifMatch = headers.get("if-match");
       const table = storage === "db" ? tableOf(driver) : null;
@@ -107,7 +107,7 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
         await answerOnce(
           {
             ...{ key, identity, share, method, path, query, ifMatch },
-            // An answer of the other form is another answer.
+            // A response in the safe form is stored separately.
             fields: fieldsKeyOf(user, resource) + (request.safeNumbers ? " safe" : ""),
             body: await request.body(),
           },
@@ -126,7 +126,7 @@ export function createIdempotentAnswers(parts: IdempotentAnswersOptions): Idempo
   };
 }
 
-/** Answers with the reply that was stored with the write: it is shaped once, so it cannot differ. */
+/** Responds with the reply that was stored with the write, which is serialized only once. */
 async function answerWithin(
   claim: IdempotencyClaim,
   table: TableIdempotency,
@@ -137,11 +137,11 @@ async function answerWithin(
   const reply = await execute(async (reply, connection) => {
     const answer = keptAnswer(reply, claim.share, keeping);
     if (answer === null) return;
-    // Another process took over the claim after its lease, and answers the request.
+    // Another process has taken over the expired claim and handles the request.
     if (!await table.finishWithin(claim, answer, connection)) throw inFlightProblem();
     recorded.push(reply);
   });
-  // A transaction that was retried has recorded more than one.
+  // A transaction that was retried has recorded several replies.
   const last = recorded.at(-1);
   return last === undefined ? { reply, isStored: false } : { reply: last, isStored: true };
 }

@@ -2,21 +2,21 @@ import type { Resource } from "../model/resource.ts";
 import { routesOf } from "./routes.ts";
 import { allowedMethods } from "./route_table.ts";
 
-/** The summary of what a resource offers, for banners and descriptions. Names no hidden column. */
+/** A resource's routes and fields, for banners and descriptions. It names no hidden column. */
 export interface ResourceSummary {
   /** The table's name. */
   readonly name: string;
-  /** Where it is mounted, e.g. `/api/notes`. */
+  /** The URL of the resource, for example `/api/notes`. */
   readonly url: string;
   /** The property names of the primary key. */
   readonly key: readonly string[];
   /** The readable fields. */
   readonly fields: readonly string[];
-  /** Every route below the URL with the methods that it answers. */
+  /** Every route below the URL, with its methods. */
   readonly routes: readonly { readonly path: string; readonly methods: readonly string[] }[];
 }
 
-/** Summarizes what a resource offers. */
+/** Returns the summary of a resource. */
 export function summarizeResource(resource: Resource): ResourceSummary {
   return {
     name: resource.name,

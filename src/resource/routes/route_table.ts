@@ -4,23 +4,23 @@ import type { ResourceRoute, Route } from "./endpoint.ts";
 import { routesOf } from "./routes.ts";
 import { reservedSegments } from "../../plan/key.ts";
 
-/** The table of the routes of all resources, by the raw paths of requests. */
+/** The table of the routes of all resources. It finds routes by the raw path of a request. */
 export interface RouteTable {
-  /** Every route, for registration: of nested resources the inner ones first. */
+  /** Every route, for registration. The routes of inner nested resources come first. */
   readonly routes: readonly ResourceRoute[];
-  /** The routes at a raw path, whichever method they answer; null if there are none. */
+  /** Returns the routes at a raw path for all methods, or null if there are none. */
   at(path: string): RoutesByMethod | null;
   /**
-   * One spelling of a raw path, whichever characters of the resource's own path a client
-   * percent-encodes. What follows stays as it was sent: `%63ount` is an id, and `a%2Fb` one segment.
-   * Null for a path with percent-encoding that leads to no resource.
+   * Returns the canonical form of a raw path. A client may percent-encode any character of the
+   * resource's own path. The part after it stays unchanged: `%63ount` is an id, and `a%2Fb` is one
+   * segment. Returns null for a percent-encoded path that leads to no resource.
    */
   canonical(path: string): string | null;
 }
 
 /**
- * Creates the table of the routes of an app's resources. Throws a plain Error when two resources
- * have the same path, or one has that of a route of another.
+ * Creates the table of the routes of an app's resources. Throws a plain Error if two resources have
+ * the same path, or if one has the path of another resource's route.
  */
 export function createRouteTable(resources: readonly Resource[]): RouteTable {
   const urls = new Set<string>();
@@ -37,7 +37,7 @@ export function createRouteTable(resources: readonly Resource[]): RouteTable {
   for (const route of routes) {
     const { url } = route.resource;
     const path = route.path === "/" ? url : url + route.path;
-    // A resource whose path begins with that of another one owns everything below its own.
+    // The resource with the longest matching path owns the routes below its path.
     const owner = route.path.startsWith(idPattern) ? url : splitOwned(path, urls, deepest)?.url;
     const own = paths.get(url);
     if (owner !== url || own === undefined) {
@@ -61,8 +61,8 @@ export function createRouteTable(resources: readonly Resource[]): RouteTable {
 }
 
 /**
- * The raw path segment of the id in a path that leads to this route; the empty string where the route
- * has no id. Counted from the end, because the path may begin with that of another app.
+ * Returns the raw path segment of the id, or an empty string if the route has no id. It is counted
+ * from the end, because the path may begin with that of an outer app.
  */
 export function idSegment(path: string, { path: pattern }: Route): string {
   if (!pattern.startsWith(idPattern)) return "";
@@ -71,13 +71,13 @@ export function idSegment(path: string, { path: pattern }: Route): string {
   return trimmed.slice(trimmed.lastIndexOf("/", end - 1) + 1, end);
 }
 
-/** The methods of the `Allow` header where these are answered: `HEAD` is `GET`. */
+/** Returns the methods of the `Allow` header. `GET` implies `HEAD`. */
 export function allowedMethods(methods: Iterable<string>): readonly string[] {
   const names = [...methods];
   return names.includes("GET") ? [...names, "HEAD"] : names;
 }
 
-/** The 405 of a path that answers other methods, or the 404 of one that answers none. */
+/** Returns a 405 if the path has other methods, or a 404 if it has none. */
 export function refuseMethod(method: string, answered: Iterable<string>): Problem {
   const allowed = allowedMethods(answered);
   return allowed.length === 0
@@ -87,25 +87,25 @@ export function refuseMethod(method: string, answered: Iterable<string>): Proble
     });
 }
 
-/** `/x/` is `/x`. */
+/** Returns `/x` for `/x/`. */
 function withoutSlash(path: string): string {
   return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
 }
 
-/** How many parts a path has between its slashes, the empty one before the first included. */
+/** Returns the number of parts between slashes, including the empty part before the first. */
 function depthOf(path: string): number {
   return path.split("/").length;
 }
 
-/** A path, separated into that of the resource that owns it and the raw rest. */
+/** A path, split into the path of the resource that owns it and the raw rest. */
 interface OwnedPath {
   readonly url: string;
   readonly rest: string;
 }
 
 /**
- * A resource's path is the longest known beginning of the path that ends at a slash. Each part is
- * decoded once, and none beyond the deepest resource: a client chooses how many there are.
+ * Splits a path. A resource's path is its longest known prefix that ends at a slash. Each part is
+ * decoded once, up to the depth of the deepest resource: a client chooses the number of parts.
  */
 function splitOwned(
   path: string,
@@ -125,7 +125,7 @@ function splitOwned(
   return owned;
 }
 
-/** Null for a malformed segment, which no resource has; those after its path are checked later. */
+/** Decodes a segment. Returns null if it is malformed, since no resource has such a segment. */
 function canonicalSegment(segment: string): string | null {
   if (!segment.includes("%")) return segment;
   try {
@@ -136,28 +136,28 @@ function canonicalSegment(segment: string): string | null {
   }
 }
 
-/** The parameter in the paths of routes. */
+/** The parameter of the id in the paths of routes. */
 export const idPattern = "/:id";
 
 /** The enabled routes at one path, by method. */
 export type RoutesByMethod = ReadonlyMap<string, ResourceRoute>;
 
-/** The paths of one resource, by what follows its own. */
+/** The routes of one resource, by the path below the resource's own path. */
 export interface ResourcePaths {
   readonly url: string;
   /** Adds a route of the resource. */
   add(route: ResourceRoute): void;
-  /** The routes at a path at or below that of the resource; null if there are none. */
+  /** Returns the routes at a path at or below that of the resource, or null if there are none. */
   at(path: string): RoutesByMethod | null;
 }
 
-/** Makes the paths of a resource, without routes. */
+/** Creates the paths of a resource, without routes. */
 export function pathsOf(url: string): ResourcePaths {
   const own: RoutesOfPath = new Map();
   const row: RoutesOfPath = new Map();
-  /** As `/count`. */
+  /** Routes like `/count`. */
   const fixed = new Map<string, RoutesOfPath>();
-  /** Below a row, as `/restore`. */
+  /** Routes below a row, like `/restore`. */
   const belowRow = new Map<string, RoutesOfPath>();
   const firstSegment = url.length + 1;
   return {
@@ -183,9 +183,9 @@ export function pathsOf(url: string): ResourcePaths {
 }
 
 /**
- * Makes the function that finds the routes at a path without a slash at its end, by the longest path
- * of a resource that it begins with. It compares characters: to look a part of a path up by its hash
- * takes several times as long, since every request has another one.
+ * Creates the function that finds the routes at a path without a final slash, by the longest
+ * resource path that is a prefix. It compares characters: a lookup by hash takes several times as
+ * long, because every request has a new string.
  */
 export function createPathIndex(
   all: readonly ResourcePaths[],
@@ -223,10 +223,10 @@ function isBelow(path: string, url: string): boolean {
     (path.length === url.length || path.charCodeAt(url.length) === slash);
 }
 
-/** The place of a character at which the paths of resources begin to differ. */
+/** Returns the index of the first character at which the paths of resources differ. */
 function distinctAt(urls: readonly string[]): number {
   const [first = ""] = urls;
-  // Within the shortest path, which another one may begin with.
+  // Stays within the shortest path, which may be a prefix of another path.
   const last = Math.min(...urls.map(({ length }) => length)) - 1;
   for (let at = 0; at < first.length; at++) {
     const isSame = urls.every((url) => url.charCodeAt(at) === first.charCodeAt(at));
@@ -240,7 +240,7 @@ const reservedInitials: ReadonlySet<number> = new Set(
   [...reservedSegments].map((segment) => segment.charCodeAt(0)),
 );
 
-/** Most keys begin with another character, and need not be looked up. */
+/** Returns false for the first character of most keys, which then need no lookup. */
 function mayBeReserved(code: number): boolean {
   return reservedInitials.has(code);
 }

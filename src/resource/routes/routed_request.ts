@@ -20,39 +20,39 @@ import type { RequestTarget } from "../http/request_target.ts";
 import { recordWritten, type ResourceRoute } from "./endpoint.ts";
 import { idSegment } from "./route_table.ts";
 
-/** The sender of a routed request: user and address, each looked up only when it is needed. */
+/** The sender of a routed request. The user and the address are looked up only when needed. */
 export interface Caller extends Pick<AnswerDelivery, "delivered" | "part">, BodyReceiver {
   user(): User | null;
-  /** The address of the socket's peer; null if the listener does not report it. */
+  /** Returns the address of the socket's peer, or null if the listener does not report it. */
   address(): string | null;
 }
 
-/** The user or the address that has its own share of what requests wait for. */
+/** Returns the identity for queues: the user, or the address of an anonymous client. */
 export function callerIdentity(user: User | null, address: string | null): string {
   return user === null ? `a${addressGroup(address)}` : `u${user.id}`;
 }
 
-/** A request as the middleware passed it on. */
+/** A request after the middleware. */
 export interface ReceivedRequest {
   readonly request: Request;
   readonly target: RequestTarget;
   readonly caller: Caller;
 }
 
-/** What a routed request is read with. */
+/** Options of handling routed requests. */
 export interface RoutedRequestOptions extends RequestQueues {
   readonly limits: BodyLimits;
-  /** How many proxies stand in front of the service: so many forwarded addresses are trusted. */
+  /** The number of proxies in front of the service: so many forwarded addresses are trusted. */
   readonly trustedProxies: number;
-  /** The routes that have had large answers, whose requests take turns from then on. */
+  /** The routes that have had large responses. Later requests to them wait in a queue. */
   readonly dearRoutes: WeakSet<ResourceRoute>;
   readonly clock: Clock;
 }
 
 /**
- * A request that is routed to its endpoint and whose operation has not run: it offers what the
- * guard and the idempotency records need, and {@link RoutedRequest.run}. A class, because closures
- * for every request cost more than what they do.
+ * A routed request whose operation has not run yet. It offers what the guard and the idempotency
+ * records need, and {@link RoutedRequest.run}. It is a class, because closures for every request
+ * would cost more than their work.
  */
 export class RoutedRequest implements WaitingRequest, AnswerDelivery {
   readonly request: Request;
@@ -63,7 +63,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
   readonly #options: RoutedRequestOptions;
   #reading: Promise<Uint8Array<ArrayBuffer>> | null = null;
 
-  /** Identifies the user; the address and the body are read later. */
+  /** Identifies the user. The address and the body are read later. */
   constructor(received: ReceivedRequest, route: ResourceRoute, options: RoutedRequestOptions) {
     this.request = received.request;
     this.target = received.target;
@@ -73,7 +73,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     this.#options = options;
   }
 
-  /** The client's address; null if neither the listener nor a trusted proxy reports it. */
+  /** Returns the client's address, or null if neither listener nor trusted proxy reports it. */
   address(): string | null {
     return clientAddress(
       this.request.headers,
@@ -82,12 +82,12 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     );
   }
 
-  /** The user or the address whose request it is. */
+  /** The user, or the address of an anonymous client. */
   get identity(): string {
     return callerIdentity(this.user, this.address());
   }
 
-  /** True if the answer is read by a program whose only numbers are doubles. */
+  /** True if the client asks for numbers that a double represents exactly. */
   get safeNumbers(): boolean {
     const accept = this.request.headers.get("accept");
     return accept !== null && asksForSafeNumbers(accept);
@@ -110,12 +110,12 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     await this.#options.turns.run(this, work);
   }
 
-  /** Aborted when the client has left. */
+  /** Aborted when the client disconnects. */
   get signal(): AbortSignal {
     return this.request.signal;
   }
 
-  /** The raw body, read once; empty for operations that take none. Fails with 408 to 415. */
+  /** Returns the raw body, read once, or no bytes if none is taken. Fails with 408 to 415. */
   body(): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#reading === null) {
       const { limits, clock } = this.#options;
@@ -136,7 +136,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
     return this.#whenDue(null, () => this.#runWith(undefined, debit, record));
   }
 
-  /** Throws where the caller has no right to the operation, as {@link run} would; runs nothing. */
+  /** Throws if the caller may not run the operation, as {@link run} would. Runs nothing. */
   async authorize(): Promise<void> {
     const { endpoint, resource } = this.#route;
     const bytes = await this.body();
@@ -162,8 +162,8 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
   }
 
   /**
-   * Counts a stored answer until it is delivered, as that of an operation that has run. Throws a 503
-   * where too many answers are being sent.
+   * Counts a stored response as in flight until its client has received it. Throws a 503 if too
+   * many responses are in flight.
    */
   countStored({ body }: Reply): void {
     if (typeof body !== "string" || body.length < longText) return;
@@ -171,9 +171,9 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
   }
 
   /**
-   * One spelling for all paths that lead to the same operation and row: without a slash at the end,
-   * the id as answers spell it. An id that is malformed stays as it is. Throws a 400 for a
-   * malformed percent sequence.
+   * Returns one form for all paths that lead to the same operation and row: without a final slash,
+   * and with the id as in responses. A malformed id stays unchanged. Throws a 400 for a malformed
+   * percent sequence.
    */
   operationPath(): string {
     const { path, resource: { url, table } } = this.#route;

@@ -34,7 +34,7 @@ import {
   type Route,
 } from "./endpoint.ts";
 
-/** The path of a route with that of its resource, as Hono writes it: `/api/notes/:id`. */
+/** Returns the path of a route with that of its resource, in Hono's syntax: `/api/notes/:id`. */
 export function routePath({ path, resource: { url } }: ResourceRoute): string {
   return path === "/" ? url : url + path;
 }
@@ -43,7 +43,7 @@ const exports: ReadonlyMap<string, Endpoint> = new Map(
   [csv, ndjson].map((format) => [format.type, endpointOf(exportRows(format), "enableExport")]),
 );
 
-/** Every route except those of procedures. Fixed paths first, as for any router that goes in order. */
+/** Every route except procedures. Fixed paths come first, for routers that match in order. */
 const fixedRoutes: readonly Route[] = [
   route("GET", "/", listOrExport(endpointOf(list), exports)),
   route("POST", "/", createOrUpsert(endpointOf(create, "enableCreate"), endpointOf(upsert))),
@@ -76,7 +76,7 @@ const rowRoutes: readonly Route[] = [
   route("POST", "/:id/restore", endpointOf(restore, "enableRestore")),
 ];
 
-/** The routes of a resource that its capabilities enable: the only list of its paths. */
+/** Returns the routes that a resource's capabilities enable. No other list of paths exists. */
 export function routesOf(resource: Resource): readonly Route[] {
   const procedures = [...resource.procedures].map(([name, procedure]) =>
     route("POST", `/rpc/${name}`, procedureEndpoint(name, procedure))
@@ -102,7 +102,7 @@ function procedureEndpoint(name: string, procedure: Procedure): Endpoint {
     requireAccess: (user) => {
       if (procedure.public !== true) requireUser(`call ${name}`, user);
     },
-    // A procedure requires a user at most, which `requireAccess` has checked.
+    // A procedure requires at most a user, which `requireAccess` has checked.
     authorize: () => Promise.resolve(),
     run: (request, user, resource) =>
       answerProcedure(procedure, { name, call: { request, user, resource } }),
@@ -111,7 +111,7 @@ function procedureEndpoint(name: string, procedure: Procedure): Endpoint {
   };
 }
 
-/** Runs the upsert instead where the request names a unique key. */
+/** Runs the upsert instead if the request names a unique key. */
 function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
   const chosen = ({ query }: ResourceRequest, { capabilities }: Resource): Endpoint => {
     if (!query.has("on")) return creating;
@@ -126,7 +126,7 @@ function createOrUpsert(creating: Endpoint, upserting: Endpoint): Endpoint {
       try {
         endpoint = chosen(request(), resource);
       } catch (error) {
-        // The stored answer is the refusal of this request: it needs the right to create alone.
+        // The stored response is this rejection. Only the right to create is needed.
         if (!(error instanceof Problem)) throw error;
       }
       await endpoint.authorize(request, user, resource);

@@ -6,9 +6,9 @@ import type { RowFormat } from "./row_format.ts";
 
 /**
  * Writes exported rows as CSV (RFC 4180): a header of property names, then a record for each row.
- * NULL is an empty field and the empty string is `""`, so that they differ; JSON is JSON text; every
- * other value is written as in JSON answers, without quotes. Where the resource escapes formulas,
- * what a spreadsheet would take for one has `'` before it; a number stays a number.
+ * NULL is an empty field, and the empty string is `""`. A JSON column is written as JSON. Every
+ * other value is written as in JSON responses, without quotes. If the resource escapes formulas, a
+ * value that a spreadsheet would evaluate is prefixed with `'`. Numbers are not escaped.
  */
 export const csv: RowFormat = {
   type: "text/csv",
@@ -39,12 +39,12 @@ function fieldsOf({ visible, computed }: View, write: Field["write"]): readonly 
   ];
 }
 
-/** The kinds whose values are numbers with more digits than a number of JSON keeps. */
+/** Returns true for kinds whose values can have more digits than a JSON number keeps. */
 function isTextOfNumber(kind: ColumnKind): boolean {
   return kind === "decimal" || kind === "bigint";
 }
 
-/** A value of an existing table may be any string, whatever the kind of its column is. */
+/** In an existing table a value may be any string, whatever the kind of its column. */
 function numberOr(write: Field["write"]): Field["write"] {
   return (value) => typeof value === "string" && number.test(value) ? value : write(value);
 }
@@ -77,15 +77,15 @@ function field(value: unknown): string {
   }
 }
 
-/** The written field, where a spreadsheet takes it for a string. */
+/** Returns the field, escaped if a spreadsheet would evaluate its string. */
 function escapedField(value: unknown): string {
   if (typeof value === "string") return textField(formulaStart.test(value) ? `'${value}` : value);
   return field(value);
 }
 
 /**
- * What OWASP names, also in full width, which some spreadsheets take for the same. Documents begin
- * with none of these, except for negative numbers: a string in them has its quotes.
+ * The characters that OWASP lists, and their full-width forms, which some spreadsheets evaluate.
+ * JSON begins with none of them, except for negative numbers, because its strings are quoted.
  */
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
 
@@ -94,7 +94,7 @@ function jsonField(value: unknown): string {
   return value === null ? "" : textField(writeJson(value));
 }
 
-/** A value of a computed field: a list or an object, or a Date, which is a string in JSON. */
+/** Writes a list or an object of a computed field, or a `Date`, which is a string in JSON. */
 function objectField(value: unknown): string {
   // `JSON.stringify` returns undefined for a function.
   const json: string | undefined = writeJson(value);
@@ -106,7 +106,7 @@ function textField(text: string): string {
   return needsQuotes(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** As in the RFC, and for space at either end, because many readers trim unquoted fields. */
+/** Returns true if RFC 4180 requires quotes, or if a reader might trim outer spaces. */
 function needsQuotes(text: string): boolean {
   return special.test(text) || text === "" || text.trim() !== text;
 }

@@ -2,7 +2,7 @@ import { formatKey, keyOf } from "../../plan/key.ts";
 import type { Row } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** The header that says where a new row is; none where its key is withheld from the caller. */
+/** Returns the `Location` header of a new row, or none if the caller cannot see its key. */
 export function locationOf(
   row: Row,
   { table, url, fields }: Resource,

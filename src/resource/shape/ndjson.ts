@@ -1,9 +1,7 @@
 import { writeJson } from "../../schema/exact_json.ts";
 import type { RowFormat } from "./row_format.ts";
 
-/**
- * Writes exported rows as NDJSON: one line for each row, the JSON object that a list would hold.
- */
+/** Writes exported rows as NDJSON: each line is the JSON object of one row, as in a list. */
 export const ndjson: RowFormat = {
   type: "application/x-ndjson",
   contentType: "application/x-ndjson",

@@ -19,24 +19,24 @@ import type { WrittenRows } from "../model/written_rows.ts";
  * relations.
  */
 export interface View {
-  /** Taken from the readable columns by {@link parseSelect}. */
+  /** A subset of the readable columns, chosen by {@link parseSelect}. */
   readonly visible: readonly ColumnInfo[];
   readonly computed: Computed;
-  /** The included relations, whose rows stand beside the columns. */
+  /** The included relations. Their rows are members next to the columns. */
   readonly include: readonly Include[];
   /** True if values are shown in their safe form. */
   readonly safeNumbers: boolean;
 }
 
-/** One relation whose rows the output includes, by the rules of the resource it leads to. */
+/** A relation whose rows the output includes. Its target's own policy applies to them. */
 export interface Include {
   readonly relation: Relation;
   readonly target: Resource;
   readonly filter: RelationFilter;
   readonly order: readonly OrderKey[];
-  /** The most rows for one row. */
+  /** The maximum number of related rows for each row. */
   readonly limit: number;
-  /** The fields of the related rows, and the relations that are loaded with them in turn. */
+  /** The fields of the related rows, and the relations that are included in them. */
   readonly view: View;
 }
 
@@ -45,7 +45,7 @@ export interface Include {
  */
 export interface GroupView {
   readonly keys: readonly GroupKey[];
-  /** The first of the computed metrics: the others only filter and sort the groups. */
+  /** The shown metrics. Further metrics only filter and sort the groups. */
   readonly metrics: readonly Metric[];
   /** The readable columns. */
   readonly readable: readonly ColumnInfo[];
@@ -57,30 +57,30 @@ export interface GroupView {
 export interface Included {
   readonly relation: Relation;
   readonly view: View;
-  /** A row that is nested at several places stands here once for each of them. */
+  /** The related rows. A row that is nested at several places appears once for each place. */
   readonly rows: readonly Row[];
   /** The columns that the rows were read with. */
   readonly read: readonly ColumnInfo[];
-  /** For each row its place. Parents with the same key share a place. */
+  /** The place of each row. Parents with the same key share a place. */
   readonly places: readonly number[];
   /**
-   * For each parent row the place of the rows nested in it; -1 where there can be none, and null
-   * where the parent does not get the relation's name at all.
+   * The place of the rows that are nested in each parent row. It is -1 if there can be none, and
+   * null if the parent does not have the relation's member at all.
    */
   readonly placeOf: readonly (number | null)[];
-  /** The rows nested in the rows in turn. */
+  /** The rows that are nested in these rows. */
   readonly included: readonly Included[];
 }
 
-/** For the output of rows without related rows. */
+/** For the output of rows without included rows. */
 export const noneIncluded: readonly Included[] = Object.freeze([]);
 
 /** For output views without relations. */
 export const noIncludes: readonly Include[] = Object.freeze([]);
 
 /**
- * The view of the output: the readable fields that `select` names, or all without a `select`, and
- * the computed fields.
+ * Returns the view of the output: the computed fields, and the readable fields that `select` names,
+ * or all of them without a `select`.
  */
 export function viewOf(
   resource: Selectable,
@@ -93,9 +93,9 @@ export function viewOf(
 }
 
 /**
- * The columns to read for the output of a view: computed fields take the whole row, and related
- * rows are found by columns that need not be shown. A `select` that names no column reads the
- * primary key.
+ * Returns the columns to read for the output of a view. Computed fields need the whole row.
+ * Included rows are found by key columns, even if these are not shown. If `select` names no column,
+ * the primary key is read.
  */
 export function columnsOf(
   { visible, computed, include }: View,
@@ -108,9 +108,9 @@ export function columnsOf(
 }
 
 /**
- * Masks rows for output: list, get and writes all answer through this function, so that no endpoint
- * can forget it. Rows that were read with the columns `read` leave with exactly the visible
- * columns, the computed fields and the included rows.
+ * Masks rows for output. List, get and all writes respond with the result of this function, so that
+ * no endpoint can skip the masking. The result has exactly the visible columns, the computed fields
+ * and the included rows. `read` are the columns with which the rows were read.
  */
 export function presentRows(
   rows: readonly Row[],
@@ -119,7 +119,7 @@ export function presentRows(
   included: readonly Included[] = noneIncluded,
 ): readonly Row[] {
   if (included.length === 0) {
-    // Most lists show the columns that they read: these rows need no copy.
+    // Most lists show exactly the columns that they read, so that these rows need no copy.
     return isShownAsRead(read, view) ? rows : rows.map((row) => present(row, view));
   }
   const shown = rows.map((row) => present(row, view));
@@ -128,9 +128,9 @@ export function presentRows(
 }
 
 /**
- * Masks an aggregate's groups for output; their keys and metrics are values of rows. The parsing of
- * the request lets only readable columns through; a hidden column that reached this function would
- * fail the request.
+ * Masks an aggregate's groups for output, because their keys and metrics are values of rows.
+ * Request parsing rejects hidden columns. If a hidden column still reaches this function, the
+ * request fails.
  */
 export function presentGroups(
   groups: readonly AggregateGroup[],
@@ -178,7 +178,7 @@ function presentKey(
   return shown;
 }
 
-/** The values of a metric in a group that is shown, by column; made with the first of them. */
+/** Returns the object of a metric's values by column, and creates it for the first value. */
 function valuesByColumn(
   shown: Record<string, unknown>,
   name: ColumnMetric["name"],
@@ -200,7 +200,7 @@ function isShownAsRead(
   return read === visible || read.every((column, index) => column === visible[index]);
 }
 
-/** Nests related rows in their parents, which are masked already. */
+/** Nests related rows in their parents. The rows are already masked. */
 function presentIncluded(
   { relation: { name, toMany }, view, rows, read, places, placeOf, included }: Included,
   around: readonly Record<string, unknown>[],
@@ -239,27 +239,27 @@ function present(row: Row, { visible, computed, safeNumbers }: View): Record<str
   return shown;
 }
 
-/** The value of a computed field. Throws for a promise, which JSON would show as an empty object. */
+/** Returns the value of a computed field. Throws for a promise, which would be `{}` in JSON. */
 function plainValue(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (!("then" in value) || typeof value.then !== "function") return value;
-  // It is not waited for; a rejection would be reported as one that is not handled.
+  // Nothing awaits the promise, and an unhandled rejection would be reported.
   if (value instanceof Promise) value.catch(() => {});
   throw new TypeError("A computed field must not be a promise: its function is synchronous");
 }
 
-/** A user's filter that may walk relations; grants make a filter of it. */
+/** A user's filter that may follow relations. Grants turn it into a filter. */
 export interface RelationFilter {
-  /** The resources that it walks to, and those of the link tables between. */
+  /** The resources that the filter reaches through relations, with those of link tables. */
   readonly reached: ReadonlySet<Resource>;
   /**
-   * The filter over the rows of those resources that the user may read. A comparison that walks to
-   * a resource without a grant matches no row.
+   * Returns the filter, limited to the related rows that the user may read. A comparison that
+   * reaches a resource without a grant matches no row.
    */
   restrictTo(related: ReadonlyMap<Resource, Grant>): Filter;
 }
 
-/** What the JSON reply to a write of one row may hold beside the row. */
+/** Optional members of the JSON response to a write of one row may contain besides the row. */
 export interface RowReplyOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly included?: readonly Included[];
@@ -267,7 +267,7 @@ export interface RowReplyOptions {
   readonly optimisticId?: string | null;
 }
 
-/** The JSON reply to a write of one row, read with all columns: masked, with its ETag. */
+/** Returns the JSON response to a write of one row: the masked row with its ETag. */
 export function rowReply(
   status: number,
   row: Row,
@@ -281,8 +281,8 @@ export function rowReply(
 }
 
 /**
- * The JSON reply to a batch, its rows read with all columns: masked, without ETags, and with the
- * client's ids of the rows.
+ * Returns the JSON response to a batch: the masked rows without ETags, with the client's ids of the
+ * rows. The rows were read with all columns.
  */
 export function rowsReply(
   status: number,
@@ -303,8 +303,8 @@ export function rowsReply(
 }
 
 /**
- * Requires, before the transaction of a write ends, that the JSON reply to several rows is not too
- * large: a write that is refused has changed nothing. Throws a 422.
+ * Requires that the JSON response to several rows is not too large. A write calls it before its
+ * transaction ends, so that a rejected write has changed nothing. Throws a 422.
  */
 export function requireFittingReply(
   rows: readonly Row[],
@@ -312,16 +312,16 @@ export function requireFittingReply(
   included?: readonly Included[],
 ): void {
   const { table: { columns }, readCosts: { maxAnswerBytes } } = resource;
-  // Computed fields are functions of the deployer, which run once for an answer.
+  // Computed fields are functions of the deployer. They run once for each response.
   const view = { ...viewOf(resource), computed: { ...resource.computed, fields: [] } };
   const shown = presentRows(rows, columns, view, included);
   if (!jsonFits(shown, maxAnswerBytes)) throw answerTooLarge(maxAnswerBytes, writtenRows);
 }
 
-/** The headers by which a JSON reply carries a row's ETag. */
+/** Returns the headers by which a JSON response carries a row's ETag. */
 export function tagHeaders(row: Row, etag: EtagPolicy): Readonly<Record<string, string>> {
   const tag = { etag: tagOf(row, etag) };
-  // A strong tag promises the same bytes: a proxy that recompresses would break the promise.
+  // A strong tag promises identical bytes. A proxy that recompresses would break this promise.
   return etag.algorithm === "weak"
     ? tag
     : { ...tag, "cache-control": `${cacheControl}, no-transform` };

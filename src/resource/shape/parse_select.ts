@@ -12,9 +12,9 @@ export type Selectable = Pick<
 >;
 
 /**
- * Parses the query parameter `select=a,b` to those of the readable columns that it names, in the
- * table's order. Hidden and unknown names are alike silently absent, except for near misses of a field
- * that is shown: these are a 400 with the right name, because the row would lack what was wanted.
+ * Parses the query parameter `select=a,b` and returns the readable columns that it names, in the
+ * table's order. Hidden and unknown names are ignored alike. A misspelled name of a shown field is
+ * a 400 that suggests the right name, because the row would lack the intended field.
  */
 export function parseSelect(text: string, resource: Selectable): readonly ColumnInfo[] {
   const { fields: { readable }, strictQuery } = resource;
@@ -24,7 +24,7 @@ export function parseSelect(text: string, resource: Selectable): readonly Column
   return selected;
 }
 
-/** Decides by the names of what is shown alone: a hidden name is treated as one that is unknown. */
+/** Compares with the names of shown fields only, so that hidden names count as unknown. */
 function refuseNearMisses(
   names: ReadonlySet<string>,
   { fields: { readable }, computed, relations }: Selectable,
@@ -35,7 +35,7 @@ function refuseNearMisses(
   ]);
   const byPlain = namesByPlain(shown);
   for (const name of [...names].slice(0, maxNames)) {
-    // Included rows are in the answer, whatever is selected.
+    // Included rows are always in the response, whatever is selected.
     if (name === "" || name.length > maxLength || shown.has(name) || relations.has(name)) continue;
     const meant = nearMissOf(name, byPlain);
     if (meant === undefined) continue;
@@ -48,6 +48,6 @@ function refuseNearMisses(
   }
 }
 
-/** Each is compared with the names of all fields. */
+/** Limits the cost, because each name is compared with the names of all fields. */
 const maxNames = 200;
 const maxLength = 100;
