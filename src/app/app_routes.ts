@@ -8,7 +8,7 @@ import {
   countsRequests,
   createAnswerRequest,
 } from "../resource/routes/answer_request.ts";
-import { FairTurns } from "../resource/http/fair_turns.ts";
+import { RequestScheduler } from "../resource/http/request_scheduler.ts";
 import type { IdempotentAnswers } from "../resource/routes/idempotent_answers.ts";
 import { LargeBodies } from "../resource/http/large_bodies.ts";
 import { ReceivingBodies } from "../resource/http/receiving_bodies.ts";
@@ -59,11 +59,11 @@ export function createAppRoutes(parts: RouteParts): AppRoutes {
   const { observe, clock } = runtime;
   const authenticate = identifying(identify, parts.middleware);
   const { trustProxy: trustedProxies } = resolved.abuse;
-  const turns = new FairTurns(clock);
+  const turns = new RequestScheduler(clock);
   const limits = { ...resolved, receiving: new ReceivingBodies(clock) };
-  const dearRoutes = new WeakSet<ResourceRoute>();
+  const slowRoutes = new WeakSet<ResourceRoute>();
   const largeBodies = new LargeBodies(clock);
-  const queues = { turns, largeBodies, dearRoutes };
+  const queues = { turns, largeBodies, slowRoutes };
   const answering = { ...queues, limits, guard, idempotency, trustedProxies, clock };
   const responder = createResponder(resolved.securityHeaders, observe);
   const fail = createFail(responder, runtime);

@@ -9,7 +9,7 @@ import { resourcesOfSystem } from "../resource/code/changed_resources.ts";
 import { type ImportsFromCode, importsFromCode } from "../resource/code/import_as_system.ts";
 import { CodeApis } from "../resource/code/code_apis.ts";
 import type { CodeCaller } from "../resource/model/code_caller.ts";
-import { SendingAnswers } from "../resource/http/sending_answers.ts";
+import { InflightResponses } from "../resource/http/inflight_responses.ts";
 import type { LiveHubs } from "../resource/live/live_hubs.ts";
 import type { ChangeRecording } from "../resource/define/resolve_change_recordings.ts";
 import type { Resource } from "../resource/model/resource.ts";
@@ -87,7 +87,7 @@ export function resolveResources(
     hubOf: (driver: Driver) => hubs.of(driver),
     tagKeys: createTagKeys(resolved.secrets),
     readCosts: resolved.reads,
-    sending: new SendingAnswers(),
+    inflight: new InflightResponses(),
     maxFields: resolved.maxFields,
     runtime,
   };

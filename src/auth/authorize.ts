@@ -1,6 +1,6 @@
 import { allRows, type Filter, noRows, or } from "../filter/filter.ts";
 import { Problem } from "../problem/problem.ts";
-import { awaitable, type MaybePromise, then } from "../runtime/maybe_promise.ts";
+import { awaitable, chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Access, AccessPolicy } from "./scope.ts";
 import type { User } from "./user.ts";
 
@@ -33,7 +33,7 @@ export function authorize(
   policy: AccessPolicy,
 ): MaybePromise<Grant> {
   if (policy.public.has(access)) return grant(access, user, allRows, allRows);
-  return then(grantedRows(access, user, policy), (rows) => {
+  return chain(grantedRows(access, user, policy), (rows) => {
     if (rows.kind === "none") {
       requireUser(access, user);
       throw forbidden(access);
@@ -41,7 +41,7 @@ export function authorize(
     if (user === null || (access !== "update" && access !== "delete")) {
       return grant(access, user, rows, rows);
     }
-    return then(
+    return chain(
       visibleRows(rows, user, policy),
       (visible) => grant(access, user, rows, visible),
     );
@@ -78,7 +78,7 @@ function forbidden(access: Access): Problem {
  */
 function visibleRows(own: Filter, user: User, policy: AccessPolicy): MaybePromise<Filter> {
   if (policy.public.has("read")) return allRows;
-  return then(
+  return chain(
     grantedRows("read", user, policy),
     (readable) => readable.kind === "none" ? own : readable,
   );
@@ -91,11 +91,11 @@ function grantedRows(
   { publicScopes, scopes, resolve }: AccessPolicy,
 ): MaybePromise<Filter> {
   const publicScope = publicScopes.get(access);
-  const open = publicScope === undefined ? noRows : then(awaitable(publicScope()), resolve);
+  const open = publicScope === undefined ? noRows : chain(awaitable(publicScope()), resolve);
   const scope = user === null ? undefined : scopes.get(access);
-  return then(open, (rows) => {
+  return chain(open, (rows) => {
     if (user === null || scope === undefined || rows.kind === "all") return rows;
-    return then(awaitable(scope(user)), (own) => or(rows, resolve(own)));
+    return chain(awaitable(scope(user)), (own) => or(rows, resolve(own)));
   });
 }
 

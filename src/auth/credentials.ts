@@ -1,4 +1,4 @@
-import { type MaybePromise, then } from "../runtime/maybe_promise.ts";
+import { chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Authenticator, Identification } from "./authenticator.ts";
 import type { User } from "./user.ts";
 
@@ -36,7 +36,7 @@ export function createCredentials(
     for (let index = start; index < authenticators.length; index++) {
       const found = authenticators[index]?.identify(request) ?? null;
       if (found instanceof Promise) {
-        return then(
+        return chain(
           found,
           (one) => one === null ? identifyFrom(index + 1, request) : accept(one),
         );

@@ -69,7 +69,7 @@ export function createCompiler(
       return list;
     },
   };
-  const byKey = new WeakMap<readonly ColumnInfo[], KeptText>();
+  const byKey = new WeakMap<readonly ColumnInfo[], CachedStatement>();
 
   function compile(plan: Plan): Statement {
     return toStatement(compilePlan(plan, context), dialect.placeholder);
@@ -129,7 +129,7 @@ function valuesOfAll({ columns, rows }: InsertPlan, dialect: Dialect): SqlValue[
 }
 
 /** The text of a statement, with those of its condition. */
-interface KeptText {
+interface CachedStatement {
   readonly where: Fragment["texts"];
   readonly text: string;
 }

@@ -1,4 +1,4 @@
-import type { OrderKey, ReachedPosition, ReadPlan } from "../plan/plan.ts";
+import type { OffsetPosition, OrderKey, ReadPlan } from "../plan/plan.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, rawSql, sql, type SqlValue } from "../sql/fragment.ts";
@@ -9,7 +9,7 @@ import { type Fragment, rawSql, sql, type SqlValue } from "../sql/fragment.ts";
  */
 export function compileReached(
   order: readonly OrderKey[],
-  { values }: ReachedPosition,
+  { values }: OffsetPosition,
   dialect: Dialect,
 ): Fragment | null {
   const [first] = order;

@@ -1,5 +1,5 @@
 import type { AggregatePlan, ColumnMetric, Metric } from "../plan/plan.ts";
-import { type MaybePromise, recovered, then } from "../runtime/maybe_promise.ts";
+import { catching, chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import { shortestDecimal, withScale } from "../schema/kinds/decimal_kind.ts";
 import { shortestInteger } from "../schema/kinds/number_kinds.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
@@ -27,14 +27,14 @@ export function fetchGroups(
   reader: RowReader,
 ): MaybePromise<readonly AggregateGroup[]> {
   const cellsOf = (variant: AggregatePlan): MaybePromise<Cells> =>
-    then(connection.query(reader.compile(variant)), ({ rows }) => rows);
+    chain(connection.query(reader.compile(variant)), ({ rows }) => rows);
   const cells = mayBeQuick(plan, reader.dialect)
-    ? then(
-      recovered<Cells | null>(() => cellsOf({ ...plan, isQuick: true }), unlessInexact),
+    ? chain(
+      catching<Cells | null>(() => cellsOf({ ...plan, isQuick: true }), unlessInexact),
       (quick) => quick === null || isInexact(quick, reader.dialect) ? cellsOf(plan) : quick,
     )
     : cellsOf(plan);
-  return then(cells, (rows) => decodeGroups(rows, plan, reader));
+  return chain(cells, (rows) => decodeGroups(rows, plan, reader));
 }
 
 /** Returns true if quicker metrics may serve: those that are compared have their exact form. */
@@ -88,11 +88,15 @@ function decodeMetric(cell: SqlValue, metric: Metric, reader: RowReader): unknow
   if (metric.exact) return decodeExact(cell, metric, reader);
   const { as, column } = metric;
   if (metric.name === "min" || metric.name === "max") return decodeValue(cell, column, reader);
-  return reader.dialect.decode(cell, as, () => reader.misfit(column));
+  return reader.dialect.decode(cell, as, () => reader.onInvalidValue(column));
 }
 
-function decodeValue(cell: SqlValue, column: ColumnInfo, { dialect, misfit }: RowReader): unknown {
-  return groupValue(dialect.decode(cell, column, misfit), column);
+function decodeValue(
+  cell: SqlValue,
+  column: ColumnInfo,
+  { dialect, onInvalidValue }: RowReader,
+): unknown {
+  return groupValue(dialect.decode(cell, column, onInvalidValue), column);
 }
 
 /**
@@ -107,11 +111,11 @@ export function groupValue(value: unknown, column: ColumnInfo): unknown {
 function decodeExact(
   cell: Exclude<SqlValue, null>,
   metric: ColumnMetric,
-  { dialect, misfit }: RowReader,
+  { dialect, onInvalidValue }: RowReader,
 ): unknown {
-  const plain = dialect.metrics.decodeExact(cell, () => misfit(metric.column));
+  const plain = dialect.metrics.decodeExact(cell, () => onInvalidValue(metric.column));
   const value = plain === null ? null : exactValue(plain, metric);
   if (value !== null) return value;
-  misfit(metric.column);
+  onInvalidValue(metric.column);
   return plain ?? asStored(cell);
 }

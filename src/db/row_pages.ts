@@ -1,7 +1,7 @@
 import { fittingValues } from "../plan/cursor.ts";
-import type { ReachedPosition, ReadPlan } from "../plan/plan.ts";
+import type { OffsetPosition, ReadPlan } from "../plan/plan.ts";
 import { keysetPosition } from "../plan/order.ts";
-import { reachedAfter } from "../plan/reached_position.ts";
+import { offsetAfter } from "../plan/reached_position.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { Connection } from "./driver.ts";
 import { type FetchedRows, fetchRows, type RowReader } from "./rows.ts";
@@ -68,7 +68,7 @@ export function pagesOfRows({ rows, stored }: FetchedRows): RowPages {
 
 /** Where a plan continues: after the row of a position, or among rows that may be equal. */
 interface PlanPosition extends Pick<ReadPlan, "after"> {
-  readonly from?: ReachedPosition;
+  readonly from?: OffsetPosition;
 }
 
 function positionOf({ after, from }: ReadPlan): PlanPosition {
@@ -80,7 +80,7 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
   const last = stored.at(-1);
   if (last === undefined) return positionOf(plan);
   if (from === undefined) return { after: keysetPosition(last, columns, order) };
-  return { after: null, from: reachedAfter({ stored, columns, order, from }, fittingValues) };
+  return { after: null, from: offsetAfter({ stored, columns, order, from }, fittingValues) };
 }
 
 /** A power of two, as the sizes of pages: each size is a statement of its own. */

@@ -8,7 +8,7 @@ import type {
   SearchPlan,
   UpdatePlan,
 } from "../plan/plan.ts";
-import { type MaybePromise, then } from "../runtime/maybe_promise.ts";
+import { chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row, TableInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue } from "../sql/fragment.ts";
@@ -17,13 +17,13 @@ import type { Connection } from "./driver.ts";
 /**
  * Called by a reader of database rows for a stored value that does not fit the kind of its column.
  */
-export type Misfit = (column: ColumnInfo) => void;
+export type OnInvalidValue = (column: ColumnInfo) => void;
 
 /** Reads database rows for one engine: compiles plans to statements and decodes the rows. */
 export interface RowReader {
   readonly dialect: Dialect;
   readonly compile: Compile;
-  readonly misfit: Misfit;
+  readonly onInvalidValue: OnInvalidValue;
   /** Cells in the order of `columns` → the row as it is in process. */
   toRows(
     cells: readonly (readonly SqlValue[])[],
@@ -51,7 +51,7 @@ export function fetchRows(
   check?: (stored: FetchedRows["stored"]) => void,
 ): MaybePromise<FetchedRows> {
   const columns = plan.kind === "read" ? plan.columns : plan.returning;
-  return then(connection.query(reader.compile(plan)), ({ rows }) => {
+  return chain(connection.query(reader.compile(plan)), ({ rows }) => {
     check?.(rows);
     return { rows: reader.toRows(rows, columns), stored: rows };
   });
@@ -118,7 +118,7 @@ export function fetchCount(
   plan: CountPlan,
   reader: RowReader,
 ): MaybePromise<number> {
-  return then(connection.query(reader.compile(plan)), ({ rows }) => Number(rows[0]?.[0] ?? 0));
+  return chain(connection.query(reader.compile(plan)), ({ rows }) => Number(rows[0]?.[0] ?? 0));
 }
 
 /** Fetches the estimated number of rows in the database; null if the engine has no estimate. */
@@ -137,13 +137,13 @@ export async function fetchEstimate(
  */
 export function createRowReader(
   dialect: Dialect,
-  misfit: Misfit,
+  onInvalidValue: OnInvalidValue,
   conflicting?: ReadonlySet<TableInfo>,
 ): RowReader {
   const known = new WeakMap<readonly ColumnInfo[], RowDecoder>();
 
   function decoderOf(columns: readonly ColumnInfo[]): RowDecoder {
-    const decoder = known.get(columns) ?? rowDecoder(columns, dialect, misfit);
+    const decoder = known.get(columns) ?? rowDecoder(columns, dialect, onInvalidValue);
     known.set(columns, decoder);
     return decoder;
   }
@@ -151,7 +151,7 @@ export function createRowReader(
   return {
     dialect,
     compile: createCompiler(dialect, conflicting),
-    misfit,
+    onInvalidValue,
     toRows(cells, columns) {
       const decoder = decoderOf(columns);
       return cells.map((row) => toRow(row, decoder));
@@ -175,12 +175,12 @@ interface CellDecoder {
 function rowDecoder(
   columns: readonly ColumnInfo[],
   dialect: Dialect,
-  misfit: Misfit,
+  onInvalidValue: OnInvalidValue,
 ): RowDecoder {
   const cells = columns.map((column): CellDecoder => ({
     name: column.name,
     plain: column.kind === "text" || column.kind === "integer" ? column.kind : null,
-    decode: (value) => dialect.decode(value, column, misfit),
+    decode: (value) => dialect.decode(value, column, onInvalidValue),
   }));
   const empty: Row = JSON.parse(
     `{${cells.map(({ name }) => `${JSON.stringify(name)}:null`).join()}}`,

@@ -14,7 +14,7 @@ export interface TransactOptions {
    * The work is one statement, which is a transaction by itself: it runs on the driver. With two
    * statements that write, another try would repeat the first.
    */
-  readonly isLoneStatement?: boolean;
+  readonly isAutocommit?: boolean;
 }
 
 const maxTries = 3;
@@ -29,7 +29,7 @@ const backoff: Backoff = { firstMs: 10, factor: 4, maxMs: 40 };
  * @example
  * ```ts ignore
  * const rows = await transact(driver, runtime, (connection) => connection.query(insert), {
- *   isLoneStatement: true,
+ *   isAutocommit: true,
  * });
  * ```
  */
@@ -37,11 +37,11 @@ export async function transact<T>(
   driver: Driver,
   runtime: RetryRuntime,
   work: (connection: Connection) => MaybePromise<T>,
-  { isLoneStatement = false }: TransactOptions = {},
+  { isAutocommit = false }: TransactOptions = {},
 ): Promise<T> {
   for (let tries = 1;; tries++) {
     try {
-      return await (isLoneStatement ? work(driver) : driver.transaction(work));
+      return await (isAutocommit ? work(driver) : driver.transaction(work));
     } catch (error) {
       const isRetryable = error instanceof DatabaseError && error.kind === "retryable";
       if (!isRetryable || tries === maxTries) throw error;

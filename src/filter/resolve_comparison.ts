@@ -40,7 +40,7 @@ export function resolveComparison(
     return path === null ? test : { ...test, path };
   }
   if (path === null ? !operator.accepts(column) : !fitsPaths(operator)) {
-    throw operatorMisfit(syntax, column);
+    throw operatorMismatch(syntax, column);
   }
   requireValueCount(syntax, operator);
   const values = syntax.values.map((literal) => parseLiteral(literal, operator, field));
@@ -57,7 +57,7 @@ function requireOneType(syntax: ComparisonSyntax, column: ColumnInfo, operator: 
 }
 
 /** Returns the error for an operator that does not fit the kind of a column. */
-export function operatorMisfit(
+export function operatorMismatch(
   { operator, operatorAt }: ComparisonSyntax,
   { name, kind }: ColumnInfo,
 ): Error {

@@ -12,7 +12,7 @@ import type { CachingFilterParser } from "./syntax/caching_filter_parser.ts";
 import {
   type ComparedField,
   isNullWord,
-  operatorMisfit,
+  operatorMismatch,
   requireValueCount,
   resolveComparison,
 } from "./resolve_comparison.ts";
@@ -136,7 +136,7 @@ function resolvePlaceholders(
   });
   if (!takesMany) requireValueCount(syntax, operator);
   if (path === null ? !operator.accepts(column) : !fitsPaths(operator)) {
-    throw operatorMisfit(syntax, column);
+    throw operatorMismatch(syntax, column);
   }
   return failClosedComparison(operator, column, values, path);
 }

@@ -3,7 +3,7 @@ import type { IdempotentAdmission } from "../idempotency/answer_once.ts";
 import { Problem } from "../problem/problem.ts";
 import { powHeaders } from "../protocol/pow_protocol.ts";
 import type { Reply } from "../protocol/reply.ts";
-import { type MaybePromise, then } from "../runtime/maybe_promise.ts";
+import { chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import {
   type AdmissionFacts,
@@ -14,7 +14,7 @@ import type { Debit, EmbeddedItems } from "./budget/debit.ts";
 import { limitProblem, withRateHeaders } from "./budget/rate_limit_headers.ts";
 import type { RateLimiter } from "./budget/rate_limiter.ts";
 import { RequestBudget } from "./budget/request_budget.ts";
-import type { TakeResult } from "./budget/token_lease.ts";
+import type { TakeResult } from "./budget/local_token_allowance.ts";
 import type { CaptchaChallenge } from "./captcha/captcha_challenge.ts";
 import { addressGroup } from "./client_address.ts";
 import { ChargedProblem } from "./charged_problem.ts";
@@ -81,7 +81,7 @@ export class Admission implements IdempotentAdmission, Debit {
   countRequest(): MaybePromise<void> {
     const { rateLimit } = this.#protection;
     if (rateLimit === null) return;
-    return then(rateLimit.take(this.#caller, 1), (taken) => {
+    return chain(rateLimit.take(this.#caller, 1), (taken) => {
       this.#rate = taken;
       this.#facts.isRateLimited = !taken.isGranted;
       const verdict = admissionVerdict(this.#facts);
@@ -92,7 +92,7 @@ export class Admission implements IdempotentAdmission, Debit {
   /** Takes the cost of one item, and demands what the gates want. */
   admit(): MaybePromise<void> {
     if (this.#protection.cost === 0) return this.#enforce();
-    return then(this.#openBudget(), (budget) => {
+    return chain(this.#openBudget(), (budget) => {
       return budget === null ? this.#enforce() : this.#take(budget, 1);
     });
   }
@@ -112,7 +112,7 @@ export class Admission implements IdempotentAdmission, Debit {
   charge(items: number, embedded: readonly EmbeddedItems[] = []): MaybePromise<void> {
     const cost = embedded.reduce((sum, { protection, count }) => sum + protection.cost * count, 0);
     const isGated = this.#addGates(embedded);
-    return then(cost === 0 ? this.#budget : this.#openBudget(), (budget) => {
+    return chain(cost === 0 ? this.#budget : this.#openBudget(), (budget) => {
       if (cost > 0) budget?.setEmbeddedCost(cost);
       if (budget !== null && !budget.covers(items)) return this.#take(budget, items);
       if (isGated) return this.#enforce();
@@ -171,7 +171,7 @@ export class Admission implements IdempotentAdmission, Debit {
   /** Null if the caller's class has no budget. */
   #openBudget(): MaybePromise<RequestBudget | null> {
     if (this.#budget !== null) return this.#budget;
-    return then(this.#findLimiter(), (limiter) => {
+    return chain(this.#findLimiter(), (limiter) => {
       if (limiter === null) return null;
       return this.#budget = new RequestBudget(limiter, this.#caller, this.#protection.cost);
     });
@@ -190,7 +190,7 @@ export class Admission implements IdempotentAdmission, Debit {
   }
 
   #take(budget: RequestBudget, items: number): MaybePromise<void> {
-    return then(budget.take(items), (isGranted) => {
+    return chain(budget.take(items), (isGranted) => {
       // Work that was done for one item need not be enough for all of them.
       this.#facts.hasWorked = false;
       this.#facts.budget = isGranted ? "enough" : "short";
@@ -208,7 +208,7 @@ export class Admission implements IdempotentAdmission, Debit {
         return this.#challenge(verdict).then(() => this.#enforce());
       case "serve":
         if (verdict.debit !== "floor" || this.#budget === null) return this.#pass();
-        return then(this.#budget.takeRest(), () => this.#pass());
+        return chain(this.#budget.takeRest(), () => this.#pass());
     }
   }
 

@@ -1,6 +1,6 @@
 import type { Access } from "../auth/scope.ts";
 import type { AppStore } from "../kv/open_key_value_store.ts";
-import { then } from "../runtime/maybe_promise.ts";
+import { chain } from "../runtime/maybe_promise.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { ResolvedAbuseProtection } from "./abuse_protection_options.ts";
 import { Admission, type AdmissionOptions } from "./admission.ts";
@@ -114,7 +114,7 @@ export function createGuard({ abuse, store, runtime, ofTools }: GuardOptions): G
     accountAdmission(protection, guarded) {
       const own = () => ownBudget ??= rateLimiterOf("accounts", accountPolicy);
       const budgetOf: AdmissionOptions["budgetOf"] = (request, user) =>
-        then(parts.budgetOf(request, user), (budget) => budget ?? own());
+        chain(parts.budgetOf(request, user), (budget) => budget ?? own());
       return new Admission({ ...parts, budgetOf }, protection, guarded);
     },
     counter: (id, options) => rateLimiterOf(id, tokenBucket("accounts", options)),

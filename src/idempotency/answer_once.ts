@@ -7,9 +7,14 @@ import {
   type IdempotencyClaim,
   idempotencyLeaseMs,
   type IdempotencyStore,
-  type KeptAnswer,
+  type StoredResponse,
 } from "./idempotency_store.ts";
-import { type AnswerKeeping, answerNotKept, isStorable, keptAnswer } from "./kept_answer.ts";
+import {
+  type AnswerKeeping,
+  answerNotKept,
+  isStorable,
+  storedResponse,
+} from "./stored_response.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
 /**
@@ -116,7 +121,7 @@ export async function answerOnce(
   await stopRenewing();
   const { reply, isStored } = outcome;
   if (!isStored) {
-    const answer = keptAnswer(reply, claim.share, context);
+    const answer = storedResponse(reply, claim.share, context);
     await storeOutcome(answer ?? "release", claim, context);
   }
   return reply;
@@ -222,7 +227,7 @@ async function refusalsAsReplies(work: () => Promise<RequestOutcome>): Promise<R
  * is observed, and the client still receives its response.
  */
 async function storeOutcome(
-  outcome: KeptAnswer | "release",
+  outcome: StoredResponse | "release",
   claim: IdempotencyClaim,
   { store, observe }: IdempotencyContext,
 ): Promise<void> {

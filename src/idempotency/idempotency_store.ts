@@ -12,7 +12,7 @@ export interface IdempotencyStore {
   /** Holds the key for another {@link idempotencyLeaseMs}. Does nothing once the claim is lost. */
   renew(claim: IdempotencyClaim): Promise<void>;
   /** Stores the response for repetitions. Does nothing once the claim is lost. */
-  finish(claim: IdempotencyClaim, answer: KeptAnswer): Promise<void>;
+  finish(claim: IdempotencyClaim, answer: StoredResponse): Promise<void>;
   /** Frees the key for the next request. Does nothing once there is a response. */
   release(claim: IdempotencyClaim): Promise<void>;
 }
@@ -59,7 +59,7 @@ export interface StoredAnswer {
 }
 
 /** A response to store, and its retention. */
-export interface KeptAnswer {
+export interface StoredResponse {
   readonly answer: StoredAnswer;
   readonly keepMs: number;
 }

@@ -4,8 +4,8 @@ import {
   type IdempotencyClaim,
   idempotencyLeaseMs,
   type IdempotencyStore,
-  type KeptAnswer,
   type StoredAnswer,
+  type StoredResponse,
 } from "./idempotency_store.ts";
 import { boundedMap } from "../runtime/bounded_map.ts";
 import type { KeyValue, KeyValueCommit, KeyValueKey } from "../kv/key_value.ts";
@@ -62,7 +62,7 @@ export class KvIdempotency implements IdempotencyStore {
     );
   }
 
-  async finish(claim: IdempotencyClaim, { answer: given, keepMs }: KeptAnswer): Promise<void> {
+  async finish(claim: IdempotencyClaim, { answer: given, keepMs }: StoredResponse): Promise<void> {
     const { store } = this.#options;
     const { share } = claim;
     const [first, ...parts] = split(given);

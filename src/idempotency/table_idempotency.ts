@@ -4,8 +4,8 @@ import {
   type IdempotencyClaim,
   idempotencyLeaseMs,
   type IdempotencyStore,
-  type KeptAnswer,
   type StoredAnswer,
+  type StoredResponse,
 } from "./idempotency_store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { StoreError } from "../kv/store_error.ts";
@@ -82,7 +82,7 @@ export class TableIdempotency implements IdempotencyStore {
     );
   }
 
-  async finish(claim: IdempotencyClaim, answer: KeptAnswer): Promise<void> {
+  async finish(claim: IdempotencyClaim, answer: StoredResponse): Promise<void> {
     await this.#run(this.#finish(claim, answer));
   }
 
@@ -93,7 +93,7 @@ export class TableIdempotency implements IdempotencyStore {
    */
   async finishWithin(
     claim: IdempotencyClaim,
-    answer: KeptAnswer,
+    answer: StoredResponse,
     connection: Connection,
   ): Promise<boolean> {
     return (await connection.query(this.#statement(this.#finish(claim, answer)))).changed > 0;
@@ -169,7 +169,7 @@ export class TableIdempotency implements IdempotencyStore {
     return changed > 0;
   }
 
-  #finish(claim: IdempotencyClaim, { answer, keepMs }: KeptAnswer): Fragment {
+  #finish(claim: IdempotencyClaim, { answer, keepMs }: StoredResponse): Fragment {
     const end = this.#bound(this.#options.clock.now() + keepMs);
     return sql`UPDATE ${name} SET answer = ${JSON.stringify(answer)},
         ${expiresAt} = ${end} ${whereHeld(claim)}`;
@@ -192,7 +192,7 @@ export class TableIdempotency implements IdempotencyStore {
     const statement = this.#statement(fragment);
     return asStoreErrors(() =>
       transact(driver, this.#options, async (connection) => await connection.query(statement), {
-        isLoneStatement: true,
+        isAutocommit: true,
       })
     );
   }

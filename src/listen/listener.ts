@@ -1,4 +1,4 @@
-import { createStandIn } from "./stand_in.ts";
+import { createFallbackListener } from "./fallback_listener.ts";
 import { type Described, group, type ReadGroup } from "../options/option.ts";
 import { callback, flag, textLike, timerMs, whole } from "../options/option_kinds.ts";
 import { ResponseAborted } from "../problem/response_aborted.ts";
@@ -85,7 +85,11 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
   const address = { hostname: host, port, reusePort };
   const url = urlOf(host, port);
   const finished = Promise.withResolvers<void>();
-  const standIn = createStandIn({ address, answer: serving.answer, clock: runtime.clock });
+  const fallback = createFallbackListener({
+    address,
+    answer: serving.answer,
+    clock: runtime.clock,
+  });
   /** Null after the listener has failed. */
   let socket: Socket | null = first;
   let stopped: Promise<void> | null = null;
@@ -98,7 +102,7 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
       } catch (error) {
         socket = null;
         runtime.observe({ kind: "listener_failed", error, retryInMs });
-        await standIn.serveUntilFree(retryInMs);
+        await fallback.serveUntilFree(retryInMs);
       }
     }
   }
@@ -113,7 +117,7 @@ export function listen(app: Listenable, options: ListenOptions, runtime: Runtime
     runtime.observe({ kind: "draining" });
     app.announceStop?.();
     answer = async (request, info) => endingConnection(await app.fetch(request, info));
-    standIn.stop();
+    fallback.stop();
     const openMs = Math.min(drainMs, stopDeadlineMs);
     if (openMs > 0) await waitFor(openMs, runtime);
     const finished = socket?.shutdown();

@@ -5,12 +5,12 @@ import { Problem } from "../problem/problem.ts";
 import type { Sealer } from "../runtime/sealer.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import { printOrder } from "./order.ts";
-import type { OrderKey, ReachedPosition } from "./plan.ts";
+import type { OffsetPosition, OrderKey } from "./plan.ts";
 
 /** The position after which a page begins, as a cursor holds it. */
 export type CursorPosition =
   | { readonly kind: "values"; readonly values: readonly SqlValue[] }
-  | ({ readonly kind: "reached" } & ReachedPosition)
+  | ({ readonly kind: "reached" } & OffsetPosition)
   | ({ readonly kind: "counted" } & CountedPosition)
   | RowPosition;
 
@@ -70,7 +70,7 @@ export function sealCursor(position: readonly SqlValue[], list: CursorList): str
 }
 
 /** Makes a cursor of a position among rows that may be equal. */
-export function sealReached({ values, skip }: ReachedPosition, list: CursorList): string {
+export function sealOffset({ values, skip }: OffsetPosition, list: CursorList): string {
   const text = JSON.stringify({ reached: values.map(toJson), skip });
   return list.sealer.seal(text, cursorContext(list));
 }

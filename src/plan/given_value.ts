@@ -21,7 +21,7 @@ export class GivenValue {
 }
 
 /** Returns true if an update must know the row, because some of its values may be what it shows already. */
-export function holdsGivenValues(values: Assignments): boolean {
+export function hasUnchangedInput(values: Assignments): boolean {
   for (const value of values.values()) {
     if (value instanceof GivenValue) return true;
   }

@@ -13,7 +13,7 @@ export interface OrderKey {
  * A position in an order in which rows may be equal: so many rows after the first one that has
  * reached the values.
  */
-export interface ReachedPosition {
+export interface OffsetPosition {
   /** Stored values of the first keys of the order; empty at its start. */
   readonly values: readonly SqlValue[];
   readonly skip: number;
@@ -32,7 +32,7 @@ export interface ReadPlan {
   /** The keyset position to continue from: only rows after it are read. */
   readonly after: readonly SqlValue[] | null;
   /** The position to continue from where rows may share a key or have none; `after` is null then. */
-  readonly from?: ReachedPosition;
+  readonly from?: OffsetPosition;
   /** How many rows of the order are skipped; absent for none, and where there is a position. */
   readonly offset?: number;
   /** Null if at most one row can match. */

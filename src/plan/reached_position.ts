@@ -1,9 +1,9 @@
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { SqlValue } from "../sql/fragment.ts";
-import type { OrderKey, ReachedPosition } from "./plan.ts";
+import type { OffsetPosition, OrderKey } from "./plan.ts";
 
 /** The position before the first row of any order. */
-export const fromTheStart: ReachedPosition = { values: [], skip: 0 };
+export const fromTheStart: OffsetPosition = { values: [], skip: 0 };
 
 /** A page of rows that may be equal, which was read from a position. */
 export interface RepeatingPage {
@@ -11,7 +11,7 @@ export interface RepeatingPage {
   readonly stored: readonly (readonly SqlValue[])[];
   readonly columns: readonly ColumnInfo[];
   readonly order: readonly OrderKey[];
-  readonly from: ReachedPosition;
+  readonly from: OffsetPosition;
 }
 
 /**
@@ -20,10 +20,10 @@ export interface RepeatingPage {
  * certainly differs from the row before it, by values that `fitting` lets a position hold. Where no
  * row does, the position is the one that the page was read from, and more rows of it are skipped.
  */
-export function reachedAfter(
+export function offsetAfter(
   { stored, columns, order, from }: RepeatingPage,
   fitting: (values: readonly SqlValue[]) => number,
-): ReachedPosition {
+): OffsetPosition {
   const places = order.map(({ column }) => columns.indexOf(column));
   const valuesOf = (row: readonly SqlValue[]) => places.map((place) => row[place] ?? null);
   for (let index = stored.length - 1; index > 0; index--) {

@@ -5,7 +5,7 @@ import { Problem } from "../problem/problem.ts";
 import type { Operation, RelatedGrants, RelatedWrite, ResourceRequest } from "./model/operation.ts";
 import { withinAsync } from "./write/values/body_path.ts";
 import type { Resource } from "./model/resource.ts";
-import { seenBy } from "./rights/caller_view.ts";
+import { narrowedFor } from "./rights/caller_view.ts";
 import { noRelatedWrites, noResources } from "./rights/related_grants.ts";
 
 /**
@@ -68,7 +68,7 @@ export async function authorizeAgain<Intent, Plan, Outcome>(
   served: Resource,
 ): Promise<void> {
   const { access, alsoAccess } = operation;
-  const resource = seenBy(user, served);
+  const resource = narrowedFor(user, served);
   await authorize(access, user, resource.policy);
   let intent: Intent;
   try {

@@ -1,7 +1,7 @@
 import { authorize, type Grant } from "../auth/authorize.ts";
 import type { User } from "../auth/user.ts";
 import { noDebit } from "../guard/budget/debit.ts";
-import { type MaybePromise, recovered, then } from "../runtime/maybe_promise.ts";
+import { catching, chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import { authorizeRelated } from "./authorize_related.ts";
 import type {
   Operation,
@@ -13,7 +13,7 @@ import type {
 import type { Resource } from "./model/resource.ts";
 import { withCurrentTables } from "./read/current_tables.ts";
 import { withFreshLabels } from "./read/fresh_labels.ts";
-import { seenBy } from "./rights/caller_view.ts";
+import { narrowedFor } from "./rights/caller_view.ts";
 import { noRelatedGrants, noRelatedWrites, noResources } from "./rights/related_grants.ts";
 import { protectedItems } from "./write/nested/protected_items.ts";
 import { failedExecution } from "./write/refused/failed_execution.ts";
@@ -44,29 +44,29 @@ function runStages<Intent, Plan, Outcome>(
   user: User | null,
   served: Resource,
 ): MaybePromise<ShapedReply> {
-  const resource = narrowedFor(user, served, request);
+  const resource = resourceFor(user, served, request);
   // Parse: 400, 413, 415 or 422.
   const intent = operation.parse(request, resource);
   const shape = (outcome: Outcome) => operation.shape(outcome, intent, resource);
   // Authorize: 401 or 403.
-  return then(authorizeAll(operation, intent, user, resource), ({ grant, related }) =>
+  return chain(authorizeAll(operation, intent, user, resource), ({ grant, related }) =>
     // Charge: 428 or 429.
-    then(charge(operation, intent, request), () => {
+    chain(charge(operation, intent, request), () => {
       // Plan: 400.
       const plan = operation.plan(intent, grant, resource, related);
       const record = recorder(request, shape);
       // Execute: 404, 409, 412 or 503.
-      return then(execute(operation, plan, { resource, request, user, record }), shape);
+      return chain(execute(operation, plan, { resource, request, user, record }), shape);
     }));
 }
 
 /** Returns the resource with the fields of its caller, which most resources do not depend on. */
-function narrowedFor(
+function resourceFor(
   user: User | null,
   served: Resource,
   { safeNumbers }: ResourceRequest,
 ): Resource {
-  return served.variesByCaller || safeNumbers ? seenBy(user, served, safeNumbers) : served;
+  return served.variesByCaller || safeNumbers ? narrowedFor(user, served, safeNumbers) : served;
 }
 
 /** All grants of one request. */
@@ -83,7 +83,7 @@ function authorizeAll<Intent, Plan, Outcome>(
   user: User | null,
   resource: Resource,
 ): MaybePromise<Grants> {
-  return then(authorize(access, user, resource.policy), (grant) => {
+  return chain(authorize(access, user, resource.policy), (grant) => {
     const reached = readsFrom?.(intent) ?? noResources;
     const writes = relatedWrites?.(intent) ?? noRelatedWrites;
     if (alsoAccess === undefined && reached.size === 0 && writes.length === 0) {
@@ -119,7 +119,7 @@ function execute<Intent, Plan, Outcome>(
   plan: Plan,
   call: OperationCall<Outcome>,
 ): MaybePromise<Outcome> {
-  return recovered(
+  return catching(
     () => operation.execute(plan, call),
     (error) => failedExecution(error, operation.access, call),
   );

@@ -5,7 +5,7 @@ export type MaybePromise<T> = T | Promise<T>;
  * Calls `next` immediately with a value, or later with the value of a promise. Awaiting a value
  * that may be no promise costs turns of the microtask queue.
  */
-export function then<T, U>(
+export function chain<T, U>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<U>,
 ): MaybePromise<U> {
@@ -16,7 +16,7 @@ export function then<T, U>(
  * Returns the result of `work`, or the result of `recover` for its error if `work` throws or
  * rejects.
  */
-export function recovered<T>(
+export function catching<T>(
   work: () => MaybePromise<T>,
   recover: (error: unknown) => MaybePromise<T>,
 ): MaybePromise<T> {

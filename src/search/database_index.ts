@@ -3,7 +3,7 @@ import type { Key } from "../plan/key.ts";
 import type { ColumnInfo } from "../schema/table_info.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Fragment, type SqlValue, toStatement } from "../sql/fragment.ts";
-import { noteFilled, prepareShape } from "./index_shapes.ts";
+import { markFilled, prepareShape } from "./index_shapes.ts";
 import type { IndexBackend, IndexChange, LocalIndex, WordMatcher } from "./search_adapter.ts";
 import type { IndexDescription } from "./search_index.ts";
 import type { SearchQuery } from "./search_query.ts";
@@ -58,7 +58,7 @@ export class DatabaseIndex implements IndexBackend {
   }
 
   markFilled(): Promise<void> {
-    return noteFilled(this.#name, this.#index.driver);
+    return markFilled(this.#name, this.#index.driver);
   }
 
   async write(changes: readonly IndexChange[]): Promise<void> {

@@ -40,7 +40,7 @@ export async function prepareShape(
 }
 
 /** Notes that the rows of an index were all indexed. */
-export async function noteFilled(name: string, driver: Driver): Promise<void> {
+export async function markFilled(name: string, driver: Driver): Promise<void> {
   const note = sql`UPDATE ${shapes} SET filled = 1 WHERE name = ${name}`;
   await driver.query(toStatement(note, driver.dialect.placeholder));
 }

@@ -57,12 +57,12 @@ export class SearchIndexes {
     const { adapter } = this;
     if (adapter === null) throw new Error("Cannot open a search index without a search adapter");
     const backend = adapter.openIndex(index, this.#runtime);
-    const twin = this.#open.find((other) =>
+    const duplicate = this.#open.find((other) =>
       // Some engines take no upper case.
       other.index.name.toLowerCase() === index.name.toLowerCase() &&
       (backend.local === null || other.index.driver === index.driver)
     );
-    if (twin !== undefined) {
+    if (duplicate !== undefined) {
       throw new Error(
         `Cannot serve "${index.table.label}": another resource has the search index "${index.name}" ` +
           "already: set search.indexName of one of them",

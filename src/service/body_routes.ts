@@ -2,7 +2,7 @@ import type { Context } from "@hono/hono";
 import type { User } from "../auth/user.ts";
 import { clientAddress } from "../guard/client_address.ts";
 import { inTurnFor, type RequestQueues } from "../resource/http/large_bodies.ts";
-import type { WaitingRequest } from "../resource/http/fair_turns.ts";
+import type { WaitingRequest } from "../resource/http/request_scheduler.ts";
 import { type BodyLimits, readBody } from "../resource/http/request_body.ts";
 import { callerIdentity } from "../resource/routes/routed_request.ts";
 import type { MaybePromise } from "../runtime/maybe_promise.ts";

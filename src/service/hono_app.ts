@@ -6,15 +6,15 @@ import type { Credentials } from "../auth/credentials.ts";
 import type { BodyLimits } from "../resource/http/request_body.ts";
 import {
   createHostCheck,
+  invalidHost,
   parseRequestTarget,
-  strangeHost,
 } from "../resource/http/request_target.ts";
 import { refuseMethod, type RouteTable } from "../resource/routes/route_table.ts";
 import type { ResourceRoute } from "../resource/routes/endpoint.ts";
 import { routePath } from "../resource/routes/routes.ts";
 import { describedAs } from "../protocol/route_description.ts";
 import type { ReceivedRequest } from "../resource/routes/routed_request.ts";
-import { type MaybePromise, recovered } from "../runtime/maybe_promise.ts";
+import { catching, type MaybePromise } from "../runtime/maybe_promise.ts";
 import type { Clock } from "../runtime/runtime.ts";
 import { mountAuthRoutes } from "./auth_routes.ts";
 import type { Authentication, CountRefusal } from "./authentication.ts";
@@ -76,7 +76,7 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
   function fetch(request: Request, info: unknown = {}): Promise<Response> {
     // Before any middleware, because middlewares decide by the path, too.
     if (!hasPlainHost(request)) {
-      return Promise.resolve(fail(strangeHost(), request, mountedAt));
+      return Promise.resolve(fail(invalidHost(), request, mountedAt));
     }
     if (isBare) {
       const { method, url } = request;
@@ -97,7 +97,7 @@ export function createHonoApp(given: HonoAppOptions): HonoApp {
     info: unknown,
   ): MaybePromise<Response> {
     const caller = new DirectCaller(info);
-    return recovered(
+    return catching(
       () => handlers.direct(route, { ...received, caller }, identify),
       (error) => fail(error, received.request, mountedAt),
     );

@@ -6,12 +6,12 @@ import type { Credentials } from "../auth/credentials.ts";
 import type { User } from "../auth/user.ts";
 import { Problem } from "../problem/problem.ts";
 import type { Reply } from "../protocol/reply.ts";
-import { type MaybePromise, then } from "../runtime/maybe_promise.ts";
+import { chain, type MaybePromise } from "../runtime/maybe_promise.ts";
 import type { AnswerRequest } from "../resource/routes/answer_request.ts";
 import {
+  invalidHost,
   parseRequestTarget,
   type RequestTarget,
-  strangeHost,
 } from "../resource/http/request_target.ts";
 import type { ReceivedRequest } from "../resource/routes/routed_request.ts";
 import { refuseMethod, type RouteTable } from "../resource/routes/route_table.ts";
@@ -144,7 +144,7 @@ export class RouteHandlers {
   #answerDirectly(route: ResourceRoute, received: ReceivedRequest): MaybePromise<Response> {
     const { answer, mountedAt } = this.#options;
     const { method } = received.request;
-    return then(answer(route, received), (reply) => this.#respond(reply, method, mountedAt));
+    return chain(answer(route, received), (reply) => this.#respond(reply, method, mountedAt));
   }
 
   async #answerByPath(context: Context<AppEnv>, next: Next): Promise<Response | void> {
@@ -153,7 +153,7 @@ export class RouteHandlers {
     const { table, pages, parseUser, mountedAt } = this.#options;
     const { method, raw, raw: { url } } = context.req;
     // A parent has not checked it, and matched a path that may come from it.
-    if (!this.#hasPlainHost(raw)) throw strangeHost();
+    if (!this.#hasPlainHost(raw)) throw invalidHost();
     const target = parseRequestTarget(url);
     const prefix = this.#routedPrefix(context);
     const path = target.path.slice(prefix.length);
@@ -184,7 +184,7 @@ export class RouteHandlers {
     const { answer, parseUser, mountedAt } = this.#options;
     const { raw } = context.req;
     const caller = new HonoCaller(context, parseUser);
-    return then(
+    return chain(
       answer(route, { request: raw, target, caller }),
       (reply) => this.#respond(reply, raw.method, mountedAt + prefix),
     );

@@ -43,21 +43,25 @@ export interface Dialect {
   check(value: unknown, column: ColumnInfo): void;
   /**
    * In-process value → the value to bind for writing it into `column` or comparing it with it. A
-   * value that {@link decode} gave as a misfit is bound as it is; only what no column can hold
+   * value that {@link decode} gave as a onInvalidValue is bound as it is; only what no column can hold
    * throws.
    */
   encode(value: unknown, column: ColumnInfo): SqlValue;
   /**
    * A value from the driver → in-process value. A stored value that does not fit its kind is given
-   * as it is, and `misfit` is called: reading never fails.
+   * as it is, and `onInvalidValue` is called: reading never fails.
    */
-  decode(value: SqlValue, column: ColumnInfo, misfit: (column: ColumnInfo) => void): unknown;
+  decode(
+    value: SqlValue,
+    column: ColumnInfo,
+    onInvalidValue: (column: ColumnInfo) => void,
+  ): unknown;
   /**
    * A value from the driver that belongs to no column → a number, a string or base64, the same on
    * every engine. `type` is the engine's number of its type, null if it has none. Undefined if
    * the engines have different forms.
    */
-  decodePlain(value: SqlValue, type: number | null): unknown;
+  decodeUntyped(value: SqlValue, type: number | null): unknown;
   /**
    * Returns true if {@link encode} gives the stored value back: not for a moment in another format than
    * that of its column, nor for the JSON null.
@@ -65,7 +69,7 @@ export interface Dialect {
   roundTrips(stored: SqlValue, decoded: unknown, column: ColumnInfo): boolean;
   /**
    * Returns true if a row that shows this value of a body may hold something else than a write of it would
-   * store: a misfit, or the value in another form.
+   * store: a onInvalidValue, or the value in another form.
    */
   hasOtherForms(value: unknown, column: ColumnInfo): boolean;
   /** The column in a select list, with full precision kept. */

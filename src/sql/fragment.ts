@@ -1,8 +1,8 @@
 import { bytesToBase64 } from "../protocol/byte_text.ts";
-import { KeptTexts, type Place, valuePart } from "./kept_texts.ts";
+import { type Place, StatementCache, valuePart } from "./statement_cache.ts";
 
 /** For all apps of the process. */
-const kept = new KeptTexts();
+const kept = new StatementCache();
 
 /** A value in a fragment of SQL, as database drivers take and give it. */
 export type SqlValue = string | number | bigint | null | Uint8Array;

@@ -25,9 +25,9 @@ export interface MetricDialect {
   boundExact(plain: string): Fragment;
   /**
    * An exact metric from the driver → a plain decimal, or null if it is none, as Postgres' NaN.
-   * `misfit` is called where a value of the group was no number and left out.
+   * `onInvalidValue` is called where a value of the group was no number and left out.
    */
-  decodeExact(value: Exclude<SqlValue, null>, misfit: () => void): string | null;
+  decodeExact(value: Exclude<SqlValue, null>, onInvalidValue: () => void): string | null;
 }
 
 /**

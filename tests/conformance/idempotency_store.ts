@@ -4,8 +4,8 @@ import {
   type IdempotencyClaim,
   idempotencyLeaseMs,
   type IdempotencyStore,
-  type KeptAnswer,
   type StoredAnswer,
+  type StoredResponse,
 } from "../../src/idempotency/idempotency_store.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";
 
@@ -183,7 +183,7 @@ function claimOf(owner: string): IdempotencyClaim {
   return { id: "one key", fingerprint: "the first", owner, share: "one client" };
 }
 
-function kept(answer: StoredAnswer, keepMs = ttlMs): KeptAnswer {
+function kept(answer: StoredAnswer, keepMs = ttlMs): StoredResponse {
   return { answer, keepMs };
 }
 

@@ -244,7 +244,7 @@ function filterOf(info: TableInfo): fc.Arbitrary<Filter> {
         .map((operator) => [column, operator] as const)
     ),
   ).chain(([column, operator]) =>
-    valuesFor(column, operator).map((values) => comparison(operator, column, values))
+    resolveUnchanged(column, operator).map((values) => comparison(operator, column, values))
   );
   return fc.oneof(
     { weight: 20, arbitrary: leaf },
@@ -280,7 +280,7 @@ const valuesOfTypes: Readonly<Record<string, readonly string[]>> = {
   "integer[]": ["[1,2]", "[]", "[null]", "[5]", "[[5]]", "[-1]"],
 };
 
-function valuesFor(column: ColumnInfo, { takes }: Operator): fc.Arbitrary<unknown[]> {
+function resolveUnchanged(column: ColumnInfo, { takes }: Operator): fc.Arbitrary<unknown[]> {
   const texts = fc.constantFrom(...literals, ...nastyTexts.slice(0, 60));
   const ofType = valuesOfTypes[column.existingType ?? ""];
   const own = (ofType ?? [...edgeValues[column.kind], ...literals]).flatMap((value) => {

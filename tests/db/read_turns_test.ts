@@ -1,11 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import type { ReadLimits } from "../../src/db/driver.ts";
-import { type ReadTurn, ReadTurns } from "../../src/db/read_turns.ts";
+import { ReadLimiter, type ReadTurn } from "../../src/db/read_limiter.ts";
 import { fails } from "../conformance/driver.ts";
 import { handClock } from "./hand_clock.ts";
 
 Deno.test("one identity never has every turn, so that another one reads beside its slow reads", () => {
-  const turns = readTurns({ maxRunning: 3 });
+  const turns = readLimiter({ maxRunning: 3 });
   assert(!(turns.enter(limits("a")) instanceof Promise));
   assert(!(turns.enter(limits("a")) instanceof Promise));
   assert(turns.enter(limits("a")) instanceof Promise);
@@ -14,13 +14,13 @@ Deno.test("one identity never has every turn, so that another one reads beside i
 });
 
 Deno.test("a single turn is free for every identity", () => {
-  const turns = readTurns({ maxRunning: 1 });
+  const turns = readLimiter({ maxRunning: 1 });
   assert(!(turns.enter(limits("a")) instanceof Promise));
   assert(turns.enter(limits("b")) instanceof Promise);
 });
 
 Deno.test("identities that wait take turns, whatever their number of reads", async () => {
-  const turns = readTurns({ maxRunning: 1 });
+  const turns = readLimiter({ maxRunning: 1 });
   const holder = begun(turns.enter(limits("x")));
   const order: string[] = [];
   const reads = ["a1", "a2", "a3", "b1", "c1", "b2"].map(async (name) => {
@@ -34,7 +34,7 @@ Deno.test("identities that wait take turns, whatever their number of reads", asy
 });
 
 Deno.test("a read of an identity that has all turns but one does not keep the next identity waiting", async () => {
-  const turns = readTurns({ maxRunning: 2 });
+  const turns = readLimiter({ maxRunning: 2 });
   const [first, second] = [begun(turns.enter(limits("a"))), begun(turns.enter(limits("b")))];
   const barred = Promise.resolve(turns.enter(limits("a")));
   const next = Promise.resolve(turns.enter(limits("c")));
@@ -46,7 +46,7 @@ Deno.test("a read of an identity that has all turns but one does not keep the ne
 });
 
 Deno.test("a read was begun for a client that had left while it waited", async () => {
-  const turns = readTurns({ maxRunning: 1 });
+  const turns = readLimiter({ maxRunning: 1 });
   const holder = begun(turns.enter(limits("x")));
   const client = new AbortController();
   const left = Promise.resolve(turns.enter({ ...limits("a"), signal: client.signal }));
@@ -86,7 +86,7 @@ Deno.test("a read whose client has left waits no longer, and takes no turn", asy
 });
 
 Deno.test("neither signal nor identity of a read is made where turns are free", () => {
-  const turns = readTurns({ maxRunning: 4 });
+  const turns = readLimiter({ maxRunning: 4 });
   const untouched: ReadLimits = {
     get identity(): string {
       throw new Error("made without need");
@@ -106,15 +106,15 @@ interface Bounds {
   readonly maxWaiting?: number;
 }
 
-function readTurns(bounds: Bounds): ReadTurns {
+function readLimiter(bounds: Bounds): ReadLimiter {
   return turnsByHand(bounds).turns;
 }
 
 function turnsByHand(
   bounds: Bounds,
-): { readonly turns: ReadTurns; readonly advance: (ms: number) => void } {
+): { readonly turns: ReadLimiter; readonly advance: (ms: number) => void } {
   const { clock, advance } = handClock();
-  const turns = new ReadTurns({ maxWaiting: 100, waitLimitMs: 1_000, ...bounds, clock });
+  const turns = new ReadLimiter({ maxWaiting: 100, waitLimitMs: 1_000, ...bounds, clock });
   return { turns, advance };
 }
 

@@ -14,8 +14,8 @@ import { testPostgres, testUnless } from "../support/skip.ts";
 
 const runtime = systemRuntime(() => {});
 
-for (const isLoneStatement of [false, true]) {
-  const name = isLoneStatement ? "lone statement" : "transact";
+for (const isAutocommit of [false, true]) {
+  const name = isAutocommit ? "lone statement" : "transact";
 
   Deno.test(`${name}: work that gave way twice is done at the third try, after a pause each`, async () => {
     const pauses: number[] = [];
@@ -27,7 +27,7 @@ for (const isLoneStatement of [false, true]) {
     };
     const driver = failing("retryable", 2);
     const result = await transact(driver, { random }, (connection) => connection.query(nothing), {
-      isLoneStatement,
+      isAutocommit,
     });
     assertEquals(result.changed, 3);
     assertEquals(pauses, [1, 2]);
@@ -45,7 +45,7 @@ for (const isLoneStatement of [false, true]) {
       const work = transact(failing(kind, 9), runtime, (connection) => {
         tried++;
         return connection.query(nothing);
-      }, { isLoneStatement });
+      }, { isAutocommit });
       await fails(work, kind);
       assertEquals(tried, tries, kind);
     }
@@ -66,7 +66,7 @@ testUnless(
       const insert = { text: "INSERT INTO t VALUES (1)", values: [] };
       await assertRejects(async () => await driver.query(insert), DatabaseError, "retryable");
       await transact(driver, runtime, (connection) => connection.query(insert), {
-        isLoneStatement: true,
+        isAutocommit: true,
       });
       await transact(driver, runtime, (connection) => connection.query(insert));
       const { rows } = await driver.query({ text: "SELECT count(*) FROM t", values: [] });

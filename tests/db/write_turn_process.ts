@@ -3,13 +3,13 @@
  * `URL hold` holds a transaction and `PATH turn` only the turn, until SIGUSR1.
  */
 import { openDatabase } from "../../src/engines/open_database.ts";
-import { WriteTurn } from "../../src/engines/sqlite/driver/write_turn.ts";
+import { CrossProcessWriteLock } from "../../src/engines/sqlite/driver/cross_process_write_lock.ts";
 import { systemClock } from "../../src/runtime/system_runtime.ts";
 
 const [place = "", mode, name = "", rows = ""] = Deno.args;
 
 if (mode === "turn") {
-  const turn = new WriteTurn({ path: place, label: place, clock: systemClock });
+  const turn = new CrossProcessWriteLock({ path: place, label: place, clock: systemClock });
   await turn.meetBusy();
   await untilSignal();
   turn.release();

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { dirname } from "node:path";
 import type { Driver } from "../../src/db/driver.ts";
 import { openDatabase } from "../../src/engines/open_database.ts";
-import { WriteTurn } from "../../src/engines/sqlite/driver/write_turn.ts";
+import { CrossProcessWriteLock } from "../../src/engines/sqlite/driver/cross_process_write_lock.ts";
 import { sleep } from "../../src/runtime/event_loop.ts";
 import type { Clock } from "../../src/runtime/runtime.ts";
 import { systemClock } from "../../src/runtime/system_runtime.ts";
@@ -282,8 +282,8 @@ async function emptyFile(folder: string): Promise<string> {
   return path;
 }
 
-function turnOf(path: string, clock: Clock = systemClock): WriteTurn {
-  return new WriteTurn({ path, label: path, clock });
+function turnOf(path: string, clock: Clock = systemClock): CrossProcessWriteLock {
+  return new CrossProcessWriteLock({ path, label: path, clock });
 }
 
 /** Looks by a handle of its own. */

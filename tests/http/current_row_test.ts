@@ -89,7 +89,7 @@ testOnEngines(
   (engine) =>
     withTasks(engine, "triggers", async ({ db, get, send }, seen) => {
       /** The status and what the hooks saw. */
-      const seenBy = async (
+      const narrowedFor = async (
         [method, path, body]: readonly [string, string, unknown?],
         headers: Record<string, string> = {},
       ) => {
@@ -101,25 +101,28 @@ testOnEngines(
       const t2 = ["update", 2, "t2", "s2"];
       const filter = "id=in=(1,2)";
 
-      assertEquals(await seenBy(["PATCH", "tasks/1", { title: "t1" }]), [200, t1]);
-      assertEquals(await seenBy(["PUT", "tasks/1", { title: "t1", secret: "s1" }]), [200, t1]);
+      assertEquals(await narrowedFor(["PATCH", "tasks/1", { title: "t1" }]), [200, t1]);
+      assertEquals(await narrowedFor(["PUT", "tasks/1", { title: "t1", secret: "s1" }]), [200, t1]);
       const items = [{ id: 2, title: "t2", secret: "s2" }, { id: 1, title: "t1", secret: "s1" }];
-      assertEquals(await seenBy(["PUT", "tasks/batch", { items }]), [200, t2, t1]);
+      assertEquals(await narrowedFor(["PUT", "tasks/batch", { items }]), [200, t2, t1]);
       const upserted = [{ id: 5, title: "t5" }, { id: 1, title: "t1" }];
-      assertEquals(await seenBy(["POST", "tasks/batch/upsert", { items: upserted }]), [200, t1]);
+      assertEquals(await narrowedFor(["POST", "tasks/batch/upsert", { items: upserted }]), [
+        200,
+        t1,
+      ]);
       const patch = { state: "open" };
-      assertEquals(await seenBy(["PATCH", "tasks/batch", { filter, patch }]), [200, t1, t2]);
-      assertEquals(await seenBy(["PATCH", "tasks/1", { title: "unasked" }]), [200]);
+      assertEquals(await narrowedFor(["PATCH", "tasks/batch", { filter, patch }]), [200, t1, t2]);
+      assertEquals(await narrowedFor(["PATCH", "tasks/1", { title: "unasked" }]), [200]);
 
       const done = ["update", 9, "t9", null];
-      assertEquals(await seenBy(["PATCH", "tasks/9", { title: "x" }]), [409, done]);
-      assertEquals(await seenBy(["DELETE", "tasks/9"]), [409, ["delete", "t9"]]);
+      assertEquals(await narrowedFor(["PATCH", "tasks/9", { title: "x" }]), [409, done]);
+      assertEquals(await narrowedFor(["DELETE", "tasks/9"]), [409, ["delete", "t9"]]);
 
       // Between the hook and the transaction the row is anyone's: If-Match is what decides.
       const overtaken = { title: "overtaken" };
       const { body: { version } } = await get("/api/tasks/1");
       assertEquals(
-        await seenBy(["PATCH", "tasks/1", overtaken], { "if-match": `W/"${version}"` }),
+        await narrowedFor(["PATCH", "tasks/1", overtaken], { "if-match": `W/"${version}"` }),
         [412, ["update", 1, "unasked", "s1"]],
       );
       assertEquals((await get("/api/tasks/1")).body, {
@@ -136,10 +139,10 @@ testOnEngines(
       assertEquals([answer.status, answer.body], [200, { count: 1 }]);
 
       await insertRows(db, marked, [{ id: 1, title: "m" }]);
-      assertEquals(await seenBy(["DELETE", "marked/1"]), [204, ["marked", 1, "m", "string"]]);
-      assertEquals(await seenBy(["POST", "marked/1/restore"]), [200, [null, "string"]]);
+      assertEquals(await narrowedFor(["DELETE", "marked/1"]), [204, ["marked", 1, "m", "string"]]);
+      assertEquals(await narrowedFor(["POST", "marked/1/restore"]), [200, [null, "string"]]);
       const some = { filter: "id>0" };
-      assertEquals(await seenBy(["DELETE", "marked/batch", some]), [
+      assertEquals(await narrowedFor(["DELETE", "marked/batch", some]), [
         200,
         ["marked", 1, "m", "string"],
       ]);

@@ -16,8 +16,8 @@ testOnEngines(
       await withShop(engine, { albumTags }, async (service) => {
         await insertRows(service.db, tracks, [onAlbum1]);
         const statements = watchStatements(service.db);
-        assertEquals(await seenBy(service, { "x-user": "ada" }), nothing);
-        assertEquals(await seenBy(service, {}), nothing);
+        assertEquals(await narrowedFor(service, { "x-user": "ada" }), nothing);
+        assertEquals(await narrowedFor(service, {}), nothing);
         assertEquals(statements.filter(({ text }) => text.includes("album_tags")), []);
       });
     }
@@ -43,9 +43,13 @@ testOnEngines(
         loudTracks: [5],
         artists: [1],
       };
-      assertEquals(await seenBy(service, { "x-user": "ada" }), everything);
-      assertEquals(await seenBy(service, { "x-user": "c" }), everything, "the album's title is c");
-      assertEquals(await seenBy(service, { "x-user": "bob" }), {
+      assertEquals(await narrowedFor(service, { "x-user": "ada" }), everything);
+      assertEquals(
+        await narrowedFor(service, { "x-user": "c" }),
+        everything,
+        "the album's title is c",
+      );
+      assertEquals(await narrowedFor(service, { "x-user": "bob" }), {
         tagsOfAlbum: ["it's"],
         tagsOfAlbums: [["it's"], []],
         albumsOfTags: [[1], []],
@@ -55,8 +59,8 @@ testOnEngines(
         loudTracks: [],
         artists: [],
       });
-      assertEquals(await seenBy(service, { "x-user": "x" }), nothing, "no album is called x");
-      assertEquals(await seenBy(service, {}), nothing, "reading links needs a user");
+      assertEquals(await narrowedFor(service, { "x-user": "x" }), nothing, "no album is called x");
+      assertEquals(await narrowedFor(service, {}), nothing, "reading links needs a user");
     });
   },
 );
@@ -158,7 +162,7 @@ const nothing = {
 };
 
 /** The rows that the links show to a user, in every request that walks them. */
-async function seenBy({ get }: Service, headers: Record<string, string>) {
+async function narrowedFor({ get }: Service, headers: Record<string, string>) {
   const read = async (path: string) => (await get(`/api/${path}`, headers)).body;
   const items = async (path: string) => (await read(path)).items;
   const album = await read("albums/1?include=tags");

@@ -167,6 +167,6 @@ export async function untilMailed(mails: readonly Mail[], count: number): Promis
 }
 
 /** Enough turns for what is done after an answer: for tests that nothing is. */
-export async function afterLaterWork(): Promise<void> {
+export async function afterBackgroundTasks(): Promise<void> {
   for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setTimeout(resolve, 1));
 }

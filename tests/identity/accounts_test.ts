@@ -6,7 +6,7 @@ import { scratchFolder } from "../support/scratch.ts";
 import {
   type AccountsUnderTest,
   ada,
-  afterLaterWork,
+  afterBackgroundTasks,
   ownPage,
   password,
   untilMailed,
@@ -426,7 +426,7 @@ Deno.test("an account is at once in use where addresses are not verified", async
     assertEquals([first.status, first.body.user.roles], [201, ["new"]]);
     assert(first.body.token.startsWith("ses_"));
     assertEquals((await post("/api/auth/signup", ada)).status, 409);
-    await afterLaterWork();
+    await afterBackgroundTasks();
     assertEquals(mails, []);
   });
 });

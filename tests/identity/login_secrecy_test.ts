@@ -1,6 +1,12 @@
 import { assertEquals } from "@std/assert";
 import type { Answer } from "../support/http.ts";
-import { ada, afterLaterWork, password, untilMailed, withAccounts } from "./accounts_support.ts";
+import {
+  ada,
+  afterBackgroundTasks,
+  password,
+  untilMailed,
+  withAccounts,
+} from "./accounts_support.ts";
 
 /** All of an answer but what is left of the limit of the address, which both count against. */
 function withoutRemainder({ status, headers, body }: Answer): unknown {
@@ -44,7 +50,7 @@ Deno.test("signup and reset answer alike, whether there is an account or not", a
       assertEquals(withoutRemainder(unknown), withoutRemainder(known), path);
     }
     await untilMailed(mails, 4);
-    await afterLaterWork();
+    await afterBackgroundTasks();
     // Only the mailbox learns more, and no mail is sent to an address that has asked for no account.
     const sent = mails.slice(1).map(({ kind, user }) => `${kind} ${user.email}`).sort();
     assertEquals(sent, [
@@ -65,7 +71,7 @@ Deno.test("a mailbox gets five mails an hour at most, from however many addresse
     }
     // The first one was that of the signup.
     await untilMailed(mails, 6);
-    await afterLaterWork();
+    await afterBackgroundTasks();
     assertEquals(mails.length, 6);
   });
 });
@@ -78,7 +84,7 @@ Deno.test("signups for an address do not use up the mails that reset its passwor
     }
     await post("/api/auth/password/forgot", { email: ada.email });
     await untilMailed(mails, 6);
-    await afterLaterWork();
+    await afterBackgroundTasks();
     assertEquals(mails.at(-1)?.kind, "reset-password");
   });
 });
@@ -87,7 +93,7 @@ Deno.test("a login that fails and a mail that cannot be sent look alike to the c
   const sendMail = () => Promise.reject(new Error("The mail server is down"));
   await withAccounts({ sendMail }, async ({ post, observations }) => {
     assertEquals((await post("/api/auth/signup", ada)).status, 202);
-    await afterLaterWork();
+    await afterBackgroundTasks();
     assertEquals(observations.filter(({ kind }) => kind === "mail_failed").length, 1);
   });
 });

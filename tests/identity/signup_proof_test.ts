@@ -1,7 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import { openDatabase } from "../../mod.ts";
 import { normalEmail } from "../../src/identity/signups/normal_email.ts";
-import { ada, afterLaterWork, password, untilMailed, withAccounts } from "./accounts_support.ts";
+import {
+  ada,
+  afterBackgroundTasks,
+  password,
+  untilMailed,
+  withAccounts,
+} from "./accounts_support.ts";
 
 /** What a browser sends. */
 const page = { origin: "http://localhost" };
@@ -17,7 +23,7 @@ Deno.test("a stranger used up the mails of an address, and the newest link had t
       const own = await post("/api/auth/signup", ada, { headers: page });
       const cookie = own.headers.get("set-cookie")?.split(";")[0] ?? "";
       await untilMailed(mails, 6);
-      await afterLaterWork();
+      await afterBackgroundTasks();
       assertEquals(mails.length, 6);
       const links = mails.map(({ link }) => link?.replace(/.*#token=/, "") ?? "");
       // The link proves the mailbox, and no password.
@@ -179,7 +185,7 @@ Deno.test("a user of one network had no mail where strangers of many others had 
       await post("/api/auth/signup", strange, { address: `2001:db8:77:${group}::1` });
     }
     await untilMailed(mails, 5);
-    await afterLaterWork();
+    await afterBackgroundTasks();
     assertEquals(mails.length, 5);
     // Each further network has its first, up to twenty.
     for (let index = 0; index < 14; index++) {
@@ -191,7 +197,7 @@ Deno.test("a user of one network had no mail where strangers of many others had 
     for (let index = 20; index < 30; index++) {
       await post("/api/auth/signup", strange, { address: `203.0.${index}.1` });
     }
-    await afterLaterWork();
+    await afterBackgroundTasks();
     assertEquals(mails.length, 20);
   });
 });

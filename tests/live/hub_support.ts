@@ -258,7 +258,7 @@ function requestFor(table: TableInfo, db: Database): SubscribeRequest {
     access: "subscribe",
     policy: { ...policyOf(() => allRows), public: new Set(["subscribe"]) },
     user: null,
-    keepsFields: null,
+    sameFieldsAs: null,
     address: null,
     table,
     reader: createRowReader(db.dialect, () => {}),

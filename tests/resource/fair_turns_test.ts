@@ -1,10 +1,13 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Problem } from "../../src/problem/problem.ts";
-import { FairTurns, type WaitingRequest } from "../../src/resource/http/fair_turns.ts";
+import {
+  RequestScheduler,
+  type WaitingRequest,
+} from "../../src/resource/http/request_scheduler.ts";
 import { handClock } from "../db/hand_clock.ts";
 
 Deno.test("requests that take no time wait for nothing, however many come at once", async () => {
-  const turns = new FairTurns(handClock().clock);
+  const turns = new RequestScheduler(handClock().clock);
   let begun = 0;
   const work = () => Promise.resolve(begun++);
   await inTurn(async () => await turns.run(requestOf("a"), work));
@@ -16,7 +19,7 @@ Deno.test("requests that take no time wait for nothing, however many come at onc
 
 Deno.test("a request of another identity waits for one of those that came before it", async () => {
   const { clock, advance } = handClock();
-  const turns = new FairTurns(clock);
+  const turns = new RequestScheduler(clock);
   const order: string[] = [];
   const run = (name: string) =>
     turns.run(requestOf(name.slice(0, 1)), () => {
@@ -30,7 +33,7 @@ Deno.test("a request of another identity waits for one of those that came before
 
 Deno.test("one identity fills the queue, and another one is refused", async () => {
   const { clock, advance } = handClock();
-  const turns = new FairTurns(clock);
+  const turns = new RequestScheduler(clock);
   const outcomes: Promise<unknown>[] = [];
   const dear = () => {
     advance(100);
@@ -55,7 +58,7 @@ Deno.test("one identity fills the queue, and another one is refused", async () =
 
 Deno.test("the work of a client that has left is begun", async () => {
   const { clock, advance } = handClock();
-  const turns = new FairTurns(clock);
+  const turns = new RequestScheduler(clock);
   const client = new AbortController();
   client.abort();
   const dear = () => {
@@ -76,7 +79,7 @@ Deno.test("the work of a client that has left is begun", async () => {
 
 Deno.test("dear work was begun for a client that had just left", async () => {
   const { clock, advance } = handClock();
-  const turns = new FairTurns(clock);
+  const turns = new RequestScheduler(clock);
   const client = new AbortController();
   client.abort();
   const dear = () => {
@@ -95,7 +98,7 @@ Deno.test("dear work was begun for a client that had just left", async () => {
 
 Deno.test("a request that fails at once in its turn ends the turns of all others", async () => {
   const { clock, advance } = handClock();
-  const turns = new FairTurns(clock);
+  const turns = new RequestScheduler(clock);
   const first = turns.run(requestOf("a"), () => {
     advance(100);
     return Promise.resolve();

@@ -40,7 +40,7 @@ async function send(port: number, ...lines: readonly string[]): Promise<[number,
 const list = '{"items":[],"nextCursor":null,"hasMore":false}';
 const alive = '{"status":"ok"}';
 
-const strangeHosts = [
+const invalidHosts = [
   ...["x/api/notes?", "x/api/notes#", "x/api", "x?", "x#", "x/", "127.0.0.1/api/notes?"],
   ...["u@x", "u:p@x", "a b", "x\\api", "[::1", "::1", "[::1]x", "x:80:80", "x:8a", "x:123456", ""],
   ...["http://x", "x, y", "x,y", "%", "%2", "\u00e4.example"],
@@ -63,7 +63,7 @@ async function assertTargetsAlone(port: number): Promise<void> {
     }
     assertEquals(await send(port, "GET /api/notes HTTP/1.1", `host: ${host}`), [200, list], host);
   }
-  for (const host of strangeHosts) {
+  for (const host of invalidHosts) {
     for (const path of ["/healthz", "/api/notes", "/api/notes?filter=id==a", "/absent"]) {
       const [status] = await send(port, `GET ${path} HTTP/1.1`, `host: ${host}`);
       assertEquals(status, 400, `${host} ${path}`);

@@ -1,4 +1,8 @@
-import { migrateFiles, noteFiles, pendingFiles } from "../../db/migrations/files/migrate_files.ts";
+import {
+  migrateFiles,
+  pendingFiles,
+  recordFiles,
+} from "../../db/migrations/files/migrate_files.ts";
 import { migrateTables, type MigrationRun } from "../../db/migrations/migrate_tables.ts";
 import type { MigrationPlan, PossibleRename } from "../../db/migrations/migration_plan.ts";
 import { systemRuntime } from "../../runtime/system_runtime.ts";
@@ -147,7 +151,7 @@ async function migrateByFiles(
     dialogue,
     baseline ? `Note ${files} as applied, and run none?` : `Run ${files}?`,
   );
-  const done = baseline ? await noteFiles(run) : await migrateFiles(run);
+  const done = baseline ? await recordFiles(run) : await migrateFiles(run);
   dialogue.print(done.length === 0 ? "Another process has done it." : `Done: ${done.join(", ")}`);
 }
 

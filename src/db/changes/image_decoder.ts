@@ -8,7 +8,7 @@ import { engineOf } from "../engine/engine_of.ts";
 /**
  * Creates the decoder of the row images in the change log: it gives rows as a read of the table
  * gives them. Columns that are never recorded are absent; a column that the image does not have is
- * null, see {@link wholeImages}.
+ * null, see {@link completeImages}.
  */
 export function imageDecoder(
   reader: RowReader,
@@ -34,7 +34,7 @@ export function imageDecoder(
  * Says whether an image has every column that is recorded of its table. One that has not is of the
  * table as it was before it was altered, or as it is since: it is no row that may be shown.
  */
-export function wholeImages(
+export function completeImages(
   { images }: ChangesEngine,
   exclude: ReadonlySet<ColumnInfo>,
 ): (image: string, table: TableInfo) => boolean {

@@ -18,7 +18,7 @@ export interface LoggedRow {
  * The same row, or no more than that something has changed where an image does not have all columns
  * of its table: streams begin again then.
  */
-export function rowOfWholeImages(
+export function rowOfCompleteImages(
   row: LoggedRow,
   isWhole: (image: string, table: TableInfo) => boolean,
 ): LoggedRow {

@@ -5,7 +5,7 @@ import type { Dialect } from "../../sql/dialect.ts";
 import { quoteIdentifier } from "../../sql/fragment.ts";
 import { postgresTriggerName } from "../../engines/postgres/sql/change_log_schema.ts";
 import { sqliteTriggerPrefix } from "../../engines/sqlite/sql/change_log_schema.ts";
-import { noteGap, recordOnServer } from "../../engines/postgres/changes/set_up_postgres_log.ts";
+import { recordGap, recordOnServer } from "../../engines/postgres/changes/set_up_postgres_log.ts";
 import { recordInFile } from "../../engines/sqlite/changes/set_up_sqlite_log.ts";
 import type { Connection } from "../driver.ts";
 import { selectNamed } from "../named_columns.ts";
@@ -100,7 +100,7 @@ export async function resumeRecording(
     if (dialect.engine === "sqlite") await recordInFile(connection, [table], changes, random);
     else {
       for (const one of await recordOnServer(connection, [table], changes, random)) {
-        await noteGap(one, connection);
+        await recordGap(one, connection);
       }
     }
   }

@@ -12,7 +12,7 @@ import type { TableShape } from "./compare/table_shape.ts";
 import { findDifferences } from "./find_differences.ts";
 import type { MigrationPlan, MigrationRights } from "./migration_plan.ts";
 import { droppedTables, dropSteps, notThere, referrers } from "./plan/dropped_tables.ts";
-import { noteLeft } from "./plan/left_columns.ts";
+import { reportUnused } from "./plan/left_columns.ts";
 import { postgresSteps } from "../../engines/postgres/migrations/postgres_steps.ts";
 import { guardRows } from "./plan/row_guards.ts";
 import type { OtherTrigger } from "../../engines/sqlite/migrations/sqlite_rebuild.ts";
@@ -53,7 +53,7 @@ export async function planMigration(
   for (const pair of pairs) {
     if (!differences.some(({ table }) => table === pair.table.label)) continue;
     const table = new TableMigration(pair, context, await hasRows(pair, connection));
-    noteLeft(table);
+    reportUnused(table);
     await guardRows(table, existing.tables);
     changes.push(table);
   }

@@ -5,7 +5,7 @@ import type { Dialect } from "../../sql/dialect.ts";
 import { postgresTriggerName, sqlName } from "../../engines/postgres/sql/change_log_schema.ts";
 import { sqliteTriggerPrefix } from "../../engines/sqlite/sql/change_log_schema.ts";
 import { sqliteLiteral, valuesOf } from "../../engines/sqlite/sql/image_json.ts";
-import { noteGap, recordOnServer } from "../../engines/postgres/changes/set_up_postgres_log.ts";
+import { recordGap, recordOnServer } from "../../engines/postgres/changes/set_up_postgres_log.ts";
 import { recordInFile } from "../../engines/sqlite/changes/set_up_sqlite_log.ts";
 import type { Connection, Driver } from "../driver.ts";
 import { selectNamed } from "../named_columns.ts";
@@ -119,7 +119,7 @@ export async function restoreRecording(
     const isOther = differences.some((one) =>
       one.table === table.label && changesRows.has(one.kind)
     );
-    if (isOther) { for (const one of described) await noteGap(one, connection); }
+    if (isOther) { for (const one of described) await recordGap(one, connection); }
   }
 }
 

@@ -45,10 +45,10 @@ function requireDistinctNames(tables: readonly TableInfo[], { foldName }: Catalo
     if (others.some((one) => foldName(one.name) === foldName(name))) {
       throw new Error(`Cannot create "${name}": it is declared twice`);
     }
-    const twin = others.find((one) => formerName !== null && one.formerName === formerName);
-    if (twin === undefined) continue;
+    const conflicting = others.find((one) => formerName !== null && one.formerName === formerName);
+    if (conflicting === undefined) continue;
     throw new Error(
-      `Cannot create "${name}": both it and "${twin.name}" were "${formerName}" before`,
+      `Cannot create "${name}": both it and "${conflicting.name}" were "${formerName}" before`,
     );
   }
 }

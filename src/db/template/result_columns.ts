@@ -256,7 +256,7 @@ function decoded(value: SqlValue, cell: ResultCell, dialect: Dialect): unknown {
       throw new Error(`Cannot show "${name}" as ${column.kind}: its value has another form`);
     });
   }
-  const plain = dialect.decodePlain(value, type);
+  const plain = dialect.decodeUntyped(value, type);
   if (plain !== undefined) return plain;
   throw new Error(
     `Cannot tell the kind of "${name}": write AS \${timestamp().as("${name}")} or another kind after it`,

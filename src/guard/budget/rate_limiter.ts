@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type BoundedMap, boundedMap } from "../../runtime/bounded_map.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import { type TakeResult, TokenLease } from "./token_lease.ts";
+import { LocalTokenAllowance, type TakeResult } from "./local_token_allowance.ts";
 import type { BucketPolicy } from "./token_bucket.ts";
 import type { BucketStore } from "./bucket_store.ts";
 
@@ -16,7 +16,7 @@ export class RateLimiter {
   readonly id: string;
   readonly #store: BucketStore;
   readonly #clock: Clock;
-  readonly #leases: BoundedMap<string, TokenLease> = boundedMap(50_000);
+  readonly #leases: BoundedMap<string, LocalTokenAllowance> = boundedMap(50_000);
 
   /** `id` names the limit in the store, the same in all processes. */
   constructor(id: string, limit: BucketPolicy, store: BucketStore, clock: Clock) {
@@ -59,10 +59,14 @@ export class RateLimiter {
     return this.#leaseOf(caller).refund(amount);
   }
 
-  #leaseOf(caller: string): TokenLease {
+  #leaseOf(caller: string): LocalTokenAllowance {
     const known = this.#leases.get(caller);
     if (known !== undefined) return known;
-    const lease = new TokenLease({ limit: this.limit, store: this.#store, clock: this.#clock }, [
+    const lease = new LocalTokenAllowance({
+      limit: this.limit,
+      store: this.#store,
+      clock: this.#clock,
+    }, [
       "limit",
       this.id,
       shortHash(caller),

@@ -1,7 +1,7 @@
-import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
+import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { RateLimiter } from "./rate_limiter.ts";
 import { roundingTolerance } from "./token_bucket.ts";
-import type { TakeResult } from "./token_lease.ts";
+import type { TakeResult } from "./local_token_allowance.ts";
 
 /**
  * The budget of one request: what it has taken from its caller's budget, and how much of its cost
@@ -65,12 +65,12 @@ export class RequestBudget {
   take(items: number): MaybePromise<boolean> {
     this.#cost = this.#costOf(items);
     const taking = this.#limiter.takeMore(this.#caller, this.due, this.#taken);
-    return then(taking, (taken) => this.#record(taken));
+    return chain(taking, (taken) => this.#record(taken));
   }
 
   /** Takes what is left, up to the cost; a solved challenge pays for the rest. */
   takeRest(): MaybePromise<boolean> {
-    return then(this.#limiter.takeToFloor(this.#caller, this.due), (taken) => this.#record(taken));
+    return chain(this.#limiter.takeToFloor(this.#caller, this.due), (taken) => this.#record(taken));
   }
 
   /** The cost is paid. */

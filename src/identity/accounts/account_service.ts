@@ -4,7 +4,7 @@ import type { SessionCookie } from "../sessions/session_cookie.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { Accounts } from "./account.ts";
 import type { HourlyCounters } from "./hourly_counters.ts";
-import type { LaterWork } from "./later_work.ts";
+import type { BackgroundTasks } from "./background_tasks.ts";
 import type { LoginRisk } from "./login_risk.ts";
 import type { LoginTurns } from "./login_turns.ts";
 import type { Mail } from "./mails.ts";
@@ -29,7 +29,7 @@ export interface AccountService {
   /** The pages that links of mails lead to. */
   readonly links: { readonly verify: string; readonly reset: string };
   /** The work after the response, so that its duration reveals nothing. */
-  readonly later: LaterWork;
+  readonly later: BackgroundTasks;
   readonly store: KeyValue;
   readonly trustedOrigins: ReadonlySet<string>;
   readonly runtime: Runtime;

@@ -10,7 +10,7 @@ import { resolveAccountProtections } from "./account_protections.ts";
 import { createAccountRoutes } from "./account_routes.ts";
 import type { AccountService } from "./account_service.ts";
 import { HourlyCounters } from "./hourly_counters.ts";
-import { LaterWork } from "./later_work.ts";
+import { BackgroundTasks } from "./background_tasks.ts";
 import { createLoginRisk } from "./login_risk.ts";
 import { LoginTurns } from "./login_turns.ts";
 import { createMails } from "./mails.ts";
@@ -143,7 +143,7 @@ async function openService(
     turns: new LoginTurns(),
     sendMail: createMails(sendMail, runtime),
     links,
-    later: new LaterWork(runtime.observe),
+    later: new BackgroundTasks(runtime.observe),
     store,
     trustedOrigins,
     runtime,

@@ -1,6 +1,6 @@
 import type { Change, ChangeLog } from "../../db/changes/change_log.ts";
 import { type Position, positionOrdinal } from "../../db/changes/log_position.ts";
-import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
+import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { ChangeBatch } from "../feed/change_feed.ts";
 import { sharedIdentity } from "../match/evaluation_limits.ts";
@@ -105,7 +105,7 @@ export class BatchDispatch {
 
   /** Delivers the events. Waits only where the database must decide, or related rows are read. */
   finish(): MaybePromise<void> {
-    return then(this.#followRelations(), () => {
+    return chain(this.#followRelations(), () => {
       for (const [group, rowChanges] of this.#rowChanges) {
         this.isolate([group], () => {
           for (const rowChange of netRowChanges(rowChanges, group.query.table)) {
@@ -141,7 +141,7 @@ export class BatchDispatch {
   /** The rows that are affected by changes of related ones. */
   #followRelations(): MaybePromise<void> {
     if (this.#affectedParents.isEmpty && this.#relatedFilters === null) return;
-    return then(this.#followIncludes(), () => this.#followFilters());
+    return chain(this.#followIncludes(), () => this.#followFilters());
   }
 
   #followIncludes(): MaybePromise<void> {

@@ -1,7 +1,7 @@
 import type { Row } from "../../schema/table_info.ts";
 import { eventRowId, eventText } from "./server_sent_events.ts";
 import type { LiveQuery } from "../live_query.ts";
-import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
+import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import { type RowChange, rowChangeKey, type Transition } from "../match/row_change.ts";
 
 /**
@@ -44,7 +44,7 @@ export class EventRenderer {
     } catch {
       return this.#prepareEach(rows, identity);
     }
-    return then(presented, (shown) => {
+    return chain(presented, (shown) => {
       this.isIncomplete = shown.length < rows.length;
       rows.forEach((row, index) => this.#shown.set(row, shown[index] ?? {}));
     });

@@ -21,7 +21,7 @@ export interface ScopedRequest {
    * Returns true if the user has the fields still that the stream was opened with; null if they cannot
    * change by themselves. It may throw.
    */
-  readonly keepsFields: ((user: User | null) => boolean) | null;
+  readonly sameFieldsAs: ((user: User | null) => boolean) | null;
 }
 
 /** Holds the grant of an open stream whose scope is checked again. */
@@ -30,8 +30,8 @@ export interface ScopeHolder {
   regrant(grant: Grant | null): void;
   /** The grant is unknown, because the scope has failed, or fields are no longer those of the user. */
   revoke(): void;
-  /** As {@link ScopedRequest.keepsFields} of its own request. */
-  keepsFields(user: User | null): boolean;
+  /** As {@link ScopedRequest.sameFieldsAs} of its own request. */
+  sameFieldsAs(user: User | null): boolean;
 }
 
 interface Entry {
@@ -115,7 +115,7 @@ export class ScopeRecheck {
       const { request } = entry;
       const { resource } = request;
       const user = this.#currentUser(request.user);
-      for (const holder of [...entry.holders]) if (!holder.keepsFields(user)) holder.revoke();
+      for (const holder of [...entry.holders]) if (!holder.sameFieldsAs(user)) holder.revoke();
       const tooLate = () => new Error(`The scope of ${resource} took over ${maxMs} ms`);
       const limit = deadline(maxMs, this.#runtime.clock, tooLate);
       const grant = await limit.within(
@@ -136,8 +136,8 @@ export class ScopeRecheck {
  * Returns true if the scope needs no recheck: access to all rows by `public`, and that without a user to
  * rows of no public scope, cannot change. Fields that depend on the user can.
  */
-export function hasFixedScope({ access, policy, user, keepsFields }: ScopedRequest): boolean {
-  if (keepsFields !== null) return false;
+export function hasFixedScope({ access, policy, user, sameFieldsAs }: ScopedRequest): boolean {
+  if (sameFieldsAs !== null) return false;
   return policy.public.has(access) || (user === null && !policy.publicScopes.has(access));
 }
 

@@ -109,8 +109,8 @@ export class StreamSession implements ScopeHolder {
     this.stream.expire();
   }
 
-  keepsFields(user: User | null): boolean {
-    return this.#request?.keepsFields?.(user) ?? true;
+  sameFieldsAs(user: User | null): boolean {
+    return this.#request?.sameFieldsAs?.(user) ?? true;
   }
 
   #apply({ scope, view }: Pick<GrantedRequest, "scope" | "view">): void {
@@ -128,7 +128,7 @@ export class StreamSession implements ScopeHolder {
 const none: readonly RelatedScopeHolder[] = Object.freeze([]);
 
 function grantedRequest(
-  { resource, access, policy, user, keepsFields, table, reader, scope, filter, view }:
+  { resource, access, policy, user, sameFieldsAs, table, reader, scope, filter, view }:
     StreamRequest,
   { query }: LiveStream,
 ): GrantedRequest {
@@ -137,7 +137,7 @@ function grantedRequest(
     access,
     policy,
     user,
-    keepsFields,
+    sameFieldsAs,
     table,
     reader,
     scope,
@@ -166,7 +166,7 @@ class RelatedScopeHolder implements ScopeHolder {
   }
 
   /** The session itself is checked. */
-  keepsFields(): boolean {
+  sameFieldsAs(): boolean {
     return true;
   }
 }

@@ -2,7 +2,7 @@ import { resolveScopes } from "../../auth/scope.ts";
 import { databaseHandle } from "../../db/database_handle.ts";
 import { SqlPlans } from "../../db/template/sql_plan.ts";
 import type { Driver } from "../../db/driver.ts";
-import { createRowReader, type Misfit } from "../../db/rows.ts";
+import { createRowReader, type OnInvalidValue } from "../../db/rows.ts";
 import type { RoleRights } from "../../db/tables/role_rights.ts";
 import { allRows } from "../../filter/filter.ts";
 import { createOperatorRegistry } from "../../filter/operators/operator_registry.ts";
@@ -25,7 +25,7 @@ import type { SearchIndexes } from "../../search/search_indexes.ts";
 import { type ColumnResolver, createColumnResolver } from "./column_resolver.ts";
 import type { ReadDefinition } from "./read_definition.ts";
 import { requireTableInfo, type ResourceDefinition } from "./resource_definition.ts";
-import type { SendingAnswers } from "../http/sending_answers.ts";
+import type { InflightResponses } from "../http/inflight_responses.ts";
 import type { TagKeys } from "../http/etag.ts";
 import { createCallerFields } from "./caller_fields.ts";
 import { resolveFieldLists } from "./resolve_field_lists.ts";
@@ -69,7 +69,7 @@ export interface ResourceContext {
   readonly searchIndexes: SearchIndexes;
   readonly tagKeys: TagKeys;
   readonly readCosts: ReadCosts;
-  readonly sending: SendingAnswers;
+  readonly inflight: InflightResponses;
   /** The largest number of fields in a body; null if it depends on the resource. */
   readonly maxFields: number | null;
   readonly runtime: Runtime;
@@ -123,7 +123,7 @@ export function resolveResource(
   const { batch, nestedWrites } = options;
   const reader = createRowReader(
     driver.dialect,
-    observeMisfits(table, runtime.observe),
+    observeInvalidValues(table, runtime.observe),
     context.conflicting,
   );
   const undeleted = softDelete?.undeleted ?? allRows;
@@ -161,7 +161,7 @@ export function resolveResource(
     varyingFields,
     safeNumbers: false,
     variesByCaller: context.varying.has(definition),
-    keepsFields: () => null,
+    sameFieldsAs: () => null,
     withheld: none,
     fieldsKey: "",
     groups: aggregateSchema(table, fields.readable),
@@ -170,9 +170,9 @@ export function resolveResource(
     allowsPreview: false,
     escapesFormulas: false,
     generated,
-    moments: {
-      ofNew: table.columns.filter(({ moment }) => moment !== null),
-      ofChanged: table.columns.filter(({ moment, onUpdate }) =>
+    timestamps: {
+      onCreate: table.columns.filter(({ moment }) => moment !== null),
+      onUpdate: table.columns.filter(({ moment, onUpdate }) =>
         moment === "updated" || onUpdate !== undefined
       ),
     },
@@ -188,7 +188,7 @@ export function resolveResource(
     isSubscribable: isSubscribable(options, table),
     page: resolvePage(options, table),
     readCosts: context.readCosts,
-    sending: context.sending,
+    inflight: context.inflight,
     batch,
     imports: options.imports,
     maxFields: context.maxFields ?? defaultMaxFields({ table, batch, relations, nestedWrites }),
@@ -228,7 +228,7 @@ const none: ReadonlySet<ColumnInfo> = new Set();
  * Observes an invalid value once for each column, because a whole table of invalid values must not
  * flood the log.
  */
-function observeMisfits(table: TableInfo, observe: Observer): Misfit {
+function observeInvalidValues(table: TableInfo, observe: Observer): OnInvalidValue {
   const observed = new Set<ColumnInfo>();
   return (column) => {
     if (observed.has(column)) return;

@@ -64,7 +64,7 @@ export function includedRows(path: string): AnswerPart {
 }
 
 /** Returns the 422 for a response with more bytes than are allowed. */
-export function answerTooLarge(limit: number, { name, subject, advice }: AnswerPart): Problem {
+export function responseTooLarge(limit: number, { name, subject, advice }: AnswerPart): Problem {
   return new Problem(
     "query-too-expensive",
     `Cannot answer: ${subject} have more than ${limit} bytes. ${advice}`,
@@ -78,7 +78,7 @@ export function answerTooLarge(limit: number, { name, subject, advice }: AnswerP
  */
 export function namingPart(error: unknown, limit: number, part: AnswerPart): unknown {
   const isTooLarge = error instanceof DatabaseError && error.kind === "too-large";
-  return isTooLarge ? answerTooLarge(limit, part) : error;
+  return isTooLarge ? responseTooLarge(limit, part) : error;
 }
 
 /**
@@ -139,7 +139,7 @@ export function countRows(
   part: AnswerPart,
 ): void {
   for (const row of rows) bytes.left -= bytesOf(row);
-  if (bytes.left < 0) throw answerTooLarge(bytes.limit, part);
+  if (bytes.left < 0) throw responseTooLarge(bytes.limit, part);
 }
 
 /** The size of a value of a group with its names, in bytes. */

@@ -1,7 +1,7 @@
 import { jsonType, type Reply } from "../../protocol/reply.ts";
 import { writeJson } from "../../schema/exact_json.ts";
 import { jsonFits, maxBytesOfCharacter, textFits } from "../../schema/json_fits.ts";
-import { answerTooLarge } from "./answer_bytes.ts";
+import { responseTooLarge } from "./answer_bytes.ts";
 import { LargeReply, maxBytesAtOnce, type ReplySize } from "./large_reply.ts";
 
 /**
@@ -49,7 +49,7 @@ export class DataReply {
     // The counted values do not include computed fields.
     const { body: text } = reply;
     if (text.length * maxBytesOfCharacter > limit && !textFits(text, limit)) {
-      throw answerTooLarge(limit, part);
+      throw responseTooLarge(limit, part);
     }
     return reply;
   }
@@ -65,7 +65,7 @@ function isSmall({ counted, limit }: ReplySize): boolean {
 }
 
 function requireFitting(data: unknown, { limit, part }: ReplySize): void {
-  if (!jsonFits(data, limit)) throw answerTooLarge(limit, part);
+  if (!jsonFits(data, limit)) throw responseTooLarge(limit, part);
 }
 
 /**

@@ -2,7 +2,7 @@ import { Problem } from "../../problem/problem.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { FairQueue } from "../../runtime/queues/fair_queue.ts";
 import type { Clock } from "../../runtime/runtime.ts";
-import type { FairTurns, WaitingRequest } from "./fair_turns.ts";
+import type { RequestScheduler, WaitingRequest } from "./request_scheduler.ts";
 
 /**
  * The largest sum of the bodies of requests that run at the same time, in bytes. A single request
@@ -97,7 +97,7 @@ function tooManyWait(): Problem {
 
 /** The queues of an app for requests that may keep the event loop busy for milliseconds. */
 export interface RequestQueues {
-  readonly turns: FairTurns;
+  readonly turns: RequestScheduler;
   readonly largeBodies: LargeBodies;
 }
 

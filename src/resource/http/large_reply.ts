@@ -1,6 +1,6 @@
 import type { Reply } from "../../protocol/reply.ts";
 import { jsonParts } from "../../schema/json_parts.ts";
-import { type AnswerPart, answerTooLarge } from "./answer_bytes.ts";
+import { type AnswerPart, responseTooLarge } from "./answer_bytes.ts";
 
 /** The limits of the size of the JSON reply to a read. */
 export interface ReplySize {
@@ -59,7 +59,7 @@ export class LargeReply {
         if (value === undefined) break;
         body.push(value);
         bytes += value.byteLength;
-        if (bytes > limit) throw answerTooLarge(limit, part);
+        if (bytes > limit) throw responseTooLarge(limit, part);
       }
       return Promise.resolve();
     };

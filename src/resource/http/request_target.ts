@@ -55,7 +55,7 @@ export function createHostCheck(): (request: Request) => boolean {
 }
 
 /** The refusal of a request that fails the host check. */
-export function strangeHost(): Problem {
+export function invalidHost(): Problem {
   return new Problem(
     "invalid-parameter",
     "Cannot answer under this Host: it must be a host with an optional port",

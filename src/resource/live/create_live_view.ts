@@ -104,7 +104,7 @@ function viewRight(
     access: "read",
     policy: target.policy,
     user,
-    keepsFields: null,
+    sameFieldsAs: null,
     grant: related.get(target) ?? null,
     regranted(grant) {
       const others = new Map(related);

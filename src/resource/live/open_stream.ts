@@ -42,7 +42,7 @@ export async function openStream(
     table,
     reader,
     user,
-    keepsFields: resource.keepsFields(),
+    sameFieldsAs: resource.sameFieldsAs(),
     address: addressGroup(request.address()),
     disconnected: delivery.delivered() ?? aborted(raw),
     part: delivery.part(),

@@ -7,7 +7,7 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Reply } from "../../protocol/reply.ts";
 import type { CodeCaller } from "./code_caller.ts";
 import type { DataReply } from "../http/json_reply.ts";
-import type { AnswerDelivery } from "../http/sending_answers.ts";
+import type { AnswerDelivery } from "../http/inflight_responses.ts";
 import type { Query } from "../http/query_parameters.ts";
 import type { Resource } from "./resource.ts";
 

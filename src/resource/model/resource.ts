@@ -19,7 +19,7 @@ import type { Indexer } from "../../search/indexer.ts";
 import type { OpenIndex } from "../../search/open_index.ts";
 import type { EtagPolicy } from "../http/etag.ts";
 import type { PageLimits } from "../http/query_parameters.ts";
-import type { SendingAnswers } from "../http/sending_answers.ts";
+import type { InflightResponses } from "../http/inflight_responses.ts";
 import type { AnyApi, CodeApi } from "./code_api.ts";
 import type { CodeCaller } from "./code_caller.ts";
 import type { AnyHooks } from "./hooks.ts";
@@ -130,7 +130,7 @@ export interface Resource {
    * Returns what says whether a user has the same fields as the caller of this request, here and in the
    * resources that it has reached; null if no fields depend on the caller. It may throw.
    */
-  keepsFields(): ((user: User | null) => boolean) | null;
+  sameFieldsAs(): ((user: User | null) => boolean) | null;
   /** The columns that other callers may read, and the caller of this request may not. */
   readonly withheld: ReadonlySet<ColumnInfo>;
   /** True if responses use the safe form of numbers, as the caller of this request asks for. */
@@ -155,9 +155,9 @@ export interface Resource {
   /** The columns that the server fills in. */
   readonly generated: ReadonlySet<ColumnInfo>;
   /** The columns that the service fills in, of a new row and of one that is changed. */
-  readonly moments: {
-    readonly ofNew: readonly ColumnInfo[];
-    readonly ofChanged: readonly ColumnInfo[];
+  readonly timestamps: {
+    readonly onCreate: readonly ColumnInfo[];
+    readonly onUpdate: readonly ColumnInfo[];
   };
   readonly computed: Computed;
   readonly capabilities: ResolvedCapabilities;
@@ -166,7 +166,7 @@ export interface Resource {
   readonly page: PageLimits;
   readonly readCosts: ReadCosts;
   /** The undelivered responses of the app, including responses of other resources. */
-  readonly sending: SendingAnswers;
+  readonly inflight: InflightResponses;
   readonly batch: BatchPolicy;
   readonly imports: ImportPolicy;
   /** The most fields of a body, those of all its objects together. */

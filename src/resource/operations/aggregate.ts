@@ -1,7 +1,7 @@
 import { type AggregateGroup, fetchGroups } from "../../db/aggregate_groups.ts";
 import { and } from "../../filter/filter.ts";
 import type { AggregatePlan } from "../../plan/plan.ts";
-import { recovered } from "../../runtime/maybe_promise.ts";
+import { catching } from "../../runtime/maybe_promise.ts";
 import type { Row } from "../../schema/table_info.ts";
 import { limitedReply } from "../http/json_reply.ts";
 import { allGroups, bytesOfGroups, namingPart } from "../http/answer_bytes.ts";
@@ -41,7 +41,7 @@ export const aggregate: Operation<AggregateIntent, AggregatePlan, readonly Aggre
 
   execute(plan, call) {
     const { reader, readCosts } = call.resource;
-    return recovered(() => fetchGroups(readsToAnswer(call), plan, reader), (error) => {
+    return catching(() => fetchGroups(readsToAnswer(call), plan, reader), (error) => {
       throw namingPart(error, readCosts.maxAnswerBytes, allGroups);
     });
   },

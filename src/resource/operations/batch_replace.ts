@@ -10,7 +10,7 @@ import {
 } from "../write/values/batch_items.ts";
 import { type ItemUpdate, updateItems } from "../write/update_locked_rows.ts";
 import { idsOfItems, noOptimisticIds, recordIds } from "../write/record_ids.ts";
-import { valuesFor } from "../write/values/given_values.ts";
+import { resolveUnchanged } from "../write/values/unchanged_input.ts";
 import { readByKeys } from "../write/read_rows_to_write.ts";
 import { withoutKey, writableRows } from "../write/row_target.ts";
 import { hookedItem } from "../write/run_hooks.ts";
@@ -105,7 +105,7 @@ async function lockItems(
     }
     requirePrecondition(item.precondition, current, resource);
     // Checks before the hooks run, as far as the current row is known.
-    valuesFor(current, item.values, resource);
+    resolveUnchanged(current, item.values, resource);
     return { ...item, current };
   });
 }

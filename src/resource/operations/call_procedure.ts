@@ -6,7 +6,7 @@ import { withDoubles } from "../../schema/exact_number.ts";
 import { jsonFits, textFits } from "../../schema/json_fits.ts";
 import { safeOutput } from "../../schema/safe_numbers.ts";
 import type { ResourceCall } from "../model/operation.ts";
-import { type AnswerPart, answerTooLarge } from "../http/answer_bytes.ts";
+import { type AnswerPart, responseTooLarge } from "../http/answer_bytes.ts";
 import { type FieldError, InvalidFields } from "../write/values/parse_fields.ts";
 import type { Procedure, ProcedureContext } from "../model/procedure.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
@@ -93,7 +93,7 @@ async function outputOf(
   }, input);
   const data = await validOutput(procedure, output, subjectOf(name, call));
   const limit = resource.readCosts.maxAnswerBytes;
-  if (!jsonFits(data, limit)) throw answerTooLarge(limit, procedureOutput);
+  if (!jsonFits(data, limit)) throw responseTooLarge(limit, procedureOutput);
   const shown = data ?? null;
   if (request.safeNumbers) return jsonReply(200, { data: safeOutput(shown) }, safeType);
   return jsonReply(200, { data: shown });
@@ -145,7 +145,7 @@ function writeReply(unwritten: DataReply, subject: string, limit: number): Reply
   if (reply.body === "{}") throw new Error(refusal);
   // The first check counts characters, not the bytes of names and of results of `toJSON`.
   if (typeof reply.body === "string" && !textFits(reply.body, limit)) {
-    throw answerTooLarge(limit, procedureOutput);
+    throw responseTooLarge(limit, procedureOutput);
   }
   return reply;
 }

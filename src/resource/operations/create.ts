@@ -17,7 +17,7 @@ import {
 import { failedWrite } from "../write/refused/failed_write.ts";
 import {
   inTransaction,
-  isLoneStatement,
+  isAutocommit,
   type WriteConnection,
 } from "../write/transaction/in_transaction.ts";
 import { newRowValues } from "../write/values/new_row_values.ts";
@@ -99,7 +99,7 @@ async function createRow(
   };
   try {
     return await inTransaction(write, insert, {
-      isLoneStatement: idsOf === null && isLoneStatement(write, "onAfterCreate"),
+      isAutocommit: idsOf === null && isAutocommit(write, "onAfterCreate"),
     });
   } catch (error) {
     // The commit checks deferred constraints.

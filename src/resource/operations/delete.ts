@@ -2,7 +2,7 @@ import type { Grant } from "../../auth/authorize.ts";
 import { optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
 import type { Operation } from "../model/operation.ts";
 import { deleteRow } from "../write/delete_rows.ts";
-import { inTransaction, isLoneStatement } from "../write/transaction/in_transaction.ts";
+import { inTransaction, isAutocommit } from "../write/transaction/in_transaction.ts";
 import { idsOfItems, recordIds } from "../write/record_ids.ts";
 import {
   lockTarget,
@@ -26,7 +26,7 @@ interface DeletePlan {
 }
 
 /** `DELETE /:id`: deletes one row, or marks it deleted. */
-export const remove: Operation<DeleteIntent, DeletePlan, void> = {
+export const deleteOperation: Operation<DeleteIntent, DeletePlan, void> = {
   name: "delete",
   access: "delete",
   takesBody: false,
@@ -60,7 +60,7 @@ export const remove: Operation<DeleteIntent, DeletePlan, void> = {
           () => deleteRow(target, write, connection),
         );
       },
-      { isLoneStatement: idsOf === null && isLoneStatement(write, "onAfterDelete") },
+      { isAutocommit: idsOf === null && isAutocommit(write, "onAfterDelete") },
     );
   },
 

@@ -2,7 +2,7 @@ import { type FetchedRows, fetchRows } from "../../db/rows.ts";
 import { and } from "../../filter/filter.ts";
 import { type Key, keyFilter, parseKey } from "../../plan/key.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
-import { then } from "../../runtime/maybe_promise.ts";
+import { chain } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import { cacheControl, limitedReply, variesByAccept } from "../http/json_reply.ts";
 import {
@@ -94,7 +94,7 @@ export const get: Operation<GetIntent, GetPlan, GetOutcome> = {
     // left. Rows of a view, too, because no index may lead to its key.
     const isLong = call.request.delivery?.mayBeLarge === true || resource.table.readOnly;
     const connection = isLong ? readsToAnswer(call) : resource.driver;
-    return then(fetchRows(connection, read, resource.reader, count), ({ rows: [row] }) => {
+    return chain(fetchRows(connection, read, resource.reader, count), ({ rows: [row] }) => {
       if (row === undefined) throw notFound(resource, segment);
       const alone = { row, included: noneIncluded, bytes };
       return view.include.length === 0 ? alone : withIncluded(alone, plan, call);

@@ -18,7 +18,7 @@ interface ImportIntent {
 type Format = "ndjson" | "csv";
 
 /** `POST /import`: creates the rows of a body while the body is being read. */
-export const importing: Operation<ImportIntent, ImportPlan & ImportIntent, ImportOutcome> = {
+export const importOperation: Operation<ImportIntent, ImportPlan & ImportIntent, ImportOutcome> = {
   name: "import",
   access: "create",
   // The operation reads the body itself, in parts.

@@ -6,13 +6,13 @@ import {
   fittingValues,
   sealCounted,
   sealCursor,
-  sealReached,
+  sealOffset,
 } from "../../plan/cursor.ts";
 import { parseLimit } from "../http/query_parameters.ts";
 import { keysetPosition } from "../../plan/order.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
-import { reachedAfter } from "../../plan/reached_position.ts";
-import { type MaybePromise, recovered, then } from "../../runtime/maybe_promise.ts";
+import { offsetAfter } from "../../plan/reached_position.ts";
+import { catching, chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import { limitedReply } from "../http/json_reply.ts";
@@ -41,11 +41,11 @@ import {
   type ListQuery,
   type ListRead,
   offsetParameter,
+  offsetPosition,
   parseListQuery,
   parseTotalCount,
   planList,
   reachedByList,
-  reachedPosition,
   skipRows,
   type TotalCountMode,
 } from "../read/list_query.ts";
@@ -124,7 +124,7 @@ export const list: Operation<ListIntent, ListPlan, ListOutcome> = {
     const bytes: AnswerBytes = { limit, left: limit };
     const connection = readsToAnswer(call);
     const readPage = (read: ReadPlan): MaybePromise<ListOutcome> =>
-      then(fetchPage({ read, view, bytes }, connection, reader), (fetched) => {
+      chain(fetchPage({ read, view, bytes }, connection, reader), (fetched) => {
         const page = counted === null ? fetched : afterCompared(fetched, read, counted);
         const { rows, stored, cut = null, next = null } = page;
         const alone = { rows, stored, cut, counted: next, columns: read.columns, bytes };
@@ -179,7 +179,7 @@ function fetchPage(
   const fetch: () => MaybePromise<FetchedPage> = read.preview === undefined
     ? () => fetchRows(connection, read, reader, count)
     : () => fetchPreview(connection, read, reader, count);
-  return recovered(fetch, (error) => {
+  return catching(fetch, (error) => {
     throw namingPart(error, bytes.limit, pageRows);
   });
 }
@@ -235,8 +235,8 @@ function nextCursor(outcome: ListOutcome, intent: ListIntent, resource: Resource
   const stored = outcome.stored.slice(0, intent.limit);
   if (outcome.counted !== null) return sealCounted(outcome.counted, list);
   if (!resource.table.distinct) {
-    const page = { stored, columns, order, from: reachedPosition(after) };
-    return sealReached(reachedAfter(page, fittingValues), list);
+    const page = { stored, columns, order, from: offsetPosition(after) };
+    return sealOffset(offsetAfter(page, fittingValues), list);
   }
   return sealCursor(keysetPosition(stored.at(-1) ?? [], columns, order), list);
 }

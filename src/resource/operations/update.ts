@@ -2,8 +2,8 @@ import { DatabaseError } from "../../db/database_error.ts";
 import type { Grant } from "../../auth/authorize.ts";
 import type { Resource } from "../model/resource.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
-import { holdsGivenValues, plainValues } from "../../plan/given_value.ts";
-import { valuesFor } from "../write/values/given_values.ts";
+import { hasUnchangedInput, plainValues } from "../../plan/given_value.ts";
+import { resolveUnchanged } from "../write/values/unchanged_input.ts";
 import { noneIncluded, rowReply } from "../shape/output.ts";
 import { carriedId, optimisticIdHeader, parseOptimisticId } from "../write/values/optimistic_id.ts";
 import type { Operation, OperationCall, ResourceRequest, WriteCall } from "../model/operation.ts";
@@ -12,7 +12,7 @@ import { wholeBody } from "../write/values/body_path.ts";
 import { failedWrite } from "../write/refused/failed_write.ts";
 import {
   inTransaction,
-  isLoneStatement,
+  isAutocommit,
   type WriteConnection,
 } from "../write/transaction/in_transaction.ts";
 import { parseRowChanges } from "../write/values/parse_fields.ts";
@@ -159,8 +159,8 @@ async function updateWith(
   };
   try {
     return await inTransaction(write, update, {
-      isLoneStatement: !isNamed && !readsFirst && !holdsGivenValues(values) &&
-        isLoneStatement(write, "onAfterUpdate"),
+      isAutocommit: !isNamed && !readsFirst && !hasUnchangedInput(values) &&
+        isAutocommit(write, "onAfterUpdate"),
     });
   } catch (error) {
     // The commit checks deferred constraints.
@@ -175,6 +175,6 @@ async function hookedValues(
 ): Promise<ReadonlyMap<ColumnInfo, unknown>> {
   const { resource } = write;
   const current = await lockTarget(target, write, resource.driver);
-  valuesFor(current, values, resource);
+  resolveUnchanged(current, values, resource);
   return await beforeUpdate({ key: target.key, current: () => current }, values, write);
 }

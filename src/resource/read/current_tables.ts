@@ -1,6 +1,6 @@
 import { nameOf, splitNames } from "../../filter/syntax/quoted_name.ts";
 import { Problem } from "../../problem/problem.ts";
-import { type MaybePromise, recovered } from "../../runtime/maybe_promise.ts";
+import { catching, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ResourceRequest } from "../model/operation.ts";
 import type { Resource } from "../model/resource.ts";
 import { schemaChanged } from "./changed_schema.ts";
@@ -25,7 +25,7 @@ export function withCurrentTables<Result>(
   // A code transaction may hold the only connection, and an import may have written rows already.
   if ((request.code?.within ?? null) !== null || name === "import") return run();
   const checked = () =>
-    recovered(run, async (error) => {
+    catching(run, async (error) => {
       if (isRefusal(error) && await tablesChanged()) throw schemaChanged(changedByOther, error);
       throw error;
     });

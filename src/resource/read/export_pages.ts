@@ -95,7 +95,7 @@ export async function readAtOnce(
   counted: CountedPosition,
   call: ResourceCall,
 ): Promise<FetchedRows> {
-  const { reader, sending, readCosts: { maxAnswerBytes } } = call.resource;
+  const { reader, inflight, readCosts: { maxAnswerBytes } } = call.resource;
   const { delivery } = call.request;
   // OFFSET needs a limit on SQLite.
   const all = { ...plan, limit: Number.MAX_SAFE_INTEGER };
@@ -103,7 +103,7 @@ export async function readAtOnce(
     const { rows, stored } = await fetchRows(readsToAnswer(call), all, reader);
     countedAfter(counted, { stored, columns: plan.columns, order: plan.order }, 0);
     const bytes = stored.reduce((sum, row) => sum + bytesOfRow(row), 0);
-    if (delivery !== null) sending.hold(bytes, delivery);
+    if (delivery !== null) inflight.hold(bytes, delivery);
     const { compared } = counted;
     return { rows: rows.slice(compared), stored: stored.slice(compared) };
   } catch (error) {

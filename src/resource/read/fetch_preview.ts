@@ -1,7 +1,7 @@
 import type { Connection } from "../../db/driver.ts";
 import type { FetchedRows, RowReader } from "../../db/rows.ts";
 import type { ReadPlan } from "../../plan/plan.ts";
-import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
+import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import type { CutColumns } from "./preview.ts";
@@ -23,7 +23,7 @@ export function fetchPreview(
   reader: RowReader,
   check: (stored: readonly Stored[]) => void,
 ): MaybePromise<PreviewRows> {
-  return then(connection.query(reader.compile(plan)), ({ rows: selected }) => {
+  return chain(connection.query(reader.compile(plan)), ({ rows: selected }) => {
     check(selected);
     const read = selected.map((cells) => cutRow(cells, plan, reader));
     return {

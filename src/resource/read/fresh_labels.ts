@@ -1,6 +1,6 @@
 import { DatabaseError } from "../../db/database_error.ts";
 import { Problem } from "../../problem/problem.ts";
-import { type MaybePromise, recovered } from "../../runtime/maybe_promise.ts";
+import { catching, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 import type { ResourceRequest } from "../model/operation.ts";
 
@@ -15,7 +15,7 @@ export function withFreshLabels<Result>(
 ): MaybePromise<Result> {
   // A code transaction may hold the only connection.
   if ((code?.within ?? null) !== null) return run();
-  return recovered(run, async (error) => {
+  return catching(run, async (error) => {
     if (mayBeLabel(error) && await refreshLabels()) return await run();
     throw error;
   });

@@ -1,6 +1,6 @@
 import type { Connection, ReadLimits } from "../../db/driver.ts";
 import { DatabaseError } from "../../db/database_error.ts";
-import { recovered } from "../../runtime/maybe_promise.ts";
+import { catching } from "../../runtime/maybe_promise.ts";
 import { longText } from "../../protocol/text_stream.ts";
 import { addressGroup } from "../../guard/client_address.ts";
 import type { ResourceCall } from "../model/operation.ts";
@@ -22,16 +22,16 @@ export function limitedReads(
  * as the response would exceed the memory for responses in flight. The client can retry later.
  */
 export function readsToAnswer(call: ResourceCall): Connection {
-  const { sending, readCosts: { maxAnswerBytes } } = call.resource;
+  const { inflight, readCosts: { maxAnswerBytes } } = call.resource;
   const { delivery } = call.request;
-  const { room } = sending;
+  const { room } = inflight;
   if (delivery === null || room >= maxAnswerBytes) return limitedReads(call);
   const reads = limitedReads(call, Math.max(room, longText));
   return {
     query: (statement) =>
-      recovered(() => reads.query(statement), (error) => {
+      catching(() => reads.query(statement), (error) => {
         const isTooLarge = error instanceof DatabaseError && error.kind === "too-large";
-        const thrown = isTooLarge ? sending.refusal(delivery.identity) : error;
+        const thrown = isTooLarge ? inflight.refusal(delivery.identity) : error;
         return Promise.reject(thrown);
       }),
   };

@@ -3,7 +3,7 @@ import { allRows, and, type Filter } from "../../filter/filter.ts";
 import { countedFrom } from "../../plan/counted_position.ts";
 import { type CountedPosition, type CursorPosition, openCursor } from "../../plan/cursor.ts";
 import { isCounted, parseOrder } from "../../plan/order.ts";
-import type { OrderKey, ReachedPosition, ReadPlan } from "../../plan/plan.ts";
+import type { OffsetPosition, OrderKey, ReadPlan } from "../../plan/plan.ts";
 import { fromTheStart } from "../../plan/reached_position.ts";
 import { Problem } from "../../problem/problem.ts";
 import type { ColumnInfo, TableInfo } from "../../schema/table_info.ts";
@@ -155,11 +155,11 @@ export function countedPosition(
 function fromOf(listQuery: ListQuery, table: TableInfo): Pick<ReadPlan, "from"> {
   const counted = countedPosition(listQuery);
   if (counted !== null) return { from: { values: [], skip: counted.rows - counted.compared } };
-  return table.distinct ? {} : { from: reachedPosition(listQuery.after) };
+  return table.distinct ? {} : { from: offsetPosition(listQuery.after) };
 }
 
 /** Returns the position of a cursor if rows may be equal, or the start without a cursor. */
-export function reachedPosition(after: CursorPosition | null): ReachedPosition {
+export function offsetPosition(after: CursorPosition | null): OffsetPosition {
   return after?.kind === "reached" ? { values: after.values, skip: after.skip } : fromTheStart;
 }
 

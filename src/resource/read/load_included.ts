@@ -9,9 +9,9 @@ import type { ColumnInfo, Row } from "../../schema/table_info.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import {
   type AnswerBytes,
-  answerTooLarge,
   includedRows,
   namingPart,
+  responseTooLarge,
   shownBytes,
 } from "../http/answer_bytes.ts";
 import { readableLinks } from "../rights/related_grants.ts";
@@ -197,7 +197,7 @@ function countBytes(
   rows.forEach((row, index) => {
     bytes.left -= bytesOf(row) * (times[index] ?? 0);
   });
-  if (bytes.left < 0) throw answerTooLarge(bytes.limit, includedRows(path));
+  if (bytes.left < 0) throw responseTooLarge(bytes.limit, includedRows(path));
 }
 
 /** Returns how often the rows at each place appear in the response. */

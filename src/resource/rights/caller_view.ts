@@ -8,7 +8,7 @@ import type { Resource } from "../model/resource.ts";
  * true. The resources that its relations lead to are narrowed in the same way. Returns `resource`
  * itself if nothing differs. Throws if a function of the option `fields` throws.
  */
-export function seenBy(user: User | null, resource: Resource, safeNumbers = false): Resource {
+export function narrowedFor(user: User | null, resource: Resource, safeNumbers = false): Resource {
   return resource.variesByCaller || safeNumbers
     ? new CallerView(user, safeNumbers).of(resource)
     : resource;
@@ -65,14 +65,14 @@ class CallerView {
         return relations ??= relationsOf(resource, seen);
       },
       served: { get: (table) => this.#resourceOf(table, resource) },
-      keepsFields: () => this.#keepsFields(),
+      sameFieldsAs: () => this.#sameFieldsAs(),
     };
     this.#seen.set(resource, seen);
     return seen;
   }
 
   /** Returns a function without reference to resources, because every open stream keeps it. */
-  #keepsFields(): ((user: User | null) => boolean) | null {
+  #sameFieldsAs(): ((user: User | null) => boolean) | null {
     const held = [...this.#seen].flatMap(([{ fieldsOf }, { fieldsKey }]) =>
       fieldsOf === null ? [] : [{ fieldsOf, fieldsKey }]
     );

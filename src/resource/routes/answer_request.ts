@@ -3,7 +3,7 @@ import { noDebit } from "../../guard/budget/debit.ts";
 import type { Guard } from "../../guard/guard.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import type { Reply } from "../../protocol/reply.ts";
-import { type MaybePromise, recovered, then } from "../../runtime/maybe_promise.ts";
+import { catching, chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { AnswerIdempotently, IdempotentAnswers } from "./idempotent_answers.ts";
 import type { ResourceRoute } from "./endpoint.ts";
 import {
@@ -89,19 +89,19 @@ function answerGuarded(
     byKey === null
       ? admitAndRun(request, admission)
       : byKey((record) => request.run(admission, record), admission);
-  const replying = recovered(
-    () => then(admission.countRequest(), answer),
+  const replying = catching(
+    () => chain(admission.countRequest(), answer),
     (error) =>
-      then(admission.returnSolution(error), () => {
+      chain(admission.returnSolution(error), () => {
         throw admission.finishError(error);
       }),
   );
-  return then(
+  return chain(
     replying,
-    (reply) => then(admission.returnSolution(reply), () => admission.finishReply(reply)),
+    (reply) => chain(admission.returnSolution(reply), () => admission.finishReply(reply)),
   );
 }
 
 function admitAndRun(request: RoutedRequest, admission: Admission): MaybePromise<Reply> {
-  return then(admission.admit(), () => request.run(admission, null));
+  return chain(admission.admit(), () => request.run(admission, null));
 }

@@ -4,7 +4,7 @@ import type { User } from "../../auth/user.ts";
 import type { OperationProtection } from "../../guard/operation_protection.ts";
 import { jsonType, type Reply } from "../../protocol/reply.ts";
 import { longText } from "../../protocol/text_stream.ts";
-import { type MaybePromise, then } from "../../runtime/maybe_promise.ts";
+import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import { authorizeAgain } from "../authorize_related.ts";
 import { acceptedType } from "../http/accepted_type.ts";
 import { DataReply, safeReply } from "../http/json_reply.ts";
@@ -74,7 +74,7 @@ export function endpointOf<Intent, Plan, Outcome>(
     },
     authorize: (request, user, resource) => authorizeAgain(operation, request, user, resource),
     run: (request, user, resource) =>
-      then(
+      chain(
         runOperation(operation, request, user, resource),
         (shaped) => sendReply(shaped, operation.access, request, resource),
       ),
@@ -118,11 +118,11 @@ function sendReply(
   request: Sending,
   resource: Resource,
 ): MaybePromise<Reply> {
-  return then(writeReply(shaped, request, resource), (reply) => {
+  return chain(writeReply(shaped, request, resource), (reply) => {
     const { body } = reply;
     const { delivery } = request;
     if (delivery !== null && typeof body === "string" && body.length >= longText) {
-      resource.sending.add(body, delivery, access !== "read");
+      resource.inflight.add(body, delivery, access !== "read");
     }
     return reply;
   });
@@ -141,11 +141,11 @@ export function recordWritten(
 function writeReply(
   shaped: ShapedReply,
   { delivery, safeNumbers }: Sending,
-  { sending }: Resource,
+  { inflight }: Resource,
 ): MaybePromise<Reply> {
   const given = safeNumbers ? safeReply(shaped) : shaped;
   const reply = given instanceof DataReply ? given.write() : given;
   if (!(reply instanceof LargeReply)) return reply;
   if (delivery === null) throw new Error("Only the reply to a request is written");
-  return sending.write(reply, delivery);
+  return inflight.write(reply, delivery);
 }

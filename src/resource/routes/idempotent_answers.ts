@@ -7,7 +7,7 @@ import {
   type RequestOutcome,
 } from "../../idempotency/answer_once.ts";
 import type { AnswerShares } from "../../idempotency/answer_shares.ts";
-import { type AnswerKeeping, keptAnswer } from "../../idempotency/kept_answer.ts";
+import { type AnswerKeeping, storedResponse } from "../../idempotency/stored_response.ts";
 import { addressGroup } from "../../guard/client_address.ts";
 import { parseIdempotencyKey } from "../../idempotency/idempotency_key.ts";
 import type { ResolvedIdempotencyOptions } from "../../idempotency/idempotency_options.ts";
@@ -135,7 +135,7 @@ async function answerWithin(
 ): Promise<RequestOutcome> {
   const recorded: Reply[] = [];
   const reply = await execute(async (reply, connection) => {
-    const answer = keptAnswer(reply, claim.share, keeping);
+    const answer = storedResponse(reply, claim.share, keeping);
     if (answer === null) return;
     // Another process has taken over the expired claim and handles the request.
     if (!await table.finishWithin(claim, answer, connection)) throw inFlightProblem();

@@ -11,8 +11,8 @@ import { asksForSafeNumbers, fromSafeBody } from "../../schema/safe_numbers.ts";
 import { operationFacts } from "../model/operation_facts.ts";
 import type { BodyParts, RecordReply, ResourceRequest } from "../model/operation.ts";
 import { inTurnFor, largeBodyBytes, type RequestQueues } from "../http/large_bodies.ts";
-import type { WaitingRequest } from "../http/fair_turns.ts";
-import type { AnswerDelivery } from "../http/sending_answers.ts";
+import type { WaitingRequest } from "../http/request_scheduler.ts";
+import type { AnswerDelivery } from "../http/inflight_responses.ts";
 import { receiveParts } from "../http/receive_parts.ts";
 import { parseQuery } from "../http/query_parameters.ts";
 import { type BodyLimits, type BodyReceiver, parseBody, readBody } from "../http/request_body.ts";
@@ -45,7 +45,7 @@ export interface RoutedRequestOptions extends RequestQueues {
   /** The number of proxies in front of the service: so many forwarded addresses are trusted. */
   readonly trustedProxies: number;
   /** The routes that have had large responses. Later requests to them wait in a queue. */
-  readonly dearRoutes: WeakSet<ResourceRoute>;
+  readonly slowRoutes: WeakSet<ResourceRoute>;
   readonly clock: Clock;
 }
 
@@ -94,7 +94,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
   }
 
   get mayBeLarge(): boolean {
-    return this.#options.dearRoutes.has(this.#route);
+    return this.#options.slowRoutes.has(this.#route);
   }
 
   delivered(): Promise<unknown> | null {
@@ -106,7 +106,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
   }
 
   async inTurn(work: () => Promise<void>): Promise<void> {
-    this.#options.dearRoutes.add(this.#route);
+    this.#options.slowRoutes.add(this.#route);
     await this.#options.turns.run(this, work);
   }
 
@@ -167,7 +167,7 @@ export class RoutedRequest implements WaitingRequest, AnswerDelivery {
    */
   countStored({ body }: Reply): void {
     if (typeof body !== "string" || body.length < longText) return;
-    this.#route.resource.sending.add(body, this, false);
+    this.#route.resource.inflight.add(body, this, false);
   }
 
   /**

@@ -11,11 +11,11 @@ import { create } from "../operations/create.ts";
 import { csv } from "../shape/csv.ts";
 import { exportRows } from "../operations/export.ts";
 import { get } from "../operations/get.ts";
-import { importing } from "../operations/import.ts";
+import { importOperation } from "../operations/import.ts";
 import { list } from "../operations/list.ts";
 import { ndjson } from "../shape/ndjson.ts";
 import type { ResourceRequest } from "../model/operation.ts";
-import { remove } from "../operations/delete.ts";
+import { deleteOperation } from "../operations/delete.ts";
 import { restore } from "../operations/restore.ts";
 import { replace } from "../operations/replace.ts";
 import type { Procedure } from "../model/procedure.ts";
@@ -57,7 +57,7 @@ const fixedRoutes: readonly Route[] = [
   route("GET", "/search", endpointOf(search, "enableSearch")),
   route("GET", "/subscribe", endpointOf(subscribe, "enableSubscribe")),
   route("POST", "/batch", endpointOf(batchCreate, "enableBatch", "enableCreate")),
-  route("POST", "/import", endpointOf(importing, "enableImport", "enableCreate")),
+  route("POST", "/import", endpointOf(importOperation, "enableImport", "enableCreate")),
   route("PATCH", "/batch", endpointOf(batchUpdate, "enableBatch", "enableUpdate")),
   route("PUT", "/batch", endpointOf(batchReplace, "enableBatch", "enableUpdate")),
   route("DELETE", "/batch", endpointOf(batchDelete, "enableBatch", "enableDelete")),
@@ -72,7 +72,7 @@ const rowRoutes: readonly Route[] = [
   route("GET", "/:id", endpointOf(get)),
   route("PATCH", "/:id", endpointOf(update, "enableUpdate")),
   route("PUT", "/:id", endpointOf(replace, "enableUpdate")),
-  route("DELETE", "/:id", endpointOf(remove, "enableDelete")),
+  route("DELETE", "/:id", endpointOf(deleteOperation, "enableDelete")),
   route("POST", "/:id/restore", endpointOf(restore, "enableRestore")),
 ];
 

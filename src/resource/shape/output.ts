@@ -10,7 +10,7 @@ import type { Filter } from "../../filter/filter.ts";
 import { keyId, keyOf } from "../../plan/key.ts";
 import { jsonFits } from "../../schema/json_fits.ts";
 import { type EtagPolicy, tagOf } from "../http/etag.ts";
-import { answerTooLarge, writtenRows } from "../http/answer_bytes.ts";
+import { responseTooLarge, writtenRows } from "../http/answer_bytes.ts";
 import { cacheControl, type DataReply, jsonReply } from "../http/json_reply.ts";
 import type { WrittenRows } from "../model/written_rows.ts";
 
@@ -229,7 +229,7 @@ function present(row: Row, { visible, computed, safeNumbers }: View): Record<str
   }
   for (const [name, compute] of computed.fields) {
     try {
-      const value = plainValue(compute(row) ?? null);
+      const value = untypedValue(compute(row) ?? null);
       shown[name] = safeNumbers ? safeOutput(value) : value;
     } catch (error) {
       computed.failed(name, error);
@@ -240,7 +240,7 @@ function present(row: Row, { visible, computed, safeNumbers }: View): Record<str
 }
 
 /** Returns the value of a computed field. Throws for a promise, which would be `{}` in JSON. */
-function plainValue(value: unknown): unknown {
+function untypedValue(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (!("then" in value) || typeof value.then !== "function") return value;
   // Nothing awaits the promise, and an unhandled rejection would be reported.
@@ -315,7 +315,7 @@ export function requireFittingReply(
   // Computed fields are functions of the deployer. They run once for each response.
   const view = { ...viewOf(resource), computed: { ...resource.computed, fields: [] } };
   const shown = presentRows(rows, columns, view, included);
-  if (!jsonFits(shown, maxAnswerBytes)) throw answerTooLarge(maxAnswerBytes, writtenRows);
+  if (!jsonFits(shown, maxAnswerBytes)) throw responseTooLarge(maxAnswerBytes, writtenRows);
 }
 
 /** Returns the headers by which a JSON response carries a row's ETag. */

@@ -63,10 +63,10 @@ export function withUpdateTime(
 /** The values of an update with the moments that the table declares, unless they hold them. */
 export function withMoments(
   set: Assignments,
-  { moments }: Pick<Resource, "moments">,
+  { timestamps }: Pick<Resource, "timestamps">,
   nowMs: number,
 ): Assignments {
-  const missing = moments.ofChanged.filter((column) => !set.has(column));
+  const missing = timestamps.onUpdate.filter((column) => !set.has(column));
   if (set.size === 0 || missing.length === 0) return set;
   return new Map([
     ...set,

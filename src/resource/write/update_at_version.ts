@@ -1,5 +1,5 @@
 import { and, comparison } from "../../filter/filter.ts";
-import { holdsGivenValues } from "../../plan/given_value.ts";
+import { hasUnchangedInput } from "../../plan/given_value.ts";
 import { equalOperator } from "../../filter/operators/value_operators.ts";
 import type { Assignments } from "../../plan/plan.ts";
 import type { Row } from "../../schema/table_info.ts";
@@ -29,7 +29,7 @@ export async function updateAtVersion(
   }
   const isUnscoped = grant.rows.kind === "all" && grant.visible.kind === "all";
   if (!isUnscoped || hooks.onAfterUpdate !== undefined || set.has(field)) return null;
-  if (resource.indexers.length > 0 || holdsGivenValues(set)) return null;
+  if (resource.indexers.length > 0 || hasUnchangedInput(set)) return null;
   const version = integerVersionOf(target.precondition, etag);
   const next = nextVersion(version);
   if (version === null || next === null) return null;
@@ -42,6 +42,6 @@ export async function updateAtVersion(
   return await inTransaction<Row | null>(
     { ...write, record: null },
     (connection) => updateReturning(where, counted, resource, connection),
-    { isLoneStatement: true },
+    { isAutocommit: true },
   );
 }

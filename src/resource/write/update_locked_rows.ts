@@ -11,7 +11,12 @@ import { type Slices, slicesOf } from "./slices.ts";
 import { readByKeys, type RowsByKey } from "./read_rows_to_write.ts";
 import type { BodyPath, WriteCall } from "../model/operation.ts";
 import type { WriteConnection } from "./transaction/in_transaction.ts";
-import { changedValues, isStoredAlready, referencesOf, valuesFor } from "./values/given_values.ts";
+import {
+  changedValues,
+  isStoredAlready,
+  referencesOf,
+  resolveUnchanged,
+} from "./values/unchanged_input.ts";
 import { patchPath } from "./values/body_path.ts";
 import { type FailedRow, failedWrite } from "./refused/failed_write.ts";
 import type { Resource } from "../model/resource.ts";
@@ -84,7 +89,7 @@ export async function updateItems(
   const changed = await mapItemsInTurn(items, async ({ key, values, current, precondition }) => {
     await yieldTurn();
     const next = isCounted || precondition !== null ? withNextVersion : withUpdateTime;
-    const set = next(valuesFor(current, values, resource), current, resource);
+    const set = next(resolveUnchanged(current, values, resource), current, resource);
     const changes = changedValues(set, current, resource);
     const row = await updateReturning(keyFilter(key, table), changes, resource, connection);
     // The row is locked: only a trigger can have kept it as it was.

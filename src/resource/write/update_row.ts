@@ -1,8 +1,8 @@
 import type { Connection } from "../../db/driver.ts";
 import { fetchRows } from "../../db/rows.ts";
 import { and, type Filter } from "../../filter/filter.ts";
-import { holdsGivenValues } from "../../plan/given_value.ts";
-import { changedValues, valuesFor } from "./values/given_values.ts";
+import { hasUnchangedInput } from "../../plan/given_value.ts";
+import { changedValues, resolveUnchanged } from "./values/unchanged_input.ts";
 import type { Assignments } from "../../plan/plan.ts";
 import type { Row } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
@@ -41,9 +41,9 @@ export async function updateRow(
 ): Promise<Row> {
   const { resource } = write;
   const where = writableTarget(target, write);
-  const isRead = readsFirst || resource.etag !== null || holdsGivenValues(set);
+  const isRead = readsFirst || resource.etag !== null || hasUnchangedInput(set);
   const current = isRead ? await lockTarget(target, write, connection) : null;
-  const values = current === null ? set : valuesFor(current, set, resource);
+  const values = current === null ? set : resolveUnchanged(current, set, resource);
   return await updateSameVersion({ target, current, where, set: values }, write, connection);
 }
 

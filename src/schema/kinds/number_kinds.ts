@@ -102,7 +102,7 @@ function finite(value: number): number {
 
 function compareNumbers(left: unknown, right: unknown): number {
   // Values of this kind are numbers and bigints, which JS orders exactly among each other;
-  // a stored misfit (text in an integer column) is somewhere among them and equals none.
+  // a stored onInvalidValue (text in an integer column) is somewhere among them and equals none.
   const [a, b] = [left, right] as [number | bigint, number | bigint];
   if (a < b) return -1;
   return a > b || String(a) !== String(b) ? 1 : 0;

@@ -16,7 +16,7 @@ import { dashboardFile } from "./dashboard_files.ts";
 import { dashboardPath } from "./dashboard_path.ts";
 import type { ResolvedDashboard } from "./dashboard_options.ts";
 import type { OperatorAudit } from "./operator_audit.ts";
-import { requireOperator } from "./operator_door.ts";
+import { requireOperator } from "./dashboard_auth.ts";
 import type { Report } from "./report.ts";
 
 /** The parts that the dashboard needs. */

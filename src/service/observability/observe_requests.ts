@@ -1,5 +1,5 @@
 import { parseRequestTarget } from "../../resource/http/request_target.ts";
-import { recovered } from "../../runtime/maybe_promise.ts";
+import { catching } from "../../runtime/maybe_promise.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { HonoApp } from "../hono_app.ts";
@@ -59,5 +59,5 @@ function idIn(headers: Headers): string | null {
 
 function emit(observe: Observer, observation: Parameters<Observer>[0]): void {
   // An observer must not throw. If it does, the response is sent all the same.
-  void recovered(() => observe(observation), () => {});
+  void catching(() => observe(observation), () => {});
 }

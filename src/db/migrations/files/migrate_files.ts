@@ -65,7 +65,7 @@ export async function migrateFiles(
  * Notes the files of a folder as applied without running them, in one transaction, and gives their
  * names: the tables of a new database are as the files would leave them.
  */
-export async function noteFiles({ driver, folder }: FilesRun): Promise<readonly string[]> {
+export async function recordFiles({ driver, folder }: FilesRun): Promise<readonly string[]> {
   const files = await readMigrationFiles(folder, driver.dialect.engine);
   return await restructured(driver, async (connection) => {
     const { pending } = pendingOf(files, await appliedMigrations(connection, driver.dialect));

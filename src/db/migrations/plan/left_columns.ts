@@ -6,7 +6,7 @@ import { type TableMigration, wantedNames } from "./table_migration.ts";
  * Says what is left of a table although it is not declared. A column that could be a new one under
  * its old name is asked about first: a rename that is taken for a drop loses the values.
  */
-export function noteLeft(table: TableMigration): void {
+export function reportUnused(table: TableMigration): void {
   const added = table.of("missing-column").map(({ declared }) => declared);
   for (const { existing } of table.of("superfluous-column")) {
     const { name } = existing;

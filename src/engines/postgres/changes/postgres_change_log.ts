@@ -9,7 +9,7 @@ import {
   minRetentionMs,
   type ResolvedChangesOptions,
 } from "../../../db/changes/changes_options.ts";
-import { imageDecoder, wholeImages } from "../../../db/changes/image_decoder.ts";
+import { completeImages, imageDecoder } from "../../../db/changes/image_decoder.ts";
 import {
   covers,
   includes,
@@ -22,7 +22,7 @@ import {
   changeKind,
   type DecodeImage,
   LoggedChange,
-  rowOfWholeImages,
+  rowOfCompleteImages,
 } from "../../../db/changes/logged_change.ts";
 import { metaValue, PostgresLogReader, type PostgresLogRow } from "./postgres_log_reader.ts";
 import { type OnSecured, SecuredTables } from "./secured_tables.ts";
@@ -93,7 +93,7 @@ class PostgresChangeLog implements ChangeLog {
       new SecuredTables([...this.tables], onSecured),
     );
     this.#decodeImage = imageDecoder(createRowReader(driver.dialect, () => {}), changes.exclude);
-    this.#isWhole = wholeImages(engineOf(driver).changes, changes.exclude);
+    this.#isWhole = completeImages(engineOf(driver).changes, changes.exclude);
   }
 
   async end(): Promise<Position> {
@@ -208,7 +208,7 @@ class PostgresChangeLog implements ChangeLog {
   #changes({ seq, xid, table: name, op, before, after, optimisticId }: PostgresLogRow): Change[] {
     return (this.#byName.get(String(name)) ?? []).map(({ table }) =>
       new LoggedChange(
-        rowOfWholeImages({
+        rowOfCompleteImages({
           seq: Number(seq),
           transaction: BigInt(String(xid)),
           mark: null,

@@ -57,7 +57,7 @@ export async function recordOnServer(
     const isWatched = changes.mode === "triggers" || found.isWatched;
     if (changes.mode === "triggers") {
       const isFresh = await installTriggers(found, hidden, functionName, connection);
-      if (isFresh && !isNew) await noteGap(found, connection);
+      if (isFresh && !isNew) await recordGap(found, connection);
     }
     described.push({ ...found, isWatched });
   }
@@ -65,7 +65,7 @@ export async function recordOnServer(
 }
 
 /** Rows may have changed while the table was recorded otherwise, or not at all: streams begin again. */
-export async function noteGap(
+export async function recordGap(
   { name }: Pick<PostgresLogTable, "name">,
   connection: Connection,
 ): Promise<void> {

@@ -15,7 +15,7 @@ import type {
   ReadLimits,
   Signals,
 } from "../../../db/driver.ts";
-import { maxWaitingReads, ReadTurns } from "../../../db/read_turns.ts";
+import { maxWaitingReads, ReadLimiter } from "../../../db/read_limiter.ts";
 import { type Pool, pool } from "./connection_pool.ts";
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 import { toPostgresError } from "./postgres_errors.ts";
@@ -73,7 +73,7 @@ class PostgresDriver implements Driver {
     this.#reads = {
       guard: this.#guard,
       pool: this.#pool,
-      turns: new ReadTurns({
+      turns: new ReadLimiter({
         ...options,
         maxRunning: options.maxReads,
         maxWaiting: maxWaitingReads,

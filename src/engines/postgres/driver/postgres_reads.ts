@@ -3,7 +3,7 @@ import type { Deadline } from "../../../runtime/deadline.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import { DatabaseError, type DatabaseErrorKind } from "../../../db/database_error.ts";
 import type { Connection, QueryResult, ReadLimits } from "../../../db/driver.ts";
-import type { ReadTurns } from "../../../db/read_turns.ts";
+import type { ReadLimiter } from "../../../db/read_limiter.ts";
 import { bytesOfRow } from "../../../db/row_bytes.ts";
 import type { TransactionGuard } from "../../../db/transact.ts";
 import { watchRead } from "../../../db/watch_read.ts";
@@ -16,7 +16,7 @@ export interface PostgresReadParts {
   readonly guard: TransactionGuard;
   readonly pool: Pool<PostgresSession>;
   /** Which reads may take a session of the pool. */
-  readonly turns: ReadTurns;
+  readonly turns: ReadLimiter;
   /** Starts the time limit of the waits for a session and its connection. */
   readonly limit: () => Deadline;
   readonly clock: Clock;

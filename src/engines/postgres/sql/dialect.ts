@@ -29,7 +29,7 @@ import { postgresMetrics } from "./metrics.ts";
 import { postgresExplain } from "./explain.ts";
 import { postgresPreview } from "./preview.ts";
 import { distinguished } from "./distinguished.ts";
-import { decodePlain } from "./plain_values.ts";
+import { decodeUntyped } from "./plain_values.ts";
 import { castToType, comparedByType, textOfType } from "./database_types.ts";
 import { decode, encode } from "./stored_values.ts";
 import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
@@ -52,7 +52,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     check,
     encode,
     decode,
-    decodePlain,
+    decodeUntyped,
     // A type of the server reads each string in one way, misfits included.
     roundTrips: (stored, decoded) => decoded !== null || stored === null,
     hasOtherForms,

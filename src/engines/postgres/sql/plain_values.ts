@@ -13,7 +13,7 @@ const bytesType = 17;
  * A value of Postgres that belongs to no column, as SQLite would have it: true is 1, and a numeric
  * is a double. Undefined for types that SQLite has in no common form.
  */
-export function decodePlain(value: SqlValue, type: number | null): unknown {
+export function decodeUntyped(value: SqlValue, type: number | null): unknown {
   if (typeof value !== "string" || type === null) return asStored(value);
   if (numbers.has(type)) return numberOf(value);
   if (texts.has(type)) return value;

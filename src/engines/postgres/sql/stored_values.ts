@@ -36,7 +36,7 @@ export function shapeOfColumn(
   return shape === undefined || shape.kind === "any" ? { kind: "text" } : shape;
 }
 
-/** A member that does not fit its kind is shown as it is, and makes no misfit of the structure. */
+/** A member that does not fit its kind is shown as it is, and makes no onInvalidValue of the structure. */
 const memberCodec: MemberCodec = {
   encode,
   decode: (text, column) => decode(text, column, () => {}),
@@ -46,7 +46,7 @@ const memberCodec: MemberCodec = {
 export function decode(
   value: SqlValue,
   column: ColumnInfo,
-  misfit: (column: ColumnInfo) => void,
+  onInvalidValue: (column: ColumnInfo) => void,
 ): unknown {
   if (value === null) return null;
   const shape = shapeOfColumn(column);
@@ -56,7 +56,7 @@ export function decode(
     ? decoders[column.kind](value, column)
     : decodeStructure(value, shape, memberCodec);
   if (decoded !== undefined) return decoded;
-  misfit(column);
+  onInvalidValue(column);
   return asStored(value);
 }
 

@@ -39,13 +39,13 @@ export async function recordInFile(
   for (const table of tables) {
     const installed = await installTriggers(table, changes, connection);
     if (installed.lifetime === "temporary") untracked.push(table);
-    else if (installed.isFresh && !isNew) await noteGap(table, connection);
+    else if (installed.isFresh && !isNew) await recordGap(table, connection);
   }
   return untracked;
 }
 
 /** Rows may have changed while other triggers recorded the table, or none: streams begin again. */
-async function noteGap({ name }: TableInfo, connection: Connection): Promise<void> {
+async function recordGap({ name }: TableInfo, connection: Connection): Promise<void> {
   await connection.query({
     text: `INSERT INTO "_service_changes" ("table", op) VALUES (?, 'touch')`,
     values: [name],

@@ -15,12 +15,12 @@ import {
   type ResolvedChangesOptions,
 } from "../../../db/changes/changes_options.ts";
 import type { Driver, QueryResult, ReadLimits } from "../../../db/driver.ts";
-import { imageDecoder, wholeImages } from "../../../db/changes/image_decoder.ts";
+import { completeImages, imageDecoder } from "../../../db/changes/image_decoder.ts";
 import {
   changeKind,
   type DecodeImage,
   LoggedChange,
-  rowOfWholeImages,
+  rowOfCompleteImages,
 } from "../../../db/changes/logged_change.ts";
 import { namedColumns, selectNamed, textOrNull } from "../../../db/named_columns.ts";
 import { createRowReader } from "../../../db/rows.ts";
@@ -121,7 +121,7 @@ class SqliteChangeLog implements ChangeLog {
     this.#byName = Map.groupBy(tables, ({ name }) => name.toLowerCase());
     const reader = createRowReader(driver.dialect, () => {});
     this.#decodeImage = imageDecoder(reader, changes.exclude);
-    this.#isWhole = wholeImages(engineOf(driver).changes, changes.exclude);
+    this.#isWhole = completeImages(engineOf(driver).changes, changes.exclude);
   }
 
   async end(): Promise<Position> {
@@ -258,7 +258,7 @@ class SqliteChangeLog implements ChangeLog {
     const tables = this.#byName.get(String(name).toLowerCase()) ?? [];
     return tables.map((table) =>
       new LoggedChange(
-        rowOfWholeImages({
+        rowOfCompleteImages({
           seq: Number(seq),
           transaction: null,
           mark: Number(mark),

@@ -1,4 +1,4 @@
-import { recovered } from "../../../runtime/maybe_promise.ts";
+import { catching } from "../../../runtime/maybe_promise.ts";
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { SqlValue } from "../../../sql/fragment.ts";
 import type { Driver } from "../../../db/driver.ts";
@@ -58,7 +58,7 @@ function sqlitePolling(
   let known: unknown;
 
   async function poll(): Promise<boolean> {
-    const version = await recovered<unknown>(
+    const version = await catching<unknown>(
       async () => (await driver.query({ text: "PRAGMA data_version", values: [] })).rows[0]?.[0],
       // By contract: the read of the log after the hint meets the same error, and reports it.
       () => null,

@@ -19,7 +19,7 @@ import {
   WaitForecast,
   type WriteJob,
 } from "./job_queue.ts";
-import type { WriteTurn } from "./write_turn.ts";
+import type { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
 
 /** Groups of small rows take less, the wait for the disk included. */
 const maxShortGroupMs = 10;
@@ -39,7 +39,7 @@ export interface GroupCommitOptions {
   /** Called after every commit. */
   readonly committed: () => void;
   /** The turns of all processes that write to the file; null if there can be one only. */
-  readonly turn: WriteTurn | null;
+  readonly turn: CrossProcessWriteLock | null;
 }
 
 /**

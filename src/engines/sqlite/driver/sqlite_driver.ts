@@ -27,7 +27,7 @@ import { refuseBoundary } from "../../../db/refuse_boundary.ts";
 import { isBusy, missingPart, toSqliteError } from "./sqlite_errors.ts";
 import { claimSqliteFile, requireSqliteFile, type SqliteFile } from "./sqlite_file.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
-import { WriteTurn } from "./write_turn.ts";
+import { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
 import {
   type CommitListeners,
   commitListeners,
@@ -141,7 +141,7 @@ class SqliteDriver implements Driver {
   /** Null when the file is read-only. */
   readonly #writes: GroupCommit | null;
   /** Null if no other process can write to the file, or this one does not. */
-  readonly #turn: WriteTurn | null;
+  readonly #turn: CrossProcessWriteLock | null;
   readonly #guard: TransactionGuard = transactionGuard();
   /** Null if no other program knows the file. */
   readonly #presence: FilePresence | null;
@@ -302,9 +302,11 @@ function threadsOf({ threads, file }: SqliteDriverOptions): DriverThreads {
   };
 }
 
-function turnOf({ writer, file, label, busyRetry }: SqliteDriverOptions): WriteTurn | null {
+function turnOf(
+  { writer, file, label, busyRetry }: SqliteDriverOptions,
+): CrossProcessWriteLock | null {
   if (writer === null || file.temporary) return null;
-  return new WriteTurn({ path: file.path, label, clock: busyRetry.clock });
+  return new CrossProcessWriteLock({ path: file.path, label, clock: busyRetry.clock });
 }
 
 function presenceOf({ file, label, busyRetry }: SqliteDriverOptions): FilePresence | null {

@@ -35,7 +35,7 @@ export function uninstallFromFile(
       for (const { drop } of parts) file.run(drop);
       file.run("COMMIT");
       if (file.has(isSequences) && !file.has(isCounted)) removeSequences(file, path);
-      // The files of the processes' turns: see WriteTurn.
+      // The files of the processes' turns: see CrossProcessWriteLock.
       for (const turn of ["turn", "next"]) rmSync(`${path}-${turn}`, { force: true });
       if (mode === "wal" && kept === "wal") file.run("PRAGMA journal_mode = WAL");
       return file.text("PRAGMA journal_mode");

@@ -47,7 +47,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     check,
     encode,
     decode,
-    decodePlain: (value) => typeof value === "bigint" ? shortestInteger(value) : asStored(value),
+    decodeUntyped: (value) => typeof value === "bigint" ? shortestInteger(value) : asStored(value),
     roundTrips: isRestored,
     // A row of an existing table may hold any class, and a moment or a document in any form.
     hasOtherForms: (value, { existingType, kind }) =>
@@ -202,13 +202,13 @@ function int64(text: string): bigint | null {
 function decode(
   value: SqlValue,
   column: ColumnInfo,
-  misfit: (column: ColumnInfo) => void,
+  onInvalidValue: (column: ColumnInfo) => void,
 ): unknown {
   if (value === null) return null;
   if (isAny(column)) return typeof value === "bigint" ? shortestInteger(value) : asStored(value);
   const decoded = decoders[column.kind](value, column);
   if (decoded !== undefined) return decoded;
-  misfit(column);
+  onInvalidValue(column);
   return asStored(value);
 }
 

@@ -62,10 +62,10 @@ export const sqliteMetrics: MetricDialect = {
   },
   quick: quickMetrics,
   boundExact: (plain) => sql`${toSortable(plain)}`,
-  decodeExact(value, misfit) {
+  decodeExact(value, onInvalidValue) {
     if (typeof value !== "string") return String(value);
     const [plain, mark] = unmarked(value, fromSortable);
-    if (mark !== "") misfit();
+    if (mark !== "") onInvalidValue();
     return plain;
   },
 };

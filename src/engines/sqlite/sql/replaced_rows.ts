@@ -260,14 +260,15 @@ function conflict({ parts, where }: UniqueRule, table: RecordedTable): readonly 
   const values = table.columns.map((column) =>
     `${newValue("NEW", column.name, table)} AS ${quoteIdentifier(column.name)}`
   );
-  const ofNew = (text: string) => `(SELECT ${text} FROM (SELECT ${values.join(", ")}) AS ${name})`;
+  const onCreate = (text: string) =>
+    `(SELECT ${text} FROM (SELECT ${values.join(", ")}) AS ${name})`;
   return [
     ...parts.map(({ text, column, collation }) =>
       `${column === null ? text : `${name}.${quoteIdentifier(column)}`} = ${
-        column === null ? ofNew(text) : newValue("NEW", column, table)
+        column === null ? onCreate(text) : newValue("NEW", column, table)
       } COLLATE ${quoteIdentifier(collation)}`
     ),
-    ...(where === null ? [] : [`(${where})`, ofNew(where)]),
+    ...(where === null ? [] : [`(${where})`, onCreate(where)]),
   ];
 }
 

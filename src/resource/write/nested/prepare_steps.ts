@@ -2,7 +2,7 @@ import type { Assignments } from "../../../plan/plan.ts";
 import type { Row } from "../../../schema/table_info.ts";
 import type { RelatedWrite, ResourceCall } from "../../model/operation.ts";
 import { withinAsync } from "../values/body_path.ts";
-import { valuesFor } from "../values/given_values.ts";
+import { resolveUnchanged } from "../values/unchanged_input.ts";
 import { toRecord } from "../values/parse_fields.ts";
 import { withDefaults } from "../values/with_defaults.ts";
 import { lockTarget } from "../row_target.ts";
@@ -90,7 +90,7 @@ async function readCurrent(
   const isNeeded = isHooked || steps.some((step) => step.kind === "relate" && needsPreparing(step));
   if (!isNeeded) return null;
   const current = await lockTarget(updated.target, { ...call, grant: plan.grant }, resource.driver);
-  valuesFor(current, updated.values, resource);
+  resolveUnchanged(current, updated.values, resource);
   return current;
 }
 

@@ -2,7 +2,7 @@ import { unreachable } from "../../../problem/unreachable.ts";
 import type { Assignments } from "../../../plan/plan.ts";
 import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
 import { atBodyPath } from "../values/body_path.ts";
-import { valuesFor } from "../values/given_values.ts";
+import { resolveUnchanged } from "../values/unchanged_input.ts";
 import type { WriteConnection } from "../transaction/in_transaction.ts";
 import { insertRows } from "../insert_rows.ts";
 import { InvalidFields } from "../values/parse_fields.ts";
@@ -96,7 +96,7 @@ async function updateNamed(
   ]);
   const write = writeTo(resource, "update", plan, call);
   const where = writableTarget(target, write);
-  const set = valuesFor(current, values, resource);
+  const set = resolveUnchanged(current, values, resource);
   return [await updateSameVersion({ target, current, where, set }, write, connection)];
 }
 

@@ -133,7 +133,7 @@ export interface TransactionOf<Outcome> extends Pick<OperationCall<Outcome>, "re
 export async function inTransaction<Outcome>(
   { resource: { driver, runtime }, record }: TransactionOf<Outcome>,
   work: (connection: WriteConnection) => Promise<Outcome>,
-  options?: Pick<TransactOptions, "isLoneStatement">,
+  options?: Pick<TransactOptions, "isAutocommit">,
 ): Promise<Outcome> {
   let pending = nothingPending;
   const attempt = (inserts: InsertMode) => async (connection: Connection): Promise<Outcome> => {
@@ -188,7 +188,7 @@ function modeAfter(error: unknown): InsertMode | null {
  * Returns true if the write of one row needs no transaction, being one statement: no row is locked before
  * it, and neither a scope nor an after-hook looks at the result.
  */
-export function isLoneStatement(
+export function isAutocommit(
   { grant, resource }: WriteCall,
   afterHook: "onAfterCreate" | "onAfterUpdate" | "onAfterDelete",
 ): boolean {

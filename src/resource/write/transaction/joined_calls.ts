@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { DatabaseError } from "../../../db/database_error.ts";
 import { inSavepoint, transactionHandle } from "../../../db/database_handle.ts";
 import type { Connection, Driver, QueryResult, ReadLimits } from "../../../db/driver.ts";
-import { type MaybePromise, recovered } from "../../../runtime/maybe_promise.ts";
+import { catching, type MaybePromise } from "../../../runtime/maybe_promise.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { OpenTransaction, TransactionPart } from "../../model/code_caller.ts";
 
@@ -93,7 +93,7 @@ export class PartConnection<Notes> implements AroundPart<Notes> {
 
   query(statement: Statement): MaybePromise<QueryResult> {
     if (!this.#isOpen || !this.#isAroundOpen()) return Promise.reject(hasEnded());
-    return recovered(
+    return catching(
       () => this.#around.query(statement),
       (error) => Promise.reject(lost(error)),
     );
@@ -129,7 +129,7 @@ export class PartDriver implements Driver {
 
   /** A statement that fails leaves the part usable, which Postgres does not by itself. */
   query(statement: Statement): MaybePromise<QueryResult> {
-    return recovered(() => this.#connection.query(statement), (error) => this.#undo(error));
+    return catching(() => this.#connection.query(statement), (error) => this.#undo(error));
   }
 
   reads({ timeoutMs }: ReadLimits): Connection {

@@ -8,7 +8,7 @@ import type { ColumnInfo, Row } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { parsePrecondition, preconditionFailed, requirePrecondition } from "../../http/etag.ts";
 import { mapItemsInTurn, type NamedItem } from "../values/batch_items.ts";
-import { valuesFor, valuesForNewRow } from "../values/given_values.ts";
+import { resolveUnchanged, valuesForNewRow } from "../values/unchanged_input.ts";
 import { InvalidFields, withoutImmutable } from "../values/parse_fields.ts";
 import { RowsChanged } from "../rows_changed.ts";
 import { readByKeys, type RowsByKey } from "../read_rows_to_write.ts";
@@ -140,7 +140,7 @@ function requireUpdatable(item: ItemUpdate, resource: Resource): void {
     );
   }
   requirePrecondition(precondition, current, resource);
-  valuesFor(current, item.values, resource);
+  resolveUnchanged(current, item.values, resource);
 }
 
 function requireCreatable({ precondition }: NamedItem, by: KeyColumns): void {

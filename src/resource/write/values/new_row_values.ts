@@ -40,11 +40,11 @@ export function completeNewRow(
 /** Of a new row the moments of creation and of update are the same. */
 function addMoments(
   values: Map<ColumnInfo, unknown>,
-  { moments: { ofNew }, runtime: { clock } }: Resource,
+  { timestamps: { onCreate }, runtime: { clock } }: Resource,
 ): void {
-  if (ofNew.length === 0) return;
+  if (onCreate.length === 0) return;
   const now = instantOf(clock.now());
-  for (const column of ofNew) if (!values.has(column)) values.set(column, now);
+  for (const column of onCreate) if (!values.has(column)) values.set(column, now);
 }
 
 /** The value of a generated column; undefined keeps the client's, or the database's default. */

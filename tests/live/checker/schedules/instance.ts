@@ -16,12 +16,12 @@ import { openKeyValueStore } from "../../../../src/kv/open_key_value_store.ts";
 import { Problem, problemReply } from "../../../../src/problem/problem.ts";
 import type { Reply } from "../../../../src/protocol/reply.ts";
 import type { ResourceDefinition } from "../../../../src/resource/define/resource_definition.ts";
-import { FairTurns } from "../../../../src/resource/http/fair_turns.ts";
+import { RequestScheduler } from "../../../../src/resource/http/request_scheduler.ts";
 import { createAnswerRequest } from "../../../../src/resource/routes/answer_request.ts";
 import { createRouteTable, refuseMethod } from "../../../../src/resource/routes/route_table.ts";
 import { LargeBodies } from "../../../../src/resource/http/large_bodies.ts";
 import { ReceivingBodies } from "../../../../src/resource/http/receiving_bodies.ts";
-import { SendingAnswers } from "../../../../src/resource/http/sending_answers.ts";
+import { InflightResponses } from "../../../../src/resource/http/inflight_responses.ts";
 import { createTagKeys } from "../../../../src/resource/define/resolve_etag.ts";
 import { readDefinition } from "../../../../src/resource/define/read_definition.ts";
 import { resolveRelations } from "../../../../src/resource/define/resolve_relations.ts";
@@ -152,7 +152,7 @@ async function answering(
     searchIndexes: new SearchIndexes(null, null, runtime),
     tagKeys: createTagKeys([secret]),
     readCosts: { maxAnswerBytes: 16 * 1024 * 1024, queryTimeoutMs: 5_000 },
-    sending: new SendingAnswers(),
+    inflight: new InflightResponses(),
     maxFields: null,
     runtime,
   };
@@ -165,9 +165,9 @@ async function answering(
     guard,
     idempotency: null,
     trustedProxies: 0,
-    turns: new FairTurns(runtime.clock),
+    turns: new RequestScheduler(runtime.clock),
     largeBodies: new LargeBodies(runtime.clock),
-    dearRoutes: new WeakSet(),
+    slowRoutes: new WeakSet(),
     clock: runtime.clock,
   });
   return async (request, gone) => {

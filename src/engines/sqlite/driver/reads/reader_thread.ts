@@ -36,7 +36,7 @@ export interface ReaderThreadOptions {
  * returns, and a lack of them ends the process; until then this thread accepts no connection that
  * could take them. A later lack fails the start of the thread, and nothing else.
  */
-const spareDescriptors = 64;
+const reservedDescriptors = 64;
 
 /** A thread that is inside of a long comparison notices only later that it is to end. */
 const maxCloseMs = 2_000;
@@ -50,7 +50,7 @@ export async function startReaderThread(options: ReaderThreadOptions): Promise<R
   const { path, library, additions, clock, signal } = options;
   const threads = await import("node:worker_threads");
   signal.throwIfAborted();
-  if (!hasSpareDescriptors(spareDescriptors)) {
+  if (!hasSpareDescriptors(reservedDescriptors)) {
     throw new DatabaseError("overloaded", new Error("Too few file descriptors are free"));
   }
   const cancelled = new Int32Array(new SharedArrayBuffer(4));

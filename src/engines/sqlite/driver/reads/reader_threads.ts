@@ -5,7 +5,7 @@ import type { Clock } from "../../../../runtime/runtime.ts";
 import type { Statement } from "../../../../sql/fragment.ts";
 import { DatabaseError } from "../../../../db/database_error.ts";
 import type { DriverThreads, QueryResult, ReadLimits } from "../../../../db/driver.ts";
-import { maxWaitingReads } from "../../../../db/read_turns.ts";
+import { maxWaitingReads } from "../../../../db/read_limiter.ts";
 import { watchRead } from "../../../../db/watch_read.ts";
 import { type ReaderThread, startReaderThread } from "./reader_thread.ts";
 import type { BytesLeft } from "../read_limits.ts";

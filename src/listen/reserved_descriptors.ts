@@ -4,7 +4,7 @@ import { closeSpare, mayOpenSpare, openSpare } from "../runtime/spare_descriptor
  * File descriptors that are held so that they can be let go when the process has run out of them,
  * which any client can cause by connections that stay open.
  */
-export interface DescriptorReserve {
+export interface ReservedDescriptors {
   /** How many it holds when it is full; 0 where the process cannot hold any. */
   readonly size: number;
   /** Closes them: as many can be opened now. */
@@ -14,7 +14,7 @@ export interface DescriptorReserve {
 }
 
 /** Holds a few descriptors, or none where the process may not open the null device. */
-export function holdDescriptors(): DescriptorReserve {
+export function holdDescriptors(): ReservedDescriptors {
   if (!mayOpenSpare()) return noReserve;
   let held: readonly number[] = [];
   // A process with a low limit keeps fewer.
@@ -38,7 +38,7 @@ export function holdDescriptors(): DescriptorReserve {
 
 const sizes: readonly number[] = [128, 64, 32, 16, 8];
 
-const noReserve: DescriptorReserve = { size: 0, release() {}, take: () => true };
+const noReserve: ReservedDescriptors = { size: 0, release() {}, take: () => true };
 
 /** Half of so many descriptors; none where not all of them are free. */
 function takeHalfOf(count: number): readonly number[] {

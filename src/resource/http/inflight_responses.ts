@@ -31,7 +31,7 @@ export interface AnswerDelivery extends WritingTurns {
  * The responses of an app that are being sent. A response stays in memory until its client has
  * received it, which may be never. Large responses share one limit. Small responses have none.
  */
-export class SendingAnswers {
+export class InflightResponses {
   #bytes = 0;
   /** The bytes of each identity with undelivered responses. */
   readonly #byIdentity = new Map<string, number>();

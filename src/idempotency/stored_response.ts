@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { Problem, problemReply } from "../problem/problem.ts";
 import type { Reply } from "../protocol/reply.ts";
 import type { AnswerShares } from "./answer_shares.ts";
-import type { KeptAnswer, StoredAnswer } from "./idempotency_store.ts";
+import type { StoredAnswer, StoredResponse } from "./idempotency_store.ts";
 
 /** The facts that decide whether a response is stored, and for how long. */
 export interface AnswerKeeping {
@@ -14,11 +14,11 @@ export interface AnswerKeeping {
  * Returns the response to store for repetitions of its request; null if the reply must not be
  * replayed. If a reply is too large for the share of its client, only the key is stored.
  */
-export function keptAnswer(
+export function storedResponse(
   reply: Reply,
   share: string,
   { shares, ttlMs }: AnswerKeeping,
-): KeptAnswer | null {
+): StoredResponse | null {
   const answer = storableAnswer(reply);
   if (answer === null) return null;
   const bytes = sizeOf(answer);

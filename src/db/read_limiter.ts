@@ -10,8 +10,8 @@ import { type ReadEnd, watchRead } from "./watch_read.ts";
  */
 export const maxWaitingReads = 400;
 
-/** The options of {@link ReadTurns}. */
-export interface ReadTurnsOptions {
+/** The options of {@link ReadLimiter}. */
+export interface ReadLimiterOptions {
   /** The most reads that run at a time. */
   readonly maxRunning: number;
   /** The most reads that wait; half of them may be of one identity. */
@@ -48,13 +48,13 @@ interface Waiter {
  * bounded queue, in which the identities take turns. One identity never has all that run, so that
  * another one needs not wait for its slow reads; with `maxRunning` 1 it has, of course.
  */
-export class ReadTurns {
-  readonly #options: ReadTurnsOptions;
+export class ReadLimiter {
+  readonly #options: ReadLimiterOptions;
   readonly #running = new Set<ReadTurn>();
   readonly #waiting: FairQueue<Waiter>;
 
   /** Nothing runs yet. */
-  constructor(options: ReadTurnsOptions) {
+  constructor(options: ReadLimiterOptions) {
     this.#options = options;
     this.#waiting = new FairQueue(options);
   }

@@ -30,7 +30,7 @@ const charactersOfPlace = 200;
  * put together again, and its text is the same string, which need not be hashed again to find the
  * prepared statement. Nothing but the time shows what is kept.
  */
-export class KeptTexts {
+export class StatementCache {
   readonly #words = new Map<string, Texts>();
   readonly #names = new Map<string, Texts>();
   #templates = new WeakMap<Texts, Place>();

@@ -10,7 +10,7 @@ const maxWaitMs = 100;
 const lookEveryMs = 20;
 
 /** What the write turns of a SQLite file work with. */
-export interface WriteTurnOptions {
+export interface CrossProcessWriteLockOptions {
   /** That of the database: the locks are those of two files beside it. */
   readonly path: string;
   /** For the notice. */
@@ -31,8 +31,8 @@ interface Locks {
  * process that waits for it. It is a courtesy, and SQLite alone decides who writes: a process to
  * which no turn comes in time polls, as all do where files have no locks.
  */
-export class WriteTurn {
-  readonly #options: WriteTurnOptions;
+export class CrossProcessWriteLock {
+  readonly #options: CrossProcessWriteLockOptions;
   /** Null as long as no other process was met. */
   #locks: Locks | null = null;
   /** True if it is closed, or there can be no locks. */
@@ -48,7 +48,7 @@ export class WriteTurn {
   #notice: string | null = null;
 
   /** Opens no file before another process is met, which most files never see. */
-  constructor(options: WriteTurnOptions) {
+  constructor(options: CrossProcessWriteLockOptions) {
     this.#options = options;
   }
 

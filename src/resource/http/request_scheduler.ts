@@ -57,7 +57,7 @@ interface Waiter {
  * alternate. Between two turns the event loop handles all other work. No request waits as long as
  * requests are short, or few.
  */
-export class FairTurns {
+export class RequestScheduler {
   readonly #clock: Clock;
   readonly #waiting: FairQueue<Waiter> = new FairQueue<Waiter>({ maxWaiting });
   #someWait = false;

@@ -1,4 +1,4 @@
-import { GivenValue, holdsGivenValues } from "../../../plan/given_value.ts";
+import { GivenValue, hasUnchangedInput } from "../../../plan/given_value.ts";
 import { type Assignments, storedValue } from "../../../plan/plan.ts";
 import { writeJson } from "../../../schema/exact_json.ts";
 import { mayBeRounded, safeValue } from "../../../schema/safe_numbers.ts";
@@ -10,12 +10,12 @@ import { type FieldError, InvalidFields } from "./parse_fields.ts";
  * The values of an update of this row: those that it shows already are left as they are stored.
  * Throws a 422 for those that are refused, and that the row does not show to the client.
  */
-export function valuesFor(
+export function resolveUnchanged(
   current: Row,
   values: Assignments,
   { fields: { readable }, safeNumbers }: Pick<Resource, "fields" | "safeNumbers">,
 ): Assignments {
-  if (!holdsGivenValues(values)) return values;
+  if (!hasUnchangedInput(values)) return values;
   const visible = new Set(readable);
   const isShown = safeNumbers ? isShownSafely : isShownPlainly;
   return withoutGiven(
@@ -76,7 +76,7 @@ export function isStoredAlready(value: unknown, stored: unknown): boolean {
 
 /** The values of a new row, of which nothing is stored. Throws a 422 for those that are refused. */
 export function valuesForNewRow(values: Assignments): Assignments {
-  return holdsGivenValues(values) ? withoutGiven(values, () => false) : values;
+  return hasUnchangedInput(values) ? withoutGiven(values, () => false) : values;
 }
 
 function withoutGiven(

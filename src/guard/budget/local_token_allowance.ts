@@ -22,7 +22,7 @@ export interface TakeResult {
 }
 
 /** The parts that a token lease needs. */
-export interface TokenLeaseOptions {
+export interface TokenAllowanceOptions {
   readonly limit: BucketPolicy;
   readonly store: BucketStore;
   readonly clock: Clock;
@@ -32,8 +32,8 @@ export interface TokenLeaseOptions {
  * The token lease of one caller in one process: the tokens leased from the store, and what the
  * process knows of the rest.
  */
-export class TokenLease implements LeaseHolder {
-  readonly #context: TokenLeaseOptions;
+export class LocalTokenAllowance implements LeaseHolder {
+  readonly #context: TokenAllowanceOptions;
   readonly #key: KeyValueKey;
   /**
    * The remaining tokens if no other process takes any. Other processes can only lower this number.
@@ -52,7 +52,7 @@ export class TokenLease implements LeaseHolder {
   #isLeasing = false;
   #isUsed = false;
 
-  constructor(context: TokenLeaseOptions, key: KeyValueKey) {
+  constructor(context: TokenAllowanceOptions, key: KeyValueKey) {
     this.#context = context;
     this.#key = key;
     this.#total = fullBucket(context.limit, context.clock.now());

@@ -1,4 +1,4 @@
-import { holdDescriptors } from "./descriptor_reserve.ts";
+import { holdDescriptors } from "./reserved_descriptors.ts";
 import {
   type HealthListener,
   type HealthListenerOptions,
@@ -7,7 +7,7 @@ import {
 import { sleep } from "../runtime/event_loop.ts";
 
 /** What takes the place of a listener that has failed, and holds descriptors for that from now on. */
-export interface StandIn {
+export interface FallbackListener {
   /**
    * Answers `/healthz` until descriptors are free again, but at least for `retryInMs`. Open
    * connections remain, and what is requested on them may use the descriptors of the reserve, too.
@@ -21,7 +21,9 @@ const maxAttempts = 10;
 const listenAgainInMs = 10;
 
 /** Makes a stand-in. Without a reserve it only waits. */
-export function createStandIn(options: Omit<HealthListenerOptions, "maxWaiting">): StandIn {
+export function createFallbackListener(
+  options: Omit<HealthListenerOptions, "maxWaiting">,
+): FallbackListener {
   const reserve = holdDescriptors();
   let listener: HealthListener | null = null;
   let isStopped = false;

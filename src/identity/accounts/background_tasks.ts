@@ -2,7 +2,7 @@ import { afterPendingIo } from "../../runtime/event_loop.ts";
 import type { Observer } from "../../runtime/observation.ts";
 
 /** Work after a response. An app that closes waits for it. */
-export class LaterWork {
+export class BackgroundTasks {
   readonly #observe: Observer;
   readonly #running = new Set<Promise<void>>();
 
