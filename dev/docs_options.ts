@@ -1,9 +1,9 @@
 /**
- * The tables of options in `docs/configuration.md`, from the description of the options: which
- * options there are, which are required, and their values unless set. What an option means is
- * written by hand and stays as it is; a new option gets a row with the values that it takes.
+ * The tables of options in `docs/configuration/`, from the description of the options: which options
+ * there are, which are required, and their defaults. The meaning of an option is written by hand and
+ * stays as it is. A new option gets a row with the values that it takes.
  *
- * `deno task docs:options` writes the document, `--check` only compares.
+ * `deno task docs:options` writes the documents, `--check` only compares.
  */
 import { serviceOptions } from "../src/app/config_options.ts";
 import { openDatabaseOptions } from "../src/engines/open_driver.ts";
@@ -13,30 +13,37 @@ import { resourceOptions } from "../src/resource/define/read_definition.ts";
 
 type Members = Readonly<Record<string, Option<unknown>>>;
 
-/** The chapters with tables of options, and what describes these. */
-const chapters: readonly (readonly [title: string, described: Members])[] = [
-  ["The service", membersOf(serviceOptions)],
-  ["A resource", membersOf(resourceOptions)],
-  ["Databases", { ...membersOf(openDatabaseOptions), ...membersOf(postgresOptions) }],
-];
+/** The pages with tables of options by their subject. The first page has the table of the subject. */
+export const optionPages = {
+  service: ["service.md", "key-value-store.md", "abuse-protection.md", "routes.md"],
+  resource: ["resource.md", "relations.md", "procedures.md"],
+  database: ["database.md"],
+} as const;
 
-const path = new URL("../docs/configuration.md", import.meta.url).pathname;
+type Subject = keyof typeof optionPages;
+
+const described: Readonly<Record<Subject, Members>> = {
+  service: membersOf(serviceOptions),
+  resource: membersOf(resourceOptions),
+  database: { ...membersOf(openDatabaseOptions), ...membersOf(postgresOptions) },
+};
+
+const subjects: readonly Subject[] = ["service", "resource", "database"];
+const folder = new URL("../docs/configuration/", import.meta.url);
+
+/** Returns the pages of a subject, in the order of `optionPages`. */
+export function readPages(subject: Subject): readonly string[] {
+  return optionPages[subject].map((page) => Deno.readTextFileSync(new URL(page, folder)));
+}
 
 /**
- * The document with its tables of options as they are described. Throws for a row of no option, and
- * for an option without a row where no table is there for one.
+ * Returns the pages of a subject with their tables as the options are described. Throws for a row of
+ * no option, and for an option without a row if no page has a table for the row.
  */
-export function withOptionTables(document: string): string {
-  let text = document;
-  for (const [title, described] of chapters) {
-    const [before = "", rest] = text.split(`\n## ${title}\n`);
-    if (rest === undefined) throw new Error(`There is no chapter "${title}"`);
-    const end = rest.search(/^## /m);
-    const chapter = end < 0 ? rest : rest.slice(0, end);
-    const generated = chapterWith(chapter, described);
-    text = `${before}\n## ${title}\n${generated}${rest.slice(chapter.length)}`;
-  }
-  return text;
+export function withOptionTables(subject: Subject, pages: readonly string[]): readonly string[] {
+  const sections = pages.map((page) => sectionsOf(page, described[subject]));
+  const headings = new Set(sections.flat().map(({ path }) => path));
+  return sections.map((page) => page.map((section) => sectionWith(section, headings)).join(""));
 }
 
 /** The same string for a table whose columns are wider. */
@@ -44,25 +51,23 @@ export function tidy(document: string): string {
   return document.replaceAll(/ +\|/g, " |").replaceAll(/-{3,}/g, "---");
 }
 
-/** A section of a chapter, from its heading to the next one. */
+/** A section of a page, from its heading to the next one. */
 interface Section {
   readonly lines: string[];
-  /** The path of the options that its tables are about; null if that is no group. */
+  /** The options in the tables of the section; null if the section is about no group of options. */
   readonly members: Members | null;
   readonly path: string;
 }
 
-function chapterWith(chapter: string, described: Members): string {
-  const sections = chapter.split(/^(?=### )/m).map((text): Section => {
+function sectionsOf(page: string, members: Members): readonly Section[] {
+  return page.split(/^(?=## )/m).map((text): Section => {
     const lines = text.split("\n");
-    if (!text.startsWith("### ")) return { lines, members: described, path: "" };
-    const [, path] = /^### `([\w.]+)`$/.exec(lines[0] ?? "") ?? [];
+    if (!text.startsWith("## ")) return { lines, members, path: "" };
+    const [, path] = /^## `([\w.]+)`$/.exec(lines[0] ?? "") ?? [];
     return path === undefined
       ? { lines, members: null, path: "" }
-      : { lines, members: membersAt(path.split("."), described), path };
+      : { lines, members: membersAt(path.split("."), members), path };
   });
-  const headings = new Set(sections.map(({ path }) => path));
-  return sections.map((section) => sectionWith(section, headings)).join("");
 }
 
 function sectionWith({ lines, members, path }: Section, headings: ReadonlySet<string>): string {
@@ -138,7 +143,7 @@ function descendant(name: string, members: Members): Option<unknown> | undefined
   return undefined;
 }
 
-/** What stands in the column "unless set"; null if the description does not say it. */
+/** Returns the cell of the column "unless set", or null if the description does not say it. */
 function factOf({ rules: { isRequired, unlessSet, shape } }: Option<unknown>): string | null {
   if (unlessSet === undefined) return isRequired === true ? "required" : null;
   if (typeof unlessSet === "boolean") return `\`${unlessSet}\``;
@@ -158,16 +163,19 @@ const dayMs = 86_400_000;
 const mebibyte = 1_048_576;
 
 if (import.meta.main) {
-  const current = Deno.readTextFileSync(path);
-  const generated = withOptionTables(current);
-  if (tidy(generated) !== tidy(current)) {
-    if (Deno.args.includes("--check")) {
-      console.error("docs/configuration.md: run deno task docs:options");
-      Deno.exit(1);
+  for (const subject of subjects) {
+    const current = readPages(subject);
+    for (const [index, generated] of withOptionTables(subject, current).entries()) {
+      if (tidy(generated) === tidy(current[index] ?? "")) continue;
+      const page = new URL(optionPages[subject][index] ?? "", folder).pathname;
+      if (Deno.args.includes("--check")) {
+        console.error(`${page}: run deno task docs:options`);
+        Deno.exit(1);
+      }
+      Deno.writeTextFileSync(page, generated);
+      const { success } = new Deno.Command(Deno.execPath(), { args: ["fmt", "-q", page] })
+        .outputSync();
+      if (!success) Deno.exit(1);
     }
-    Deno.writeTextFileSync(path, generated);
-    const { success } = new Deno.Command(Deno.execPath(), { args: ["fmt", "-q", path] })
-      .outputSync();
-    Deno.exit(success ? 0 : 1);
   }
 }

@@ -1,36 +1,41 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { tidy, withOptionTables } from "../../dev/docs_options.ts";
-import { root } from "./module_graph.ts";
+import { readPages, tidy, withOptionTables } from "../../dev/docs_options.ts";
 
-const document = Deno.readTextFileSync(`${root}docs/configuration.md`);
+for (const subject of ["service", "resource", "database"] as const) {
+  Deno.test(`the tables of a ${subject} are those that deno task docs:options writes`, () => {
+    const pages = readPages(subject);
+    assertEquals(pages.map(tidy), withOptionTables(subject, pages).map(tidy));
+  });
+}
 
-Deno.test("the tables of docs/configuration.md are those that deno task docs:options writes", () => {
-  assertEquals(tidy(document), tidy(withOptionTables(document)));
-});
-
-Deno.test("wrong defaults are corrected, and missing options get a row, in each chapter", () => {
+Deno.test("wrong defaults are corrected, and missing options get a row, on each page", () => {
   const rows = [
-    ["| `bodyTimeoutMs` | 10,000 |", "| `bodyTimeoutMs` | 9 |"],
-    ["| `id` | required |", "| `id` | none |"],
-    ["| `health` | `true` |", "| `health` | `false` |"],
-    ["| `port` | 8000 |", "| `port` | 80 |"],
-    ["| `capacity` | required |", "| `capacity` | 1 |"],
-    ["| `maxConnections` | 10 |", "| `maxConnections` | 5 |"],
-    ['| `algorithm` | `"weak"` |', '| `algorithm` | `"strong"` |'],
+    ["service", "| `bodyTimeoutMs` | 10,000 |", "| `bodyTimeoutMs` | 9 |"],
+    ["resource", "| `id` | required |", "| `id` | none |"],
+    ["service", "| `health` | `true` |", "| `health` | `false` |"],
+    ["service", "| `port` | 8000 |", "| `port` | 80 |"],
+    ["service", "| `capacity` | required |", "| `capacity` | 1 |"],
+    ["database", "| `maxConnections` | 10 |", "| `maxConnections` | 5 |"],
+    ["resource", '| `algorithm` | `"weak"` |', '| `algorithm` | `"strong"` |'],
   ] as const;
-  for (const [right, wrong] of rows) {
-    const text = tidy(document);
-    assertStringIncludes(text, right);
-    assertEquals(tidy(withOptionTables(text.replace(right, wrong))), text);
+  for (const [subject, right, wrong] of rows) {
+    const pages = readPages(subject).map(tidy);
+    assertStringIncludes(pages.join(), right);
+    const changed = pages.map((page) => page.replace(right, wrong));
+    assertEquals(withOptionTables(subject, changed).map(tidy), pages);
   }
-  const without = document.replace(/^\| `maxAge` .*\n/m, "");
+  const without = readPages("service").map((page) => page.replace(/^\| `maxAge` .*\n/m, ""));
   assertStringIncludes(
-    withOptionTables(without),
+    withOptionTables("service", without).join(),
     "| `maxAge` | 600 | a whole number from 0 on |\n\n",
   );
 });
 
 Deno.test("a row of no option is a fault", () => {
-  const wrong = document.replace("| `maxAge` ", "| `maxAges` ");
-  assertThrows(() => withOptionTables(wrong), Error, "There is no option cors maxAges");
+  const wrong = readPages("service").map((page) => page.replace("| `maxAge` ", "| `maxAges` "));
+  assertThrows(
+    () => withOptionTables("service", wrong),
+    Error,
+    "There is no option cors maxAges",
+  );
 });

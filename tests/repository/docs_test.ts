@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { readPages } from "../../dev/docs_options.ts";
 import { helpText } from "../../src/cli/arguments.ts";
 import { serviceOptions } from "../../src/app/config_options.ts";
 import { openDatabaseOptions } from "../../src/engines/open_driver.ts";
@@ -45,12 +46,13 @@ Deno.test("docs/filter.md describes every operator under each of its symbols", (
   assertEquals(missing, []);
 });
 
-Deno.test("docs/configuration.md has a row or a heading for every option", async () => {
+Deno.test("docs/configuration has a row or a heading for every option", async () => {
   const told = new Set(
-    read("configuration.md").split("\n").flatMap((line) => {
-      const [, subject = ""] = /^(?:\| (.*?) +\||#+ (.*))/.exec(line)?.filter(Boolean) ?? [];
-      return [...subject.matchAll(/`(\w+)`/g)].map(([, option]) => option);
-    }),
+    [...readPages("service"), ...readPages("resource"), ...readPages("database")]
+      .flatMap((page) => page.split("\n")).flatMap((line) => {
+        const [, subject = ""] = /^(?:\| (.*?) +\||#+ (.*))/.exec(line)?.filter(Boolean) ?? [];
+        return [...subject.matchAll(/`(\w+)`/g)].map(([, option]) => option);
+      }),
   );
   const options = await optionNames(["ServeConfig", "ResourceOptions", "OpenDatabaseOptions"]);
   assertEquals(options.includes("ListenOptions.stopDeadlineMs"), true, "inherited options count");
@@ -58,15 +60,14 @@ Deno.test("docs/configuration.md has a row or a heading for every option", async
 });
 
 for (
-  const [part, description] of [
-    ["The service", serviceOptions],
-    ["A resource", resourceOptions],
-    ["Databases", openDatabaseOptions],
+  const [subject, description] of [
+    ["service", serviceOptions],
+    ["resource", resourceOptions],
+    ["database", openDatabaseOptions],
   ] as const
 ) {
-  Deno.test(`docs/configuration.md has the default and the names of every option: ${part}`, () => {
-    const [, chapter = ""] = read("configuration.md").split(`\n## ${part}\n`);
-    const sections = chapter.split(/^## /m)[0]?.split(/^### /m) ?? [];
+  Deno.test(`docs/configuration has the default and the names of every option: ${subject}`, () => {
+    const sections = readPages(subject).flatMap((page) => page.split(/^## /m));
     const wrong = everyOption(description, {}).flatMap(({ path, option }) => {
       const told = textOf(sections, path).replaceAll("`", "").toLowerCase();
       const isTold = shownValues(option)
@@ -140,8 +141,8 @@ function shownValues({ rules }: Option<unknown>): readonly (readonly string[])[]
   ]];
 }
 
-Deno.test("docs/configuration.md has a row for every option of the command line", () => {
-  const rows = read("configuration.md").match(/^\| `--.*?\|/gm)?.join() ?? "";
+Deno.test("docs/configuration has a row for every option of the command line", () => {
+  const rows = read("configuration/command-line.md").match(/^\| `--.*?\|/gm)?.join() ?? "";
   const missing = [...helpText.matchAll(/^ .*?(--[a-z-]+)/gm)].map(([, option = ""]) => option)
     .filter((option) => !rows.includes(`\`${option}\``));
   assertEquals(missing, []);
