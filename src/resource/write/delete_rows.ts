@@ -14,8 +14,8 @@ import { sameVersion } from "./row_version.ts";
 import { afterDelete } from "./run_hooks.ts";
 
 /**
- * Deletes the row that a request names, or marks it deleted, and runs the after-hook. Throws a 404,
- * 403 or 412 as an update does.
+ * Deletes the row of the request, or marks it deleted, and runs the after-hook. Throws a 404, 403
+ * or 412 as an update does.
  */
 export async function deleteRow(
   target: RowTarget,
@@ -31,7 +31,7 @@ export async function deleteRow(
   for (const row of rows) await afterDelete(row, write, connection);
 }
 
-/** Deletes locked rows, or marks them deleted, runs the after-hooks and gives the rows' number. */
+/** Deletes locked rows, or marks them deleted, and runs the after-hooks. Returns their number. */
 export async function deleteLockedRows(
   keys: readonly Key[],
   write: WriteCall,
@@ -56,7 +56,7 @@ export async function deleteLockedRows(
 
 interface DeletedRows {
   readonly count: number;
-  /** As they were, or as they are marked; none where no after-hook receives them. */
+  /** The deleted rows as they were, or the marked rows. Empty if no after-hook receives them. */
   readonly rows: readonly Row[];
 }
 
@@ -78,7 +78,7 @@ async function runDelete(
   return { count: changed, rows: after };
 }
 
-/** Reads the rows of a table whose rules allow no RETURNING. */
+/** Reads the rows of a table whose rules do not allow RETURNING. */
 async function readRows(
   where: Filter,
   { table, reader }: Resource,

@@ -7,8 +7,8 @@ import type { Resource } from "../model/resource.ts";
 import { readByKeys } from "./read_rows_to_write.ts";
 
 /**
- * Inserts rows into a table whose rules give no rows back, and reads them by their keys, which are
- * made before. A row that a rule has stored elsewhere, or under another key, is missing from the
+ * Inserts rows into a table whose rules return no rows, and reads them by their keys. The keys are
+ * created first. A row that a rule has stored elsewhere, or under another key, is missing from the
  * result.
  */
 export async function insertAndRead(
@@ -29,7 +29,7 @@ export async function insertAndRead(
     const columns = [...values.keys()];
     const plan = { kind: "insert" as const, table, columns, rows: [values], returning: [] };
     const { text, values: bound } = reader.compile(plan);
-    // Without its plan: what records the writes of plans would ask for the rows.
+    // Sends no plan: the code that records the writes of plans would ask for the rows.
     await connection.query({ text, values: bound });
     const keys = [table.primaryKey.map((column) => values.get(column))];
     const found = await readByKeys(
@@ -42,7 +42,7 @@ export async function insertAndRead(
   return read;
 }
 
-/** The value that the database would give a column of the key. */
+/** Returns the next value of a key column's database default. */
 async function nextKey(
   column: ColumnInfo,
   { reader }: Resource,
@@ -53,7 +53,7 @@ async function nextKey(
     const message = `Cannot create: ${column.name} is required, as a rule of the table hides it`;
     throw new Problem("validation-error", message);
   }
-  // The clause of the column, as the catalogue of the database has it.
+  // This clause is the column's default, as the database's catalog contains it.
   const { rows } = await connection.query({ text: `SELECT ${source.sql}`, values: [] });
   return reader.toRows(rows, [column])[0]?.[column.name];
 }

@@ -12,8 +12,8 @@ import { requireWithinScope } from "./row_target.ts";
 import { afterCreate } from "./run_hooks.ts";
 
 /**
- * Inserts rows, checks them against the scope and runs the after-hooks. The rows come back in the
- * order of `rows`; `bodyPaths` are where each of them stands in the body.
+ * Inserts rows, checks them against the scope and runs the after-hooks. Returns the rows in the
+ * order of `rows`. `bodyPaths` are their places in the body.
  */
 export async function insertRows(
   rows: readonly Assignments[],
@@ -51,12 +51,12 @@ export async function insertRows(
   return inserted;
 }
 
-/** A statement names columns once for all its rows. */
+/** Returns the columns of all rows, because a statement names its columns once. */
 function columnsOf(rows: readonly Assignments[], table: TableInfo): readonly ColumnInfo[] {
   const [first] = rows;
   if (first !== undefined && rows.length === 1) return [...first.keys()];
   const columns = [...new Set(rows.flatMap((row) => [...row.keys()]))];
-  // An INSERT of several rows that hold nothing but defaults has to name a column.
+  // An INSERT of several rows with nothing but defaults must name a column.
   return columns.length === 0 ? table.primaryKey : columns;
 }
 
@@ -73,18 +73,17 @@ function rowsPerStatement(
 }
 
 /**
- * Puts the rows that an INSERT returned into the order of its VALUES, which no engine promises. A
- * row is found by the key it was given. Keys that the database made identify rows only where they
- * are counted up; rows with other such keys are inserted one by one. So are those of a counted key
- * that does not count up: SQLite takes numbers by chance after the largest one, and a sequence of
- * Postgres may count downwards.
+ * Puts the rows that an INSERT returned into the order of its VALUES, which no engine guarantees. A
+ * row is found by its key if it had one. Keys that the database generated identify rows only if
+ * they increase. Otherwise this throws {@link UnorderedKeys}, and the rows are inserted one by one:
+ * SQLite uses random numbers after the largest one, and a Postgres sequence may count downwards.
  */
 function inOrderOf(
   rows: readonly Assignments[],
   returned: readonly Row[],
   table: TableInfo,
 ): readonly Row[] {
-  // A trigger of an existing table may drop an inserted row without an error.
+  // A trigger of an existing table may discard an inserted row without an error.
   if (returned.length !== rows.length) {
     const lost = rows.length === 1 ? "the row" : "every row";
     throw new Problem("validation-error", `Cannot create: the database did not keep ${lost}`);
@@ -117,7 +116,7 @@ function givenKey(row: Assignments, table: TableInfo): Key | null {
   return key.some((value) => value === undefined || value === databaseDefault) ? null : key;
 }
 
-/** Both engines give the rows of one INSERT their numbers in the order of its VALUES. */
+/** Returns true for a counted key. Engines number the rows of an INSERT in the order of VALUES. */
 function isCountedUp({ primaryKey: [column, another] }: TableInfo): boolean {
   return another === undefined && (column?.kind === "integer" || column?.kind === "bigint");
 }

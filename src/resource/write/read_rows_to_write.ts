@@ -16,25 +16,25 @@ import { batchTooLarge } from "./values/batch_items.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** The rows that were read to be written, by {@link keyId}. */
+/** Rows to write, by {@link keyId}. */
 export type RowsByKey = ReadonlyMap<string, Row>;
 
-/** Which rows to read by key before they are written, and which columns. */
+/** The keys and columns of rows to read before they are written. */
 export interface KeyedRows {
   readonly keys: readonly Key[];
-  /** What the keys are of, where it is not the primary key. */
+  /** The unique key that the keys belong to. Default: the primary key. */
   readonly by?: KeyColumns;
   readonly where: Filter;
-  /** The key's columns among them. */
+  /** The columns to read, including those of the key. */
   readonly columns: readonly ColumnInfo[];
-  /** Locks them until the transaction ends. */
+  /** Locks the rows until the transaction ends. */
   readonly lock?: true;
 }
 
 /**
- * Reads the rows to write that have these keys and that the condition holds for. Throws a 422 where
- * they have more bytes than an answer, before any is written; what is withheld from the user does not
- * count, because the refusal would show how long it is.
+ * Reads the rows with these keys that match the condition. Throws a 422 if they have more bytes
+ * than a response, before any row is written. Withheld columns do not count, because the error
+ * would reveal their length.
  */
 export async function readByKeys(
   { keys, by: given, where, columns, lock }: KeyedRows,
@@ -58,14 +58,14 @@ export async function readByKeys(
   return found;
 }
 
-/** Which rows a batch by filter reads before it writes them. */
+/** The rows that a batch by filter reads before it writes them. */
 export interface MatchingRows extends Pick<KeyedRows, "where" | "columns"> {
   readonly limit: number;
 }
 
 /**
- * Reads the rows to write that the condition holds for, in the order of their keys. Throws a 400
- * when there are more than `limit`; it reads at most one row more.
+ * Reads the matching rows to write, in the order of their keys. Throws a 400 for more than `limit`
+ * rows. It reads at most one row more.
  */
 export async function readMatching(
   { where, columns, limit }: MatchingRows,
@@ -79,14 +79,13 @@ export async function readMatching(
 }
 
 /**
- * How many keys of rows to write fit into one statement, beside the values of a scope and of a
- * change.
+ * Returns how many keys fit into one statement, in addition to the values of a scope and a change.
  */
 export function keysPerStatement({ table, driver }: Resource, by: KeyColumns = table): number {
   return Math.max(1, Math.floor(driver.dialect.maxValues / 2 / by.primaryKey.length));
 }
 
-/** The plan to read rows by a condition, in the order of their keys. */
+/** Returns the plan to read rows by a condition, in the order of their keys. */
 export function readPlan(
   table: TableInfo,
   columns: readonly ColumnInfo[],

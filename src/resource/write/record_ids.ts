@@ -9,13 +9,13 @@ import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 import { carriedId } from "./values/optimistic_id.ts";
 
-/** What a write has written, and the optimistic ids that its events will have. */
+/** The result of a write, and the optimistic ids of its events. */
 export interface WriteWithIds<Written> {
   readonly written: Written;
   readonly recorded: OptimisticIds;
 }
 
-/** A written row, and the optimistic id that its event will have; null for none. */
+/** A written row, and the optimistic id of its event, or null for none. */
 export interface WrittenRow {
   readonly row: Row;
   readonly optimisticId: string | null;
@@ -26,7 +26,7 @@ export const noOptimisticIds: OptimisticIds = Object.freeze(new Map<string, stri
 
 /**
  * Runs work that writes in a transaction, and records the optimistic ids of its rows with their
- * changes. `idsOf` is null if there are none: that costs no statement.
+ * changes. If `idsOf` is null, no statement is run for ids.
  */
 export async function recordIds<Written>(
   idsOf: ((written: Written) => OptimisticIds) | null,
@@ -44,7 +44,7 @@ export async function recordIds<Written>(
   };
 }
 
-/** The same for the write of one row with a known key, whose id may be null. */
+/** Runs {@link recordIds} for one row with a known key, whose id may be null. */
 export async function recordId(
   { key, optimisticId }: { readonly key: Key; readonly optimisticId: string | null },
   resource: Resource,
@@ -56,7 +56,7 @@ export async function recordId(
   return { row: written, optimisticId: recorded.size === 0 ? null : optimisticId };
 }
 
-/** The optimistic ids of items that name their rows; null if no item has one. */
+/** Returns the optimistic ids of items with keys, or null if no item has one. */
 export function idsOfItems(
   items: readonly { readonly key: Key; readonly optimisticId: string | null }[],
   resource: Resource,
@@ -68,7 +68,7 @@ export function idsOfItems(
   return ids.length === 0 ? null : () => new Map(ids);
 }
 
-/** The optimistic ids of rows, which are in the same order; null if no row has one. */
+/** Returns the optimistic ids of rows in the same order, or null if no row has one. */
 export function idsOfRows(
   ids: readonly (string | null)[],
   table: TableInfo,

@@ -19,35 +19,36 @@ import { atBodyPath, wholeBody } from "./values/body_path.ts";
 import { InvalidFields } from "./values/parse_fields.ts";
 import { readByKeys } from "./read_rows_to_write.ts";
 
-/** The row that a request names in its path; `key` is null for an impossible id. */
+/** The row that a request addresses in its path. `key` is null for an invalid id. */
 export interface NamedRow {
   readonly segment: string;
   readonly key: Key | null;
   readonly ifMatch: string | null;
 }
 
-/** One row to write to, and the state that the client expects it in. */
+/** The row to write, and the state in which the client expects it. */
 export interface RowTarget {
   readonly key: Key;
-  /** The id as it stands in the request, for messages. */
+  /** The id as in the request, for messages. */
   readonly segment: string;
   readonly precondition: Precondition;
 }
 
-/** Parses the id in the path. */
 export function parseNamedRow({ segment, header }: ResourceRequest, { table }: Resource): NamedRow {
   return { segment, key: parseKey(segment, table), ifMatch: header("if-match") };
 }
 
-/** The row to write to. Throws a 404 for an impossible id, and a 428 where `If-Match` is required. */
+/**
+ * Returns the row to write. Throws a 404 for an invalid id, and a 428 if `If-Match` is required.
+ */
 export function planTarget({ segment, key, ifMatch }: NamedRow, resource: Resource): RowTarget {
   if (key === null) throw notFound(resource, segment);
   return { key, segment, precondition: parsePrecondition(ifMatch, resource) };
 }
 
 /**
- * The parsed fields without the key, which no update changes. Throws a 422 where they hold another
- * key.
+ * Returns the parsed fields without the key, which no update changes. Throws a 422 if they contain
+ * a different key.
  */
 export function withoutKey(
   values: ReadonlyMap<ColumnInfo, unknown>,
@@ -66,18 +67,18 @@ export function withoutKey(
   return rest;
 }
 
-/** The rows that a grant lets a request write to: within its scope, visible and not deleted. */
+/** Filters the rows that a request may write: within its scope, visible and not deleted. */
 export function writableRows({ grant, resource }: WriteCall): Filter {
   return and(grant.rows, grant.visible, resource.undeleted);
 }
 
-/** The row of the target, where the request may write to it. */
+/** Returns the filter for the row of the target, if the request may write it. */
 export function writableTarget(target: RowTarget, write: WriteCall): Filter {
   return and(keyFilter(target.key, write.resource.table), writableRows(write));
 }
 
 /**
- * The stored row, locked until the transaction ends and checked against the precondition. Throws
+ * Returns the stored row, locked until the transaction ends. It satisfies the precondition. Throws
  * 404, 403 or 412.
  */
 export async function lockTarget(
@@ -91,7 +92,7 @@ export async function lockTarget(
   return row;
 }
 
-/** The one row that the condition holds for, locked until the transaction ends; null for none. */
+/** Returns the row that matches, locked until the transaction ends, or null for none. */
 export async function lockRow(
   where: Filter,
   { table, reader }: Resource,
@@ -111,8 +112,8 @@ export async function lockRow(
 }
 
 /**
- * Why a write met no row: `current` was read before and has changed since, the row is out of reach,
- * or a trigger or a rule of the table has kept it as it is.
+ * Returns why a write found no row: the row has changed since `current` was read, it is outside the
+ * scope, or a trigger or rule of the table has prevented the write.
  */
 export async function targetNotWritten(
   target: RowTarget,
@@ -135,10 +136,10 @@ function notKept(access: Access): Problem {
 }
 
 /**
- * Requires that written rows lie within the scope that they were written under: a user cannot
- * create or move a row out of reach. The database evaluates the scope inside the transaction, by
- * one query for all rows, so that it means here what it means in reads. Throws a 403, which rolls
- * back; `bodyPaths` are those of the rows, where the body holds several.
+ * Requires that written rows are within the scope of the write, so that a user cannot create or
+ * move a row outside of it. The database evaluates the scope inside the transaction, by one query
+ * for all rows, so that it means the same as in reads. Throws a 403, which rolls back. `bodyPaths`
+ * are the places of several rows in the body.
  */
 export async function requireWithinScope(
   { grant, resource }: WriteCall,

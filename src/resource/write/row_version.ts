@@ -13,8 +13,8 @@ import type { Row } from "../../schema/table_info.ts";
 import type { Resource } from "../model/resource.ts";
 
 /**
- * The condition that a row still has the version of `current`, which was read before
- * (compare-and-swap); every row where it was not.
+ * Returns the condition that a row still has the version of `current`, which was read before
+ * (compare-and-swap). All rows pass if `current` is null.
  */
 export function sameVersion(current: Row | null, { etag }: Resource): Filter {
   const field = etag?.versionField ?? etag?.updatedAtField ?? null;
@@ -23,9 +23,8 @@ export function sameVersion(current: Row | null, { etag }: Resource): Filter {
 }
 
 /**
- * The values of an update with the row's next version, unless they hold one, and the time of
- * update. `current` is the stored row, locked, so that two writers cannot count from the same
- * version.
+ * Adds the row's next version to the values of an update, unless they contain one, and the time of
+ * the update. `current` is the locked row, so that two writers cannot count from the same version.
  */
 export function withNextVersion(
   set: Assignments,
@@ -41,10 +40,7 @@ export function withNextVersion(
   return withUpdateTime(counted, current, resource);
 }
 
-/**
- * The values of an update with the time of update alone: batches leave the row's version as it is
- * unless configured.
- */
+/** Adds only the time of the update. Batches do not change the row's version unless configured. */
 export function withUpdateTime(
   set: Assignments,
   current: Row | null,
@@ -60,7 +56,7 @@ export function withUpdateTime(
   return new Map([...moved, [field, moment]]);
 }
 
-/** The values of an update with the moments that the table declares, unless they hold them. */
+/** Adds the timestamps that the table declares to the values, unless they contain them. */
 export function withMoments(
   set: Assignments,
   { timestamps }: Pick<Resource, "timestamps">,
@@ -77,15 +73,15 @@ export function withMoments(
   ]);
 }
 
-/** The next version of a row; null leaves a missing or odd value as it is. */
+/** Returns the next version of a row, or null for a missing or invalid value. */
 export function nextVersion(stored: unknown): unknown {
   if (typeof stored === "number") return Number.isSafeInteger(stored + 1) ? stored + 1 : null;
   if (typeof stored === "bigint") return stored + 1n;
-  // A column of kind bigint: its values are strings of digits.
+  // The values of a bigint column are strings of digits.
   return typeof stored === "string" && /^-?\d+$/.test(stored) ? String(BigInt(stored) + 1n) : null;
 }
 
-/** Now, or one step after the stored time where the clock has not passed it: tags never repeat. */
+/** Returns the current time, or one step after a later stored time: tags never repeat. */
 function nextMoment(stored: unknown, nowMs: number, stepMicros: number): string {
   const now = instantOf(nowMs);
   if (typeof stored !== "string" || !isInstant(stored) || compareInstants(now, stored) > 0) {

@@ -1,11 +1,11 @@
 import { Problem } from "../../problem/problem.ts";
 
 /**
- * Another request has changed which rows a write is about since they were read: it begins again. In
- * `cause` is what the database said, if it did.
+ * Another request has changed the rows of a write since they were read, so that the write starts
+ * again. `cause` is the database's error, if there is one.
  */
 export class RowsChanged extends Problem {
-  /** `action` completes "Cannot …". */
+  /** Creates the problem. `action` completes "Cannot …". */
   constructor(action: string, cause?: unknown) {
     super("conflict", `Cannot ${action}: other writes kept getting in the way`, { cause });
   }
@@ -13,7 +13,7 @@ export class RowsChanged extends Problem {
 
 const maxTries = 3;
 
-/** Runs work again where it throws {@link RowsChanged}; the last time `isLast` is true. */
+/** Retries work that throws {@link RowsChanged}. In the last attempt `isLast` is true. */
 export async function currentRows<Result>(
   work: (isLast: boolean) => Promise<Result>,
 ): Promise<Result> {

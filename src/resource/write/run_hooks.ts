@@ -14,10 +14,10 @@ import type { NamedItem } from "./values/batch_items.ts";
 import { parseHookValues, toRecord } from "./values/parse_fields.ts";
 import { withoutKey } from "./row_target.ts";
 
-/** Returns the stored row that a before-hook is about, where it was not read before. */
+/** Returns the stored row for a before-hook, and reads it first if necessary. */
 export type ReadCurrent = () => MaybePromise<Row>;
 
-/** Runs the before-hook of a row to create, and gives the values as it leaves them. */
+/** Runs the before-hook of a row to create, and returns the values after it. */
 export async function beforeCreate(
   values: ReadonlyMap<ColumnInfo, unknown>,
   write: WriteCall,
@@ -29,15 +29,15 @@ export async function beforeCreate(
   return parseHookValues(changed ?? data, write.resource);
 }
 
-/** The row that a before-hook is about: its key, and the row as it is stored. */
+/** The key and the stored row of a before-hook. */
 export interface HookedRow {
   readonly key: Key;
   readonly current: ReadCurrent;
 }
 
 /**
- * Runs the before-hook of an update, and gives the values as it leaves them. Throws a 422 where it
- * changes the key.
+ * Runs the before-hook of an update, and returns the values after it. Throws a 422 if it changes
+ * the key.
  */
 export async function beforeUpdate(
   { key, current }: HookedRow,
@@ -56,7 +56,7 @@ export async function beforeUpdate(
     (context) => hooks.onBeforeUpdate?.(withCurrent(context, current), rowId(key), patch),
   );
   const data = { ...changed ?? patch };
-  // A PUT leaves columns to the database: hooks can neither see nor return such a value.
+  // A PUT lets the database set some columns. Hooks can neither see nor return such a value.
   const kept = [...values].filter(([, value]) => value === databaseDefault);
   for (const { column, value, text } of given) {
     if (!Object.hasOwn(data, column.name) || writeJson(data[column.name]) !== text) continue;
@@ -67,9 +67,7 @@ export async function beforeUpdate(
   return withoutKey(hooked, key, resource);
 }
 
-/**
- * Runs the before-hook of an item of a batch, and gives the item with the values as it leaves them.
- */
+/** Runs the before-hook of a batch item, and returns the item with the values after it. */
 export async function hookedItem(
   item: NamedItem & { readonly current: Row },
   write: WriteCall,
@@ -92,7 +90,7 @@ function withCurrent(context: HookContext, current: ReadCurrent): StoredRowConte
   return { ...context, current: async () => await current() };
 }
 
-/** Runs the after-hook of a created row in its transaction, with a copy: the row itself is answered. */
+/** Runs the after-hook of a created row in its transaction, with a copy of the row. */
 export async function afterCreate(
   row: Row,
   write: WriteCall,
@@ -122,7 +120,7 @@ export async function afterUpdate(
   );
 }
 
-/** Runs the after-hook of a deleted row, as it was or as it is marked, in its transaction. */
+/** Runs the after-hook of a deleted or marked row in its transaction. */
 export async function afterDelete(
   row: Row,
   write: WriteCall,
@@ -184,7 +182,7 @@ async function withinTime<T>(
   }
 }
 
-/** With the documents in it: what a hook does to its row changes no answer. */
+/** Copies a row with its documents, so that a hook's changes do not affect the response. */
 function copied(row: Row): Row {
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, copiedValue(value)]));
 }
@@ -199,8 +197,8 @@ function copiedValue(value: unknown): unknown {
   );
 }
 
-/** A key as hooks receive it: a value, or a list of them. */
+/** Returns a key as hooks receive it: a value, or a list of values. */
 function rowId(key: Key): RowId {
-  // The values of a primary key are strings and numbers: `parseKey` and the database made them.
+  // The values of a primary key are strings and numbers: `parseKey` or the database created them.
   return (key.length === 1 ? key[0] : key) as RowId;
 }

@@ -4,11 +4,11 @@ import type { Clock } from "../../runtime/runtime.ts";
 import type { Resource } from "../model/resource.ts";
 import { keysPerStatement } from "./read_rows_to_write.ts";
 
-/** So long one slice may take, by what those before it took. */
+/** The intended duration of a slice, estimated from the previous slices. */
 const sliceMs = 5;
 const maxGrowth = 4;
 
-/** Divides the rows of a batch into the statements that write them. */
+/** Divides the rows of a batch into statements. */
 export interface Slices {
   /** Runs the work for all items, one slice after the other. */
   run<Item>(
@@ -18,9 +18,9 @@ export interface Slices {
 }
 
 /**
- * The slices of one batch. A database in this process keeps every other request waiting during a
- * statement, and how long a row takes depends on its bytes and on those that triggers record: there
- * the first slice is one row, and the next have as many as take 5 ms.
+ * Returns the slices of one batch. An in-process database blocks every other request during a
+ * statement, and the duration of a row depends on its bytes and its triggers. In this case the
+ * first slice is one row, and each further slice has as many rows as take 5 ms.
  */
 export function slicesOf(resource: Resource): Slices {
   const { driver, runtime: { clock } } = resource;
@@ -32,14 +32,14 @@ export function slicesOf(resource: Resource): Slices {
   };
 }
 
-/** Slices by the time that those before took. Between two of them other requests have their turn. */
+/** Slices by the duration of previous slices. Other requests run between two slices. */
 export class TimedSlices implements Slices {
   readonly #maxSize: number;
   readonly #clock: Pick<Clock, "elapsedMs">;
   readonly #yieldTurn: YieldTurn;
   #size = 1;
 
-  /** `maxSize` items are a statement at most. */
+  /** Creates slices of at most `maxSize` items. */
   constructor(maxSize: number, clock: Clock) {
     this.#maxSize = maxSize;
     this.#clock = clock;

@@ -11,10 +11,10 @@ import { nextVersion, withMoments } from "./row_version.ts";
 import { updateReturning } from "./update_row.ts";
 
 /**
- * Updates the row that a request names by one statement, without reading it before: where its
- * `If-Match` names one version, and neither a scope, a hook, a time of update, a search index nor a
- * stored answer needs a transaction. Null if that does not apply or no row has this version: why not is for
- * {@link updateRow} to find out.
+ * Updates the row of the request in one statement, without reading it first. This needs an
+ * `If-Match` with one version, and no transaction for a scope, a hook, a time of update, a search
+ * index or a stored response. Returns null if it does not apply or no row has the version, and
+ * {@link updateRow} finds out why.
  */
 export async function updateAtVersion(
   target: RowTarget,

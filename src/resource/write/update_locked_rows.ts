@@ -29,10 +29,10 @@ import { updateReturning } from "./update_row.ts";
 /** The update of one locked row: its stored state and its new values. */
 export type LockedRowUpdate = LockedRow<ReadonlyMap<ColumnInfo, unknown>>;
 
-/** The update of a locked row that an item of a batch names. */
+/** The update of a locked row that a batch item identifies. */
 export type ItemUpdate = LockedRowUpdate & NamedItem;
 
-/** The columns to read of locked rows that are then updated together. */
+/** Returns the columns to read of locked rows that are updated together. */
 export function columnsToUpdate({ table, etag }: Resource): readonly ColumnInfo[] {
   const references = referencesOf(table);
   return table.columns.filter((column) =>
@@ -42,8 +42,8 @@ export function columnsToUpdate({ table, etag }: Resource): readonly ColumnInfo[
 }
 
 /**
- * Updates locked rows, checks them against the scope and runs the after-hooks. Rows that take the
- * same values share a statement. Gives the number of updated rows.
+ * Updates locked rows, checks them against the scope and runs the after-hooks. Rows with the same
+ * new values share a statement. Returns the number of updated rows.
  */
 export async function updateLockedRows(
   updates: readonly LockedRowUpdate[],
@@ -73,9 +73,9 @@ export async function updateLockedRows(
 }
 
 /**
- * Updates the locked rows of items, each with a statement, checks them against the scope and runs
- * the after-hooks. The rows come back in the order of the items. `isCounted` says whether their
- * versions are incremented without a precondition, too.
+ * Updates the locked rows of items, each in one statement, checks them against the scope and runs
+ * the after-hooks. Returns the rows in the order of the items. With `isCounted`, their versions are
+ * incremented even without a precondition.
  */
 export async function updateItems(
   items: readonly ItemUpdate[],
@@ -92,7 +92,7 @@ export async function updateItems(
     const set = next(resolveUnchanged(current, values, resource), current, resource);
     const changes = changedValues(set, current, resource);
     const row = await updateReturning(keyFilter(key, table), changes, resource, connection);
-    // The row is locked: only a trigger can have kept it as it was.
+    // The row is locked, so that only a trigger can have prevented the change.
     if (row === null) {
       throw new Problem("validation-error", "Cannot update: the database did not keep the change");
     }
@@ -106,15 +106,15 @@ export async function updateItems(
   return changed;
 }
 
-/** Rows that take the same values. */
+/** An update of rows with the same new values. */
 export interface SharedUpdate {
   readonly set: Assignments;
   readonly keys: readonly Key[];
 }
 
 /**
- * The updates grouped by the values that they set. A batch by filter has one object of values, and
- * most rows have a time of update before now, so that most batches are one statement.
+ * Groups updates by the values that they set. A batch by filter has one object of values, and the
+ * stored time of update of most rows is in the past. Therefore most batches are one statement.
  */
 export function sharedUpdates(
   updates: readonly LockedRowUpdate[],
@@ -153,9 +153,9 @@ export function sharedUpdates(
 
 /** An update of rows by their keys. */
 export interface KeyedUpdate extends SharedUpdate {
-  /** Empty where the rows are not needed. */
+  /** The columns to return, or none if the rows are not needed. */
   readonly returning: readonly ColumnInfo[];
-  /** Where the values stand in the body. */
+  /** The place of the values in the body. */
   readonly bodyPath: BodyPath;
 }
 

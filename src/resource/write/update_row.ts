@@ -21,18 +21,18 @@ import {
 import { sameVersion, withNextVersion } from "./row_version.ts";
 import { afterUpdate } from "./run_hooks.ts";
 
-/** The update of the row that a request names. */
+/** The update of the row that a request addresses. */
 export interface NamedUpdate {
   readonly target: RowTarget;
   readonly set: Assignments;
-  /** The row is read before in any case, so that only what changes is set. */
+  /** True if the row is read first in any case, so that only changed values are set. */
   readonly readsFirst: boolean;
 }
 
 /**
- * Updates the one row that a request names and gives it back. A row that the user may not see is a
- * 404, one outside the scope, before or after the update, a 403, one in another state than expected
- * a 412.
+ * Updates the row of the request and returns it. Throws a 404 if the user may not see the row, a
+ * 403 if it is outside the scope before or after the update, and a 412 if its state is not the
+ * expected one.
  */
 export async function updateRow(
   { target, set, readsFirst }: NamedUpdate,
@@ -47,7 +47,7 @@ export async function updateRow(
   return await updateSameVersion({ target, current, where, set: values }, write, connection);
 }
 
-/** An update of one row: `current` is its state where it was read before, else null. */
+/** An update of one row. `current` is its state if it was read before, else null. */
 export interface RowUpdate {
   readonly target: RowTarget;
   readonly current: Row | null;
@@ -55,7 +55,7 @@ export interface RowUpdate {
   readonly set: Assignments;
 }
 
-/** Updates one row where it still has the version of `current`, and runs the after-hook. */
+/** Updates a row if it still has the version of `current`, and runs the after-hook. */
 export async function updateSameVersion(
   { target, current, where, set }: RowUpdate,
   write: WriteCall,
@@ -77,8 +77,7 @@ export async function updateSameVersion(
 }
 
 /**
- * Runs the UPDATE of one row and gives the row back. An update of nothing is allowed: it gives the
- * row as it is.
+ * Runs the UPDATE of one row and returns the row. An update without values returns the stored row.
  */
 export async function updateReturning(
   where: Filter,

@@ -13,20 +13,19 @@ import {
 } from "./read_rows_to_write.ts";
 import type { HookedRow } from "./run_hooks.ts";
 
-/** A write of all rows that a filter matches: which rows, and how they are written. */
+/** A write of all rows that a filter matches. */
 export interface MatchingWrite<Values> {
   readonly matching: MatchingRows;
-  /** The values that each row takes, where no before-hook runs; null for a delete. */
+  /** The new values of each row without a before-hook, or null for a delete. */
   readonly values: Values;
-  /** Runs the before-hook of a row, which gives the row's values; null without a hook. */
+  /** Runs the before-hook of a row and returns the row's values. Null without a hook. */
   readonly hook: ((row: HookedRow) => Promise<Values>) | null;
-  /** Writes to the rows, which are locked, and gives their number. */
+  /** Writes to the locked rows and returns their number. */
   write(rows: readonly LockedRow<Values>[], connection: WriteConnection): Promise<number>;
 }
 
 /**
- * A matching row that is locked for the write, as far as it was read, and the values that it shall
- * take.
+ * A matching row that is locked for the write, with the columns that were read and the new values.
  */
 export interface LockedRow<Values> {
   readonly current: Row;
@@ -34,10 +33,11 @@ export interface LockedRow<Values> {
 }
 
 /**
- * Writes all rows that a filter matches: finds their keys, runs their before-hooks, then locks and
- * writes those that still match in one transaction. They are found before it, under the limits of a
- * read: a filter may look at the whole table, and on SQLite all other writes would wait with it.
- * Each row is debited before it, too, because a debit may wait for seconds.
+ * Writes all rows that a filter matches. It finds their keys and runs their before-hooks. Then it
+ * locks and writes the rows that still match in one transaction. They are found before the
+ * transaction, with the limits of a read, because a filter may scan the whole table and block all
+ * other writes on SQLite. Each row is debited before the transaction, because a debit may wait for
+ * seconds.
  */
 export async function writeMatchingRows<Values>(
   batch: MatchingWrite<Values>,
@@ -57,7 +57,7 @@ export async function writeMatchingRows<Values>(
   }
 }
 
-/** A row that matched, and that the before-hook has run for. */
+/** A row that matched, and whose before-hook has run. */
 interface FoundRow<Values> {
   readonly key: Key;
   readonly values: Values;
@@ -85,14 +85,14 @@ async function findRows<Values>(
   return found;
 }
 
-/** A before-hook asked for a row that no longer matches: it is left out, as if found too late. */
+/** A before-hook requested a row that no longer matches. The row is skipped. */
 class RowGone extends Problem {
   constructor() {
     super("conflict", "Cannot write this row: it has changed since it was found");
   }
 }
 
-/** Reads the rows as they are stored for before-hooks: all of them where the first one is asked for. */
+/** Returns a function that reads the stored rows for before-hooks, all with the first request. */
 function currentRows(
   keys: readonly Key[],
   { where }: MatchingRows,
@@ -108,7 +108,7 @@ function currentRows(
   };
 }
 
-/** The rows that were found and match still, locked. */
+/** Locks and returns the found rows that still match. */
 async function lockRows<Values>(
   { matching: { where, columns } }: MatchingWrite<Values>,
   found: readonly FoundRow<Values>[],

@@ -4,7 +4,7 @@ import { Problem } from "../../../problem/problem.ts";
 import type { BodyPath, RelatedWrite } from "../../model/operation.ts";
 import { atBodyPath, wholeBody } from "../values/body_path.ts";
 
-/** The place of rows in a body, as precise as one place for several of them can be. */
+/** Returns the most precise place in a body that contains all these rows. */
 export function sharedPlace(bodyPaths: readonly BodyPath[]): BodyPath {
   const [first, another] = bodyPaths;
   if (first !== undefined && another === undefined) return first;
@@ -13,8 +13,8 @@ export function sharedPlace(bodyPaths: readonly BodyPath[]): BodyPath {
 }
 
 /**
- * The error of a step as a problem with the path of its rows, as precise as one statement for many
- * rows allows. An error that another try may mend stays as it is.
+ * Returns the error of a step as a problem with the path of its rows. The path is as precise as one
+ * statement for many rows allows. A retryable error stays unchanged.
  */
 export function problemAtPath(
   error: unknown,
@@ -28,7 +28,7 @@ export function problemAtPath(
   return hasPath ? atBodyPath(problem, { path, details: { path } }) : error;
 }
 
-/** The path that all embedded rows share: `albums` for `albums.0` and `albums.1`. */
+/** Returns the common path of embedded rows: `albums` for `albums.0` and `albums.1`. */
 function commonPath([first, ...others]: readonly BodyPath[]): string | null {
   if (first?.details["path"] === undefined) return null;
   const shared = first.path.split(".");

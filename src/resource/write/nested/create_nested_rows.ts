@@ -13,20 +13,20 @@ import { writeSteps } from "./write_steps.ts";
 import type { NestedPlan } from "./nested_plan.ts";
 import type { WrittenRows } from "../../model/written_rows.ts";
 
-/** The plan to create rows with the rows nested in them, and the grants for them. */
+/** The plan to create rows with their nested rows, and the grants for all of them. */
 export interface CreatePlan extends NestedPlan {
-  /** The optimistic ids of the rows of the top level, in their order; null for none. */
+  /** The optimistic ids of the top-level rows, in their order. Null means no id. */
   readonly ids: readonly (string | null)[];
 }
 
-/** The created rows of the top level, and the created rows nested in them. */
+/** The created rows of the top level and their nested rows. */
 export interface CreatedRows extends WrittenRows {
   readonly included: readonly Included[];
 }
 
 /**
- * Creates rows with the rows nested in them: runs all before-hooks, then writes all rows in one
- * transaction, after-hooks included.
+ * Creates rows with their nested rows. Runs all before-hooks, then writes all rows and runs the
+ * after-hooks in one transaction.
  */
 export async function createNestedRows(
   plan: CreatePlan,
@@ -47,7 +47,7 @@ export async function createNestedRows(
         },
       );
       const included = embeddedIn(plan.body.rows, writing.written);
-      // A row that exists already is of any size, and many may link it.
+      // A linked row exists already, may have any size, and may be linked by many rows.
       requireFittingReply(rows, call.resource, included);
       return { rows, included, recorded };
     });
@@ -61,7 +61,7 @@ function storedRows(
   return rows.map((row) => storedRow(row, written));
 }
 
-/** The embedded rows as a read would include them, under the names of the body. */
+/** Returns the embedded rows as a read would include them, under the names of the body. */
 function embeddedIn(
   around: readonly NestedRow[],
   written: ReadonlyMap<NestedRow, Row>,

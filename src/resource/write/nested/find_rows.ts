@@ -10,8 +10,8 @@ import { readByKeys } from "../read_rows_to_write.ts";
 import type { NestedRow } from "./nested_rows.ts";
 
 /**
- * Looks up rows that a body names by key, in their order. A missing row and one that the user may
- * not read give the same 422.
+ * Looks up rows by the keys in a body, in their order. A missing row and a row that the user may
+ * not read cause the same 422.
  */
 export async function findRows(
   rows: readonly NestedRow[],
@@ -34,7 +34,7 @@ export async function findRows(
   });
 }
 
-/** The key of a row that a body names by it. */
+/** Returns the key by which a body identifies an existing row. */
 export function keyOfNamed({ given }: NestedRow, { table }: Resource): Key {
   return table.primaryKey.map((column) => given.get(column));
 }

@@ -10,17 +10,17 @@ import { atBodyPath } from "../values/body_path.ts";
 import { InvalidFields, mayWrite } from "../values/parse_fields.ts";
 import type { ForeignKeySource, NestedRow } from "./nested_rows.ts";
 
-/** The sources of the columns in which a row at the end of a step refers to a row of the body. */
+/** Returns the sources of the foreign key of a row at the end of a step. It refers to `from`. */
 export function sourcesFrom(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: other, from, source: own }));
 }
 
-/** The sources of the columns in which a row at the start of a step refers to a row of the body. */
+/** Returns the sources of the foreign key of a row at the start of a step. It refers to `from`. */
 export function sourcesTo(from: NestedRow, pairs: ColumnPairs): readonly ForeignKeySource[] {
   return pairs.map(({ own, other }) => ({ column: own, from, source: other }));
 }
 
-/** The row of a link table that links two rows of the body. */
+/** Returns the row of a link table that links two rows of the body. */
 export function linkRow(from: NestedRow, to: NestedRow, relation: Relation): NestedRow {
   const [near, far] = relation.steps;
   if (far === undefined) throw new Error(`The relation "${relation.name}" has no link table`);
@@ -36,8 +36,9 @@ export function linkRow(from: NestedRow, to: NestedRow, relation: Relation): Nes
 }
 
 /**
- * The foreign keys of a nested row. `rowOf` gives a row that it refers to, as far as it is known: of
- * what is not, the column keeps a placeholder. Throws a 422 where the rows cannot be related.
+ * Returns the foreign keys of a nested row. `rowOf` returns a row that it refers to, as far as that
+ * row is known. Columns of unknown values keep a placeholder. Throws a 422 if the rows cannot be
+ * related.
  */
 export function foreignKeysOf(
   { foreignKeySources, bodyPath }: Pick<NestedRow, "foreignKeySources" | "bodyPath">,
@@ -54,7 +55,7 @@ export function foreignKeysOf(
     if (stored === null) throw unrelated("the other row has no value to refer to");
     const value = stored === undefined ? databaseDefault : valueFor(column, stored, source);
     const known = filled.get(column) ?? databaseDefault;
-    // Two keys of a link may share a column, in which the rows that it links must agree.
+    // Two foreign keys of a link may share a column, in which both rows must be equal.
     if (value !== databaseDefault && known !== databaseDefault && !isSame(known, value, column)) {
       throw unrelated(`the rows differ in what "${column.name}" refers to`);
     }
@@ -63,7 +64,7 @@ export function foreignKeysOf(
   return filled;
 }
 
-/** The foreign keys of a row that exists without those that stay as they are. */
+/** Returns the foreign keys of an existing row, except for those that do not change. */
 export function changingKeys(
   { foreignKeySources }: Pick<NestedRow, "foreignKeySources">,
   foreignKeys: Assignments,
@@ -74,7 +75,7 @@ export function changingKeys(
   return new Map([...foreignKeys].filter(([column]) => !fixed.has(column)));
 }
 
-/** Returns true if a row has these values in its foreign key: not where one of them is unknown. */
+/** Returns true if a row has these foreign key values. False if one of them is unknown. */
 export function holdsKeys(row: Row, keys: Assignments): boolean {
   return [...keys].every(([column, value]) => hasValue(row, column, value));
 }
@@ -85,19 +86,19 @@ export function hasValue(row: Row, column: ColumnInfo, value: unknown): boolean 
   return stored !== null && value !== databaseDefault && isSame(stored, value, column);
 }
 
-/** The rows with these values in their foreign key. */
+/** Returns the filter over the rows with these foreign key values. */
 export function referringRows(keys: Assignments): Filter {
   return and(...[...keys].map(([column, value]) => comparison(equalOperator, column, [value])));
 }
 
-/** Returns true if a body may change a column of a row that exists: a relation may set it then, too. */
+/** Returns true if bodies may change a column of an existing row, and so may a relation. */
 export function mayChange(column: ColumnInfo, resource: Resource): boolean {
   return !column.primaryKey && mayWrite(column, resource) && !resource.fields.immutable.has(column);
 }
 
 /**
- * The columns of a foreign key that become NULL where its row is disconnected, none where none may:
- * those that another relation starts from, like that of a tenant, only where there are no others.
+ * Returns the columns of a foreign key that become NULL when its row is disconnected, or none if no
+ * column may. Columns of other relations, like a tenant, are used only if there are no others.
  */
 export function clearedColumns(
   columns: readonly ColumnInfo[],
@@ -112,14 +113,14 @@ export function clearedColumns(
   return own.length > 0 ? own : clearable;
 }
 
-/** Why a row cannot be disconnected whose foreign key has no column that may become NULL. */
+/** The message if no column of a row's foreign key may become NULL. */
 export const neverNull =
   "cannot be disconnected: its foreign key is never NULL. Delete it, or connect it elsewhere";
 
-/** Why a row cannot be related whose foreign key has another value in a column that stays. */
+/** The message if a column of a row's foreign key has another value and cannot change. */
 export const partOfKeyStays = "cannot be related: a part of its foreign key cannot change";
 
-/** In existing tables the kinds of both columns may differ: a string may refer to a number. */
+/** Converts a value: in existing tables a string column may refer to a number column. */
 function valueFor(column: ColumnInfo, value: unknown, source: ColumnInfo): unknown {
   if (column.kind === source.kind) return value;
   return kindOfColumn(column).fromText(String(value), column);

@@ -10,28 +10,28 @@ import type {
 import type { RowTarget } from "../row_target.ts";
 import type { NestedRows } from "./nested_rows.ts";
 
-/** The plan to write rows with what is nested in them, and the grants for all of it. */
+/** The plan to write rows with their nested rows and relations, and the grants for all of them. */
 export interface NestedPlan extends Pick<RelatedGrants, "written" | "related"> {
   readonly body: NestedRows;
-  /** For the rows of the top level. */
+  /** The grant for the rows of the top level. */
   readonly grant: Grant;
-  /** The one row of the top level, where it exists; null if rows are created. */
+  /** The updated row of the top level, or null if rows are created. */
   readonly updated: UpdatedRow | null;
 }
 
-/** The row that a request names, and the values that its body gives it. */
+/** The row that an update request addresses, and its new values from the body. */
 export interface UpdatedRow {
   readonly target: RowTarget;
   readonly values: Assignments;
 }
 
-/** The row that a plan with a step of kind `update` names. */
+/** Returns the updated row of a plan with a step of kind `update`. */
 export function updatedRow({ updated }: NestedPlan): UpdatedRow {
   if (updated === null) throw new Error("Only a plan that names a row updates one");
   return updated;
 }
 
-/** The call that writes rows of a resource among nested ones. */
+/** Returns the call that writes nested rows of another resource. */
 export function writeTo(
   resource: Resource,
   access: RelatedWrite["access"],

@@ -4,23 +4,23 @@ import { noRelatedWrites, noResources } from "../../rights/related_grants.ts";
 import type { BodyPath, RelatedWrite } from "../../model/operation.ts";
 import type { Resource } from "../../model/resource.ts";
 
-/** A row among the nested rows in the body of a create or an update. */
+/** A row in the body of a create or an update, on any level. */
 export interface NestedRow {
   readonly bodyPath: BodyPath;
-  /** The values in the body; of a row that exists, its key. */
+  /** The values in the body. For an existing row, its key. */
   readonly given: ReadonlyMap<ColumnInfo, unknown>;
-  /** The foreign keys that are taken from other rows of the body. */
+  /** The foreign keys whose values other rows of the body determine. */
   readonly foreignKeySources: readonly ForeignKeySource[];
-  /** The rows embedded in it, in the order in which the relations are declared. */
+  /** The rows embedded in this row, in the order in which the relations are declared. */
   readonly embedded: readonly EmbeddedRows[];
 }
 
-/** A column of a nested row that takes the value that another row of the body has in `source`. */
+/** A column of a nested row whose value is that of `source` in another row of the body. */
 export interface ForeignKeySource {
   readonly column: ColumnInfo;
   readonly from: NestedRow;
   readonly source: ColumnInfo;
-  /** The row exists, and no body may change the column: it must have the value already. */
+  /** True if the row exists and no body may change the column, so that its value must match. */
   readonly isFixed?: boolean;
 }
 
@@ -32,8 +32,8 @@ export interface EmbeddedRows {
 }
 
 /**
- * A step of nested rows: those of one table that are created, looked up by key, or inserted into a
- * link table together; the row that an update names; or changes of which rows are related.
+ * A step of nested rows. Rows of one table are created together, looked up by key, or inserted into
+ * a link table. Other steps update the row of the request, or change which rows are related.
  */
 export type RowsStep =
   | {
@@ -44,41 +44,41 @@ export type RowsStep =
   | { readonly kind: "link"; readonly table: TableInfo; readonly rows: readonly NestedRow[] }
   | RelateStep;
 
-/** The step that changes which existing rows one relation leads to. */
+/** The step that changes which existing rows are related by one relation. */
 export interface RelateStep {
   readonly kind: "relate";
   readonly relation: Relation;
   readonly target: Resource;
-  /** The resource whose rows are written: that of the children, or of the links; null for none. */
+  /** The resource whose children or links are written, or null if no resource serves them. */
   readonly written: Resource | null;
   readonly changes: readonly RelationChange[];
 }
 
-/** What a body asks of one relation of one row, beside creating rows. */
+/** The changes of one relation of one row in a body, except for rows to create. */
 export interface RelationChange {
   readonly around: NestedRow;
-  /** The rows to be related, which exist. */
+  /** The existing rows to relate. */
   readonly connect: readonly NestedRow[];
-  /** The rows not to be related any more. */
+  /** The rows to unrelate. */
   readonly disconnect: readonly NestedRow[];
-  /** Where the body asks for no others than those to connect, and to create; null if it does not. */
+  /** The place where the body requires that no other rows stay related, or null if it does not. */
   readonly removesOthers: BodyPath | null;
-  /** Where the body creates the only related row, which must not exist then; null elsewhere. */
+  /** The place where the body creates the only related row, so that none may exist yet, or null. */
   readonly requiresNone: BodyPath | null;
 }
 
-/** All rows in the body of a create or an update, nested ones included, as steps. */
+/** All rows in the body of a create or an update as steps, including nested rows. */
 export interface NestedRows {
   readonly resource: Resource;
-  /** What is done with the rows of the top level. */
+  /** The access to the rows of the top level. */
   readonly access: "create" | "update";
-  /** The top level: the row of a create or an update, the items of a batch. */
+  /** The top-level rows: the row of a create or an update, or the items of a batch. */
   readonly rows: readonly NestedRow[];
-  /** In an order in which each row comes after the rows that it refers to. */
+  /** The steps, ordered so that each row comes after the rows that it refers to. */
   readonly steps: readonly RowsStep[];
 }
 
-/** How many nested rows are of the resource itself, with those that exist and are linked. */
+/** Returns the number of nested rows of the resource itself, including existing rows to relate. */
 export function ownItems(body: NestedRows): number {
   const { rows, steps } = body;
   if (steps.length === 1) return rows.length;
@@ -93,8 +93,8 @@ export function ownItems(body: NestedRows): number {
 }
 
 /**
- * What nested rows write beside those of the top level's own access and resource: how many rows of
- * which resources, link tables included, and where the first of them stands.
+ * Returns the writes to other resources, and with other access than that of the top level. For each
+ * it returns the number of rows, including links, and the place of the first.
  */
 export function relatedWrites({ resource, access, steps }: NestedRows): readonly RelatedWrite[] {
   if (steps.length === 1) return noRelatedWrites;
@@ -114,7 +114,7 @@ function writesOf(step: RowsStep): readonly RelatedWrite[] {
     : writesIn(step, "update", (change) => [...connects(change), ...disconnects(change)]);
 }
 
-/** The places in a change that write a row each; more may follow from `removesOthers`. */
+/** Returns the places of a change that write one row each. `removesOthers` may add further rows. */
 type Places = (change: RelationChange) => readonly BodyPath[];
 
 const connects: Places = ({ connect }) => connect.map(({ bodyPath }) => bodyPath);
@@ -136,7 +136,7 @@ function writesIn(
   return [{ resource: written, access, count: found.length, bodyPath: first }];
 }
 
-/** The resources in which the rows and the links that a body names are looked up. */
+/** Returns the resources in which the rows and the links of a body are looked up. */
 export function lookedUpResources({ steps }: NestedRows): ReadonlySet<Resource> {
   if (steps.length === 1) return noResources;
   return new Set(steps.flatMap((step) => {

@@ -3,7 +3,7 @@ import type { WriteCall } from "../../model/operation.ts";
 import { newRowValues } from "../values/new_row_values.ts";
 import { beforeCreate } from "../run_hooks.ts";
 
-/** The values of a nested row to create, its before-hook done. */
+/** Returns the values of a nested row to create, after its before-hook. */
 export async function prepareCreation(
   given: Assignments,
   foreignKeys: Assignments,
@@ -13,7 +13,7 @@ export async function prepareCreation(
     foreignKeys.size === 0 ? values : new Map([...values, ...foreignKeys]);
   const hooked = await beforeCreate(filled(given), write);
   const complete = newRowValues(filled(hooked), write.grant, write.resource);
-  // Neither a hook nor a generated value may relate the row to another one than the body does.
+  // Neither a hook nor a generated value may relate the row to a row outside of the body.
   for (const [column, value] of foreignKeys) complete.set(column, value);
   return complete;
 }

@@ -20,17 +20,17 @@ import { needsPreparing, prepareChange, type PreparedChange } from "./relate/pre
 import { prepareCreation } from "./prepare_creation.ts";
 import { protectedItems } from "./protected_items.ts";
 
-/** What is known of nested rows before the transaction, their before-hooks done. */
+/** Values of nested rows that are known before the transaction, after their before-hooks. */
 export interface Prepared {
   readonly values: ReadonlyMap<NestedRow, Assignments>;
-  /** The changes of related rows that had to be looked up before. */
+  /** The changes of related rows that must be looked up first. */
   readonly changes: ReadonlyMap<RelateStep, PreparedChange>;
 }
 
-/** The preparation of a body as far as it has come. */
+/** The state of preparing a body. */
 interface Preparation {
   readonly values: Map<NestedRow, Assignments>;
-  /** The row that the request names, as it is stored; null if it was not read. */
+  /** The stored row that the request addresses, or null if it was not read. */
   readonly current: Row | null;
   readonly plan: NestedPlan;
   readonly call: ResourceCall;
@@ -63,7 +63,7 @@ export async function prepareSteps(plan: NestedPlan, call: ResourceCall): Promis
   return { values, changes };
 }
 
-/** Debits rows that the body does not name; their gates are passed, as those of its other rows are. */
+/** Debits rows that the body does not name. The guard has already admitted the other rows. */
 async function chargeOthers(
   others: readonly RelatedWrite[],
   { body }: NestedPlan,
@@ -79,7 +79,7 @@ async function chargeOthers(
   );
 }
 
-/** The row is locked again in the transaction: this spares the hooks an update that must fail. */
+/** Avoids running hooks for an update that must fail. The transaction locks the row again. */
 async function readCurrent(
   { updated, body: { steps }, ...plan }: NestedPlan,
   call: ResourceCall,
@@ -94,7 +94,7 @@ async function readCurrent(
   return current;
 }
 
-/** A row as it will be, without what only the database knows. */
+/** Returns the future row, without the values that only the database knows. */
 function knownRow(row: NestedRow, { values, current, plan, call }: Preparation): Row {
   const known = toRecord(values.get(row) ?? row.given);
   if (plan.updated === null || row !== plan.body.rows[0]) return known;
@@ -110,7 +110,7 @@ async function prepareRow(
   state: Preparation,
 ): Promise<Assignments> {
   if (step.kind === "find") return row.given;
-  // The database has not made some of these keys yet: their columns keep a placeholder.
+  // If the database has not generated a key yet, the columns keep a placeholder.
   const foreignKeys = foreignKeysOf(row, (from) => knownRow(from, state));
   const { plan, call } = state;
   switch (step.kind) {

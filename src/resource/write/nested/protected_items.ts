@@ -2,8 +2,8 @@ import type { EmbeddedItems } from "../../../guard/budget/debit.ts";
 import type { RelatedWrite } from "../../model/operation.ts";
 
 /**
- * The rows that a request writes beside its own, with the protection of their own resource; those
- * without one cost nothing.
+ * Returns the rows of other resources that a request writes, with the guard's protection of these
+ * resources. Rows of resources without protection cost nothing.
  */
 export function protectedItems(writes: readonly RelatedWrite[]): readonly EmbeddedItems[] {
   return writes.flatMap(({ resource: { protections }, access, count }) => {

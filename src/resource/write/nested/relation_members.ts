@@ -3,12 +3,12 @@ import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { clearedColumns, mayChange } from "./foreign_keys.ts";
 
-/** What a body may ask of a relation. */
+/** The members of a relation in a body. */
 export type RelationMember = "connect" | "disconnect" | "set" | "create";
 
 /**
- * What bodies of an existing row may ask of one of its relations, for some user; nothing where
- * nested writes are off, or no resource serves the related rows.
+ * Returns the members that bodies of an existing row may use for one of its relations, for some
+ * user. There are none if nested writes are off, or if no resource serves the related rows.
  */
 export function relationMembers(
   relation: Relation,

@@ -20,19 +20,19 @@ import { prepareSteps } from "./prepare_steps.ts";
 import { storedRow } from "./write_state.ts";
 import { writeSteps } from "./write_steps.ts";
 
-/** The plan to update a row and what it is related to, and the grants for them. */
+/** The plan to update a row and its relations, and the grants for both. */
 export interface UpdateNestedPlan extends NestedPlan {
   readonly optimisticId: string | null;
 }
 
-/** An updated row, and the rows of the relations that its body named. */
+/** An updated row, and the included rows of the relations in its body. */
 export interface UpdatedRows extends WrittenRow {
   readonly included: readonly Included[];
 }
 
 /**
- * Updates a row, and which rows it is related to: runs all before-hooks, then writes all of it in
- * one transaction, after-hooks included. The relations that the body names are read as they are then.
+ * Updates a row and its relations. Runs all before-hooks, then writes everything and runs the
+ * after-hooks in one transaction. The relations in the body are then read for the response.
  */
 export async function updateNestedRows(
   plan: UpdateNestedPlan,
@@ -67,14 +67,14 @@ export async function updateNestedRows(
   });
 }
 
-/** The resources that the answer to an update shows rows of, and those that it looks rows up in. */
+/** Returns the resources whose rows the response to an update shows or that it looks up. */
 export function readByUpdate(body: NestedRows): ReadonlySet<Resource> {
   const looked = lookedUpResources(body);
   const shown = reachedByIncludes(includesOf(body.rows));
   return looked.size + shown.size === 0 ? noResources : new Set([...looked, ...shown]);
 }
 
-/** The relations under whose names rows hold others, as an `include` without options. */
+/** Returns includes without options for the relations that have embedded rows. */
 function includesOf(rows: readonly NestedRow[]): readonly Include[] {
   const inner = new Map<
     string,

@@ -4,18 +4,18 @@ import type { NestedPlan } from "./nested_plan.ts";
 import type { NestedRow } from "./nested_rows.ts";
 import type { Prepared } from "./prepare_steps.ts";
 
-/** The writing of nested rows, in their transaction. */
+/** The state of writing nested rows in their transaction. */
 export interface WriteState {
   readonly prepared: Prepared;
   readonly plan: NestedPlan;
   readonly call: ResourceCall;
-  /** True if what other requests do at the same time is an error now, and no reason to begin again. */
+  /** True if conflicts with other requests are errors now, and no reason to start again. */
   readonly isLast: boolean;
-  /** The rows as they are stored: grows with each step. */
+  /** The stored rows. Each step adds some. */
   readonly written: Map<NestedRow, Row>;
 }
 
-/** A nested row as it is stored, by an earlier step. */
+/** Returns a nested row as an earlier step has stored it. */
 export function storedRow(row: NestedRow, written: ReadonlyMap<NestedRow, Row>): Row {
   const stored = written.get(row);
   if (stored === undefined) throw new Error("A row of the body was not written");

@@ -19,10 +19,10 @@ import type { NestedRow, RelateStep, RowsStep } from "./nested_rows.ts";
 import { storedRow, type WriteState } from "./write_state.ts";
 import type { BodyPath } from "../../model/operation.ts";
 
-/** Writes all nested rows in a transaction, step by step, after-hooks included. */
+/** Writes all nested rows in a transaction, step by step, and runs the after-hooks. */
 export async function writeSteps(state: WriteState, connection: WriteConnection): Promise<void> {
   const { plan, call, written } = state;
-  // Requests that write to the same row and its relations take turns from here on.
+  // From here on, this lock serializes requests that write the same row and its relations.
   const current = plan.updated === null
     ? null
     : await lockTarget(plan.updated.target, { ...call, grant: plan.grant }, connection);
@@ -45,7 +45,7 @@ export async function writeSteps(state: WriteState, connection: WriteConnection)
   }
 }
 
-/** Writes the rows of a step and gives them as they are stored; links give none. */
+/** Writes the rows of a step and returns the stored rows. Links return none. */
 async function writeStep(
   step: Exclude<RowsStep, RelateStep>,
   { plan, call, prepared, written }: WriteState,
@@ -54,7 +54,7 @@ async function writeStep(
   const rowsToInsert = () =>
     step.rows.map((row): Assignments => {
       const values = prepared.values.get(row) ?? new Map();
-      // The rows that it refers to are written by now.
+      // The rows that this row refers to have already been written.
       return new Map([...values, ...foreignKeysOf(row, (from) => storedRow(from, written))]);
     });
   switch (step.kind) {
@@ -75,7 +75,7 @@ async function writeStep(
   }
 }
 
-/** Updates the row that the request names, which is locked. */
+/** Updates the locked row that the request addresses. */
 async function updateNamed(
   [row]: readonly NestedRow[],
   current: Row,
@@ -100,7 +100,7 @@ async function updateNamed(
   return [await updateSameVersion({ target, current, where, set }, write, connection)];
 }
 
-/** An error of a step with the place of its rows in the body. */
+/** Returns the error of a step with the place of its rows in the body. */
 function refusedStep(error: unknown, step: RowsStep): unknown {
   if (step.kind !== "relate") {
     const bodyPaths = step.rows.map(({ bodyPath }) => bodyPath);
@@ -121,7 +121,7 @@ function refusedRows(
   bodyPaths: readonly BodyPath[],
 ): unknown {
   if (!(error instanceof FailedWrite)) return problemAtPath(error, "create", bodyPaths);
-  // After the transaction the rows of the body that others refer to are gone: that is no fault.
+  // After the transaction the rows that others refer to no longer exist, which is no error.
   const given = error.rows.map(({ values, ...bodyPath }) => ({
     ...bodyPath,
     values: new Map([...values].filter(([column]) => !filled.includes(column))),

@@ -6,10 +6,7 @@ import { changedSchema } from "../../read/changed_schema.ts";
 import { refusedLiteral } from "../../read/refused_literal.ts";
 import { refusedWrite } from "./refused_write.ts";
 
-/**
- * Throws the problem of an operation whose execution failed, or its error if the request is not the
- * cause.
- */
+/** Throws the problem of an operation that failed, or its error if the request is not the cause. */
 export async function failedExecution(
   error: unknown,
   access: Access,
@@ -21,20 +18,20 @@ export async function failedExecution(
     await refusedWrite(error, access, resource);
 }
 
-/** Returns true if a database refused a value that is not of the request, as a view may cast what it reads. */
+/** Returns true if the database rejected a stored value, for example in a cast of a view. */
 function isOfData(error: unknown, { query, segment }: ResourceRequest): boolean {
   return error instanceof DatabaseError && error.kind === "invalid-value" &&
     error.raised === null && segment === "" &&
     [...query.keys()].every((name) => withoutValues.has(name));
 }
 
-/** Parameters that name columns, or have numbers that are checked. A sum may be too large. */
+/** Parameters that name columns, or whose numbers are checked. A sum may be too large. */
 const withoutValues: ReadonlySet<string> = new Set([
   ...["select", "orderBy", "limit", "offset", "include", "totalCount", "preview"],
   ...["groupBy", "count", "min", "max"],
 ]);
 
-/** Returns the problem of a value in the filter that the database refused, or null. */
+/** Returns the problem of a filter's value that the database rejected, or null. */
 async function refusedValue(error: unknown, call: ResourceCall): Promise<Problem | null> {
   const { request: { query }, resource } = call;
   const isRefused = error instanceof DatabaseError && error.kind === "invalid-value";

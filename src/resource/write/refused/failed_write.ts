@@ -2,20 +2,20 @@ import { DatabaseError, type DatabaseErrorKind } from "../../../db/database_erro
 import type { Assignments } from "../../../plan/plan.ts";
 import type { Resource } from "../../model/resource.ts";
 
-/** The body path of a row that a statement writes, and the values that it gives it. */
+/** The body path of a row that a statement writes, and the row's values. */
 export interface FailedRow {
   readonly path: string;
   readonly details: Readonly<Record<string, unknown>>;
   readonly values: Assignments;
 }
 
-/** An error of the database, and the rows of the statement that it refused. */
+/** A database error, and the rows of the statement that the database rejected. */
 export class FailedWrite extends DatabaseError {
   readonly resource: Resource;
-  /** One of these is at fault. */
+  /** The rows of the statement. One of them is the cause. */
   readonly rows: readonly FailedRow[];
 
-  /** `error` is that of the driver. */
+  /** Creates the error from the driver's error. */
   constructor(
     { kind, cause, constraint, raised }: DatabaseError,
     resource: Resource,
@@ -28,7 +28,7 @@ export class FailedWrite extends DatabaseError {
   }
 }
 
-/** The error with the rows of its statement, where a rule of the database refused one of them. */
+/** Adds the rows of a statement to an error if a database constraint rejected one of them. */
 export function failedWrite(
   error: unknown,
   resource: Resource,
@@ -38,7 +38,7 @@ export function failedWrite(
   return refusals.has(error.kind) ? new FailedWrite(error, resource, rows()) : error;
 }
 
-/** The kinds of errors by which a database refuses a row for its values. */
+/** The kinds of errors by which a database rejects a row for its values. */
 export const refusals: ReadonlySet<DatabaseErrorKind> = new Set([
   "unique",
   "foreign-key",

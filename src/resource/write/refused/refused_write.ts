@@ -11,9 +11,9 @@ import type { FieldError } from "../values/parse_fields.ts";
 import type { BodyPath } from "../../model/operation.ts";
 
 /**
- * The problem of an error of an operation, after its transaction. One that a constraint of the
- * resource's table caused names the fields, as far as all of them are readable, and its place in the
- * body.
+ * Returns the problem of an operation's error, after its transaction. If a constraint of the
+ * resource's table caused the error, the problem names the place in the body, and the fields if all
+ * of them are readable.
  */
 export async function refusedWrite(
   error: unknown,
@@ -43,7 +43,7 @@ interface Fault {
   readonly bodyPath: BodyPath;
 }
 
-/** Of several rows the first whose values explain the error, which takes a foreign key of SQLite. */
+/** Returns the first row whose values explain the error. SQLite needs this for foreign keys. */
 async function faultOf(error: DatabaseError, resource: Resource): Promise<Fault> {
   const { table, driver } = resource;
   const rows = error instanceof FailedWrite ? error.rows : [];
@@ -51,7 +51,7 @@ async function faultOf(error: DatabaseError, resource: Resource): Promise<Fault>
     try {
       return await constraintColumns(error, { table, values, driver });
     } catch (failure) {
-      // The names are a help: without them the refusal is as true.
+      // The names are optional: the error is correct without them.
       if (failure instanceof DatabaseError) return [];
       throw failure;
     }

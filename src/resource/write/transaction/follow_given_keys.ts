@@ -4,9 +4,9 @@ import { databaseDefault } from "../../../plan/plan.ts";
 import { FailedWrite } from "../refused/failed_write.ts";
 
 /**
- * Postgres counts the keys of new rows without looking at those that rows were given, so that after
- * an import the next rows would get keys that are taken. Where that has refused a write, sets the
- * counter after the largest key: then it is to be tried again. Gives whether it did.
+ * Advances the counter of keys behind the largest key, and returns true if it did, so that the
+ * write can be retried. Postgres does not advance the counter for rows with explicit keys, so that
+ * the keys generated after an import may be taken.
  */
 export async function followGivenKeys(
   error: unknown,
@@ -24,7 +24,7 @@ export async function followGivenKeys(
     await connection.query(advanceCounter(column, table));
     return true;
   } catch (failure) {
-    // The role may insert rows and not set the counter: the refusal stands.
+    // The role may insert rows but not set the counter, so that the write fails.
     if (failure instanceof DatabaseError) return false;
     throw failure;
   }

@@ -14,24 +14,24 @@ import { followGivenKeys } from "./follow_given_keys.ts";
 import { FailedWrite } from "../refused/failed_write.ts";
 
 /**
- * How rows are inserted: as many by a statement as it takes; each by one of its own, so that the one
- * that fails is known; or each without RETURNING, and then read.
+ * How rows are inserted: as many as possible in one statement, each in a separate statement so that
+ * the failing row is known, or each without RETURNING and then read.
  */
 export type InsertMode = "together" | "one-by-one" | "read-back";
 
-/** The rows that search indexes must take. */
+/** The written rows that search indexes must index. */
 type WrittenRows = ReadonlyMap<Indexer, Written>;
 
-/** Rows that one statement has inserted, and whose new keys do not say which is which. */
+/** The generated keys of a multi-row INSERT do not show which row is which. */
 export class UnorderedKeys extends Error {
-  /** Another try inserts the rows one by one. */
+  /** Creates the error. The next attempt inserts the rows one by one. */
   constructor() {
     super("The keys of new rows do not count up");
     this.name = "UnorderedKeys";
   }
 }
 
-/** The connection of a write, which remembers the rows that search indexes must take. */
+/** The connection of a write. It remembers the rows that search indexes must index. */
 export class WriteConnection implements AroundPart<WrittenRows> {
   readonly #connection: Connection;
   #written: Map<Indexer, Written> | null = null;
@@ -40,7 +40,7 @@ export class WriteConnection implements AroundPart<WrittenRows> {
 
   readonly inserts: InsertMode;
 
-  /** Writes by this connection, mostly that of a transaction. */
+  /** Writes by this connection, usually that of a transaction. */
   constructor(connection: Connection, inserts: InsertMode) {
     this.#connection = connection;
     this.inserts = inserts;
@@ -51,20 +51,20 @@ export class WriteConnection implements AroundPart<WrittenRows> {
   }
 
   /**
-   * Remembers rows that were written, or deleted; `rows` are these where nothing that runs in the
-   * transaction afterwards can change them.
+   * Remembers rows that were written or deleted. `rows` are used only if nothing later in the
+   * transaction can change them.
    */
   noteWritten(
     keys: readonly Key[],
     { indexers, table }: Resource,
     rows: readonly Row[] | null = null,
   ): void {
-    // A trigger of an existing table may.
+    // A trigger of an existing table may change the rows.
     const known = table.own ? rows : null;
     for (const indexer of indexers) this.#note(indexer, { keys, rows: known });
   }
 
-  /** Remembers what a part of the transaction has written. */
+  /** Adds the rows that a part of the transaction has written. */
   takeOver(written: WrittenRows): void {
     for (const [indexer, one] of written) this.#note(indexer, one);
   }
@@ -72,40 +72,40 @@ export class WriteConnection implements AroundPart<WrittenRows> {
   #note(indexer: Indexer, { keys, rows }: Written): void {
     this.#written ??= new Map();
     const before = this.#written.get(indexer);
-    // Of rows that are written twice the last state counts.
+    // If a row is written twice, its last state counts.
     if (before === undefined) this.#written.set(indexer, { keys: [...keys], rows });
     else this.#written.set(indexer, { keys: [...before.keys, ...keys], rows: null });
   }
 
-  /** The calls from code that join the transaction, which is one of this driver. */
+  /** Returns the calls from code that join the transaction, which belongs to this driver. */
   joined(driver: Driver): OpenTransaction {
     return this.#calls ??= new JoinedCalls(driver, this);
   }
 
-  /** Waits for calls that have joined and that nothing has awaited. */
+  /** Waits for joined calls that nothing has awaited. */
   async awaitCalls(): Promise<void> {
     await this.#calls?.idle();
   }
 
-  /** Refuses calls from now on. */
+  /** Rejects further calls. */
   close(): void {
     this.#calls?.close();
   }
 
-  /** What the indexers still do for the rows that were handed to them. */
+  /** The remaining work of the indexers for the rows that they have received. */
   get pending(): readonly PendingIndexing[] {
     return this.#pending;
   }
 
   /**
-   * Hands the rows to the indexers: at the end of the transaction, before its commit, and in one of
-   * very many rows between them, so that it need not remember all.
+   * Passes the rows to the indexers: before the commit, and also earlier in a very large
+   * transaction, to limit memory.
    */
   async indexWritten(): Promise<void> {
     if (this.#written === null) return;
     const written = this.#written;
     this.#written = null;
-    // Only with the whole transaction these rows are committed.
+    // A part's rows are committed only with the whole transaction.
     if (this.#connection instanceof PartConnection) return this.#connection.takeOver(written);
     for (const [indexer, { keys, rows }] of written) {
       this.#pending.push(await indexer.beforeCommit(keys, this.#connection, rows));
@@ -120,15 +120,13 @@ interface Written {
 
 const nothingPending: readonly PendingIndexing[] = Object.freeze([]);
 
-/** What a transaction is run for: a call of an operation. */
 export interface TransactionOf<Outcome> extends Pick<OperationCall<Outcome>, "record"> {
   readonly resource: Pick<Resource, "driver" | "runtime">;
 }
 
 /**
- * Runs the work of an operation in a transaction, up to three times, and stores its reply there
- * where one has to be stored. Search indexes take the rows that it has written before the commit or
- * after it.
+ * Runs the work of an operation in a transaction, with up to three attempts. If the response must
+ * be stored, it is stored there. Search indexes take the written rows before or after the commit.
  */
 export async function inTransaction<Outcome>(
   { resource: { driver, runtime }, record }: TransactionOf<Outcome>,
@@ -137,7 +135,7 @@ export async function inTransaction<Outcome>(
 ): Promise<Outcome> {
   let pending = nothingPending;
   const attempt = (inserts: InsertMode) => async (connection: Connection): Promise<Outcome> => {
-    // What an earlier try has left was rolled back.
+    // The work of the previous attempt was rolled back.
     for (const one of pending) await one.failed(true);
     pending = nothingPending;
     const write = new WriteConnection(connection, inserts);
@@ -154,7 +152,7 @@ export async function inTransaction<Outcome>(
   };
   let outcome: Outcome;
   try {
-    // With a reply to store there are two statements, and a part has a savepoint to return to.
+    // A stored response is a second statement, and a part needs a savepoint.
     const lone = record === null && !(driver instanceof PartDriver) ? options : undefined;
     const again = async (error: unknown) => {
       const inserts = modeAfter(error);
@@ -175,18 +173,18 @@ export async function inTransaction<Outcome>(
   return outcome;
 }
 
-/** How another try may do better, or null. */
+/** Returns the mode of another attempt that may succeed, or null. */
 function modeAfter(error: unknown): InsertMode | null {
   if (error instanceof UnorderedKeys) return "one-by-one";
   if (!(error instanceof DatabaseError)) return null;
   if (error.kind === "no-returning") return "read-back";
-  // The engine does not say which row of a statement it refused.
+  // The engine does not report which row of the statement it rejected.
   return error instanceof FailedWrite && error.rows.length > 1 ? "one-by-one" : null;
 }
 
 /**
- * Returns true if the write of one row needs no transaction, being one statement: no row is locked before
- * it, and neither a scope nor an after-hook looks at the result.
+ * Returns true if the write of one row is a single statement and needs no transaction: no row is
+ * locked first, and neither a scope nor an after-hook examines the result.
  */
 export function isAutocommit(
   { grant, resource }: WriteCall,

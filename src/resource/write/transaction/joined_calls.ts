@@ -6,14 +6,14 @@ import { catching, type MaybePromise } from "../../../runtime/maybe_promise.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { OpenTransaction, TransactionPart } from "../../model/code_caller.ts";
 
-/** The connection of an open transaction, which takes over what search indexes need of its parts. */
+/** The connection of an open transaction. It collects what its parts report for search indexes. */
 export interface AroundPart<Notes> extends Connection {
   takeOver(notes: Notes): void;
 }
 
 /**
- * The calls from code that join an open transaction. One runs after the other, each in a savepoint
- * of its own, so that a refused one leaves nothing.
+ * The calls from code that join an open transaction. They run one after the other. Each has its own
+ * savepoint, so that a failed call leaves no changes.
  */
 export class JoinedCalls<Notes> implements OpenTransaction {
   readonly base: Driver;
@@ -23,7 +23,7 @@ export class JoinedCalls<Notes> implements OpenTransaction {
   #isOpen = true;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** For the transaction of this connection, whose driver may be that of a part itself. */
+  /** For the transaction of this connection. Its driver may itself belong to a part. */
   constructor(driver: Driver, around: AroundPart<Notes>, depth = 1) {
     this.base = driver instanceof PartDriver ? driver.base : driver;
     this.#around = around;
@@ -31,19 +31,19 @@ export class JoinedCalls<Notes> implements OpenTransaction {
   }
 
   join<T>(work: (part: TransactionPart) => Promise<T>): Promise<T> {
-    // It would wait for the part that it runs in.
+    // The call would wait for the part in which it runs.
     if (this.#inPart.getStore() === true) return Promise.reject(usedInPart());
     const turn = this.#last.then(() => this.#run(work));
     this.#last = turn.catch(() => {});
     return turn;
   }
 
-  /** Resolves when no call is running that nothing awaits: it is a part of the transaction, too. */
+  /** Resolves when no call is running. Calls that nothing awaits are waited for, too. */
   async idle(): Promise<void> {
     for (let last; last !== this.#last;) await (last = this.#last);
   }
 
-  /** From now on calls are refused, and the statements of those that run. */
+  /** Rejects further calls, and further statements of running calls. */
   close(): void {
     this.#isOpen = false;
   }
@@ -108,7 +108,7 @@ export class PartConnection<Notes> implements AroundPart<Notes> {
   }
 }
 
-/** A part of an open transaction, in the place of the driver of its database. */
+/** Replaces the driver of its database in a part of an open transaction. */
 export class PartDriver implements Driver {
   readonly base: Driver;
   readonly dialect: Driver["dialect"];
@@ -127,7 +127,7 @@ export class PartDriver implements Driver {
     this.#savepoint = savepoint;
   }
 
-  /** A statement that fails leaves the part usable, which Postgres does not by itself. */
+  /** Runs a statement. If it fails, the part stays usable, for which Postgres needs a savepoint. */
   query(statement: Statement): MaybePromise<QueryResult> {
     return catching(() => this.#connection.query(statement), (error) => this.#undo(error));
   }
@@ -136,7 +136,7 @@ export class PartDriver implements Driver {
     return { query: (statement) => this.query({ ...statement, timeoutMs }) };
   }
 
-  /** The savepoint of the part is enough: nothing but reads came before. */
+  /** Uses the savepoint of the part: only reads precede the work. */
   async transaction<T>(work: (connection: Connection) => MaybePromise<T>): Promise<T> {
     try {
       return await work(this.#connection);
@@ -155,15 +155,15 @@ export class PartDriver implements Driver {
 
   async #undo(error: unknown): Promise<never> {
     const text = `ROLLBACK TO SAVEPOINT ${this.#savepoint}`;
-    // Where the transaction itself is lost, its end says so.
+    // If the transaction itself is lost, its end reports that.
     await Promise.resolve(this.#connection.query({ text, values: [] })).catch(() => {});
     throw lost(error);
   }
 }
 
 /**
- * An error for which the database wants the whole transaction to be tried again. It is not tried
- * again by a part, and no problem is made of it on the way to the transaction.
+ * A retryable database error. The whole transaction must be retried, so that no part retries and
+ * nothing turns the error into a problem.
  */
 class LostTransaction extends Error {
   constructor(cause: DatabaseError) {

@@ -15,34 +15,34 @@ import { readByKeys, type RowsByKey } from "../read_rows_to_write.ts";
 import type { ItemUpdate } from "../update_locked_rows.ts";
 import { withoutKey } from "../row_target.ts";
 
-/** An item of an upsert. Once its row is found, its key is that row's primary key. */
+/** An item of an upsert. After its row is found, its key is the row's primary key. */
 export interface UpsertItem extends NamedItem {
-  /** The key that its row is found by. */
+  /** The unique key that identifies the row. */
   readonly name: Key;
 }
 
-/** The items whose row exists and those whose row is created, each in the order of the batch. */
+/** The items with existing rows and the items to create, each in the order of the batch. */
 export interface SortedItems {
   readonly existing: readonly (UpsertItem & ItemUpdate)[];
   readonly fresh: readonly UpsertItem[];
 }
 
-/** What {@link sortItems} sorts. */
+/** Input of {@link sortItems}. */
 export interface ItemsToSort {
   readonly items: readonly UpsertItem[];
-  /** What their names are keys of. */
+  /** The unique key that the names of the items belong to. */
   readonly by: KeyColumns;
   readonly update: Grant;
-  /** True if the one row is changed as by a PATCH, which may need its tag. */
+  /** True if a single row is updated as by a PATCH, which may require its tag. */
   readonly isCounted: boolean;
-  /** After the before-hooks: the indexes of the items whose row existed before them. */
+  /** The indexes of the items whose row existed before the before-hooks. Set only after these. */
   readonly expected?: ReadonlySet<number>;
 }
 
 /**
- * Looks up the items' rows and locks them. Throws where a row is outside the scope (403), before
- * anything depends on what is stored in it, marked deleted (409) or in another state than its item
- * expects (412).
+ * Looks up the items' rows and locks them. Throws a 403 for a row outside the scope, before stored
+ * values can influence the result. Throws a 409 for a row that is marked deleted, and a 412 for a
+ * row whose state is not the expected one.
  */
 export async function sortItems(
   { items, by, update, isCounted, expected }: ItemsToSort,
@@ -59,7 +59,7 @@ export async function sortItems(
     await requireInScope(foundOf(items, reached, by, resource), scope, resource, connection);
   }
   const rows = await readByKeys({ ...what, columns: table.columns }, resource, connection);
-  // One that another request has created in between was not looked at.
+  // Another request has created a row that was not checked.
   if (reached !== null && rows.size !== reached.size) throw new RowsChanged("upsert");
   const found = foundOf(items, rows, by, resource);
   const isSame = expected === undefined ||
@@ -69,7 +69,7 @@ export async function sortItems(
     const values = changesOf(item, by, resource);
     requireUpdatable({ ...item, values }, resource);
     if (isCounted) parsePrecondition(item.precondition, resource);
-    // After the hooks, which may set immutable columns, the values are no longer those of the body.
+    // Hooks may have set immutable columns, so that the values are no longer those of the body.
     return expected === undefined
       ? { ...item, values: withoutImmutable(withoutName(values, by), resource) }
       : { ...item, values };
@@ -106,7 +106,7 @@ function changesOf(
     : withoutKey(values, key, resource, "is not that of the row which the item names");
 }
 
-/** The row has these values already, in the form that is stored. */
+/** Removes the values of the unique key, which the row already has in stored form. */
 function withoutName(
   values: ReadonlyMap<ColumnInfo, unknown>,
   { primaryKey }: KeyColumns,
@@ -114,7 +114,7 @@ function withoutName(
   return new Map([...values].filter(([column]) => !primaryKey.includes(column)));
 }
 
-/** An invisible row is a 403 like any other outside the scope: its key cannot be created either. */
+/** Throws a 403 for an invisible row, as outside the scope: its key cannot be created either. */
 async function requireInScope(
   items: readonly NamedItem[],
   where: Filter,

@@ -5,13 +5,13 @@ import type { ColumnInfo } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 import { mayWrite } from "../values/parse_fields.ts";
 
-/** The part of a resource that its unique keys follow from. */
+/** The parts of a resource that determine its unique keys. */
 type Keyed = Pick<Resource, "table" | "fields" | "generated">;
 
 /**
- * The keys by which an upsert may find rows, each a list of columns: the primary key, unique
- * columns, and sets of columns that are unique together. Those that a client can neither read nor
- * write in full are none, because their values would be found out by trying.
+ * Returns the keys by which an upsert may find rows: the primary key, unique columns, and sets of
+ * columns that are unique together. A key whose columns a client can neither read nor write is
+ * excluded, because its values could be found by trying.
  */
 export function uniqueKeysOf(resource: Keyed): readonly (readonly ColumnInfo[])[] {
   const { table, fields } = resource;
@@ -31,18 +31,18 @@ export function uniqueKeysOf(resource: Keyed): readonly (readonly ColumnInfo[])[
   });
 }
 
-/** Returns true if a create may name a unique key, and so change a row instead. */
+/** Returns true if a create may name a unique key, and update an existing row instead. */
 export function mayUpsert(resource: Resource): boolean {
   const { enableCreate, enableUpdate } = resource.capabilities;
   return enableCreate && enableUpdate && uniqueKeysOf(resource).length > 0;
 }
 
-/** The query parameter that names a unique key, of upserts alone. */
+/** The query parameter that names a unique key. Only upserts have it. */
 export const onParameter: ReadonlySet<string> = new Set(["on"]);
 
 /**
- * Parses the query parameter `on` to the unique key that it names, its columns in any order; absent
- * it is the primary key. Throws a 400 that lists the keys there are.
+ * Parses the query parameter `on` to the unique key whose columns it names in any order. Without
+ * it, the primary key is used. Throws a 400 that lists the unique keys.
  */
 export function parseUniqueKey(text: string | undefined, resource: Resource): KeyColumns {
   const { table } = resource;
@@ -68,7 +68,7 @@ function notUnique(text: string, keys: readonly (readonly ColumnInfo[])[]): Prob
   );
 }
 
-/** The same for the same columns in any order. */
+/** Returns one name for a set of columns, in whichever order they are. */
 function keyName(columns: readonly ColumnInfo[]): string {
   return JSON.stringify(columns.map(({ name }) => name).toSorted());
 }

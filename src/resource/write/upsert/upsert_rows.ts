@@ -20,14 +20,14 @@ import { type SortedItems, sortItems, type UpsertItem } from "./sort_items.ts";
 import { withoutKey } from "../row_target.ts";
 import type { WrittenRows } from "../../model/written_rows.ts";
 
-/** The plan of an upsert: rows to change where they exist, else to create. */
+/** The plan of an upsert: existing rows are changed, and others are created. */
 export interface UpsertPlan {
   readonly items: readonly NamedItem[];
-  /** What the keys of the items are of: the primary key, or another unique one. */
+  /** The unique key of the items: the primary key or another one. */
   readonly by: KeyColumns;
   readonly create: Grant;
   readonly update: Grant;
-  /** True if each row that is changed has its version incremented. */
+  /** True if the version of each changed row is incremented. */
   readonly isCounted: boolean;
 }
 
@@ -38,9 +38,9 @@ export interface UpsertedRows extends WrittenRows {
 }
 
 /**
- * Changes the rows of a plan that exist and creates the others: before-hooks, transaction,
- * after-hooks. Begins again, three times in all, where another request created or deleted one of
- * them in between.
+ * Changes the existing rows of a plan and creates the others: before-hooks, transaction,
+ * after-hooks. Makes up to three attempts if other requests create or delete one of the rows
+ * meanwhile.
  */
 export async function upsertRows(
   plan: UpsertPlan,
@@ -78,7 +78,7 @@ async function upsertOnce(
   }
 }
 
-/** The items after the before-hooks: a row that existed then must still exist, and vice versa. */
+/** The items after the before-hooks. A row that existed then must still exist, and vice versa. */
 interface HookedItems {
   readonly items: readonly UpsertItem[];
   /** The indexes of the items whose row existed. */
@@ -119,7 +119,7 @@ async function writeSorted(
   connection: WriteConnection,
 ): Promise<readonly Row[]> {
   const { resource } = call;
-  // In the order of the keys, so that two upserts cannot deadlock.
+  // The order of the keys prevents deadlocks between two upserts.
   const creations = fresh.toSorted((left, right) => compareKeys(left.name, right.name, by));
   const creation = { ...call, grant: create };
   const values = await mapItemsInTurn(
@@ -140,7 +140,7 @@ async function writeSorted(
   });
 }
 
-/** The values with the key of the item. A hook may have set other ones, except for a primary key. */
+/** Adds the unique key of the item, which a hook may have changed, unless it is the primary key. */
 function withName(
   { name, values }: UpsertItem,
   by: KeyColumns,

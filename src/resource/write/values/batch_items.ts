@@ -18,21 +18,21 @@ import type { Resource } from "../../model/resource.ts";
 import type { BodyPath, ResourceRequest } from "../../model/operation.ts";
 import { parseUserFilter, resolveOwnFilter } from "../../read/user_filter.ts";
 
-/** An item of a batch that names its row by its key. */
+/** An item of a batch that identifies its row by a key. */
 export interface NamedItem {
-  /** Its index in the batch. */
+  /** The item's index in the batch. */
   readonly index: number;
-  /** Where it stands in the body. */
+  /** The item's place in the body. */
   readonly bodyPath: BodyPath;
   readonly key: Key;
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
-  /** Its `_ifMatch`, where the resource has tags. */
+  /** The item's `_ifMatch`, if the resource has tags. */
   readonly precondition: Precondition;
-  /** Its `_optimisticId`: the client's own id of the write. */
+  /** The item's `_optimisticId`: the client's id of the write. */
   readonly optimisticId: string | null;
 }
 
-/** Parses the items of a batch's body, counted before each is parsed. Throws 400 and 422. */
+/** Parses the items of a batch. They are counted before any is parsed. Throws 400 and 422. */
 export function parseItems(body: unknown, limit: number): readonly object[] {
   const items = member(body, "items");
   if (!Array.isArray(items)) {
@@ -45,7 +45,7 @@ export function parseItems(body: unknown, limit: number): readonly object[] {
   });
 }
 
-/** The 400 for a batch that has more items, or matches more rows, than are allowed. */
+/** Returns the 400 for a batch that has, or matches, more than the allowed number of rows. */
 export function batchTooLarge(limit: number, what: string): Problem {
   return new Problem(
     "batch-limit-exceeded",
@@ -54,19 +54,19 @@ export function batchTooLarge(limit: number, what: string): Problem {
   );
 }
 
-/** How the items of a batch that name their rows are parsed. */
+/** Options of parsing the items of a batch with keys. */
 export interface NamedItemsOptions {
-  /** The most items. */
+  /** The maximum number of items. */
   readonly limit: number;
-  /** What their keys are of: the primary key, or another unique one. */
+  /** The unique key of the items: the primary key or another one. */
   readonly by: KeyColumns;
-  /** Parses their fields. */
+  /** Parses the fields of an item. */
   readonly parse: ParseFields;
 }
 
 /**
- * Parses the items of a batch whose items name their rows. `_ifMatch` and `_optimisticId` belong to
- * their item, and are no fields. Throws a 422 where two items name the same row.
+ * Parses the items of a batch with keys. `_ifMatch` and `_optimisticId` belong to their item, and
+ * are no fields. Throws a 422 if two items identify the same row.
  */
 export function parseNamedItems(
   body: unknown,
@@ -89,12 +89,12 @@ export function parseNamedItems(
   });
 }
 
-/** What an item holds beside its fields. */
+/** The members of an item that are no fields. */
 const conditions: ReadonlySet<string> = new Set(["_ifMatch"]);
 
 /**
- * Parses the filter of a batch that has one instead of items. It is required: a missing filter must
- * not mean every row.
+ * Parses the filter of a batch by filter. It is required, because a missing filter must not mean
+ * every row.
  */
 export function parseBatchFilter(
   { body, query: { codeFilter } }: Pick<ResourceRequest, "body" | "query">,
@@ -114,7 +114,7 @@ function parseFilterText(text: unknown, resource: Resource): Filter | null {
 }
 
 /**
- * Parses the values that a batch by filter sets in all of its rows; the key cannot be one of them.
+ * Parses the values that a batch by filter sets in all of its rows. They cannot include the key.
  */
 export function parsePatch(body: unknown, resource: Resource): ReadonlyMap<ColumnInfo, unknown> {
   const patch = member(body, "patch");
@@ -129,7 +129,7 @@ export function parsePatch(body: unknown, resource: Resource): ReadonlyMap<Colum
   });
 }
 
-/** Maps the items of a batch; a Problem that `work` throws names the item. */
+/** Maps the items of a batch. A Problem that `work` throws names the item. */
 export function mapItems<T, Result>(
   items: readonly T[],
   work: (item: T, index: number) => Result,
@@ -137,7 +137,7 @@ export function mapItems<T, Result>(
   return items.map((item, index) => within(itemPath(index), () => work(item, index)));
 }
 
-/** Maps the items of a batch by asynchronous work, one item after the other. */
+/** Maps the items of a batch asynchronously, one item after the other. */
 export async function mapItemsInTurn<T extends Pick<NamedItem, "bodyPath">, Result>(
   items: readonly T[],
   work: (item: T) => Result | Promise<Result>,

@@ -3,7 +3,7 @@ import { FailedWrite } from "../refused/failed_write.ts";
 import { InvalidFields } from "./parse_fields.ts";
 import type { BodyPath } from "../../model/operation.ts";
 
-/** Runs `work`; a Problem that it throws names the path in the body. */
+/** Runs `work`. A Problem that it throws names the path in the body. */
 export function within<Result>(bodyPath: BodyPath, work: () => Result): Result {
   try {
     return work();
@@ -12,7 +12,7 @@ export function within<Result>(bodyPath: BodyPath, work: () => Result): Result {
   }
 }
 
-/** Runs asynchronous `work`; a Problem that it throws names the path in the body. */
+/** Runs asynchronous `work`. A Problem that it throws names the path in the body. */
 export async function withinAsync<Result>(
   bodyPath: BodyPath,
   work: () => Result | Promise<Result>,
@@ -24,7 +24,7 @@ export async function withinAsync<Result>(
   }
 }
 
-/** The same error with the path in the body added. */
+/** Returns the error with the path in the body added. */
 export function atBodyPath(error: unknown, { path, details }: BodyPath): unknown {
   // The body as a whole needs no path.
   if (path === "") return error;
@@ -51,12 +51,12 @@ export const wholeBody: BodyPath = Object.freeze({ path: "", details: Object.fre
 /** The body path of the values that a batch by filter sets. */
 export const patchPath: BodyPath = Object.freeze({ path: "patch", details: Object.freeze({}) });
 
-/** The body path of an item of a batch. */
+/** Returns the body path of an item of a batch. */
 export function itemPath(index: number): BodyPath {
   return { path: `items.${index}`, details: { index } };
 }
 
-/** The body path of a row embedded under a name like `albums.0`. */
+/** Returns the body path of a row embedded under a name like `albums.0`. */
 export function pathInside({ path, details }: BodyPath, name: string): BodyPath {
   const inner = path === "" ? name : `${path}.${name}`;
   return { path: inner, details: { ...details, path: inner } };

@@ -10,7 +10,7 @@ import type { Resource } from "../../model/resource.ts";
 import { isOwnKey } from "../../model/generated_column.ts";
 
 /**
- * The values of a new row to insert: those of the client, overridden by generated ones except for
+ * Returns the values of a new row: those of the client, overridden by generated values except for
  * the primary key, and the defaults of the other columns. Throws a 422 for a missing value.
  */
 export function newRowValues(
@@ -21,7 +21,7 @@ export function newRowValues(
   return completeNewRow(new Map(given), grant, resource);
 }
 
-/** The same, of values that are completed in place. */
+/** Completes the values in place, as {@link newRowValues} does. */
 export function completeNewRow(
   values: Map<ColumnInfo, unknown>,
   grant: Grant,
@@ -37,7 +37,7 @@ export function completeNewRow(
   return values;
 }
 
-/** Of a new row the moments of creation and of update are the same. */
+/** Adds the timestamps of a new row, whose creation and update time are equal. */
 function addMoments(
   values: Map<ColumnInfo, unknown>,
   { timestamps: { onCreate }, runtime: { clock } }: Resource,
@@ -47,7 +47,7 @@ function addMoments(
   for (const column of onCreate) if (!values.has(column)) values.set(column, now);
 }
 
-/** The value of a generated column; undefined keeps the client's, or the database's default. */
+/** Generates a value, or returns undefined to keep the client's value or the database's default. */
 function generate(column: ColumnInfo, grant: Grant, runtime: Runtime): unknown {
   if (column.default?.kind === "function") return column.default.make();
   if (isOwnKey(column)) return uuidV7(runtime.clock, runtime.random);
@@ -55,7 +55,7 @@ function generate(column: ColumnInfo, grant: Grant, runtime: Runtime): unknown {
   return fixedValue(grant.rows, column);
 }
 
-/** The one value that the scope allows a column: `eq(ownerId, user.id)` sets the owner. */
+/** Returns the only value that the scope allows: `eq(ownerId, user.id)` sets the owner. */
 function fixedValue(rows: Filter, column: ColumnInfo): unknown {
   if (rows.kind === "and") {
     for (const term of rows.terms) {

@@ -3,8 +3,8 @@ import type { Resource } from "../../model/resource.ts";
 import { InvalidFields, ownMember } from "./parse_fields.ts";
 
 /**
- * The header with the optimistic id of a write: the client's own id, by which the client recognizes
- * the write among the events of a live stream.
+ * The header with the optimistic id of a write: an id of the client, by which it recognizes its
+ * write among the events of a live stream.
  */
 export const optimisticIdHeader = "service-optimistic-id";
 
@@ -17,7 +17,7 @@ export function parseOptimisticId(id: string): string {
   );
 }
 
-/** Parses the optimistic id of an item of a batch; null without one. Throws a 422. */
+/** Parses the optimistic id of a batch item, or returns null without one. Throws a 422. */
 export function parseItemOptimisticId(item: object): string | null {
   const id = ownMember(item, "_optimisticId") ?? null;
   if (id === null || (typeof id === "string" && isOptimisticId(id))) return id;
@@ -27,7 +27,7 @@ export function parseItemOptimisticId(item: object): string | null {
   }]);
 }
 
-/** Returns an optimistic id, or null if streams do not carry it: only recorded changes do. */
+/** Returns an optimistic id, or null if the resource records no changes for streams. */
 export function carriedId(id: string | null, resource: Resource): string | null {
   return id === null || resource.hub() === null ? null : id;
 }

@@ -11,18 +11,18 @@ import { isAny, kindOfColumn } from "../../../schema/structured/kind_of_column.t
 import { type ColumnInfo, isRequired } from "../../../schema/table_info.ts";
 import type { Resource } from "../../model/resource.ts";
 
-/** An error in the fields of a body: its path, and a message. */
+/** An error in the fields of a body: its path and a message. */
 export interface FieldError {
   readonly path: string;
   readonly message: string;
 }
 
-/** A body whose fields hold impossible values: a 422 that names each field. */
+/** A body with invalid fields: a 422 that names each field. */
 export class InvalidFields extends Problem {
-  /** At least one error. */
+  /** The errors, at least one. */
   readonly errors: readonly FieldError[];
 
-  /** `details` stand beside the list of errors. */
+  /** Creates the problem. Its members are `details` and the list of errors. */
   constructor(errors: readonly FieldError[], details: Readonly<Record<string, unknown>> = {}) {
     const [first] = errors;
     // The path of a body as a whole is empty.
@@ -34,13 +34,13 @@ export class InvalidFields extends Problem {
   }
 }
 
-/** A refusal names this many: a body may be nothing but faults. */
+/** The maximum number of listed errors, because a body may consist of errors only. */
 const maxErrors = 100;
 
-/** Keys that the service adds to rows: ignored as input, also under `strictInput`. */
+/** Members that the service adds to rows. They are ignored as input, even with `strictInput`. */
 const markers: ReadonlySet<string> = new Set(["_etag", "_optimisticId"]);
 
-/** Members of a body that {@link parseColumns} leaves to its caller. */
+/** Members of a body that the caller of {@link parseColumns} parses. */
 export interface OtherMembers {
   has(name: string): boolean;
 }
@@ -55,17 +55,17 @@ export type ParseFields = (
 ) => Map<ColumnInfo, unknown>;
 
 /**
- * Parses the fields of a body that creates a row to the values of its writable columns. Columns
- * that the client may not write are dropped silently, unknown fields too unless `strictInput`.
- * Embedded rows are refused where batches do not take them: ignoring them would look like success.
- * Errors after a hundred are left out.
+ * Parses the fields of a body that creates a row, and returns the values of its writable columns.
+ * Columns that the client may not write are ignored, and so are unknown fields unless `strictInput`
+ * is on. Embedded rows are an error where batches do not support them, because ignoring them would
+ * look like success. At most one hundred errors are listed.
  */
 export const parseColumns: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, newRow(resource));
 
 /**
- * Parses the fields of a body that creates a row or changes one as {@link parseColumns} does, but
- * values that the row may show already are `GivenValue`s.
+ * Parses the fields of a body that creates or changes a row as {@link parseColumns} does. Values
+ * that the row may already show become `GivenValue`s.
  */
 export const parseRow: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { ...newRow(resource), mayBeStored: true });
@@ -75,15 +75,15 @@ function newRow({ nestedWrites }: Resource): BodyUse {
 }
 
 /**
- * Parses the fields of a body that changes a row as {@link parseColumns} does, except for the immutable
- * ones: these are dropped, or refused under `strictInput`.
+ * Parses the fields of a body that changes a row as {@link parseColumns} does. Immutable fields are
+ * ignored, or rejected with `strictInput`.
  */
 export const parseChanges: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, changes(resource));
 
 /**
- * Parses the fields of a body that changes one row as {@link parseChanges} does, but values that the
- * row may show already are `GivenValue`s.
+ * Parses the fields of a body that changes one row as {@link parseChanges} does. Values that the
+ * row may already show become `GivenValue`s.
  */
 export const parseRowChanges: ParseFields = (body, resource, others = noOthers) =>
   parseAll(body, resource, others, { ...changes(resource), mayBeStored: true });
@@ -94,13 +94,13 @@ function changes({ fields: { immutable }, nestedWrites }: Resource): BodyUse {
 
 const noColumns: ReadonlySet<ColumnInfo> = new Set();
 
-/** What a body may hold. */
+/** The allowed members of a body. */
 interface BodyUse {
-  /** The columns that it may not change. */
+  /** The columns that the body may not change. */
   readonly immutable: ReadonlySet<ColumnInfo>;
-  /** True if relations are among the names that it may hold. */
+  /** True if relations are allowed. */
   readonly embeds: boolean;
-  /** True if it may hold what a row shows already. */
+  /** True if the body may contain values that a row already shows. */
   readonly mayBeStored: boolean;
 }
 
@@ -137,14 +137,14 @@ function parseAll(
   return values;
 }
 
-/** A column that is withheld from the user, to write as well, is as one that does not exist. */
+/** Returns undefined for a column that is withheld from the user, who may not write it either. */
 function columnOf(name: string, resource: Resource): ColumnInfo | undefined {
   const column = resource.table.byName.get(name);
   if (column === undefined || !resource.withheld.has(column)) return column;
   return mayWrite(column, resource) ? column : undefined;
 }
 
-/** A key names the row, and is compared as one. */
+/** Returns false for a key, which identifies the row and is compared as a key. */
 function mayBeStored(value: unknown, column: ColumnInfo, { driver, fields }: Resource): boolean {
   const { dialect } = driver;
   return !column.primaryKey && fields.readable.includes(column) &&
@@ -159,10 +159,10 @@ function givenValue(value: unknown, column: ColumnInfo, resource: Resource): Giv
   return new GivenValue(value, values.get(column), error === null ? null : error.message);
 }
 
-/** Each is the nearest of all fields, which takes time. */
+/** Limits the cost, because each hint compares a name with all fields. */
 const maxHints = 10;
 
-/** The names that a message may suggest: a column that is only written is in no description. */
+/** Returns the names that a message may suggest. No description names a write-only column. */
 function fieldsToName(resource: Resource, { immutable, embeds }: BodyUse): readonly string[] {
   const columns = resource.fields.readable.filter((column) =>
     mayWrite(column, resource) && !immutable.has(column)
@@ -170,17 +170,15 @@ function fieldsToName(resource: Resource, { immutable, embeds }: BodyUse): reado
   return [...columns.map(({ name }) => name), ...embeds ? resource.relations.keys() : []];
 }
 
-/**
- * Parsed fields as a record by property, for hooks; it omits values that the database will make.
- */
+/** Returns parsed fields as an object for hooks, without values that the database generates. */
 export function toRecord(values: ReadonlyMap<ColumnInfo, unknown>): Record<string, unknown> {
   const entries = [...values].filter(([, value]) => value !== databaseDefault);
   return Object.fromEntries(entries.map(([column, value]) => [column.name, plainOf(value)]));
 }
 
 /**
- * Parses the fields of the record that a before-hook returned to values. It may set protected
- * columns, but no impossible values.
+ * Parses the fields of the object that a before-hook returned. It may set protected columns, but no
+ * invalid values.
  */
 export function parseHookValues(
   data: Readonly<Record<string, unknown>>,
@@ -198,8 +196,8 @@ export function parseHookValues(
 }
 
 /**
- * Parses the fields of a body that make the key of its row. Throws a 422 for a missing or
- * impossible value, and for null.
+ * Parses the fields of a body that form the key of its row. Throws a 422 for a missing or invalid
+ * value, and for null.
  */
 export function parseKeyFields(
   body: object,
@@ -222,8 +220,8 @@ export function parseKeyFields(
 }
 
 /**
- * The parsed fields of a body that turned out to change a row, without the immutable ones. Throws a
- * 422 for these under `strictInput`.
+ * Returns the parsed fields without the immutable ones, after the row was found to exist. Throws a
+ * 422 for these with `strictInput`.
  */
 export function withoutImmutable(
   values: ReadonlyMap<ColumnInfo, unknown>,
@@ -246,13 +244,13 @@ export function requireObject(body: unknown): object {
   throw new Problem("invalid-body", "Cannot use this body: it must be a JSON object");
 }
 
-/** A member of a body, which may hold any name: an inherited one does not count. */
+/** Returns a member of a body. Inherited members do not count, because names are arbitrary. */
 export function ownMember(body: object, name: string): unknown {
   const own: { readonly value?: unknown } | undefined = Object.getOwnPropertyDescriptor(body, name);
   return own?.value;
 }
 
-/** Returns true if a body may hold the column: what it holds of any other one is dropped. */
+/** Returns true if a body may set the column. Values of other columns are ignored. */
 export function mayWrite(
   column: ColumnInfo,
   resource: Pick<Resource, "fields" | "generated">,
@@ -285,7 +283,7 @@ function parseValue(
   }
 }
 
-/** Throws for a bare number that its sender may have rounded. It is exact in other bodies. */
+/** Throws for a JSON number that its sender may have rounded. It is exact in other bodies. */
 function fromSafe(value: unknown, column: ColumnInfo): unknown {
   if (column.kind === "decimal") requireSafe(value);
   if (!isAny(column)) return value;
@@ -299,7 +297,7 @@ function fault(path: string, message: string): FieldError {
   return { path: path.slice(0, 100), message };
 }
 
-/** Throws a 422 that names every error, where there are any. */
+/** Throws a 422 that names every error, if there are any. */
 export function refuse(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw new InvalidFields(errors);
 }

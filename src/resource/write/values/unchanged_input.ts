@@ -7,8 +7,8 @@ import type { Resource } from "../../model/resource.ts";
 import { type FieldError, InvalidFields } from "./parse_fields.ts";
 
 /**
- * The values of an update of this row: those that it shows already are left as they are stored.
- * Throws a 422 for those that are refused, and that the row does not show to the client.
+ * Returns the values of an update of this row. Values that the row already shows stay as stored.
+ * Throws a 422 for invalid values that the row does not show to the client.
  */
 export function resolveUnchanged(
   current: Row,
@@ -29,7 +29,7 @@ function isShownPlainly(given: unknown, stored: unknown): boolean {
   return writeJson(given) === writeJson(stored);
 }
 
-/** A bare number is never what is shown of an integer beyond 2^53: its sender has rounded it. */
+/** Returns false for a JSON number beyond 2^53: its sender has rounded it. */
 function isShownSafely(given: unknown, stored: unknown, column: ColumnInfo): boolean {
   if (typeof given === "string") return given === safeValue(stored, column);
   if (mayBeRounded(given) && typeof stored === "bigint") return false;
@@ -37,10 +37,11 @@ function isShownSafely(given: unknown, stored: unknown, column: ColumnInfo): boo
 }
 
 /**
- * The values that an update of this row changes. SQLite checks the reference of every column that a
- * statement sets, also of one that keeps its value and whose row is missing. If nothing changes, the
- * update sets one column that is no reference to its stored value, so that triggers and the change
- * log see the update. The column is one of the body, else one that requests may write.
+ * Returns the values that an update of this row changes. SQLite checks the reference of every
+ * column that a statement sets, even if the value does not change and the referenced row is
+ * missing. If nothing changes, the update sets one column to its stored value, so that triggers and
+ * the change log see the update. The column is no reference, and it is in the body or at least
+ * writable.
  */
 export function changedValues(
   values: Assignments,
@@ -58,7 +59,7 @@ export function changedValues(
   return new Map(plain === undefined ? [] : [[plain, storedValue]]);
 }
 
-/** The names of the columns of foreign keys: those that keep their values are not set. */
+/** Returns the foreign key columns, which an update does not set if their values stay. */
 export function referencesOf({ columns, foreignKeys }: TableInfo): ReadonlySet<string> {
   const unknown = columns.filter(({ unknownTarget }) => unknownTarget);
   return new Set([
@@ -67,14 +68,14 @@ export function referencesOf({ columns, foreignKeys }: TableInfo): ReadonlySet<s
   ]);
 }
 
-/** `stored` is undefined if the column was not read. */
+/** Returns true if a value equals the stored one, which is undefined if it was not read. */
 export function isStoredAlready(value: unknown, stored: unknown): boolean {
   if (value === storedValue || Object.is(value, stored)) return true;
   if (typeof value !== "object" || typeof stored !== "object") return false;
   return value !== null && stored !== null && writeJson(value) === writeJson(stored);
 }
 
-/** The values of a new row, of which nothing is stored. Throws a 422 for those that are refused. */
+/** Returns the values of a new row, which has no stored values. Throws a 422 for invalid ones. */
 export function valuesForNewRow(values: Assignments): Assignments {
   return hasUnchangedInput(values) ? withoutGiven(values, () => false) : values;
 }

@@ -3,8 +3,8 @@ import type { Resource } from "../../model/resource.ts";
 import { type FieldError, refuse } from "./parse_fields.ts";
 
 /**
- * The parsed fields with the defaults of the `wanted` columns that they omit. Throws a 422 for a
- * required column that has no default.
+ * Adds the defaults of omitted `wanted` columns to the parsed fields. Throws a 422 for a required
+ * column without a default.
  */
 export function withDefaults(
   values: ReadonlyMap<ColumnInfo, unknown>,
@@ -16,7 +16,7 @@ export function withDefaults(
   return complete;
 }
 
-/** Adds what {@link withDefaults} adds. */
+/** Adds the defaults of {@link withDefaults} in place. */
 export function addDefaults(
   complete: Map<ColumnInfo, unknown>,
   { table }: Pick<Resource, "table">,

@@ -19,9 +19,9 @@ import { addChildren, addLinks, addParents, type Asked } from "./relation_steps.
 import { embeddedPerItem } from "../../../define/default_max_fields.ts";
 
 /**
- * Parses rows to create, and the rows nested in them where `nestedWrites` allows it. All rows of
- * one relation become one step, whatever rows they are embedded in. Throws a 422 that names the
- * path, and a 400 for too many rows.
+ * Parses rows to create, with their nested rows if `nestedWrites` allows them. All rows of one
+ * relation become one step, whichever rows embed them. Throws a 422 that names the path, and a 400
+ * for too many rows.
  */
 export function parseNestedRows(sources: readonly RowSource[], resource: Resource): NestedRows {
   const state = newState(resource);
@@ -30,9 +30,9 @@ export function parseNestedRows(sources: readonly RowSource[], resource: Resourc
 }
 
 /**
- * Parses the changes of a row, and what they ask of its relations. `complete` gives the values of the
- * row as it is written; those of foreign keys that follow from related rows have a placeholder.
- * Throws as {@link parseNestedRows} does.
+ * Parses the changes of a row and of its relations. `complete` returns the values of the row to
+ * write. Foreign keys that related rows determine have a placeholder. Throws as {@link
+ * parseNestedRows} does.
  */
 export function parseNestedChanges(
   body: unknown,
@@ -55,16 +55,16 @@ export function parseNestedChanges(
   return { resource, access: "update", rows: [draft], steps: state.steps };
 }
 
-/** How deep rows may be embedded in others. */
+/** The maximum depth of embedded rows. */
 const maxLevels = 3;
 
-/** What the parsing of a body has found so far. */
+/** The state of parsing a body. */
 interface ParseState {
   readonly steps: RowsStep[];
   readonly maxRows: number;
   /** The number of embedded rows so far. */
   count: number;
-  /** How deep the rows being parsed are embedded. */
+  /** The depth of the rows that are being parsed. */
   depth: number;
 }
 
@@ -72,7 +72,7 @@ function newState({ batch }: Resource): ParseState {
   return { steps: [], count: 0, maxRows: embeddedPerItem * batch.create, depth: 0 };
 }
 
-/** Parses rows to create with the rows nested in them, and adds their steps. */
+/** Parses rows to create with their nested rows, and adds their steps. */
 function parseLevel(
   sources: readonly RowSource[],
   resource: Resource,
@@ -85,7 +85,7 @@ function parseLevel(
   return drafts;
 }
 
-/** Adds the steps of rows with what their relations hold. */
+/** Adds the steps of rows and of their relations. */
 function writeLevel(
   drafts: readonly DraftRow[],
   resource: Resource,
@@ -95,7 +95,7 @@ function writeLevel(
   if (drafts.every(({ nested }) => nested.size === 0)) return addOwn();
   state.depth++;
   const relations = [...resource.relations.values()];
-  // The rows that a row refers to are created before it, the rows that refer to it after.
+  // Rows that a row refers to are created before the row. Rows that refer to the row follow.
   for (const relation of relations.filter(({ type }) => type === "belongsTo")) {
     parseRelation(relation, drafts, resource, state);
   }
@@ -127,7 +127,7 @@ function draftOf(
 
 const nothing: ReadonlyMap<string, unknown> & OtherMembers = Object.freeze(new Map());
 
-/** The values in a body under the names of relations. */
+/** Returns the values in a body under the names of relations. */
 function nestedIn(
   body: unknown,
   { nestedWrites, relations }: Resource,
@@ -139,7 +139,7 @@ function nestedIn(
   return new Map(names.map((name) => [name, ownMember(around, name)]));
 }
 
-/** Parses what any of the drafts holds under one name, and adds it to the drafts and the steps. */
+/** Parses the values of the drafts under one name, and adds them to the drafts and the steps. */
 function parseRelation(
   relation: Relation,
   drafts: readonly DraftRow[],
@@ -177,7 +177,7 @@ function parseRelation(
   }
 }
 
-/** Null if no resource serves the related rows, or a new row cannot be linked with any. */
+/** Returns null if no resource serves the related rows, or if a new row cannot be linked. */
 function targetOf(
   { target, type, steps: [step] }: Relation,
   { isNew }: DraftRow,
@@ -188,7 +188,7 @@ function targetOf(
   return isLinkable ? resource.served.get(target) ?? null : null;
 }
 
-/** What a draft asks of a relation, whose rows are counted before they are parsed. */
+/** Parses a draft's changes of a relation. Their rows are counted before they are parsed. */
 function requestOf(
   { nested, bodyPath, isNew }: DraftRow,
   relation: Relation,

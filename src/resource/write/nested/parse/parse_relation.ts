@@ -7,40 +7,40 @@ import { InvalidFields, ownMember } from "../../values/parse_fields.ts";
 import { isKeyObject, isPlainObject } from "./parse_row_id.ts";
 import type { BodyPath } from "../../../model/operation.ts";
 
-/** What the body of a row asks of one of its relations. */
+/** The changes of one relation in the body of a row. */
 export interface RelationRequest {
-  /** The rows to be related, in the order of the body. */
+  /** The rows to relate, in the order of the body. */
   readonly wanted: readonly WantedRow[];
-  /** The ids of the rows not to be related any more. */
+  /** The ids of the rows to unrelate. */
   readonly disconnect: readonly BodyPart[];
-  /** Where it asks for no other related rows than the wanted ones; null if it does not. */
+  /** The place where the body excludes all related rows except the wanted ones, or null. */
   readonly removesOthers: BodyPath | null;
 }
 
-/** A part of a body, and where it stands. */
+/** A part of a body, and its place. */
 export interface BodyPart {
   readonly body: unknown;
   readonly bodyPath: BodyPath;
 }
 
-/** A row to be related: the id of one that exists, or the body of one to create. */
+/** A row to relate: the id of an existing row, or the body of a row to create. */
 export interface WantedRow extends BodyPart {
   readonly kind: "connect" | "create";
 }
 
-/** Where a request stands: the relation, and whether the row around it is a new one. */
+/** The place of a request: its relation, and whether the row around it is new. */
 export interface RequestPlace {
   readonly relation: Relation;
   readonly target: Resource;
-  /** That of the row around it. */
+  /** The place of the row around the request. */
   readonly bodyPath: BodyPath;
   readonly isNew: boolean;
 }
 
 /**
- * Parses the value under the name of a relation. A new row holds the rows to create themselves, or
- * `{ connect, create }`; one that exists `{ connect, disconnect, set, create }`. Throws a 422 with
- * paths from the row around it, and a 400 for a list with too many rows.
+ * Parses the value under the name of a relation. For a new row the value is the rows to create, or
+ * `{ connect, create }`. For an existing row it is `{ connect, disconnect, set, create }`. Throws a
+ * 422 with paths from the row around it, and a 400 for a list with too many rows.
  */
 export function parseRelationRequest(value: unknown, place: RequestPlace): RelationRequest {
   const { relation, isNew } = place;
@@ -64,7 +64,7 @@ function membersFor({ relation: { toMany }, isNew }: RequestPlace): readonly str
   return toMany ? members : ["connect", "disconnect", "create"];
 }
 
-/** In a new row an object may be a row to create, whose fields may have these names. */
+/** Returns true for an object of members. In a new row the fields of a row may have these names. */
 function isMembers(value: unknown, { relation: { toMany }, target }: RequestPlace): boolean {
   if (!isPlainObject(value)) return false;
   if (toMany) return true;
@@ -79,7 +79,7 @@ function isMembers(value: unknown, { relation: { toMany }, target }: RequestPlac
 function parsePlain(value: unknown, place: RequestPlace): RelationRequest {
   const { relation: { name, toMany, type }, target } = place;
   if (!toMany) return { wanted: [created(value, name, place)], ...nothingElse };
-  // A row of a manyToMany that holds nothing but its key is one that exists.
+  // In a manyToMany, an object with only a key names an existing row.
   const wanted = listOf(value, name, place, "a list of objects").map((body, index): WantedRow => ({
     ...created(body, `${name}.${index}`, place),
     kind: type === "manyToMany" && isKeyObject(body, target) ? "connect" : "create",
@@ -113,7 +113,7 @@ function parseMany(value: object, place: RequestPlace): RelationRequest {
 function parseOne(value: object, place: RequestPlace): RelationRequest {
   const { relation: { name, type }, bodyPath, isNew } = place;
   const has = (member: string) => Object.hasOwn(value, member);
-  // Only of rows that refer to this one another can be in the way of a new one.
+  // Only in a relation whose rows refer to this row can another row prevent a new one.
   const mayReplace = type === "hasOne" && has("disconnect") && has("create") && !has("connect");
   if (Object.keys(value).length !== 1 && !mayReplace) {
     throw fault(name, `must hold one of ${listed(membersFor(place))}`);

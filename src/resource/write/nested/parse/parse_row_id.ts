@@ -3,8 +3,8 @@ import type { Resource } from "../../../model/resource.ts";
 import { InvalidFields, parseKeyFields } from "../../values/parse_fields.ts";
 
 /**
- * Parses how a body names a row that exists: by the value of its key, a list of the values of a
- * composite one, or an object that holds exactly the key. Throws a 422.
+ * Parses how a body identifies an existing row: by the value of its key, by a list of the values of
+ * a composite key, or by an object with exactly the key's members. Throws a 422.
  */
 export function parseRowId(value: unknown, resource: Resource): Key {
   const { primaryKey } = resource.table;
@@ -19,7 +19,7 @@ export function parseRowId(value: unknown, resource: Resource): Key {
   return parseValues(value, resource);
 }
 
-/** Returns true if a value is an object that holds the key of a row, and nothing else. */
+/** Returns true if a value is an object with exactly the members of a key. */
 export function isKeyObject(value: unknown, { table: { primaryKey } }: Resource): value is object {
   return isPlainObject(value) && Object.keys(value).length === primaryKey.length &&
     primaryKey.every(({ name }) => Object.hasOwn(value, name));
@@ -37,7 +37,7 @@ function parseValues(values: readonly unknown[], resource: Resource): Key {
     return parseKeyFields(Object.fromEntries(named), resource);
   } catch (error) {
     if (!(error instanceof InvalidFields)) throw error;
-    // The body names no columns: a value is found by its place.
+    // The body names no columns here: a value is identified by its place.
     throw new InvalidFields(error.errors.map(({ path, message }) => ({
       path: values.length === 1 ? "" : `${primaryKey.findIndex(({ name }) => name === path)}`,
       message,

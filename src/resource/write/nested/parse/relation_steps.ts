@@ -18,11 +18,11 @@ import { parseRowId } from "./parse_row_id.ts";
 import type { BodyPart, RelationRequest } from "./parse_relation.ts";
 import type { BodyPath } from "../../../model/operation.ts";
 
-/** What the rows of a level ask of one of their relations. */
+/** The changes of one relation in all rows of a level. */
 export interface Asked {
   readonly relation: Relation;
   readonly target: Resource;
-  /** The resource of the rows around. */
+  /** The resource of the rows around the changes. */
   readonly owner: Resource;
   readonly requests: readonly AskedByRow[];
   /** Parses rows to create, and adds their steps. */
@@ -34,7 +34,7 @@ interface AskedByRow {
   readonly request: RelationRequest;
 }
 
-/** Adds the steps of a `belongsTo`, which come before those of the rows around. */
+/** Adds the steps of a `belongsTo`, which precede the steps of the rows around. */
 export function addParents(asked: Asked, steps: RowsStep[]): void {
   const { relation, relation: { name, steps: [step] }, target, owner } = asked;
   for (const { around } of asked.requests) {
@@ -61,7 +61,7 @@ export function addParents(asked: Asked, steps: RowsStep[]): void {
   }
 }
 
-/** Adds the steps of a `hasOne` or `hasMany`, which come after those of the rows around. */
+/** Adds the steps of a `hasOne` or `hasMany`, which follow the steps of the rows around. */
 export function addChildren(asked: Asked, steps: RowsStep[]): void {
   const { relation, relation: { steps: [{ pairs }] }, target } = asked;
   const changes = asked.requests.map((one) => changeOf(one, asked));
@@ -83,7 +83,7 @@ export function addChildren(asked: Asked, steps: RowsStep[]): void {
   embed(asked, byPath([...changes.flatMap(({ connect }) => connect), ...created]));
 }
 
-/** Adds the steps of a `manyToMany`: the rows at its other end, then the links to them. */
+/** Adds the steps of a `manyToMany`: first the rows at its other end, then the links. */
 export function addLinks(asked: Asked, steps: RowsStep[]): void {
   const { relation, target } = asked;
   const link = target.served.get(relation.steps[0].table);
@@ -108,7 +108,7 @@ export function addLinks(asked: Asked, steps: RowsStep[]): void {
   );
 }
 
-/** Adds the steps of the wanted rows: those that exist are looked up, the others created. */
+/** Adds the steps of the wanted rows: existing rows are looked up, and the others created. */
 function addWanted(asked: Asked, steps: RowsStep[]): ReadonlyMap<BodyPath, NestedRow> {
   const { target } = asked;
   const found = asked.requests.flatMap(({ request }) => existingRows(request, target).connect);
@@ -156,7 +156,7 @@ function isWriting({ connect, disconnect, removesOthers }: RelationChange): bool
   return connect.length > 0 || disconnect.length > 0 || removesOthers !== null;
 }
 
-/** The rows that a request names by key. Throws a 422 where it names one twice. */
+/** Returns the rows that a request names by key. Throws a 422 if it names a row twice. */
 function existingRows(
   { wanted, disconnect }: RelationRequest,
   target: Resource,
@@ -167,7 +167,7 @@ function existingRows(
     const [row, id] = namedRow(part, target);
     const earlier = seen.get(id);
     if (earlier === undefined) connect.push(row);
-    // What is set may be connected as well.
+    // A row in `set` may also be in `connect`.
     else if (listOf(earlier) === listOf(part.bodyPath)) throw namedTwice(part.bodyPath, earlier);
     seen.set(id, part.bodyPath);
   }
@@ -187,7 +187,7 @@ function namedRow({ body, bodyPath }: BodyPart, target: Resource): readonly [Nes
   return [{ bodyPath, given, foreignKeySources: [], embedded: [] }, keyId(key, target.table)];
 }
 
-/** The path of the list that an item stands in. */
+/** Returns the path of the list that contains an item. */
 function listOf({ path }: BodyPath): string {
   return path.slice(0, path.lastIndexOf("."));
 }
@@ -196,7 +196,7 @@ function namedTwice(bodyPath: BodyPath, earlier: BodyPath): unknown {
   return atBodyPath(fault(`names the same row as ${earlier.path}`), bodyPath);
 }
 
-/** Throws a 422 where a foreign key of the row around has another source, or cannot change. */
+/** Throws a 422 if a foreign key of the row around has another source, or cannot change. */
 function requireOpen(
   around: DraftRow,
   columns: readonly ColumnInfo[],
@@ -220,7 +220,7 @@ function isFixed(column: ColumnInfo, { isNew }: DraftRow, owner: Resource): bool
   return !isNew && !mayChange(column, owner);
 }
 
-/** Throws a 422 where no row may be changed as the relation asks. */
+/** Throws a 422 if rows cannot be changed in the way that the relation requires. */
 function requireWritableChildren(change: RelationChange, { relation, target }: Asked): void {
   const columns = relation.steps[0].other;
   const place = placeOf(change);
@@ -233,7 +233,7 @@ function requireWritableChildren(change: RelationChange, { relation, target }: A
   throw atBodyPath(fault(neverNull), removed.bodyPath);
 }
 
-/** Throws a 422 where several rows of a batch ask for the same child. */
+/** Throws a 422 if several rows of a batch request the same child. */
 function requireOneParent(changes: readonly RelationChange[], { table }: Resource): void {
   const seen = new Map<string, BodyPath>();
   for (const { given, bodyPath } of changes.flatMap(({ connect }) => connect)) {
@@ -244,7 +244,7 @@ function requireOneParent(changes: readonly RelationChange[], { table }: Resourc
   }
 }
 
-/** Throws a 422 where the links of a resource cannot be made or removed as the relation asks. */
+/** Throws a 422 if links cannot be created or deleted in the way that the relation requires. */
 function requireWritableLinks(change: RelationChange, link: Resource | undefined): void {
   if (link === undefined) return;
   const { capabilities: { enableCreate, enableDelete } } = link;

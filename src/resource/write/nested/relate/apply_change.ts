@@ -23,8 +23,8 @@ import { resolveStep } from "./resolve_change.ts";
 import { storedRow, type WriteState } from "../write_state.ts";
 
 /**
- * Changes which rows are related, as the rows are now. Throws {@link RowsChanged} where they are
- * others than those whose before-hooks have run.
+ * Changes which rows are related, based on the current rows. Throws {@link RowsChanged} if these
+ * are not the rows whose before-hooks have run.
  */
 export async function relateRows(
   step: RelateStep,
@@ -54,7 +54,7 @@ interface Write<Kind extends RelatedRow = RelatedRow> {
   readonly values: Assignments;
 }
 
-/** With the values of its before-hook, which cannot relate it to another row than the body does. */
+/** Returns the values after the before-hook, which cannot relate the row to other rows. */
 async function valuesOf(
   row: RelatedRow,
   step: RelateStep,
@@ -95,7 +95,7 @@ async function updateChildren(
   const stored = updates.map(({ row: { key, bodyPath } }) => {
     const row = changed.get(keyId(key, table));
     if (row !== undefined) return row;
-    // The row is locked: only a trigger can have kept it as it was.
+    // The row is locked, so that only a trigger can have prevented the change.
     const message = "Cannot update: the database did not keep the change";
     throw atBodyPath(new Problem("validation-error", message), bodyPath);
   });
@@ -111,7 +111,7 @@ async function updateChildren(
   }
 }
 
-/** A row may be related to itself: the answer shows it as its last update leaves it. */
+/** Records the last update of a row that is related to itself, for the response. */
 function noteSelf(
   row: Row,
   { table }: Resource,
@@ -161,7 +161,7 @@ async function insertLinkRows(
     if (link === null) await insertLinks(rows, table, call, connection);
     else await insertRows(rows, paths, writeTo(link, "create", plan, call), connection);
   } catch (error) {
-    // Another request may have linked the same rows from the other end, which is no error then.
+    // Another request may have linked the same rows from the other end. That is no error.
     const isTaken = error instanceof DatabaseError && error.kind === "unique";
     throw isTaken && !isLast ? new RowsChanged(plan.body.access, error) : error;
   }

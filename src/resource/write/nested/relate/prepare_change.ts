@@ -11,12 +11,12 @@ import { prepareCreation } from "../prepare_creation.ts";
 import type { RelatedRow, Resolving } from "./related_row.ts";
 import { resolveStep } from "./resolve_change.ts";
 
-/** The values of the rows that a change writes, as their before-hooks leave them, by their ids. */
+/** The values of the rows that a change writes, after their before-hooks, by id. */
 export type PreparedChange = ReadonlyMap<string, Assignments>;
 
 /**
- * Returns true if the rows that a change writes must be known before the transaction: for their before-hooks,
- * or because they cost something and the body does not say how many they are.
+ * Returns true if the rows of a change must be known before the transaction. They are needed for
+ * before-hooks, or for their cost if the body does not state how many rows there are.
  */
 export function needsPreparing({ written, relation, changes }: RelateStep): boolean {
   if (written === null) return false;
@@ -30,8 +30,8 @@ export function needsPreparing({ written, relation, changes }: RelateStep): bool
 }
 
 /**
- * Looks up the rows that a change writes, and runs their before-hooks; `charge` debits those that
- * the body does not name.
+ * Looks up the rows that a change writes, and runs their before-hooks. `charge` debits the rows
+ * that the body does not name.
  */
 export async function prepareChange(
   step: RelateStep,
@@ -55,7 +55,7 @@ export async function prepareChange(
   return values;
 }
 
-/** Runs the before-hook of a row that a change writes, and gives its values. */
+/** Runs the before-hook of a row that a change writes, and returns its values. */
 export async function prepareRelated(
   row: RelatedRow,
   { written, relation: { steps: [near] } }: RelateStep,

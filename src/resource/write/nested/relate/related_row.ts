@@ -8,18 +8,18 @@ import { atBodyPath } from "../../values/body_path.ts";
 import type { NestedPlan } from "../nested_plan.ts";
 import type { NestedRow } from "../nested_rows.ts";
 
-/** A row that a change of related rows writes: a child, or a link. */
+/** A row that a change of related rows writes: a child or a link. */
 export type RelatedRow =
   | {
     readonly kind: "update";
-    /** The same whenever the change is resolved, as long as the rows are. */
+    /** Identifies the row in every resolution of the change, while the stored rows are the same. */
     readonly id: string;
     readonly bodyPath: BodyPath;
     readonly key: Key;
     readonly current: Row;
     /** The new values of its foreign key. */
     readonly values: Assignments;
-    /** The row of the body that it is; null if the body does not name it. */
+    /** The row of the body, or null if the body does not name it. */
     readonly row: NestedRow | null;
   }
   | {
@@ -36,24 +36,24 @@ export type RelatedRow =
     readonly current: Row;
   };
 
-/** What a change of related rows comes to, as the rows are. */
+/** The result of resolving a change of related rows against the stored rows. */
 export interface ResolvedChange {
-  /** Those that are removed first, which may be in the way of the others. */
+  /** The rows to write. Removed rows come first, because they may conflict with the others. */
   readonly rows: readonly RelatedRow[];
   /** The rows that are related already. */
   readonly related: readonly (readonly [NestedRow, Row])[];
 }
 
-/** What a change of related rows is resolved with. */
+/** Context of resolving a change of related rows. */
 export interface Resolving {
   readonly plan: NestedPlan;
   readonly call: ResourceCall;
   readonly connection: Connection;
-  /** A row of the body, as far as it is known. */
+  /** Returns a row of the body, as far as its values are known. */
   rowOf(row: NestedRow): Row;
 }
 
-/** The 403 for a row that the user may see, and not write to. */
+/** Returns the 403 for a row that the user may see but not write. */
 export function outsideScope(access: RelatedWrite["access"], bodyPath: BodyPath): unknown {
   return atBodyPath(
     new Problem("forbidden", `Cannot ${access}: the row lies outside your scope`),

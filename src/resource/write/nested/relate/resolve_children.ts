@@ -31,7 +31,7 @@ import {
 } from "./related_row.ts";
 import type { BodyPath } from "../../../model/operation.ts";
 
-/** Finds out which children a change has to update, and locks them. */
+/** Determines which children a change updates, and locks them. */
 export async function resolveChildren(
   { relation, target }: RelateStep,
   change: RelationChange,
@@ -83,21 +83,21 @@ export async function resolveChildren(
   };
 }
 
-/** The children of one change, as far as they exist and the user may see them. */
+/** The existing children of one change that the user may see. */
 interface Found {
-  /** The values by which children refer to the row around. */
+  /** The foreign key values by which children refer to the row around. */
   readonly keys: Assignments;
   readonly rows: RowsByKey;
-  /** Those that the user may update. */
+  /** The rows that the user may update. */
   readonly within: RowsByKey;
   readonly target: Resource;
-  /** What a child takes to be related: one object for all, so that they share a statement. */
+  /** The values of a related child: one object for all, so that they share a statement. */
   readonly related: Assignments;
-  /** What it takes not to be; empty where it must be. */
+  /** The values of an unrelated child, or empty if a child must stay related. */
   readonly cleared: Assignments;
 }
 
-/** None for a child that is related already. Throws a 422 for a row that the user cannot see. */
+/** Returns no row if the child is already related. Throws a 422 if the user cannot see it. */
 function connectedChild(row: NestedRow, found: Found): readonly RelatedRow[] {
   const { keys, target } = found;
   const { bodyPath } = row;
@@ -118,7 +118,7 @@ function connectedChild(row: NestedRow, found: Found): readonly RelatedRow[] {
   }];
 }
 
-/** None for a row that is not related, or that the user cannot see: the answer is the same. */
+/** Returns no row if the child is not related, or if the user cannot see it. */
 function removedChild(key: Key, bodyPath: BodyPath, found: Found): readonly RelatedRow[] {
   const { keys, target, cleared } = found;
   const current = found.rows.get(keyId(key, target.table));
@@ -141,7 +141,7 @@ function idOf(key: Key, { path }: BodyPath, { table }: Resource): string {
   return `${path} ${keyId(key, table)}`;
 }
 
-/** Where to look for children that the body does not name, and where it asks for that. */
+/** The filter of children that the body does not name, and the place that refers to them. */
 interface Others {
   readonly keys: Assignments;
   readonly visible: Filter;
@@ -149,7 +149,7 @@ interface Others {
   readonly bodyPath: BodyPath;
 }
 
-/** The keys of the children that the body does not name. Throws a 400 where there are too many. */
+/** Returns the keys of children that the body does not name. Throws a 400 for too many. */
 async function otherChildren(
   { keys, visible, named, bodyPath }: Others,
   { table, reader, batch }: Resource,
@@ -165,7 +165,7 @@ async function otherChildren(
   throw atBodyPath(batchTooLarge(limit, `${bodyPath.path} leaves out more rows`), bodyPath);
 }
 
-/** Throws a 422 where the user sees a related row, which the new one would stand beside. */
+/** Throws a 422 if the user sees a related row, because there can be only one. */
 async function requireNone(
   { keys, visible, bodyPath }: Omit<Others, "named">,
   { table, reader }: Resource,

@@ -27,7 +27,7 @@ import {
 } from "./related_row.ts";
 import type { BodyPath } from "../../../model/operation.ts";
 
-/** Finds out which links a change has to insert and to delete, and locks those. */
+/** Determines which links a change inserts and deletes, and locks the latter. */
 export async function resolveLinks(
   step: RelateStep,
   change: RelationChange,
@@ -73,15 +73,15 @@ function farStep({ name, steps: [, far] }: Relation): RelationStep {
   return far;
 }
 
-/** Identifies the row to which a link leads, among those of one relation. */
+/** Returns an identifier of the row to which a link leads, within one relation. */
 function endId(link: Row, relation: Relation): string {
   const columns = farStep(relation).own;
   return JSON.stringify(columns.map((column) => canonicalValueText(link[column.name], column)));
 }
 
 /**
- * The links of the row around that a change may be about: to rows that it names, or to any, as far
- * as the user may see both. Throws a 400 where there are too many.
+ * Returns the links of the row around that a change may concern. They lead to the rows that the
+ * change names, or to any row, if the user may see both. Throws a 400 for too many links.
  */
 async function readLinks(
   { relation, relation: { steps: [near] }, target, written: link }: RelateStep,
@@ -123,14 +123,14 @@ async function readLinks(
   throw atBodyPath(batchTooLarge(limit, `${relation.name} has more links`), bodyPath);
 }
 
-/** The relation from the links themselves to the rows at their other end. */
+/** Returns the relation from the links to the rows at their other end. */
 function toEnds({ name, target, filterable, steps: [near, far] }: Relation): Relation {
   if (far === undefined) throw new Error(`The relation "${name}" has no link table`);
   const owner = near.table;
   return { name, owner, target, filterable, type: "belongsTo", toMany: false, steps: [far] };
 }
 
-/** Those that the user may read, or could delete; all where no resource serves the links. */
+/** Filters links that the user may read or delete. All pass if no resource serves the links. */
 function visibleLinks(link: Resource | null, { plan }: Resolving): Filter {
   if (link === null) return allRows;
   const read = plan.related.get(link)?.rows ?? noRows;
@@ -138,7 +138,7 @@ function visibleLinks(link: Resource | null, { plan }: Resolving): Filter {
   return and(or(read, removed), link.undeleted);
 }
 
-/** The links to delete, locked. Throws a 403 for one that the user may not delete. */
+/** Returns the locked links to delete. Throws a 403 for a link that the user may not delete. */
 async function removedLinks(
   links: readonly Row[],
   { relation, relation: { steps: [near] }, written: link }: RelateStep,
