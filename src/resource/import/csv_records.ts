@@ -10,9 +10,9 @@ import { type CsvRecord, parseCsv } from "./parse_csv.ts";
 import { textBlocks, tooLong } from "./text_blocks.ts";
 
 /**
- * Reads CSV (RFC 4180) as exports write it: names first, then a record for each row, in which an
- * empty field without quotes is NULL. Each record becomes the JSON object that a body would hold.
- * Throws an {@link UnreadableLine} for a name that stands twice and for quotes that do not match.
+ * Reads CSV (RFC 4180) in the format of exports: a header of names, then a record for each row. An
+ * empty field without quotes is NULL. Each record becomes the JSON object of a body. Throws an
+ * {@link UnreadableLine} for a repeated name and for mismatched quotes.
  */
 export async function* csvRecords(
   parts: AsyncIterable<Uint8Array>,
@@ -33,7 +33,7 @@ export async function* csvRecords(
   }
 }
 
-/** Of a single field an empty line is a NULL. */
+/** Returns true for an empty line, unless there is only one field, for which it is a NULL. */
 function isBlank({ fields: [first, ...others] }: CsvRecord, fields: readonly Field[]): boolean {
   return first === null && others.length === 0 && fields.length > 1;
 }
@@ -45,7 +45,7 @@ interface Field {
   readonly column: ColumnInfo | null;
 }
 
-/** A name that is none would lose the values of every row. */
+/** Parses the names. An unknown name is an error, because the values of every row would be lost. */
 function fieldsOf({ fields, line }: CsvRecord, resource: Resource): readonly Field[] {
   const { maxFields } = resource;
   if (fields.length > maxFields) {
@@ -69,7 +69,7 @@ function fieldsOf({ fields, line }: CsvRecord, resource: Resource): readonly Fie
   });
 }
 
-/** What an export may have named, and what a body may set. */
+/** Returns the names that an export may have, and those that a body may set. */
 function knownNames(resource: Resource): ReadonlySet<string> {
   const { table, fields, computed, relations } = resource;
   const columns = table.columns.filter((column) =>
@@ -94,9 +94,9 @@ function recordOf(
   const body: Record<string, unknown> = {};
   for (const [index, { name, column }] of fields.entries()) {
     const text = values[index] ?? null;
-    // Computed fields and relations, which exports may have.
+    // Exports may have computed fields and relations, which an import ignores.
     if (column === null) continue;
-    // Where there is no NULL, an empty field says nothing: the row has the default.
+    // In a column without NULL, an empty field is omitted, so that the row has the default.
     if (text === null && column.notNull) continue;
     if (text === null) body[name] = null;
     else if (column.kind === "json" && column.databaseType === undefined) {
@@ -110,7 +110,7 @@ function recordOf(
   return new ImportRecord(line, size, body);
 }
 
-/** The JSON value that an export writes as this string; a string that is none is refused by its kind. */
+/** Returns the JSON value of an exported string. Any other string is unchanged, and invalid. */
 function jsonValue(text: string, { kind, databaseType }: ColumnInfo): unknown {
   if (databaseType?.shape.kind === "any") return numberOf(text);
   if (databaseType !== undefined) {
@@ -128,9 +128,9 @@ function jsonValue(text: string, { kind, databaseType }: ColumnInfo): unknown {
 }
 
 function numberOf(text: string): unknown {
-  // So few digits are those of a double: there is nothing to read exactly.
+  // A double represents so few digits exactly.
   if (text.length < 16 && shortNumber.test(text)) return Number(text);
-  // JSON has no other spelling of numbers.
+  // JSON has no other syntax for numbers.
   return number.test(text) ? parseJson(text) ?? text : text;
 }
 

@@ -1,15 +1,15 @@
-/** A row as the body of an import holds it, before its fields are parsed. */
+/** A row in the body of an import, before its fields are parsed. */
 export class ImportRecord {
-  /** Where it begins, counted from 1. */
+  /** The line where the record begins, counted from 1. */
   readonly line: number;
-  /** About its bytes. */
+  /** The approximate size of the record, in bytes. */
   readonly size: number;
-  /** A JSON value; null if there is none. */
+  /** The JSON value, or null if the record has a fault. */
   readonly body: unknown;
-  /** Why there is none, or null. */
+  /** The fault of the record, or null. */
   readonly fault: RecordFault | null;
 
-  /** A class for the same reason as `PreparedRow`. */
+  /** A class, for the same reason as `PreparedRow`. */
   constructor(line: number, size: number, body: unknown, fault: RecordFault | null = null) {
     this.line = line;
     this.size = size;
@@ -18,22 +18,22 @@ export class ImportRecord {
   }
 }
 
-/** What is wrong with a record: the field, or empty, and a message. */
+/** The fault of a record: the field, or an empty string, and a message. */
 export interface RecordFault {
   readonly path: string;
   readonly message: string;
 }
 
-/** The records of a body, some at a time: a promise for each of them would take longer than a row. */
+/** The records of a body in groups, because a promise for each would take longer than a row. */
 export type ImportRecords = AsyncIterable<readonly ImportRecord[]>;
 
-/** The error of a line after which nothing of a body can be read. */
+/** The error of a line after which the rest of a body cannot be read. */
 export class UnreadableLine extends Error {
   readonly line: number;
-  /** The field, or empty. */
+  /** The field, or an empty string. */
   readonly path: string;
 
-  /** `message` completes "line 3 …", e.g. `is not UTF-8`. */
+  /** Creates the error. `message` completes "line 3 …", for example `is not UTF-8`. */
   constructor(line: number, message: string, path = "") {
     super(message);
     this.name = "UnreadableLine";

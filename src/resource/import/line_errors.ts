@@ -1,60 +1,60 @@
 import { Problem } from "../../problem/problem.ts";
 
-/** What is wrong with a row of an import: its line in the body, the field, and a message. */
+/** An error in a row of an import: its line in the body, the field and a message. */
 export interface LineError {
-  /** Where the row begins, counted from 1; a CSV begins with the line of its names. */
+  /** The line where the row begins, counted from 1. The header of a CSV is line 1. */
   readonly line: number;
-  /** The field, or a path into it; empty for the row as a whole. */
+  /** The field, or a path into it. Empty for the row as a whole. */
   readonly path: string;
   readonly message: string;
 }
 
-/** How many rows an import has read, and how many of them are stored now. */
+/** The number of rows that an import has read and stored. */
 export interface ImportOutcome {
-  /** Of the body, as far as it was read. */
+  /** The number of rows that were read from the body. */
   readonly rows: number;
-  /** None before the end of an import of all rows. */
+  /** The number of stored rows. It is 0 until an import of all rows commits. */
   readonly written: number;
 }
 
-/** Lines of an import, the last one included. */
+/** A range of lines of an import, including the last one. */
 export interface LineRange {
   readonly from: number;
-  /** Null for the end of the body. */
+  /** The last line, or null for the end of the body. */
   readonly to: number | null;
 }
 
-/** A refusal names so many errors, and so many ranges of lines. */
+/** The maximum number of errors, and of ranges of lines, in one response. */
 export const maxLineErrors = 100;
 
-/** The errors of an import by their lines, as many as an answer names. */
+/** The errors of an import by line, as many as a response lists. */
 export class LineErrors {
   readonly #errors: LineError[] = [];
   readonly #unwritten: { from: number; to: number | null }[] = [];
 
-  /** True if it names one. */
+  /** True if there is no error. */
   get isEmpty(): boolean {
     return this.#errors.length === 0;
   }
 
-  /** True if it names as many as an answer does. */
+  /** True if there are as many errors as a response lists. */
   get isFull(): boolean {
     return this.#errors.length >= maxLineErrors;
   }
 
-  /** Adds an error, unless there are enough. */
+  /** Adds an error, unless the maximum is reached. */
   add(error: LineError): void {
     if (!this.isFull) this.#errors.push(error);
   }
 
-  /** Adds the lines of a chunk that was not written; chunks that follow each other are one range. */
+  /** Adds the lines of a chunk that was not written. Adjacent chunks become one range. */
   addUnwritten({ from, to }: LineRange, isNext: boolean): void {
     const last = this.#unwritten.at(-1);
     if (last !== undefined && isNext) last.to = to;
     else if (this.#unwritten.length < maxLineErrors) this.#unwritten.push({ from, to });
   }
 
-  /** The 422 of an import that has read and written so many rows. */
+  /** Returns the 422 of an import that has read and written this number of rows. */
   problem(counts: ImportOutcome): Problem {
     const [first] = this.#errors;
     const fault = first === undefined

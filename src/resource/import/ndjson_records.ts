@@ -5,17 +5,17 @@ import { bodyJsonLimits } from "../http/request_body.ts";
 import { ImportRecord, type ImportRecords } from "./import_record.ts";
 import { textBlocks, tooLong } from "./text_blocks.ts";
 
-/** What the records of a body are read with. */
+/** Options of reading the records of a body. */
 export interface RecordOptions {
-  /** The most bytes of one record. */
+  /** The maximum size of one record, in bytes. */
   readonly maxRecordBytes: number;
-  /** The most names of members in one record. */
+  /** The maximum number of member names in one record. */
   readonly maxFields: number;
-  /** True if numbers of NDJSON may have the safe form; false unless set. */
+  /** True if numbers of NDJSON may have the safe form. Default: false. */
   readonly safeNumbers?: boolean;
 }
 
-/** Reads NDJSON: a JSON value in each line. Lines of blanks alone are skipped. */
+/** Reads NDJSON: a JSON value in each line. Blank lines are skipped. */
 export async function* ndjsonRecords(
   parts: AsyncIterable<Uint8Array>,
   { maxRecordBytes, maxFields, safeNumbers = false }: RecordOptions,
@@ -32,7 +32,7 @@ export async function* ndjsonRecords(
         records.push(safeNumbers ? withMarksRead(record) : record);
       }
       line++;
-      // A line that is no JSON takes many times as long as one that is.
+      // An invalid line takes many times as long as a valid one.
       if (records.length < recordsAtOnce) continue;
       yield records;
       records = [];

@@ -1,23 +1,23 @@
 /** A record of a CSV. */
 export interface CsvRecord {
-  /** An empty field without quotes is null. */
+  /** The fields. Null is an empty field without quotes. */
   readonly fields: readonly (string | null)[];
-  /** Where it begins, counted from 1. */
+  /** The line where the record begins, counted from 1. */
   readonly line: number;
-  /** Its characters. */
+  /** The number of characters of the record. */
   readonly size: number;
 }
 
-/** What is wrong with a CSV: where the record begins, and what completes "line 3 …". */
+/** A syntax error in a CSV: the line of the record, and a message that completes "line 3 …". */
 export interface CsvFault {
   readonly line: number;
   readonly message: string;
 }
 
 /**
- * Parses CSV (RFC 4180), whose lines may end in CR LF, LF or CR: the first line has the number
- * `firstLine`. Gives `take` each record up to the end, or up to the fault that it returns. Quotes must
- * be exact, as in exports: a string that would have to be guessed is a fault.
+ * Parses CSV (RFC 4180), whose lines may end in CR LF, LF or CR. The first line has the number
+ * `firstLine`. Calls `take` with each record, and returns the first fault, or null at the end.
+ * Quotes must be exact, as in exports: an ambiguous string is a fault.
  */
 export function parseCsv(
   text: string,
@@ -63,12 +63,12 @@ const comma = 0x2c;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** Returns true if a field ends before the code, which is NaN at the end of a string. */
+/** Returns true if a field ends before the code, which is NaN at the end of the string. */
 function endsField(code: number): boolean {
   return code === comma || code === lineFeed || code === carriageReturn || Number.isNaN(code);
 }
 
-/** The offset of the quote that closes the one at `start`; the length of the text without one. */
+/** Returns the offset of the closing quote, or the length of the string if there is none. */
 function closingQuote(text: string, start: number): number {
   for (let from = start + 1;;) {
     const at = text.indexOf('"', from);

@@ -10,22 +10,22 @@ import type { LineError } from "./line_errors.ts";
 import type { RowShaper, ShapedRow } from "./shaped_row.ts";
 
 /**
- * The checked values of a row to insert, with the line where it stands. A class, because V8 makes
- * literals at a place in the code whose objects once outlived a collection among the old ones from
- * then on: these and all that they refer to took a sixth of the time of an import, and 50 MB.
+ * The checked values of a row to insert, and the line of its record. It is a class because of V8:
+ * if objects of a literal survive a collection once, V8 later allocates all objects of this literal
+ * in the old generation. That took a sixth of the time of an import, and 50 MB.
  */
 export class PreparedRow {
   readonly line: number;
   readonly values: ShapedRow;
 
-  /** Of a record that begins in this line. */
+  /** Creates the row of a record that begins in this line. */
   constructor(line: number, values: ShapedRow) {
     this.line = line;
     this.values = values;
   }
 }
 
-/** What rows are prepared with. */
+/** Options of preparing rows. */
 export interface PrepareOptions {
   readonly write: WriteCall;
   readonly shaper: RowShaper;
@@ -37,8 +37,8 @@ export interface RefusedRecord {
 }
 
 /**
- * Prepares the row of a record as a create does: fields, before-hook, generated values, defaults. What
- * is wrong with the record is its result; an error that a hook throws otherwise ends the import.
+ * Prepares the row of a record as a create does: fields, before-hook, generated values, defaults.
+ * It returns the faults of the record. If a hook throws another error, the import ends.
  */
 export function prepareRow(
   { line, body, fault }: ImportRecord,
@@ -74,7 +74,7 @@ async function hookedRow(
   }
 }
 
-/** What a problem of a row says about its line. Throws an error that is no fault of the row. */
+/** Returns a row's problem as errors of its line. Throws an error that the row did not cause. */
 export function lineErrors(error: unknown, line: number): readonly LineError[] {
   if (error instanceof InvalidFields) {
     return error.errors.map(({ path, message }) => ({ line, path, message }));
@@ -82,7 +82,7 @@ export function lineErrors(error: unknown, line: number): readonly LineError[] {
   if (!(error instanceof Problem) || error.status >= 500) throw error;
   const named = error.details?.["errors"];
   if (Array.isArray(named) && named.length > 0) {
-    // Those of `refusedWrite`, or of a hook.
+    // The errors of `refusedWrite` or of a hook.
     return named.map(({ path, message }) => ({
       line,
       path: String(path ?? ""),

@@ -5,34 +5,34 @@ import type { LineError } from "./line_errors.ts";
 import { type PreparedRow, prepareRow } from "./prepared_row.ts";
 import { RowShaper } from "./shaped_row.ts";
 
-/** Rows that follow each other in the body of an import, prepared. */
+/** Prepared rows that are adjacent in the body of an import. */
 export interface RowChunk {
-  /** Without those that were refused. */
+  /** The accepted rows. */
   readonly rows: readonly PreparedRow[];
-  /** How many records it has, those included. */
+  /** The number of records, including rejected ones. */
   readonly count: number;
-  /** About the bytes of its records. */
+  /** The approximate size of the records, in bytes. */
   readonly size: number;
   readonly from: number;
-  /** Null if nothing after it can be read. */
+  /** The last line, or null if the rest of the body cannot be read. */
   readonly to: number | null;
   readonly errors: readonly LineError[];
 }
 
-/** How the rows of an import are prepared. */
+/** Options of preparing the rows of an import. */
 export interface RowChunksOptions {
   readonly write: WriteCall;
-  /** The most rows of a chunk. */
+  /** The maximum number of rows in a chunk. */
   readonly maxRows: number;
   readonly giveTurn: YieldTurn;
 }
 
-/** A chunk of large rows ends earlier. */
+/** The size at which a chunk ends early, in bytes. */
 const maxChunkBytes = 4 * 1024 * 1024;
 
 const recordsPerTurn = 256;
 
-/** Prepares the rows of a body, chunk by chunk. An unreadable line is an error of the last one. */
+/** Prepares the rows of a body in chunks. An unreadable line is an error of the last chunk. */
 export async function* rowChunks(
   records: ImportRecords,
   { write, maxRows, giveTurn }: RowChunksOptions,
@@ -83,7 +83,7 @@ class OpenChunk {
     return this.#ended(this.#to);
   }
 
-  /** What stands before the unreadable line in the same block was not read either. */
+  /** Records before the unreadable line in the same block were not read either. */
   endUnreadable({ line, path, message }: UnreadableLine, next: number): RowChunk {
     this.#from ??= next;
     this.#errors.push({ line, path, message });

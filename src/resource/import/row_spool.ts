@@ -6,14 +6,14 @@ import { PreparedRow } from "./prepared_row.ts";
 import { RowShape, ShapedRow } from "./shaped_row.ts";
 import { textBlocks } from "./text_blocks.ts";
 
-/** What rows may have in memory, by the bytes of their records, before they go to a file. */
+/** The size of the records whose rows stay in memory, in bytes. More rows go to a file. */
 const maxBytesInMemory = 4 * 1024 * 1024;
 
 const readBytes = 256 * 1024;
 
 /**
- * The prepared rows of an import before the first is written: a few in memory, many in a temporary
- * file, which has no name any more as soon as it is open.
+ * The prepared rows of an import before the first is written. A few stay in memory. Many are in a
+ * temporary file, which is unlinked as soon as it is open.
  */
 export class RowSpool implements AsyncDisposable {
   readonly #table: TableInfo;
@@ -22,12 +22,12 @@ export class RowSpool implements AsyncDisposable {
   #file: SpoolFile | null = null;
   #shape = new RowShape([]);
 
-  /** Empty. */
+  /** Creates an empty spool. */
   constructor(table: TableInfo) {
     this.#table = table;
   }
 
-  /** Adds rows, whose records had so many bytes. Throws a 413 where no file can be written. */
+  /** Adds rows whose records have this size. Throws a 413 if no file can be written. */
   async add(rows: readonly PreparedRow[], size: number): Promise<void> {
     this.#size += size;
     if (this.#file === null && this.#size <= maxBytesInMemory) {
@@ -50,7 +50,7 @@ export class RowSpool implements AsyncDisposable {
     }
   }
 
-  /** The rows, in their order, as often as they are wanted. */
+  /** Yields the rows in their order. It can be called repeatedly. */
   async *slices(): AsyncGenerator<readonly PreparedRow[], void> {
     yield* this.#slices;
     if (this.#file === null) return;
@@ -66,7 +66,7 @@ export class RowSpool implements AsyncDisposable {
     await this.#file?.close();
   }
 
-  /** One string for many rows, which takes a third of the time of a string for each. */
+  /** Writes one string for many rows, which takes a third of the time of one string for each. */
   #textOf(rows: readonly PreparedRow[]): string {
     const runs: Run[] = [];
     let last: RowShape | null = null;
@@ -87,7 +87,7 @@ export class RowSpool implements AsyncDisposable {
   }
 
   #rowsOf(text: string): readonly PreparedRow[] {
-    // `#textOf` has written it.
+    // By contract `#textOf` has written the string.
     const runs =
       (text.startsWith(exactMark)
         ? parseShallowJson(text.slice(exactMark.length))
@@ -98,7 +98,7 @@ export class RowSpool implements AsyncDisposable {
     });
   }
 
-  /** The same as before wherever it has the same columns: the compiler knows them again. */
+  /** Returns the previous shape for equal columns, so that statements are cached by identity. */
   #shapeOf(indexes: readonly number[]): RowShape {
     const columns = indexes.flatMap((index) => this.#table.columns[index] ?? []);
     const known = this.#shape.columns;
@@ -108,25 +108,25 @@ export class RowSpool implements AsyncDisposable {
   }
 }
 
-/** Returns true if `JSON.parse` may read a value wrongly that `JSON.stringify` has written. */
+/** Returns true if `JSON.parse` may not restore a value from its `JSON.stringify` exactly. */
 function isInexact(value: unknown): boolean {
   return typeof value === "bigint" || typeof value === "object" && value !== null;
 }
 
-/** Rows after each other with the same columns. */
+/** Adjacent rows with the same columns. */
 interface Run {
-  /** Their places in the table. */
+  /** The indexes of the columns in the table. */
   readonly columns: readonly number[];
   readonly lines: number[];
   readonly rows: (readonly unknown[])[];
 }
 
-/** Before a string that has to be read exactly. */
+/** Precedes a string that must be parsed exactly. */
 const exactMark = "!";
 
 class SpoolFile {
   readonly #file: FileHandle;
-  /** Null if it is removed already. */
+  /** Removes the file at the end, or null if it has been removed already. */
   readonly #removeAtEnd: (() => Promise<void>) | null;
 
   private constructor(file: FileHandle, removeAtEnd: (() => Promise<void>) | null) {
@@ -134,7 +134,7 @@ class SpoolFile {
     this.#removeAtEnd = removeAtEnd;
   }
 
-  /** Only the user of the process may read it. */
+  /** Creates the file, which only the user of the process can read. */
   static async open(): Promise<SpoolFile> {
     const { mkdtemp, open, rm } = await import("node:fs/promises");
     const { tmpdir } = await import("node:os");
@@ -142,11 +142,11 @@ class SpoolFile {
     const remove = () => rm(folder, { recursive: true, force: true });
     const file = await open(`${folder}/rows`, "wx+", 0o600);
     try {
-      // Nothing is left of it where the process is killed.
+      // Removes the file early, so that nothing remains if the process is killed.
       await remove();
       return new SpoolFile(file, null);
     } catch (error) {
-      // Windows keeps a file that is open.
+      // Windows does not remove a file that is open.
       if (!(error instanceof Error && "code" in error)) throw error;
       return new SpoolFile(file, remove);
     }
@@ -157,7 +157,7 @@ class SpoolFile {
   }
 
   async *read(): AsyncGenerator<Uint8Array, void> {
-    // Used again for each part, of which `textBlocks` keeps a copy.
+    // The buffer is reused for each part, which `textBlocks` copies.
     const buffer = new Uint8Array(readBytes);
     for (let at = 0;;) {
       const { bytesRead } = await this.#file.read(buffer, 0, readBytes, at);

@@ -14,12 +14,12 @@ import { type RowChunk, rowChunks } from "./row_chunks.ts";
 import { RowSpool } from "./row_spool.ts";
 import { RefusedRows, SliceWriter } from "./write_slice.ts";
 
-/** How an import writes its rows: all in one transaction, or each chunk in one of its own. */
+/** How an import writes its rows: all in one transaction, or each chunk in a separate one. */
 export type ImportMode =
   | {
     readonly kind: "all";
     readonly dryRun: boolean;
-    /** True if the body waits for no client, so that it can be read within the transaction. */
+    /** True if the body waits for no client, so that the transaction can read it. */
     readonly isAtHand: boolean;
   }
   | { readonly kind: "chunks"; readonly rows: number };
@@ -28,15 +28,15 @@ export type ImportMode =
 export interface ImportPlan {
   readonly grant: Grant;
   readonly mode: ImportMode;
-  /** True if no other work of the process needs turns. Off unless set. */
+  /** True if the process has no other work, so that the import never yields. Default: false. */
   readonly isAlone?: boolean;
   /** Called for each slice of rows. */
   readonly onProgress?: ((counts: ImportOutcome) => void) | undefined;
 }
 
 /**
- * Imports the rows of a body while it is read; `records` opens it. Throws a 422 with the errors by
- * line where rows were refused; by chunks it says which lines were not written.
+ * Imports the rows of a body while it is read. `records` opens the body. Throws a 422 with the
+ * errors by line if rows were rejected. In chunk mode it lists the lines that were not written.
  */
 export async function runImport(
   records: () => ImportRecords,
@@ -54,7 +54,7 @@ export async function runImport(
 
 const noTurn: YieldTurn = () => Promise.resolve();
 
-/** The rows that are written between two turns of the event loop, and checked by one savepoint. */
+/** The number of rows written in one turn of the event loop, and checked by one savepoint. */
 const sliceRows = 512;
 
 type ImportCall = WriteCall & OperationCall<void>;
@@ -89,7 +89,7 @@ class RowImport {
   /** Reads the body within the transaction. */
   async within({ dryRun }: { readonly dryRun: boolean }): Promise<ImportOutcome> {
     return await this.#atomic(dryRun, async (connection) => {
-      // Of a try before.
+      // Discards the count of a previous attempt.
       this.#rows = 0;
       this.#errors = new LineErrors();
       for await (const chunk of this.#chunks(sliceRows)) {
@@ -104,14 +104,14 @@ class RowImport {
     });
   }
 
-  /** Nothing is written before the last row was read, so that no client keeps others from writing. */
+  /** Reads all rows before it writes the first, so that a slow client does not block writers. */
   async all({ dryRun }: { readonly dryRun: boolean }): Promise<ImportOutcome> {
     await using spool = new RowSpool(this.#resource.table);
     for await (const chunk of this.#chunks(sliceRows)) {
       this.#take(chunk);
       if (this.#errors.isFull) break;
       if (!this.#errors.isEmpty) continue;
-      // Before the transaction, which waits for no price.
+      // Debits before the transaction, which must not wait for it.
       await this.#call.request.debit.charge(this.#rows);
       await spool.add(chunk.rows, chunk.size);
       this.#report();
@@ -176,12 +176,12 @@ class RowImport {
 
   #isPaid = true;
 
-  /** Returns true if the rows of a chunk are written now. */
+  /** Writes a chunk. Returns true if its rows are stored. */
   async #write(chunk: RowChunk): Promise<boolean> {
     try {
       await this.#call.request.debit.charge(this.#rows);
     } catch (error) {
-      // Of a 429 nothing is paid: the rows that are written were not free.
+      // A 429 debits nothing, but the rows already written must not be free.
       if (!(error instanceof Problem) || this.#written === 0) throw error;
       this.#isPaid = false;
       this.#errors.add({ line: chunk.from, path: "", message: error.message });
@@ -198,7 +198,7 @@ class RowImport {
       });
       return true;
     } catch (error) {
-      // The commit does not say which row a deferred constraint refuses.
+      // The commit does not report which row a deferred constraint rejects.
       const isCommit = error instanceof DatabaseError && refusals.has(error.kind);
       const refused = isCommit ? new RefusedRows([{ line: chunk.from, error }]) : error;
       if (!(refused instanceof RefusedRows)) throw error;
@@ -211,13 +211,13 @@ class RowImport {
     return rowChunks(this.#records(), { write: this.#call, maxRows, giveTurn: this.#giveTurn });
   }
 
-  /** A client that has left does not learn what became of its rows. */
+  /** Throws if the client has left, because it would not learn the outcome. */
   #requireClient(): void {
     if (!this.#call.request.signal().aborted) return;
     throw new Problem("invalid-body", "The client has left before its rows were written");
   }
 
-  /** After the transaction: what names the fields asks the database. */
+  /** Runs after the transaction, because naming the fields queries the database. */
   async #addRefused({ rows }: RefusedRows): Promise<void> {
     for (const { line, error } of rows) {
       if (this.#errors.isFull) return;

@@ -1,19 +1,19 @@
 import type { Assignments, InsertValues } from "../../plan/plan.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
-/** The columns of rows, in one order. */
+/** A list of columns that many rows share. */
 export class RowShape {
   readonly columns: readonly ColumnInfo[];
-  /** Where the value of each stands. */
+  /** The index of each column's value. */
   readonly places: ReadonlyMap<ColumnInfo, number>;
 
-  /** In this order. */
+  /** Creates the shape of columns in this order. */
   constructor(columns: readonly ColumnInfo[]) {
     this.columns = columns;
     this.places = new Map(columns.map((column, place) => [column, place]));
   }
 
-  /** Returns true if a row has these columns, in this order. */
+  /** Returns true if a row has these columns in this order. */
   holds(row: Assignments): boolean {
     if (row.size !== this.columns.length) return false;
     let place = 0;
@@ -25,15 +25,15 @@ export class RowShape {
 }
 
 /**
- * The values of a row beside the shape that it has in common with others: thousands of rows wait to
- * be written, and a map for each takes several times the memory.
+ * The values of a row, separate from the shape that it shares with others. Thousands of rows wait
+ * to be written, and a map for each would take several times the memory.
  */
 export class ShapedRow implements InsertValues {
   readonly shape: RowShape;
-  /** In the order of the columns. */
+  /** The values in the order of the columns. */
   readonly cells: readonly unknown[];
 
-  /** As many values as the shape has columns. */
+  /** Creates a row. It has as many values as the shape has columns. */
   constructor(shape: RowShape, cells: readonly unknown[]) {
     this.shape = shape;
     this.cells = cells;
@@ -48,13 +48,13 @@ export class ShapedRow implements InsertValues {
     return place === undefined ? undefined : this.cells[place];
   }
 
-  /** The same as a map. */
+  /** Returns the values as a map. */
   toMap(): Map<ColumnInfo, unknown> {
     return new Map(this.shape.columns.map((column, place) => [column, this.cells[place]]));
   }
 }
 
-/** Returns rows their shapes: those that follow each other mostly have the same. */
+/** Assigns shapes to rows. Adjacent rows usually have the same shape. */
 export class RowShaper {
   #last = new RowShape([]);
 

@@ -1,25 +1,25 @@
 import { UnreadableLine } from "./import_record.ts";
 
-/** A piece of a body that consists of whole records, as text. */
+/** A part of a body that consists of whole records, as a string. */
 export interface TextBlock {
   readonly text: string;
-  /** The number of its first line, counted from 1. */
+  /** The number of the block's first line, counted from 1. */
   readonly line: number;
-  /** What `isPlain` says of its bytes; false without that. */
+  /** The result of `isPlain` for the block's bytes, or false without that function. */
   readonly isPlain: boolean;
 }
 
-/** How a body is cut into blocks. */
+/** Options of dividing a body into blocks. */
 export interface BlockOptions {
-  /** True if a line feed between double quotes ends no record, as in CSV. */
+  /** True if a line feed between double quotes does not end a record, as in CSV. */
   readonly quotes: boolean;
-  /** The most bytes of one record. */
+  /** The maximum size of one record, in bytes. */
   readonly maxRecordBytes: number;
-  /** Looks at the bytes of a block, which is faster than at its text. */
+  /** Examines the bytes of a block, which is faster than to examine its string. */
   readonly isPlain?: (bytes: Uint8Array) => boolean;
 }
 
-/** Some milliseconds of work: a block is parsed in one turn of the event loop. */
+/** The size of a block, in bytes. One turn of the event loop parses it in milliseconds. */
 const blockBytes = 64 * 1024;
 
 const lineFeed = 10;
@@ -28,8 +28,8 @@ const doubleQuote = 34;
 const comma = 44;
 
 /**
- * Cuts the parts of a body into blocks of whole records; a byte order mark at its start is dropped.
- * Throws an {@link UnreadableLine} for a record of too many bytes and for bytes that are no UTF-8.
+ * Divides a body into blocks of whole records, without a byte order mark at the start. Throws an
+ * {@link UnreadableLine} for a record that is too large and for bytes that are not UTF-8.
  */
 export async function* textBlocks(
   parts: AsyncIterable<Uint8Array>,
@@ -44,7 +44,7 @@ export async function* textBlocks(
       }
     }
   } catch (error) {
-    // Of a body that breaks off, what has arrived is used, so that no chunk of it is lost.
+    // If the body ends early, its received records are used, so that no chunk is lost.
     const rest = error instanceof UnreadableLine ? null : cutter.whole();
     if (rest !== null) yield rest;
     throw error;
@@ -57,15 +57,15 @@ class BlockCutter {
   readonly #quotes: boolean;
   readonly #maxRecordBytes: number;
   readonly #isPlain: (bytes: Uint8Array) => boolean;
-  /** What has arrived and is in no block yet. */
+  /** The received bytes that are in no block yet. */
   #held: Uint8Array = new Uint8Array(2 * blockBytes);
   #length = 0;
-  /** Of the held bytes, where the last whole record ends. */
+  /** The offset in the held bytes where the last whole record ends. */
   #recordEnd = 0;
-  /** Of the held bytes, so many have been looked at. */
+  /** The number of held bytes that have been scanned. */
   #seen = 0;
   #isQuoted = false;
-  /** Lines of a CSV that end among the bytes that were looked at, and those within whole records. */
+  /** The number of CSV lines that end in the scanned bytes, and in whole records. */
   #lines = 0;
   #wholeLines = 0;
   #line = 1;
@@ -87,12 +87,12 @@ class BlockCutter {
     return block;
   }
 
-  /** The whole records that are held. */
+  /** Returns the held whole records. */
   whole(): TextBlock | null {
     return this.#recordEnd === 0 ? null : this.#cut(this.#recordEnd);
   }
 
-  /** What is held, at the end of the body. */
+  /** Returns the held bytes at the end of the body. */
   end(): TextBlock | null {
     return this.#length === 0 ? null : this.#cut(this.#length);
   }
@@ -114,11 +114,11 @@ class BlockCutter {
     let at = this.#seen;
     for (; at < this.#length; at++) {
       const byte = held[at];
-      // Within a field without quotes one is a fault, and begins nothing.
+      // Within a field without quotes a quote is a fault, and begins no quoted string.
       if (byte === doubleQuote) isQuoted = !isQuoted && beginsQuotes(held[at - 1]);
       else if (byte === lineFeed) this.#endLine(at, isQuoted);
       else if (byte === carriageReturn && !isQuoted) {
-        // Whether a line feed follows is not known yet.
+        // The next byte may be a line feed, but has not been received yet.
         if (at + 1 === this.#length) break;
         if (held[at + 1] !== lineFeed) this.#endLine(at, false);
       }
@@ -151,7 +151,7 @@ class BlockCutter {
   }
 }
 
-/** Whether a quote after this byte begins a field, or continues one: two of them stand for one. */
+/** Returns true if a quote after this byte begins a field or, as a doubled quote, continues one. */
 function beginsQuotes(before: number | undefined): boolean {
   return before === undefined || before === comma || before === lineFeed ||
     before === carriageReturn || before === doubleQuote;
@@ -163,12 +163,12 @@ function feedsIn(bytes: Uint8Array): number {
   return count;
 }
 
-/** The error of a record that has more bytes than a body may have that is read as a whole. */
+/** Returns the error of a record that is larger than a body that is read as a whole may be. */
 export function tooLong(limit: number, line: number): UnreadableLine {
   return new UnreadableLine(line, `is longer than ${limit} bytes`);
 }
 
-/** Keeps no state between calls; a mark inside of the text is a character. */
+/** The decoder keeps no state between calls. A mark inside of the text is a character. */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function decoded(bytes: Uint8Array, firstLine: number): string {
@@ -180,7 +180,7 @@ function decoded(bytes: Uint8Array, firstLine: number): string {
   }
 }
 
-/** The line of the first bytes that are no UTF-8. */
+/** Returns the line of the first bytes that are not UTF-8. */
 function malformedLine(bytes: Uint8Array, firstLine: number): number {
   const valid = new TextDecoder("utf-8", { ignoreBOM: true });
   const encoder = new TextEncoder();

@@ -15,18 +15,18 @@ import { failedWrite, refusals } from "../write/refused/failed_write.ts";
 import type { PreparedRow } from "./prepared_row.ts";
 import type { ShapedRow } from "./shaped_row.ts";
 
-/** A row that the database, a scope or a hook has refused, and why. */
+/** A row that the database, a scope or a hook has rejected, and the error. */
 export interface RefusedRow {
   readonly line: number;
   readonly error: unknown;
 }
 
-/** The error of a slice of which some rows were refused; nothing of it is written. */
+/** The error of a slice with rejected rows. No row of the slice was written. */
 export class RefusedRows extends Error {
-  /** Not empty. */
+  /** The rejected rows, at least one. */
   readonly rows: readonly RefusedRow[];
 
-  /** In their order. */
+  /** Creates the error of these rows, in their order. */
   constructor(rows: readonly RefusedRow[]) {
     super("Rows of an import were refused");
     this.name = "RefusedRows";
@@ -34,18 +34,18 @@ export class RefusedRows extends Error {
   }
 }
 
-/** Writes the rows of one import, some at a time. */
+/** Writes the rows of one import in slices. */
 export class SliceWriter {
   readonly #write: WriteCall;
 
-  /** Writes nothing yet. */
+  /** Creates the writer, which writes nothing yet. */
   constructor(write: WriteCall) {
     this.#write = write;
   }
 
   /**
-   * Writes rows in the transaction of an import, as many by a statement as it takes. Where some are
-   * refused, finds out which by inserting them one by one, and throws {@link RefusedRows}.
+   * Writes rows in the transaction of an import, as many as possible in one statement. If some are
+   * rejected, it finds out which by inserting them one by one, and throws {@link RefusedRows}.
    */
   async write(rows: readonly PreparedRow[], connection: WriteConnection): Promise<void> {
     if (await this.#attemptAgain(rows, connection, slicePoint) === null) return;
@@ -54,11 +54,11 @@ export class SliceWriter {
       const one = await this.#attemptAgain([row], connection, rowPoint);
       if (one !== null) refused.push({ line: row.line, error: one.error });
     }
-    // One by one all of them may fit: the database has given a row the key of a later one before.
+    // One by one all may fit: before, the database generated the key of a later row.
     if (refused.length > 0) throw new RefusedRows(refused);
   }
 
-  /** A second time where the database has given a row a key that is taken. */
+  /** Retries once if the database generated a key that is taken. */
   async #attemptAgain(
     rows: readonly PreparedRow[],
     connection: WriteConnection,
@@ -66,7 +66,7 @@ export class SliceWriter {
   ): Promise<{ readonly error: unknown } | null> {
     const failure = await this.#attempt(rows, connection, point);
     if (failure === null) return null;
-    // A role that may not set the counter must not lose the transaction by that.
+    // In a savepoint, so that the transaction survives if the role may not set the counter.
     const apart: Connection = {
       query: (statement) =>
         inSavepoint(connection, "service_counter", async () => await connection.query(statement)),
@@ -75,7 +75,7 @@ export class SliceWriter {
     return isMended ? await this.#attempt(rows, connection, point) : failure;
   }
 
-  /** Writes all rows or none. Gives why they were refused, or null; other errors are thrown. */
+  /** Writes all rows or none. Returns the error of rejected rows, or null. */
   async #attempt(
     rows: readonly PreparedRow[],
     connection: WriteConnection,
@@ -103,7 +103,7 @@ export class SliceWriter {
     }
     const { table, reader, driver: { dialect } } = this.#write.resource;
     for (const [columns, alike] of byColumns(rows)) {
-      // `DEFAULT VALUES` is one row.
+      // `DEFAULT VALUES` inserts one row.
       const most = columns.length === 0 ? 1 : Math.floor(dialect.maxValues / columns.length);
       for (const some of chunksOf(alike, Math.max(1, Math.min(rowsPerStatement, most)))) {
         const plan = { kind: "insert" as const, table, columns, rows: some, returning: [] };
@@ -114,10 +114,10 @@ export class SliceWriter {
   }
 }
 
-/** Rows with the same columns, in the order of the body where all have the same. */
+/** Groups rows by their columns, in the order of the body if all have the same ones. */
 function byColumns(rows: readonly ShapedRow[]): readonly Alike[] {
   const shape = rows[0]?.shape;
-  // The compiler knows a list of columns again.
+  // Statements are cached by the identity of the list of columns.
   if (rows.every((row) => row.shape === shape)) return [[shape?.columns ?? [], rows]];
   const nameOf = ({ shape: { columns } }: ShapedRow) =>
     JSON.stringify(columns.map(({ name }) => name).sort());
@@ -150,16 +150,16 @@ function isRefusal(error: unknown): boolean {
   return error instanceof Problem && error.status < 500;
 }
 
-/** More make a statement no faster, and keep the event loop for longer. */
+/** More rows make a statement no faster, and block the event loop for longer. */
 const rowsPerStatement = 256;
 
-/** Returns true if anything looks at the rows as they are stored. */
+/** Returns true if a scope, a hook or an index needs the stored rows. */
 function needsRows({ grant, resource }: WriteCall, { inserts }: WriteConnection): boolean {
   return inserts !== "together" || grant.rows.kind !== "all" || resource.indexers.length > 0 ||
     resource.hooks.onAfterCreate !== undefined;
 }
 
-/** A trigger of an existing table may drop a row, and a rule of Postgres store it elsewhere. */
+/** Returns the error of rows that a trigger has dropped or a Postgres rule has stored elsewhere. */
 function notKept(rows: readonly ShapedRow[], { table }: Resource): Error {
   const isKeyed = rows.every(({ shape: { columns } }) =>
     table.primaryKey.every((column) => columns.includes(column))
@@ -167,6 +167,6 @@ function notKept(rows: readonly ShapedRow[], { table }: Resource): Error {
   const kept = rows.length === 1 ? "the row" : "every row";
   return table.own || !isKeyed
     ? new Problem("validation-error", `Cannot create: the database did not keep ${kept}`)
-    // Then the transaction is tried once more, and each row read back.
+    // The transaction is then retried once, and each row is read back.
     : new DatabaseError("no-returning", new Error("a rule or a trigger has kept no row"));
 }

@@ -9,26 +9,26 @@ import type { EtagPolicy } from "../http/etag.ts";
 export type FieldListName = keyof FieldOptions<Record<string, unknown>>;
 
 /**
- * The lists of one caller, null if the request is anonymous. Throws what a function throws, and a
- * plain Error for a result that is no list of the table's columns.
+ * Returns the lists of a caller, or of an anonymous request for null. Throws the error of a
+ * function, and a plain Error for a result that is no list of the table's columns.
  */
 export type FieldsOfCaller = (user: User | null) => CallerLists;
 
-/** What the functions of the lists have given for one caller. */
+/** The results of the functions of the lists for one caller. */
 export interface CallerLists {
-  /** Two callers that share it have the same fields. */
+  /** Equal for callers with the same fields. */
   readonly id: string;
-  /** The fields, within the widest. */
+  /** Returns the fields of the caller, which are a subset of the widest policy. */
   narrow(): FieldPolicy;
 }
 
-/** What depends on the fields of a caller: the parts of a resource that are replaced by their own. */
+/** The parts of a resource that depend on the caller's fields. */
 export interface CallerFields {
   readonly fields: FieldPolicy;
   readonly groups: AggregateSchema;
   readonly etag: EtagPolicy | null;
-  /** The columns that other callers may read, and this one may not. */
+  /** The columns that other callers may read, but this one may not. */
   readonly withheld: ReadonlySet<ColumnInfo>;
-  /** The same for callers with the same lists, and no others. */
+  /** Equal for callers with the same lists, and different for all others. */
   readonly fieldsKey: string;
 }

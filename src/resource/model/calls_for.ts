@@ -3,8 +3,9 @@ import type { ResourceCall } from "./operation.ts";
 import type { OpenTransaction } from "./code_caller.ts";
 
 /**
- * What a hook or a procedure calls operations with: as the user of its own call, within the
- * transaction that is open for it. Null for none is the one that its call has joined, if any.
+ * Returns the functions with which a hook or a procedure calls operations. They act as the user of
+ * its call, within the open transaction. If `within` is null, it is the transaction that the call
+ * has joined.
  */
 export function callsFor(
   { resource, request, user }: ResourceCall,

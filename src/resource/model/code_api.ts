@@ -23,35 +23,35 @@ import type {
 } from "./code_options.ts";
 
 /**
- * The operations of an app as functions, for one user or for the system: what a client has over
- * HTTP, without requests, and without JSON between. Each resource stands under its path below the
- * base path.
+ * The operations of an app as functions, for one user or for the system. They correspond to the
+ * HTTP API, without requests and JSON. Each resource is a member named by its path below the base
+ * path.
  */
 export type CodeApi<Api> =
   & { readonly [Path in keyof Api]: Api[Path] extends ApiResource ? CodeCalls<Api[Path]> : never }
   & CodeApiFunctions<Api>;
 
-/** What an API in code has beside its resources, whose names these hide: `of` gives them as well. */
+/** The functions of an API in code. They hide resources of the same name, which `of` returns. */
 export interface CodeApiFunctions<Api> {
   /**
-   * The operations of the resource that serves a table, the first of several, with the types of the
-   * table: for hooks, which cannot know the types of the configuration that they are in. Or those of
-   * the resource at a path. Throws a plain Error where there is none.
+   * Returns the operations of the first resource that serves a table, with the types of the table.
+   * Hooks need it, because they cannot know the types of their own configuration. Throws a plain
+   * Error if no resource serves the table.
    */
   of<S, I>(table: TableLike<S, I>): CodeCalls<TableApiResource<S, I>>;
-  /** The operations of the resource at a path below the base path. */
+  /** Returns the operations of the resource at a path below the base path. */
   of(path: string): CodeCalls<AnyApiResource>;
   /**
-   * The same for the system: all rows, all fields, and the operations that `capabilities` switches
-   * off. Hooks run, values are checked, and batches have their limits.
+   * Returns the API for the system: all rows, all fields, and the operations that `capabilities`
+   * disables. Hooks run, values are checked, and batches have their limits.
    */
   asSystem(): CodeApi<Api>;
   /**
-   * Runs `work` in one transaction: it is committed when `work` resolves, and rolled back when that
-   * throws. Its calls are a part of it, each rolled back by itself where it is refused. Where the
-   * database asks for another try, `work` runs again, up to three times. Resources of another
-   * database take no part. Where the API belongs to an open transaction, as in after-hooks, this is
-   * a part of that.
+   * Runs `work` in one transaction: it is committed when `work` resolves, and rolled back when
+   * `work` throws. Its calls are part of the transaction. A rejected call is rolled back alone. If
+   * the database asks for a retry, `work` runs again, up to three times. Resources of another
+   * database do not take part. If the API belongs to an open transaction, as in after-hooks, this
+   * is a part of that transaction.
    */
   transaction<T>(work: (tx: CodeTransaction<Api>) => Promise<T>): Promise<T>;
 }
@@ -82,7 +82,7 @@ export interface AnyApiResource extends AnyApiRelations {
   readonly update: Readonly<Record<string, unknown>>;
 }
 
-/** What is not known of a resource whose types are not. */
+/** A resource whose relations and procedures are not known. */
 export interface AnyApiRelations extends ApiResource {
   /** Any relations. */
   readonly relations: Record<string, Record<string, unknown>>;
@@ -90,19 +90,19 @@ export interface AnyApiRelations extends ApiResource {
   readonly procedures: { readonly [name: string]: { input: unknown; output: unknown } };
 }
 
-/** A resource as far as its table says what it is. */
+/** A resource whose types follow from its table. */
 export interface TableApiResource<S, I> extends AnyApiRelations {
   /** Any value. */
   readonly key: unknown;
-  /** A row of the table, of which callers get what they may read. */
+  /** A row of the table. Callers receive the fields that they may read. */
   readonly row: ServedRow<S> & object;
-  /** A new row of the table, of which hooks and the service may fill in fields. */
+  /** A new row of the table. Hooks and the service may add fields. */
   readonly create: Partial<ServedRow<I>>;
   /** The fields that change. */
   readonly update: Partial<ServedRow<I>>;
 }
 
-/** The operations of one resource: those that it has. */
+/** The operations of one resource that exist. */
 export type CodeCalls<R extends ApiResource> =
   & CodeReads<R>
   & OnlyWhere<Has<R, "aggregate">, CodeAggregates<R>>
@@ -115,15 +115,15 @@ export type CodeCalls<R extends ApiResource> =
 
 /** The operations that read rows, and the procedures. */
 export interface CodeReads<R extends ApiResource> {
-  /** A page of the rows that match. */
+  /** Returns a page of the rows that match. */
   list<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: CodeListOptions<R, Fields, Included>,
   ): Promise<Page<RowOf<R, Fields, Included>>>;
-  /** All rows that match, read page by page. */
+  /** Yields all rows that match, read page by page. */
   all<Fields extends FieldOf<R> = FieldOf<R>, Included extends IncludeOf<R> = never>(
     options?: CodeListOptions<R, Fields, Included>,
   ): AsyncGenerator<RowOf<R, Fields, Included>, void, void>;
-  /** One row with its tag; with `ifNoneMatch` null in its place while it has that tag. */
+  /** Returns one row with its tag, or null if the row still has the tag `ifNoneMatch`. */
   get<
     Fields extends FieldOf<R> = FieldOf<R>,
     Included extends IncludeOf<R> = never,
@@ -132,7 +132,7 @@ export interface CodeReads<R extends ApiResource> {
     key: R["key"],
     options?: CodeGetOptions<R, Fields, Included, Tag>,
   ): Promise<Tagged<RowOf<R, Fields, Included> | ([Tag] extends [never] ? never : null)>>;
-  /** The number of rows that match. */
+  /** Returns the number of rows that match. */
   count(options?: CodeCountOptions): Promise<number>;
   /** The procedures, by their names. */
   readonly rpc: CodeProcedures<R["procedures"]>;
@@ -146,9 +146,9 @@ export type CodeProcedures<Procedures> = {
     : never;
 };
 
-/** The operation that computes something of many rows. */
+/** The operation that aggregates rows. */
 export interface CodeAggregates<R extends ApiResource> {
-  /** Metrics of the rows that match, for each group of them. */
+  /** Returns metrics of the matching rows for each group. */
   aggregate<
     Key extends FieldOf<R> = never,
     Count extends boolean = never,
@@ -163,13 +163,13 @@ export interface CodeAggregates<R extends ApiResource> {
 
 /** The operation that searches for words. */
 export interface CodeSearches<R extends ApiResource> {
-  /** The rows that hold words, the best first. */
+  /** Returns the rows that contain the words, the best first. */
   search(options: CodeSearchOptions): Promise<SearchResult<R["row"]>>;
 }
 
 /** The operation that creates a row. */
 export interface CodeCreates<R extends ApiResource> {
-  /** Creates a row; with `on` changes instead the one that has these values of the key. */
+  /** Creates a row. With `on`, it changes the row with these values of the key, if one exists. */
   create(
     values: R["create"],
     options?: CodeConditionalOptions<R> & UniqueKeyOption<R>,
@@ -223,7 +223,7 @@ export interface CodeCreateBatch<R extends ApiResource> {
 
 /** The batches that change rows. */
 export interface CodeUpdateBatches<R extends ApiResource> {
-  /** Changes every row that matches, and gives their number. */
+  /** Changes every row that matches, and returns their number. */
   update(filter: CodeFilter, patch: R["update"], options?: CodeCallOptions): Promise<number>;
   /** Replaces the rows that the keys in these items identify: all of them, or none. */
   replace(
@@ -235,8 +235,8 @@ export interface CodeUpdateBatches<R extends ApiResource> {
 /** The batch that creates or changes rows. */
 export interface CodeUpsertBatch<R extends ApiResource> {
   /**
-   * Changes the rows that the keys in these items identify, the primary one or that of `on`, and
-   * creates the rest.
+   * Changes the rows that the keys in these items identify, and creates the rest. The key is the
+   * primary key, or the one that `on` names.
    */
   upsert(
     items: readonly ConditionalItem<R["create"]>[],
@@ -246,6 +246,6 @@ export interface CodeUpsertBatch<R extends ApiResource> {
 
 /** The batch that deletes rows. */
 export interface CodeDeleteBatch {
-  /** Deletes every row that matches, and gives their number. */
+  /** Deletes every row that matches, and returns their number. */
   delete(filter: CodeFilter, options?: CodeCallOptions): Promise<number>;
 }

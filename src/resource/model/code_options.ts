@@ -38,7 +38,7 @@ export interface CodeListOptions<
   readonly orderBy?: readonly OrderInput<FieldOf<R>>[] | string | undefined;
   /** The most rows of a page. */
   readonly limit?: number | undefined;
-  /** The `nextCursor` of the page before; one of HTTP is as good. */
+  /** The `nextCursor` of the previous page, also of an HTTP response. */
   readonly cursor?: string | null | undefined;
   /** The number of rows to skip, instead of a cursor; at most 10,000. */
   readonly offset?: number | undefined;
@@ -102,7 +102,7 @@ export interface CodeSearchOptions extends CodeCallOptions {
 
 /** The options of a write of one row. */
 export interface CodeWriteOptions extends CodeCallOptions {
-  /** A name of this write that the events of live lists repeat. */
+  /** An id of this write, which the events of live lists contain. */
   readonly optimisticId?: string | undefined;
 }
 

@@ -5,7 +5,7 @@ export interface FieldPolicy {
   /** The readable columns, in the table's order. */
   readonly readable: readonly ColumnInfo[];
   readonly writable: ReadonlySet<ColumnInfo>;
-  /** No body changes them after the row was created; the key is none of them. */
+  /** The columns that no body can change after the row was created. The key is not among them. */
   readonly immutable: ReadonlySet<ColumnInfo>;
   readonly filterable: ReadonlySet<ColumnInfo>;
   readonly sortable: ReadonlySet<ColumnInfo>;

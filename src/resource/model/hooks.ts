@@ -99,8 +99,7 @@ export type DeepReadonly<T> = unknown extends T ? T
 export type RowId = string | number | bigint | readonly (string | number | bigint)[];
 
 /**
- * The key that hooks receive, by the columns of the option `id`. Any key if the option contains
- * names.
+ * The key that hooks receive, by the columns of the option `id`. It is any key if `id` has names.
  */
 export type KeyOf<Id> = Id extends ColumnLike<infer Value> ? ServedValue<Value>
   : Id extends readonly [infer Only] ? KeyOf<Only>

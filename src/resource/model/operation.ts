@@ -29,26 +29,26 @@ export interface ResourceRequest {
   address(): string | null;
   /** The caller of a call from code; null for a request. */
   readonly code: CodeCaller | null;
-  /** The cost of the first item is debited already, that of the others once they are counted. */
+  /** Debits further items once they are counted. The first item is already debited. */
   readonly debit: Debit;
   /** The request itself, for hooks; null if code calls outside of any request. */
   readonly raw: Request | null;
-  /** Aborted when the caller does not wait any more. */
+  /** Aborted when the caller no longer waits. */
   signal(): AbortSignal;
   /** The delivery of the response; null for a call from code, whose response is not sent. */
   readonly delivery: AnswerDelivery | null;
   /** Stores the reply in the transaction of the write; null for most requests. */
   readonly record: ((reply: ShapedReply, connection: Connection) => Promise<void>) | null;
   /**
-   * The body part by part, for an operation that takes none as a whole; undefined if there is no
-   * request over HTTP.
+   * Returns the body in parts, for an operation that reads it itself. Undefined without an HTTP
+   * request.
    */
   readonly bodyParts?: (maxBytes: number) => BodyParts;
 }
 
 /** The body of a request that is read part by part. */
 export interface BodyParts {
-  /** Each is received when the next one is asked for. */
+  /** The parts. Each is received when the consumer asks for it. */
   readonly parts: AsyncIterable<Uint8Array>;
   /** The largest size of a body that is read as a whole, in bytes. */
   readonly maxPartBytes: number;
@@ -89,7 +89,7 @@ export interface RelatedGrants {
   readonly also: Grant | null;
   /** The grants to read other resources. A resource that the user may not read is absent. */
   readonly related: ReadonlyMap<Resource, Grant>;
-  /** The grants to write other rows: those that {@link Operation.relatedWrites} names. */
+  /** The grants to write the rows that {@link Operation.relatedWrites} returns. */
   readonly written: WriteGrants;
 }
 
@@ -120,7 +120,7 @@ export interface OperationCall<Outcome> extends ResourceCall {
   readonly record: ((outcome: Outcome, connection: Connection) => Promise<void>) | null;
 }
 
-/** The call of an operation that writes, and the grant that it writes under. */
+/** The call of an operation that writes, and the grant of the write. */
 export interface WriteCall extends ResourceCall {
   readonly grant: Grant;
 }
@@ -150,7 +150,7 @@ export interface Operation<Intent, Plan, Outcome> {
   items?(intent: Intent): number;
   /**
    * Returns the other resources whose rows the operation reads: included resources, and resources
-   * that a filter walks to.
+   * that a filter reaches.
    */
   readsFrom?(intent: Intent): ReadonlySet<Resource>;
   /**

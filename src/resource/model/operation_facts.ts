@@ -20,7 +20,7 @@ interface NoCall {
 export interface OperationFacts {
   /** The summary in descriptions. */
   readonly summary: string;
-  /** Requests that scan rows take turns. Requests that read or write rows by key never wait. */
+  /** Requests that scan rows wait in a queue. Reads and writes of rows by key never wait. */
   readonly cost: "keyed" | "scan";
   /** The rows with a precondition of their version: none, the row of `If-Match`, or each item. */
   readonly conditional: "none" | "one" | "many";

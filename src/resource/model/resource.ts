@@ -127,13 +127,13 @@ export interface Resource {
   /** True if any depend on the caller, here or in a resource that relations lead to. */
   readonly variesByCaller: boolean;
   /**
-   * Returns what says whether a user has the same fields as the caller of this request, here and in the
-   * resources that it has reached; null if no fields depend on the caller. It may throw.
+   * Returns a function that returns true if a user has the same fields as this caller, here and in
+   * the resources reached by the request. Null if no fields depend on the caller. It may throw.
    */
   sameFieldsAs(): ((user: User | null) => boolean) | null;
   /** The columns that other callers may read, and the caller of this request may not. */
   readonly withheld: ReadonlySet<ColumnInfo>;
-  /** True if responses use the safe form of numbers, as the caller of this request asks for. */
+  /** True if responses use the safe form of numbers, as the request asks for. */
   readonly safeNumbers: boolean;
   /** Identifies callers with the same fields; empty if the fields do not depend on the caller. */
   readonly fieldsKey: string;
@@ -161,7 +161,7 @@ export interface Resource {
   };
   readonly computed: Computed;
   readonly capabilities: ResolvedCapabilities;
-  /** True if users, or anonymous callers as well, may subscribe to its rows. */
+  /** True if users or anonymous callers may subscribe to its rows. */
   readonly isSubscribable: boolean;
   readonly page: PageLimits;
   readonly readCosts: ReadCosts;
@@ -169,7 +169,7 @@ export interface Resource {
   readonly inflight: InflightResponses;
   readonly batch: BatchPolicy;
   readonly imports: ImportPolicy;
-  /** The most fields of a body, those of all its objects together. */
+  /** The maximum number of fields of a body, in all its objects together. */
   readonly maxFields: number;
   readonly etag: EtagPolicy | null;
   readonly softDelete: SoftDelete | null;
@@ -178,7 +178,7 @@ export interface Resource {
   readonly hooks: AnyHooks;
   readonly hookTimeoutMs: number;
   readonly procedures: ReadonlyMap<string, Procedure>;
-  /** The protection of the operations, by their access; an unprotected access is absent. */
+  /** The protection of the operations, by access. An unprotected access is absent. */
   readonly protections: ReadonlyMap<Access, OperationProtection>;
   /** The protection of the procedures, by name. */
   readonly procedureProtections: ReadonlyMap<string, OperationProtection>;
@@ -188,7 +188,7 @@ export interface Resource {
   readonly nestedWrites: boolean;
   /** The resources of the app, by their tables. */
   readonly served: ResourcesByTable;
-  /** Returns true if an index begins with a column, of this table or of another served one. */
+  /** Returns true if an index begins with a column, also for other served tables. */
   isIndexed(column: ColumnInfo): boolean;
   /** The rights of the roles of the app's databases, in this table and in others. */
   readonly roleRights: RoleRights;

@@ -1,7 +1,7 @@
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 
 /**
- * A schema that validates a value and may transform it, of zod, valibot, arktype, or any other
+ * A schema that validates a value and may transform it, from zod, valibot, arktype or any other
  * library that follows version 1 of the Standard Schema specification. A value of the type `Input`
  * becomes one of the type `Output`.
  */

@@ -4,7 +4,7 @@ import { databaseDefault } from "../../../plan/plan.ts";
 import { FailedWrite } from "../refused/failed_write.ts";
 
 /**
- * Advances the counter of keys behind the largest key, and returns true if it did, so that the
+ * Advances the counter of keys after the largest key, and returns true if it did, so that the
  * write can be retried. Postgres does not advance the counter for rows with explicit keys, so that
  * the keys generated after an import may be taken.
  */

@@ -39,8 +39,7 @@ export interface UpsertedRows extends WrittenRows {
 
 /**
  * Changes the existing rows of a plan and creates the others: before-hooks, transaction,
- * after-hooks. Makes up to three attempts if other requests create or delete one of the rows
- * meanwhile.
+ * after-hooks. Makes up to three attempts if other requests create or delete its rows.
  */
 export async function upsertRows(
   plan: UpsertPlan,
