@@ -4,7 +4,7 @@ import { nearestName } from "../problem/nearest_name.ts";
 /** The arguments of the commands for API keys and accounts. */
 export type AccountCommand = KeysCommand | UsersCommand;
 
-/** Where the commands for API keys and accounts find these. */
+/** The sources of the store for the commands of API keys and accounts. */
 interface StoreArguments {
   /** The file or URL of the key-value store, or null. */
   readonly kv: string | null;
@@ -21,7 +21,7 @@ export interface KeysCommand extends StoreArguments {
       readonly name: string;
       readonly userId: string | null;
       readonly scopes: readonly string[];
-      /** Null for a key that does not expire. */
+      /** The lifetime of the key, or null for a key that does not expire. */
       readonly expireInMs: number | null;
     }
     | { readonly verb: "list" }
@@ -45,7 +45,7 @@ export interface UsersCommand extends StoreArguments {
     | { readonly verb: "disable" | "enable"; readonly email: string };
 }
 
-/** The key-value store of accounts and API keys, where nothing else names one. */
+/** The default key-value store of accounts and API keys. */
 export const defaultStore = "service.kv";
 
 /** The part of `--help` about API keys and accounts. */
@@ -63,7 +63,7 @@ export function isAccountCommand([first]: readonly string[]): boolean {
   return first === "keys" || first === "users";
 }
 
-/** Parses the arguments of a command for API keys or accounts; never throws. */
+/** Parses the arguments of a command for API keys or accounts. Never throws. */
 export function parseAccountArguments(
   [kind, ...args]: readonly string[],
 ): AccountCommand | { readonly kind: "misused"; readonly message: string } | {
@@ -86,7 +86,7 @@ export function parseAccountArguments(
   const store = { kv: textOf(values.kv), config: textOf(values.config) };
   const action = kind === "keys" ? keysAction(verb, rest, values) : usersAction(verb, rest, values);
   if (typeof action === "string") return misused(action);
-  // The action is that of the kind, which the compiler cannot follow.
+  // The action belongs to the kind, which the compiler cannot infer.
   return { kind, ...store, action } as AccountCommand;
 }
 
@@ -104,7 +104,7 @@ const options = {
   help: { ...flag, short: "h" },
 } as const;
 
-/** What each command takes beside --kv and --config. */
+/** The options of each command besides --kv and --config. */
 const allowedOptions: Readonly<Record<string, readonly string[]>> = {
   "keys create": ["name", "user", "scopes", "expires"],
   "keys list": [],
@@ -132,7 +132,7 @@ function faultOf(
     const near = nearestName(name, known);
     return `${command} has no option ${rawName}${near === null ? "" : `: did you mean --${near}?`}`;
   }
-  // Known ones are among the options.
+  // Unknown options were rejected before.
   const { type } = options[name as keyof typeof options];
   if (type === "boolean") return value === undefined ? null : `${rawName} takes no value`;
   return value === undefined || value === "" || value.startsWith("-")
@@ -142,7 +142,7 @@ function faultOf(
 
 type Values = Readonly<Record<string, string | boolean | undefined>>;
 
-/** The action, or what is wrong. */
+/** Returns the action, or an error message. */
 function keysAction(
   verb: string,
   rest: readonly string[],
@@ -167,7 +167,7 @@ function keysAction(
   }
 }
 
-/** The action, or what is wrong. */
+/** Returns the action, or an error message. */
 function usersAction(
   verb: string,
   [email, ...more]: readonly string[],
@@ -181,7 +181,7 @@ function usersAction(
   }
   if (email === undefined) return `users ${verb} needs the e-mail address of an account`;
   if (verb === "role") {
-    // An empty string, as of a variable that is not set, would take all roles away.
+    // An empty string, for example of an unset variable, would remove all roles.
     if (more.some((one) => listOf(one).length === 0)) {
       return "users role takes the names of roles; without any it takes all away";
     }
@@ -207,7 +207,7 @@ const unitMs = { h: 3_600_000, d: 86_400_000, y: 365 * 86_400_000 } as const;
 
 function durationOf(given: string): number {
   const [, count = "", unit = ""] = /^(\d{1,5})([hdy])$/.exec(given) ?? [];
-  // A key that has expired at once is a mistake.
+  // A key that expires immediately is a mistake.
   if (Number(count) === 0) return NaN;
   return unit === "h" || unit === "d" || unit === "y" ? Number(count) * unitMs[unit] : NaN;
 }

@@ -1,4 +1,4 @@
-/** Returns true if this process has all permissions, as children need that run with `-A`. */
+/** Returns true if this process has all permissions. Children that run with `-A` need them. */
 export function hasAllPermissions(): boolean {
   return permissions.every((name) => {
     const { state, partial } = Deno.permissions.querySync({ name });

@@ -57,7 +57,7 @@ export type Command =
   | UninstallCommand
   | OutboxCommand;
 
-/** Parses the arguments of the command line; never throws. */
+/** Parses the arguments of the command line. Never throws. */
 export function parseArguments(args: readonly string[]): Command {
   if (isAccountCommand(args)) return parseAccountArguments(args);
   if (isCreditsCommand(args)) return parseCreditsArguments(args);

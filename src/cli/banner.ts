@@ -5,21 +5,21 @@ import type { CliRights } from "./cli_rights.ts";
 /** The facts that the banner shows at the start of the command line. */
 export interface BannerFacts {
   readonly version: string;
-  /** Completes "Serving …", e.g. `shop.db, read-only`. */
+  /** Completes "Serving …", for example `shop.db, read-only`. */
   readonly subject: string;
   readonly host: string;
   readonly port: number;
   /** The paths of the resources, percent-encoded. */
   readonly paths: readonly string[];
-  /** The path of the index of all resources, and how paths below it begin. */
+  /** The path of the index of all resources, which is a prefix of their paths. */
   readonly indexPath: string;
-  /** How many characters fit in a line of the terminal. */
+  /** The width of the terminal, in characters. */
   readonly width: number;
-  /** Null if the configuration decides who may do what. */
+  /** The rights of callers, or null if the configuration decides about access. */
   readonly rights: CliRights | null;
-  /** The file of the accounts; undefined without accounts. */
+  /** The file of the accounts, or undefined without accounts. */
   readonly accountsIn?: string | undefined;
-  /** What live streams show, as a sentence. */
+  /** A sentence about what live streams show. */
   readonly streams?: string | undefined;
   /** True if there is a dashboard. */
   readonly hasDashboard?: boolean | undefined;
@@ -28,8 +28,8 @@ export interface BannerFacts {
 }
 
 /**
- * The banner, which is the first output of the command line: what is served and where, the token,
- * and an example command that works.
+ * Returns the banner, which is the first output of the command line: what is served and where, the
+ * token, and an example command that works.
  */
 export function banner(facts: BannerFacts): string {
   const url = urlOf(reachableHost(facts.host), facts.port);
@@ -53,13 +53,13 @@ export function banner(facts: BannerFacts): string {
   ].join("\n");
 }
 
-/** More resources are shown in columns. */
+/** More resources than this are shown in columns. */
 const maxPaths = 12;
 
-/** More lines would push the rest of the banner off the screen. */
+/** More lines would scroll the rest of the banner off the screen. */
 const maxLines = 30;
 
-/** The resources in columns, each from top to bottom, below the URL that theirs begin with. */
+/** Returns the resources in columns, each read from top to bottom, below their common URL. */
 function resourceColumns(
   { paths, indexPath, width }: BannerFacts,
   url: string,
@@ -85,13 +85,13 @@ function resourceColumns(
   ];
 }
 
-/** A client cannot connect to the address that stands for every address. */
+/** Returns a host to which clients can connect, which the unspecified address is not. */
 function reachableHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   return host === "::" ? "::1" : host;
 }
 
-/** Names come from a database: a control character could rewrite the terminal. */
+/** Removes control characters, because names from a database could rewrite the terminal. */
 function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, "\ufffd");
 }
@@ -115,13 +115,13 @@ function exampleCommand(url: string, rights: CliRights | null): string {
   const header = rights?.readsNeedToken === true && rights.token !== null
     ? ` -H ${shellQuote(`Authorization: Bearer ${rights.token}`)}`
     : "";
-  // `-g`: curl would take brackets of an IPv6 address or of a filter for a pattern.
+  // Without `-g`, curl would expand the brackets of an IPv6 address or of a filter.
   return `curl -g${header} ${shellQuote(url)}`;
 }
 
 /**
- * Quotes a string for the example command of the banner: in every POSIX shell, all characters but the
- * quote itself are literal in single quotes.
+ * Quotes a string for the example command of the banner. In every POSIX shell, single quotes make
+ * all characters literal except the quote itself.
  */
 export function shellQuote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;

@@ -3,18 +3,18 @@ import { timingSafeEqual } from "node:crypto";
 import { isLoopback } from "../protocol/loopback.ts";
 import type { Random } from "../runtime/runtime.ts";
 
-/** The rights of callers where the command line serves tables without a configuration file. */
+/** The rights of callers if the command line serves tables without a configuration file. */
 export interface CliRights {
   /** The bearer token of this start, or null if no request needs one. */
   readonly token: string | null;
   /** True if reads need the token, too. */
   readonly readsNeedToken: boolean;
-  /** True if only this machine may send requests: see {@link dnsRebindingGuard}. */
+  /** True if only this machine may send requests. See {@link dnsRebindingGuard}. */
   readonly localOnly: boolean;
   readonly writable: boolean;
 }
 
-/** The options of the command line that the callers' rights depend on. */
+/** The options of the command line that determine the rights of callers. */
 export interface CliRightsOptions {
   readonly host: string;
   /** True if reads are open on every address. */
@@ -23,9 +23,8 @@ export interface CliRightsOptions {
 }
 
 /**
- * Decides the rights of callers at the command line's service: reads are open where only this
- * machine can connect. On any other address they need the `token`, unless `public` opens them. Writes
- * always need it.
+ * Determines the rights of callers. Anyone may read if only this machine can connect. On any other
+ * address, reads need the `token`, unless `public` is set. Writes always need it.
  */
 export function decideCliRights(facts: CliRightsOptions, token: string): CliRights {
   const localOnly = !facts.public && isLoopback(facts.host);
@@ -34,28 +33,23 @@ export function decideCliRights(facts: CliRightsOptions, token: string): CliRigh
   return { token: isNeeded ? token : null, readsNeedToken, localOnly, writable: facts.writable };
 }
 
-/**
- * How the `Authorization` header of a request compares with the token of the command line's rights.
- */
+/** The result of comparing the `Authorization` header of a request with the token. */
 export type TokenCheck = "absent" | "right" | "wrong";
 
-/**
- * Compares the bearer token of a request with the one of the command line's rights, in constant
- * time.
- */
+/** Compares the bearer token of a request with that of the command line, in constant time. */
 export function checkToken(authorization: string | undefined, token: string): TokenCheck {
   if (authorization === undefined) return "absent";
   const presented = /^Bearer +([^ ]+) *$/i.exec(authorization)?.[1];
   return presented !== undefined && sameText(presented, token) ? "right" : "wrong";
 }
 
-/** Makes a token: 192 bits in one word; with the prefix, no command takes it for an option. */
+/** Creates a token of 192 bits. Because of its prefix, no command takes it for an option. */
 export function makeServiceToken(random: Random): string {
   return `t_${random.bytes(24).toBase64({ alphabet: "base64url" })}`;
 }
 
 function sameText(left: string, right: string): boolean {
   const [a, b] = [Buffer.from(left), Buffer.from(right)];
-  // The length of the token is no secret.
+  // The length of the token is not secret.
   return a.length === b.length && timingSafeEqual(a, b);
 }

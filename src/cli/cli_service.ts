@@ -13,29 +13,26 @@ import type { AppEnv, Middleware } from "../service/middleware.ts";
 import { checkToken, type CliRights } from "./cli_rights.ts";
 import type { DescribedTables } from "./reopen/described_tables.ts";
 
-/** The service that a run of the command line starts, and how the banner describes it. */
+/** The service that the command line starts, and its description for the banner. */
 export interface CliService {
   readonly config: ServeConfig & OpenConfig;
-  /** Completes "Serving …", e.g. `shop.db, read-only`. */
+  /** Completes "Serving …", for example `shop.db, read-only`. */
   readonly subject: string;
-  /** Null if the configuration decides about access. */
+  /** The rights of callers, or null if the configuration decides about access. */
   readonly rights: CliRights | null;
-  /** The file of the accounts; undefined without accounts. */
+  /** The file of the accounts, or undefined without accounts. */
   readonly accountsIn?: string | undefined;
-  /** What live streams show, as a sentence; undefined if that is not for the banner. */
+  /** A sentence about what live streams show, or undefined if the banner omits it. */
   readonly streams?: string | undefined;
-  /** The query of the banner's example, for the first resource. */
+  /** The query of the banner's example request to the first resource. */
   readonly exampleQuery: string;
-  /** Looks at the tables as they are now; absent where no other program can alter them. */
+  /** Reads the current tables. Absent if no other program can alter them. */
   readonly describe?: (() => Promise<DescribedTables>) | undefined;
-  /** What records changes in the database, as a string; absent where nothing does. */
+  /** Returns what records changes in the database. Absent if nothing does. */
   readonly installed?: (() => Promise<string>) | undefined;
 }
 
-/**
- * The options of all resources in a service that the command line starts without a configuration
- * file.
- */
+/** Returns the options of all resources in a service without a configuration file. */
 export function resourceOptionsFor(
   rights: CliRights,
 ): Pick<ResourceOptions<unknown>, "auth" | "capabilities" | "strictInput" | "autoRelations"> {
@@ -51,19 +48,19 @@ export function resourceOptionsFor(
       enableCreate: writable,
       enableUpdate: writable,
       enableDelete: writable,
-      // Streams need a change log in the database, which is not installed in a read-only one.
+      // Streams need a change log, which is not installed in a read-only database.
       enableSubscribe: writable,
       // A client that may read can fetch all pages anyway.
       enableExport: true,
     },
-    // For a person who tries requests by hand, a misspelt field should be an error.
+    // A misspelt field should be an error for someone who tries requests manually.
     strictInput: true,
     // A caller who may read one table here may read all of them.
     autoRelations: { filterable: true },
   };
 }
 
-/** The operator writes everything, and so do accounts and API keys with this role. */
+/** The role that may write everything. The operator, accounts and API keys can have it. */
 const writerRole = "writer";
 
 function ofWriters({ id, roles = [] }: User): Filter {
@@ -71,15 +68,15 @@ function ofWriters({ id, roles = [] }: User): Filter {
 }
 
 /**
- * The middleware of the command line's service that refuses writes to a read-only database and live
- * streams of it, and names the option that would allow them.
+ * The middleware that rejects writes to a read-only database and live streams of it. Its message
+ * names the option that allows them.
  */
 export async function refuseWrites(
   context: Context<AppEnv>,
   next: () => Promise<void>,
 ): Promise<void> {
   const { method, path } = context.req;
-  // It is read-only by itself, and its filter tester takes a POST.
+  // The dashboard is read-only, and its filter tester sends a POST.
   if (path.startsWith(`${dashboardPath}/`)) return await next();
   if (writingMethods.has(method)) {
     throw new Problem(
@@ -101,19 +98,19 @@ export async function refuseWrites(
 const writingMethods: ReadonlySet<string> = new Set(["POST", "PATCH", "PUT", "DELETE"]);
 
 /**
- * The middleware of the command line's service that identifies the operator, who started the
- * process, by the printed token.
+ * Returns the middleware that identifies the operator, who started the process, by the printed
+ * token.
  */
 export function tokenAuth(rights: CliRights): AuthOptions | undefined {
   const { token, readsNeedToken } = rights;
   if (token === null) return undefined;
   const middleware: Middleware = async function identify(context, next) {
-    // An account or an API key: neither has the id of the operator.
+    // The caller is an account or an API key, whose id is never that of the operator.
     if (context.get("user")) return await next();
     const credentials = checkToken(context.req.header("authorization"), token);
     if (credentials === "wrong") throw unauthorized("This is not the token that was printed");
     if (credentials === "right") context.set("user", { id: operatorId });
-    // Without the token, descriptions of the tables are refused like their rows.
+    // Without the token, descriptions of the tables are rejected like their rows.
     else if (readsNeedToken) {
       throw unauthorized("This needs the token that was printed at the start");
     }
@@ -122,12 +119,12 @@ export function tokenAuth(rights: CliRights): AuthOptions | undefined {
   return { middleware };
 }
 
-/** Accounts have UUIDs. */
+/** The id of the operator. It cannot equal that of an account, which is a UUID. */
 const operatorId = "operator";
 
 /**
- * The authentication of the command line's service with accounts: they are kept in the key-value
- * store, and added by `cli.ts users add`, as API keys are by `cli.ts keys create`.
+ * Returns the authentication of a service with accounts. They are stored in the key-value store.
+ * The command `users add` adds accounts, and `keys create` adds API keys.
  */
 export function accountAuth(rights: CliRights): AuthOptions {
   return {

@@ -17,7 +17,7 @@ export interface Program {
   readonly url: string;
 }
 
-/** Runs the command line: the command of the arguments; returns the exit code. */
+/** Runs the command of the arguments, and returns its exit code. */
 export async function runCommandLine(args: readonly string[], program: Program): Promise<number> {
   const command: Command = parseArguments(args);
   switch (command.kind) {
@@ -88,7 +88,7 @@ export async function runCommandLine(args: readonly string[], program: Program):
   }
 }
 
-/** Imports here only what loads the whole service: a process that starts others needs none of it. */
+/** Imports the service lazily, because a process that only starts others does not need it. */
 async function serve(
   command: ServeCommand,
   args: readonly string[],

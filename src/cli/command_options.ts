@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { nearestName } from "../problem/nearest_name.ts";
 
-/** The options that a command takes, by their long names. */
+/** The options of a command, by their long names. */
 export type CommandOptions = Readonly<
   Record<
     string,
@@ -9,18 +9,18 @@ export type CommandOptions = Readonly<
   >
 >;
 
-/** The arguments of a command, split into options and the others. */
+/** The arguments of a command, split into options and words. */
 export interface CommandWords {
   readonly values: Readonly<Record<string, unknown>>;
   readonly positionals: readonly string[];
   /**
-   * What is wrong with the options of `command`, or null. It takes those that `names` lists, all
-   * unless given.
+   * Returns an error in the options of `command`, or null. `names` are the allowed options.
+   * Default: all.
    */
   fault(command: string, names?: readonly string[]): string | null;
 }
 
-/** Splits the arguments of a command; never throws. */
+/** Splits the arguments of a command. Never throws. */
 export function readCommandWords(args: readonly string[], options: CommandOptions): CommandWords {
   const { values, positionals, tokens } = parseArgs({
     args: [...args],
@@ -45,12 +45,12 @@ export function readCommandWords(args: readonly string[], options: CommandOption
   };
 }
 
-/** The value of an option as text, or null. */
+/** Returns the value of an option as a string, or null. */
 export function textOf(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** The values of an option that may be given several times, each perhaps several with commas. */
+/** Returns the values of an option that may be repeated, and may contain several with commas. */
 export function repeatedOf(value: unknown): readonly string[] {
   const given: readonly unknown[] = Array.isArray(value) ? value : [];
   return given.flatMap((one) => typeof one === "string" ? one.split(",") : [])

@@ -15,32 +15,32 @@ import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 import { pathExists } from "./path_exists.ts";
 import { reportFailure } from "./report_failure.ts";
 
-/** Which `--kv` and `--config` a command was given. */
+/** The options `--kv` and `--config` of a command. */
 export interface StoreArguments {
   readonly kv: string | null;
   readonly config: string | null;
 }
 
-/** What a command does with its store. */
+/** The use of a store by a command. */
 export interface StoreUse {
-  /** For messages: `use these credits`. */
+  /** The action for messages: `use these credits`. */
   readonly action: string;
-  /** True if it may begin a store that is not there. */
+  /** True if the command may create a missing store. */
   readonly creates: boolean;
 }
 
-/** What a command of accounts, API keys, credits or the search outbox works with. */
+/** The store of a command for accounts, API keys, credits or the search outbox. */
 export interface CommandStore {
-  /** Null if `--kv` names the store, or nothing does. */
+  /** The configuration, or null if `--kv` names the store, or nothing does. */
   readonly config: ServiceConfig | null;
-  /** Undefined if the configuration names none, or the memory of the service. */
+  /** The option, or undefined if the configuration names no store, or the service's memory. */
   readonly option: KeyValueOption | undefined;
 }
 
 /**
  * Finds the key-value store of a command: that of its configuration, of `--kv`, or the default.
- * Throws a plain Error for one that no command can use, and for a file that is missing unless the
- * command `creates` its store: opening creates it, empty, whatever its name was meant to be.
+ * Throws a plain Error for a store that no command can use. It also throws for a missing file
+ * unless the command `creates` its store, because opening would create it under any misspelt name.
  */
 export async function findCommandStore(
   { kv, config: path }: StoreArguments,
@@ -70,8 +70,8 @@ export async function findCommandStore(
 }
 
 /**
- * Runs a command over its key-value store alone and gives its exit code: 2 where there is no store
- * that it can use, 1 where the work fails.
+ * Runs a command that only needs its key-value store. Returns the exit code: 2 if no store can be
+ * used, 1 if the work fails.
  */
 export async function runOverStore(
   given: StoreArguments,
@@ -104,11 +104,11 @@ export async function runOverStore(
   }
 }
 
-/** The refusal of a command whose store is out of its reach; `advice` says what to do. */
+/** Returns the error of a command that cannot access its store. `advice` says what to do. */
 export function inMemory(action: string, advice: string): Error {
   const reason = "the key-value store is the memory of the service";
   return new Error(`Cannot ${action}: ${reason} (${advice})`);
 }
 
-/** The advice where a configuration names no store that a command could open. */
+/** The advice if a configuration names no store that a command can open. */
 export const configureStore = "set kv in the configuration to a path or a URL";

@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import type { ServeConfig } from "../app/serve.ts";
 import { pathExists } from "./path_exists.ts";
 
-/** The path of the configuration file in the current folder, or null when there is none. */
+/** Returns the path of the configuration file in the current folder, or null. */
 export async function findConfiguration(): Promise<string | null> {
   if (await pathExists(typescriptName)) return typescriptName;
   for (const name of yamlNames) {
@@ -14,7 +14,7 @@ export async function findConfiguration(): Promise<string | null> {
   return null;
 }
 
-/** Imports a configuration file. Throws an Error of one sentence for an invalid one. */
+/** Imports a configuration file. Throws a plain Error with one sentence for an invalid file. */
 export async function loadConfiguration(path: string): Promise<ServeConfig> {
   if (/\.ya?ml$/i.test(path)) {
     throw new Error(`Cannot read ${path}: so far only TypeScript configurations are understood`);
@@ -27,7 +27,7 @@ export async function loadConfiguration(path: string): Promise<ServeConfig> {
   if (!("db" in config && "resources" in config && Array.isArray(config.resources))) {
     throw new Error(`Cannot serve ${path}: its default export needs db and a list of resources`);
   }
-  // The other options are checked when the app is created.
+  // Creating the app checks the other options.
   return config as ServeConfig;
 }
 

@@ -4,10 +4,10 @@ import type { Middleware } from "../service/middleware.ts";
 import { checkToken, type CliRights } from "./cli_rights.ts";
 
 /**
- * Guards against DNS rebinding where only this machine may send requests: a request to a name other
- * than a loopback one needs the token. A page on the web can point its own name to the loopback
- * (DNS rebinding): for a browser, this service then has the origin of the page, which may read all
- * that programs on this machine may read. The Host of such a request is the page's name.
+ * Protects a local service against DNS rebinding. A web page can map its own host name to the
+ * loopback address. A browser then treats this service as the page's origin, so that the page can
+ * read everything that local programs can read. The Host header of such a request is the page's
+ * name. Therefore a request to a name other than a loopback name needs the token.
  */
 export function dnsRebindingGuard({ localOnly, token }: CliRights): readonly Middleware[] {
   if (!localOnly) return [];
@@ -25,7 +25,7 @@ export function dnsRebindingGuard({ localOnly, token }: CliRights): readonly Mid
   return [requireOwnHost];
 }
 
-/** The raw host of the request without its port; `new URL()` would throw for an invalid one. */
+/** Returns the raw host of a URL without the port. `new URL()` would throw for an invalid host. */
 function hostOf(url: string): string {
   const [, address, name = ""] =
     /^\w+:\/\/(?:\[([^\]]*)\]|([^:/?#]*))(?::\d*)?(?:[/?#]|$)/.exec(url) ?? [];

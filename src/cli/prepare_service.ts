@@ -8,18 +8,18 @@ import type { CliService } from "./cli_service.ts";
 import { openConfig } from "../engines/drizzle/open_config.ts";
 import { findConfiguration, loadConfiguration } from "./configuration_file.ts";
 
-/** What a service of the command line is prepared with. */
+/** Options of {@link prepareService}. */
 export interface Preparation {
   readonly runtime: Runtime;
-  /** For requests that need one. */
+  /** The token for requests that need one. */
   readonly token: string;
-  /** The store of several workers, where no configuration names one. */
+  /** The store of several workers, if no configuration names one. */
   readonly kv?: string;
 }
 
 /**
- * Prepares what the command serves: a configuration file, a database or the demonstration. Throws an
- * Error of one sentence for what cannot be served.
+ * Prepares what the command serves: a configuration file, a database or the demonstration. Throws
+ * an Error with a one-sentence message if that cannot be served.
  */
 export async function prepareService(
   command: ServeCommand,
@@ -48,7 +48,7 @@ export async function prepareService(
   const rights = decideCliRights({
     host: addressOf(command, {}).host,
     public: command.public,
-    // The demonstration is in memory, so that it needs no --write, only the token.
+    // The demonstration is in memory, so that it needs only the token and no --write.
     writable: command.write || database === null,
   }, token);
   if (database === null) {
@@ -68,7 +68,7 @@ export async function prepareService(
   return withDashboard(service, command);
 }
 
-/** A dashboard over what is served, where the command asks for one. */
+/** Adds a dashboard if the command asks for one. */
 function withDashboard(service: CliService, { ui }: ServeCommand): CliService {
   if (!ui) return service;
   const readOnly = service.rights?.writable !== true;
@@ -76,7 +76,7 @@ function withDashboard(service: CliService, { ui }: ServeCommand): CliService {
   return { ...service, config };
 }
 
-/** Where the service listens: the options of the command come before those of a configuration. */
+/** Returns the address of the service. Options of the command override the configuration. */
 export function addressOf(
   command: ServeCommand,
   config: ListenOptions,

@@ -1,9 +1,9 @@
 import { DatabaseError } from "../db/database_error.ts";
 
 /**
- * Prints why the service does not run, and returns the exit code: `exitCode` for a mistake of the
- * user's, which a plain Error is about and shows in one sentence; any other error is a fault of this
- * program, and shows its stack.
+ * Prints why the service does not run, and returns the exit code. A plain Error is a mistake of the
+ * user: its one-sentence message is printed, and `exitCode` is returned. Any other error is a fault
+ * of this program, and its stack is printed.
  */
 export function reportFailure(error: unknown, exitCode: number): number {
   const isMistake = error instanceof DatabaseError ||
@@ -12,7 +12,7 @@ export function reportFailure(error: unknown, exitCode: number): number {
   return isMistake ? exitCode : 1;
 }
 
-/** Names of a database are in messages: a control character could rewrite the terminal. */
+/** Removes control characters, because names of a database could rewrite the terminal. */
 function printable(text: string): string {
   return text.replace(/[^\P{Cc}\n]/gu, "\ufffd");
 }

@@ -4,10 +4,10 @@ import { hasAllPermissions } from "./all_permissions.ts";
 import { onStopSignals } from "./stop_signals.ts";
 
 /**
- * Runs this program again as a child with `--unstable-kv --unstable-cron`, where Deno was started
- * without them, and returns its exit code. That is the case for a `program` from a URL: Deno finds
- * `deno.json`, which sets them, for local files only. Null if the flags are set or a permission is
- * missing; in the latter case the store is in memory, with its warning.
+ * Runs this program again as a child with `--unstable-kv --unstable-cron` if Deno was started
+ * without them, and returns its exit code. That is the case for a `program` from a URL, because
+ * Deno finds `deno.json`, which sets the flags, only for local files. Returns null if the flags are
+ * set or a permission is missing. Without the permission the store is in memory, with its warning.
  */
 export async function restartWithKv(
   program: string,
@@ -49,7 +49,7 @@ export function exitWithParent(clock: Clock): void {
   })();
 }
 
-/** Holds the id of the parent that restarted this process. */
+/** The variable with the process id of the parent that restarted this process. */
 const parentVariable = "SERVICE_RUN_AGAIN_BY";
 
 const pollEveryMs = 500;

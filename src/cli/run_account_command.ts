@@ -27,7 +27,7 @@ import type { AccountCommand, KeysCommand, UsersCommand } from "./account_argume
 import { type CommandStore, configureStore, findCommandStore, inMemory } from "./command_store.ts";
 import { reportFailure } from "./report_failure.ts";
 
-/** Runs a command for API keys or accounts; returns the exit code. */
+/** Runs a command for API keys or accounts, and returns the exit code. */
 export async function runAccountCommand(command: AccountCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   const { verb } = command.action;
@@ -64,7 +64,7 @@ export async function runAccountCommand(command: AccountCommand): Promise<number
 
 const action = "change accounts or API keys";
 
-/** In a new store there is nothing to list, and nothing to change. */
+/** Returns false for verbs that need existing entries, because a new store has none. */
 function createsStore(verb: AccountCommand["action"]["verb"]): boolean {
   return verb === "add" || verb === "create";
 }
@@ -84,7 +84,7 @@ async function withStore(
   }
 }
 
-/** The store of a service that keeps all in its memory. */
+/** The store of a service that keeps all state in memory. */
 const outOfReach: AppStore = {
   configured: null,
   need() {
@@ -93,7 +93,7 @@ const outOfReach: AppStore = {
   close: () => Promise.resolve(),
 };
 
-/** The accounts of the configuration, or those in the store of the command line's service. */
+/** Opens the accounts of the configuration, or those in the store of the command line. */
 async function withAccounts(
   config: ServiceConfig | null,
   { store, runtime }: { readonly store: AppStore; readonly runtime: Runtime },
@@ -129,7 +129,7 @@ async function runKeys(
       const { name, userId, scopes, expireInMs } = action;
       const expiresAt = expireInMs === null ? null : clock.now() + expireInMs;
       const { text } = await keys.create({ name, userId, scopes, expiresAt });
-      // The key alone on the standard output, so that it can be piped into a secret store.
+      // Prints only the key, so that it can be piped into a secret store.
       console.log(text);
       console.error("This key is shown once only. Send it in the header X-API-Key.");
       return;
@@ -220,7 +220,7 @@ function decoded(bytes: ArrayBuffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
-    // Another encoding would be another password at the login.
+    // Another encoding would change the password.
     throw new Error("Cannot add the account: the standard input is not in UTF-8", { cause });
   }
 }
@@ -249,7 +249,7 @@ async function* allAccounts(accounts: Accounts): AsyncIterable<Account> {
 
 const pageSize = 500;
 
-/** Names are input: a control character could rewrite the terminal. */
+/** Prints a table without control characters, because names could rewrite the terminal. */
 function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
   const shown = [head, ...rows].map((row) => row.map((cell) => cell.replace(/\p{Cc}/gu, "\ufffd")));
   const widths = head.map((_, index) => Math.max(...shown.map((row) => row[index]?.length ?? 0)));

@@ -10,10 +10,7 @@ import { openReopening } from "./reopen/reopening_service.ts";
 import { bannerOf, type OpenService, openService, runService } from "./run_service.ts";
 import { withSharedSecrets } from "./reopen/shared_secrets.ts";
 
-/**
- * Runs the command that serves in this process, until it receives a signal to stop; returns the exit
- * code.
- */
+/** Runs the command that serves in this process until a signal stops it. Returns the exit code. */
 export async function runServeCommand(command: ServeCommand, version: string): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   exitWithParent(runtime.clock);
@@ -34,8 +31,8 @@ export async function runServeCommand(command: ServeCommand, version: string): P
         ...config,
         host,
         port,
-        // Plain text on the standard output, which can be piped; observations are JSON on the
-        // standard error.
+        // The banner is plain text on the standard output. Observations are JSON on the standard
+        // error.
         onListen(server) {
           console.log(bannerOf(opened, { version, host, port: server.port }));
           config.onListen?.(server);

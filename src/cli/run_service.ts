@@ -6,18 +6,18 @@ import { banner, type BannerFacts } from "./banner.ts";
 import type { CliService } from "./cli_service.ts";
 import { reportFailure } from "./report_failure.ts";
 
-/** A service of the command line with its app. */
+/** A service of the command line and its app. */
 export interface OpenService {
   readonly service: CliService;
   readonly app: App;
 }
 
-/** Opens the app of a service that is prepared. `GET /` leads to the index of what it serves. */
+/** Opens the app of a prepared service. `GET /` redirects to the index of its resources. */
 export async function openService(service: CliService): Promise<OpenService> {
   const app = await createApp(service.config);
   const indexPath = indexPathOf(service);
   if (indexPath !== "/") {
-    // Relative, for a proxy that serves this below a path of its own.
+    // The redirect is relative, for a proxy that serves this app below a path.
     app.hono.get("/", (context) => context.redirect(`.${indexPath}`));
   }
   return { service, app };
@@ -27,7 +27,7 @@ function indexPathOf({ config }: CliService): string {
   return `${config.basePath ?? "/api"}/`;
 }
 
-/** The banner of a service, at the address where clients reach it. */
+/** Returns the banner of a service at the address where clients reach it. */
 export function bannerOf(
   { service, app }: OpenService,
   start: Pick<BannerFacts, "version" | "host" | "port">,
@@ -36,7 +36,7 @@ export function bannerOf(
   const paths = app.resources.map((resource) => resource.url);
   const example = paths[0] === undefined ? "/healthz" : paths[0] + exampleQuery;
   const hasDashboard = Boolean(service.config.adminUI);
-  // A pipe has no columns.
+  // A pipe has no width.
   const width = process.stdout.columns ?? 100;
   const indexPath = indexPathOf(service);
   const facts = { ...start, subject, paths, rights, accountsIn, streams, hasDashboard, example };
@@ -44,8 +44,8 @@ export function bannerOf(
 }
 
 /**
- * Opens and serves a service until it is stopped; returns the exit code of the process, and prints
- * why it did not start.
+ * Opens and serves a service until it is stopped. Returns the exit code, and prints why the service
+ * did not start.
  */
 export async function runService(
   open: () => Promise<OpenService>,

@@ -7,8 +7,8 @@ import { readSchemaNames, wrongSchemas } from "./database/schema_names.ts";
 import { serveOptions as options } from "./serve_options.ts";
 
 /**
- * The arguments of the command that serves a database, a configuration file, or else the one in the
- * folder or the demonstration.
+ * The arguments of the command that serves a database, a configuration file, the one in the folder,
+ * or the demonstration.
  */
 export interface ServeCommand {
   readonly kind: "serve";
@@ -20,51 +20,51 @@ export interface ServeCommand {
   readonly host: string | null;
   readonly public: boolean;
   readonly write: boolean;
-  /** The schemas of a Postgres to serve, or null for the first one of the search path. */
+  /** The Postgres schemas to serve, or null for the first schema of the search path. */
   readonly schemas: readonly string[] | null;
-  /** The keys of views, and of tables without one. */
+  /** The keys of views, and of tables without a key. */
   readonly keys: DeclaredKeys;
-  /** A module with functions for SQL, or null. */
+  /** The module with SQL functions, or null. */
   readonly functions: string | null;
-  /** The paths of extensions of SQLite. */
+  /** The paths of SQLite extensions. */
   readonly extensions: readonly string[];
-  /** True if the database records the changes of every program. */
+  /** True if the database records the changes of all programs. */
   readonly triggers: boolean;
-  /** The schema of a Postgres for the log of changes, or null. */
+  /** The Postgres schema of the log of changes, or null. */
   readonly changesSchema: string | null;
-  /** True if every table with strings has a search. */
+  /** True if every table with strings is searchable. */
   readonly search: boolean;
   /** True if there is a dashboard. */
   readonly ui: boolean;
-  /** True if the tables are looked at every few seconds. */
+  /** True if the tables are checked every few seconds. */
   readonly watchSchema: boolean;
   /** True if accounts can log in. */
   readonly users: boolean;
   /** The file or URL of the key-value store of the accounts, or null. */
   readonly kv: string | null;
-  /** How many processes serve, or null for this one alone. */
+  /** The number of processes, or null for this one alone. */
   readonly workers: number | null;
-  /** What hands connections to them, or null for the kernel where it can. */
+  /** How connections are distributed, or null for the kernel if it can. */
   readonly balancer: BalancerName | null;
 }
 
-/** What hands the connections of a port to the workers: see the `--balancer` of the help. */
+/** How connections are distributed to the workers. See `--balancer` in the help. */
 export type BalancerName = "kernel" | "proxy";
 
-/** What the arguments of no other command mean; `misused` says which are invalid, and why. */
+/** The meaning of arguments without another command. `misused` says why they are invalid. */
 export type ServeArguments =
   | { readonly kind: "help" }
   | { readonly kind: "version" }
   | ServeCommand
   | { readonly kind: "misused"; readonly message: string };
 
-/** Parses the arguments of the command that serves; never throws. */
+/** Parses the arguments of the command that serves. Never throws. */
 export function parseServeArguments(args: readonly string[]): ServeArguments {
   const { values, positionals, tokens } = parseArgs({
     args: [...args],
     options,
     allowPositionals: true,
-    // Strict parsing throws messages that do not suggest the nearest option.
+    // Strict parsing would throw messages that do not suggest the nearest option.
     strict: false,
     tokens: true,
   });
@@ -113,7 +113,7 @@ function faultOf({ name, rawName, value }: OptionToken): string | null {
   // `hasOwn` above ensures that the name is one of the keys.
   const { type } = options[name as keyof typeof options];
   if (type === "boolean" && value !== undefined) return `The option ${rawName} takes no value`;
-  // `--config --write` would take the next option for a file.
+  // In `--config --write` the next option would be parsed as a file.
   if (type === "string" && (value === undefined || value === "" || value.startsWith("-"))) {
     return `The option ${rawName} needs a value`;
   }
@@ -207,7 +207,7 @@ function serveCommand(given: Given): ServeArguments {
   };
 }
 
-/** More processes than that are a mistake on any machine. */
+/** More processes are a mistake on any machine. */
 const workersOption = whole({ from: 1, to: 256 });
 
 function isBalancerName(text: string): text is BalancerName {
@@ -215,7 +215,7 @@ function isBalancerName(text: string): text is BalancerName {
 }
 
 function wholeOf(text: string): number {
-  // Number() takes further notations.
+  // Number() accepts further notations.
   return /^\d+$/.test(text) ? Number(text) : NaN;
 }
 

@@ -12,7 +12,7 @@ import { type CliService, resourceOptionsFor, tokenAuth } from "./cli_service.ts
 import type { Database } from "../db/database.ts";
 
 /**
- * Serves the demonstration of the command line, a reading club: four related tables with rows, in
+ * Serves the demonstration of the command line, a reading club with four related tables. It is in
  * memory until the process ends.
  */
 export async function serveDemonstration(rights: CliRights, runtime: Runtime): Promise<CliService> {
@@ -27,7 +27,7 @@ export async function serveDemonstration(rights: CliRights, runtime: Runtime): P
     config: {
       db,
       runtime,
-      // Random without the notice: its cursors need not outlive the process.
+      // A random secret without the warning, because cursors need not outlive the process.
       secret: runtime.random.bytes(32).toBase64(),
       auth: tokenAuth(rights),
       middleware: dnsRebindingGuard(rights),
@@ -82,7 +82,7 @@ const loans = table("loans", {
   note: text(),
 });
 
-/** Values in the order of the table's columns; the last columns may be left to their defaults. */
+/** Values in the order of the table's columns. Omitted last columns have their defaults. */
 type Rows = readonly (readonly unknown[])[];
 
 const authorRows: Rows = [

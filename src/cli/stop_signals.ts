@@ -2,14 +2,14 @@
 export type StopSignal = "SIGTERM" | "SIGINT";
 
 /**
- * Calls `stop` when this process shall end, which has children: with the signal, and whether the
- * children have received it as well. Returns the function that ends that.
+ * Calls `stop` when this process must end. The arguments are the signal, and whether the children
+ * have received it too. Returns the function that removes the listeners.
  */
 export function onStopSignals(
   stop: (signal: StopSignal, reachedChildren: boolean) => void,
 ): () => void {
   const terminate = () => stop("SIGTERM", false);
-  // A terminal interrupts all processes, and a second signal means an immediate stop.
+  // A terminal interrupts all processes. A second signal means an immediate stop.
   const interrupt = () => stop("SIGINT", Deno.stdin.isTerminal());
   // A file watcher (`--watch`) ends the program, but not its process.
   globalThis.addEventListener("unload", terminate);

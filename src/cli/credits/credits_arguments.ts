@@ -7,12 +7,12 @@ export interface CreditsCommand {
   readonly kv: string | null;
   /** The path of a configuration file, or null. */
   readonly config: string | null;
-  /** True if to print JSON, one value a line. */
+  /** True if the output is JSON, one value per line. */
   readonly json: boolean;
   readonly action: CreditsAction;
 }
 
-/** What a command does to the credits ledger. */
+/** The action of a command on the credits ledger. */
 export type CreditsAction =
   | { readonly verb: "balance"; readonly account: string }
   | { readonly verb: "history"; readonly account: string; readonly count: number }
@@ -31,7 +31,7 @@ export type CreditsAction =
     readonly reason: string | undefined;
     readonly key: string | undefined;
   }
-  /** Of every account where it names none. */
+  /** The account, or undefined for all accounts. */
   | { readonly verb: "audit"; readonly account: string | undefined };
 
 /** The part of `--help` about credits. */
@@ -48,7 +48,7 @@ export function isCreditsCommand([first]: readonly string[]): boolean {
   return first === "credits";
 }
 
-/** Parses the arguments of a command for credits; never throws. */
+/** Parses the arguments of a command for credits. Never throws. */
 export function parseCreditsArguments(
   [, ...args]: readonly string[],
 ): CreditsCommand | { readonly kind: "misused"; readonly message: string } | {
@@ -91,7 +91,7 @@ const options = {
   help: { ...flag, short: "h" },
 } as const;
 
-/** What each command takes beside --kv, --config and --json. */
+/** The options of each command besides --kv, --config and --json. */
 const allowedOptions: Readonly<Record<string, readonly string[]>> = {
   balance: [],
   history: ["count"],
@@ -103,7 +103,7 @@ const allowedOptions: Readonly<Record<string, readonly string[]>> = {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The action, or what is wrong. */
+/** Returns the action, or an error message. */
 function actionOf(
   verb: string,
   [subject, amount, ...more]: readonly string[],
@@ -141,7 +141,7 @@ function wholeOf(
   given: string,
   use: (whole: number) => CreditsAction,
 ): CreditsAction | string {
-  // Number() takes further notations.
+  // Number() accepts further notations.
   const whole = /^\d{1,16}$/.test(given) ? Number(given) : NaN;
   return Number.isSafeInteger(whole) && whole >= 1
     ? use(whole)

@@ -7,11 +7,11 @@ import { systemRuntime } from "../../runtime/system_runtime.ts";
 import { runOverStore } from "../command_store.ts";
 import type { CreditsAction, CreditsCommand } from "./credits_arguments.ts";
 
-/** Runs a command for the credits ledger; returns the exit code. */
+/** Runs a command for the credits ledger, and returns the exit code. */
 export async function runCreditsCommand(command: CreditsCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   const { action, json } = command;
-  // In a new store every balance is 0: only a grant may begin one.
+  // In a new store every balance is 0, so that only a grant may create it.
   const use = { action: "use these credits", creates: action.verb === "grant" };
   return await runOverStore(command, use, {
     runtime,
@@ -78,7 +78,7 @@ function print(json: boolean, value: object, line: () => string): void {
   console.log(json ? JSON.stringify(value) : line());
 }
 
-/** Names and reasons are input: a control character could rewrite the terminal. */
+/** Removes control characters, because names and reasons could rewrite the terminal. */
 function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, "\ufffd");
 }

@@ -3,24 +3,24 @@ import { pathToFileURL } from "node:url";
 import type { SqliteAdditions } from "../../db/driver_options.ts";
 import { textOf } from "../command_options.ts";
 
-/** The options of a command for the functions and extensions of a program that writes to SQLite. */
+/** The options for SQL functions and SQLite extensions of a program that writes to the file. */
 export const additionOptions = {
   functions: { type: "string" },
   extension: { type: "string", multiple: true },
 } as const;
 
-/** The part of `--help` about these options, which `serve_options.ts` describes. */
+/** The part of `--help` about these options, which `serve_options.ts` documents. */
 export const additionsHelp =
   `The commands import, mcp, search reindex and migrate take --functions FILE and --extension FILE with
 a SQLite file.`;
 
-/** The additions of a command to the SQLite file that it opens. */
+/** Additions of a command to the SQLite file that it opens. */
 export interface GivenAdditions {
   /** Absent if the arguments have neither option. */
   readonly additions?: SqliteAdditions;
 }
 
-/** Reads the options of {@link additionOptions} of a command. */
+/** Parses the options of {@link additionOptions}. */
 export function readAdditions(values: Readonly<Record<string, unknown>>): GivenAdditions {
   const extensions = [values.extension ?? []].flat().map(String);
   const functions = textOf(values.functions);
@@ -28,7 +28,7 @@ export function readAdditions(values: Readonly<Record<string, unknown>>): GivenA
   return { additions: additionsByPath({ functions, extensions }) };
 }
 
-/** The additions by the paths of a command, from the current folder. */
+/** Loads the additions from paths relative to the current folder. */
 export function additionsByPath(
   { functions, extensions }: {
     readonly functions: string | null;
@@ -41,7 +41,7 @@ export function additionsByPath(
   };
 }
 
-/** The fault of a command that has additions and names no database, or null. */
+/** Returns the error of a command that has additions but names no database, or null. */
 export function loneAdditions(
   { additions }: GivenAdditions,
   database: string | null,

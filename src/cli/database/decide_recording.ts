@@ -5,25 +5,25 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import type { Database } from "../../db/database.ts";
 import { engineOf } from "../../db/engine/engine_of.ts";
 
-/** What the command line asks for about the recording of changes. */
+/** The options of the command line for the recording of changes. */
 export interface RecordingWishes {
-  /** True if the database records the changes of every program. */
+  /** True if the database records the changes of all programs. */
   readonly triggers: boolean;
-  /** The schema of the log on Postgres, or null. */
+  /** The Postgres schema of the log, or null. */
   readonly schema: string | null;
 }
 
-/** How changes are recorded, and what live streams show by that. */
+/** How changes are recorded, and what live streams can show as a result. */
 export interface Recording {
-  /** Null if there is no log, and so no stream. */
+  /** The options of the log, or null if there is no log and no stream. */
   readonly changes: ChangesOptions | null;
-  /** A sentence for the start of the command line. */
+  /** A sentence for the output at the start. */
   readonly streams: string;
 }
 
 /**
- * Sets up the recording of changes as far as the role of a database may: by triggers, else of the
- * service's own writes, else not at all; says which it is, and what is missing for more.
+ * Sets up the recording of changes according to the rights of the database role: by triggers, else
+ * of the service's own writes, else not at all. Reports which it is, and what is missing.
  */
 export async function decideRecording(
   { driver }: Database,

@@ -1,11 +1,11 @@
 import { readSchemaNames } from "./schema_names.ts";
 
-/** The columns of keys by the names of their views and tables. */
+/** The key columns, by the names of their views and tables. */
 export type DeclaredKeys = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Reads the values of `--key`, each `view=column` or `view=column,column`; a name with `=`, a comma
- * or a quote stands in double quotes. Gives what is wrong with them as a string.
+ * Parses the values of `--key`, each `view=column` or `view=column,column`. A name with `=`, a
+ * comma or a quote is in double quotes. Returns a string for an error.
  */
 export function readDeclaredKeys(values: readonly string[]): DeclaredKeys | string {
   const keys = new Map<string, readonly string[]>();

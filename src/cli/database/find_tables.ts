@@ -6,8 +6,8 @@ import { writeSchemaName } from "./schema_names.ts";
 import type { Database } from "../../db/database.ts";
 
 /**
- * The tables of a database that are served, with a notice for each table and each schema that is
- * not. Where there are none the database is closed, and an Error of one sentence says where some are.
+ * Finds the tables to serve, with a notice for each other table and schema. If there is none, it
+ * closes the database and throws an Error that names a place with tables.
  */
 export async function findTables(
   db: Database,
@@ -44,7 +44,7 @@ export async function findTables(
   }
 }
 
-/** Where there is something to serve instead of the place that has nothing. */
+/** Returns a place with tables to serve, if the requested place has none. */
 function elsewhere(schemas: readonly LeftOutSchema[], place: string): string {
   const open = schemas.filter(({ isOpen }) => isOpen);
   if (open.length === 0) return "";
@@ -53,7 +53,7 @@ function elsewhere(schemas: readonly LeftOutSchema[], place: string): string {
   return ` in ${place}; ${[...named, ...more].join(", ")}`;
 }
 
-/** A database may have a schema for each of thousands of tenants. */
+/** Limits the message, because a database may have thousands of schemas, one per tenant. */
 const maxNamed = 5;
 const maxLines = 20;
 

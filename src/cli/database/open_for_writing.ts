@@ -8,25 +8,25 @@ import type { SqliteAdditions } from "../../db/driver_options.ts";
 import type { Observer } from "../../runtime/observation.ts";
 import type { Database } from "../../db/database.ts";
 
-/** How a database is opened for writing. */
+/** Options of opening a database for writing. */
 export interface WritingOptions {
-  /** As the command line names it. */
+  /** The database as the command line names it. */
   readonly place: string;
-  /** A schema of Postgres in which names are looked for after all others, or null. */
+  /** A Postgres schema that is appended to the search path, or null. */
   readonly schema: string | null;
   readonly needed: NeededParts;
   readonly additions: SqliteAdditions;
   readonly observe: Observer;
 }
 
-/** A database that the command line has opened to write to it. */
+/** A database that the command line has opened for writing. */
 export interface OpenedForWriting {
   readonly db: Database;
-  /** The journal mode that a SQLite file had before; null if it is none. */
+  /** The previous journal mode of a SQLite file, or null for other databases. */
   readonly journalMode: string | null;
 }
 
-/** Opens the database at a URL for writing, after saying what that changes in a SQLite file. */
+/** Opens the database at a URL for writing. It first prints what that changes in a SQLite file. */
 export async function openForWriting(
   url: string,
   options: WritingOptions,
@@ -44,7 +44,7 @@ export async function openForWriting(
   return { db: await openDatabase(known, { ...additions, observe }), journalMode: null };
 }
 
-/** Opening it for writing changes its mode already. Gives the mode that it has. */
+/** Prints that opening changes the file's journal mode. Returns the current mode. */
 async function announceFile(url: string, options: WritingOptions): Promise<string> {
   const before = await openDatabase(url, { readOnly: true, observe: options.observe });
   try {
@@ -59,7 +59,7 @@ async function announceFile(url: string, options: WritingOptions): Promise<strin
   }
 }
 
-/** Says what is going to be installed in a database, where anything is. */
+/** Prints what will be installed in a database, if anything. */
 export async function announce(
   { driver, label }: Database,
   { needed, place, schema, observe }: WritingOptions,
@@ -75,7 +75,7 @@ export async function announce(
   observe({ kind: "notice", message });
 }
 
-/** Keeps the mode that a SQLite file had at the first start, so that it can have it again. */
+/** Stores the original journal mode of a SQLite file, so that it can be restored. */
 export async function keepJournalMode({ db, journalMode }: OpenedForWriting): Promise<void> {
   if (journalMode === null) return;
   await db.driver.query({
@@ -85,7 +85,7 @@ export async function keepJournalMode({ db, journalMode }: OpenedForWriting): Pr
   });
 }
 
-/** The library takes what it does not know in a URL for settings of its sessions. */
+/** The library treats unknown parameters of a URL as session settings. */
 async function withSchema(url: string, schema: string): Promise<string> {
   const db = await openDatabase(url);
   try {

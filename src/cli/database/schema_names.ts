@@ -1,7 +1,7 @@
 /**
- * Reads the value of `--schema`: names of schemas between commas, `*` for all. One with a comma or a
- * quote stands in double quotes, as in SQL; without them, too, upper case stays upper case. Null for
- * a list that has no meaning.
+ * Parses the value of `--schema`: names of schemas between commas, or `*` for all. A name with a
+ * comma or a quote is in double quotes, as in SQL. Upper case is preserved even without quotes.
+ * Returns null for an invalid list.
  */
 export function readSchemaNames(text: string): readonly string[] | null {
   const names: string[] = [];
@@ -19,12 +19,12 @@ export function readSchemaNames(text: string): readonly string[] | null {
 
 const nameAtStart = /^\s*(?:"((?:[^"]|"")+)"|([^\s",](?:[^",]*[^\s",])?))\s*(?=,|$)/;
 
-/** Writes a name so that it can be given to `--schema`, before a shell reads it. */
+/** Returns a name in the syntax of `--schema`, without shell quoting. */
 export function writeSchemaName(name: string): string {
   return /^\s|\s$|[",]|^\*$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
 }
 
-/** What is wrong with a value of `--schema` that has no meaning. */
+/** Returns the error message for an invalid value of `--schema`. */
 export function wrongSchemas(text: string): string {
   return `The schemas must be names between commas, as in a,b or "a,b",c, not ${text}`;
 }

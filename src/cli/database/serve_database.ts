@@ -34,30 +34,30 @@ import {
 } from "../cli_service.ts";
 import type { Database } from "../../db/database.ts";
 
-/** How the command line serves a database. */
+/** Options of serving a database from the command line. */
 export interface ServeDatabaseOptions {
   readonly rights: CliRights;
   readonly runtime: Runtime;
   /** The store that several workers share. */
   readonly kv: string | undefined;
-  /** The file or URL of the store of accounts; undefined without accounts. */
+  /** The file or URL of the store of accounts, or undefined without accounts. */
   readonly accountsIn: string | undefined;
-  /** True if every table with strings has a search. */
+  /** True if every table with strings is searchable. */
   readonly isSearched: boolean;
-  /** The schemas of a Postgres, or null for the first one of the search path. */
+  /** The Postgres schemas, or null for the first schema of the search path. */
   readonly schemas: readonly string[] | null;
-  /** The keys of views, and of tables without one; none unless set. */
+  /** The keys of views, and of tables without a key. Default: none. */
   readonly keys?: DeclaredKeys;
-  /** What a program adds to SQLite; nothing unless set. */
+  /** The additions to SQLite. Default: none. */
   readonly additions?: SqliteAdditions | undefined;
-  /** How changes are recorded where the database is writable; null for no log and no streams. */
+  /** How changes of a writable database are recorded. Null means no log and no streams. */
   readonly recording: RecordingWishes | null;
 }
 
 /**
- * Serves every table of an existing database from the command line, without a configuration file.
- * Without `writable` the database is opened read-only. Throws an Error of one sentence when no table
- * can be served.
+ * Serves every table of an existing database without a configuration file. The database is opened
+ * read-only unless `writable` is set. Throws an Error with a one-sentence message if no table can
+ * be served.
  */
 export async function serveDatabase(
   place: string,
@@ -97,7 +97,7 @@ export async function serveDatabase(
     accountsIn,
     streams: recording === null ? undefined : streamsExcept(recording, limits),
     exampleQuery: "?limit=3",
-    // A database within this process is altered by no other, and must not be opened twice.
+    // Other processes cannot alter an in-process database, and it must not be opened twice.
     describe: db.driver.isShared
       ? async () => {
         const { tables } = await db.introspect(wanted);
@@ -108,7 +108,7 @@ export async function serveDatabase(
   };
 }
 
-/** What live streams show, with the tables that they would show too much of. */
+/** Returns what live streams show, and names the tables of which they would show too much. */
 function streamsExcept(
   { streams, changes }: Recording,
   limits: ReadonlyMap<TableInfo, RoleLimits>,
@@ -122,7 +122,7 @@ function streamsExcept(
   return hidden.length === limits.size ? sentence : `${sentence}. ${streams}`;
 }
 
-/** In a database that is opened read-only nothing is installed: there the index is in memory. */
+/** Returns the search. A read-only database is not changed: its index is in memory. */
 async function searchIn(
   { driver, label }: Database,
   { writable }: CliRights,
@@ -167,7 +167,7 @@ function definition(
     ...common,
     capabilities: { ...common.capabilities, enableSubscribe: hasStreams },
     id: table.primaryKey.map((column) => column.name),
-    // The version column is unknown here; a hash of the row needs none.
+    // The version column is unknown, but a hash of the row needs none.
     etag: {},
   };
   return resource(table, options);

@@ -4,19 +4,19 @@ import { readCommandWords, textOf } from "../command_options.ts";
 export interface DescribeCommand {
   readonly kind: "describe";
   readonly form: DescriptionForm;
-  /** True if a document is YAML, not JSON. */
+  /** True if the document is YAML instead of JSON. */
   readonly yaml: boolean;
   /** The URL of a running service, or null. */
   readonly url: string | null;
-  /** The path of a configuration file, or null for the one in the folder. */
+  /** The path of a configuration file, or null for the one in the current folder. */
   readonly config: string | null;
   /** The bearer token for the URL, or null. */
   readonly token: string | null;
-  /** The file that must be what would be written, or null to write it. */
+  /** The file to compare with the description, or null to print the description. */
   readonly check: string | null;
 }
 
-/** What a description of a service is written as: TypeScript declarations, or an OpenAPI document. */
+/** The form of a description: TypeScript declarations or an OpenAPI document. */
 export type DescriptionForm = "types" | "openapi";
 
 /** The part of `--help` about descriptions. */
@@ -31,7 +31,7 @@ export function isDescribeCommand([first]: readonly string[]): boolean {
   return first === "types" || first === "openapi";
 }
 
-/** Parses the arguments of a command for descriptions; never throws. */
+/** Parses the arguments of a command for descriptions. Never throws. */
 export function parseDescribeArguments(
   [form, ...args]: readonly string[],
 ): DescribeCommand | { readonly kind: "misused"; readonly message: string } | {

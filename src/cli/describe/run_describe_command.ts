@@ -10,8 +10,8 @@ import type { DescribeCommand } from "./describe_arguments.ts";
 import { reportFailure } from "../report_failure.ts";
 
 /**
- * Runs a command that writes a description of a service, or compares a file with it; returns the
- * exit code, which is 1 for a file that differs.
+ * Runs a command that prints a description of a service, or compares a file with it. Returns the
+ * exit code, which is 1 if the file differs.
  */
 export async function runDescribeCommand(command: DescribeCommand): Promise<number> {
   let text: string;
@@ -67,7 +67,7 @@ async function fetchSchema(base: string, token: string | null): Promise<ServiceS
   const isSchema = typeof value === "object" && value !== null && "version" in value &&
     value.version === 1 && "resources" in value && Array.isArray(value.resources);
   if (!isSchema) throw new Error(`Cannot read ${url}: it is not the schema of a service`);
-  // The version says that the rest has the form of this program's own.
+  // The version guarantees that the rest has the format of this program.
   return value as ServiceSchema;
 }
 
@@ -107,7 +107,7 @@ async function readText(path: string): Promise<string | null> {
   }
 }
 
-/** A pipe takes a part of a long string at a time, and the process exits after this. */
+/** Writes everything before the process exits: a pipe accepts a long string in parts. */
 async function printAll(text: string): Promise<void> {
   let rest = new TextEncoder().encode(text);
   while (rest.length > 0) rest = rest.subarray(await Deno.stdout.write(rest));

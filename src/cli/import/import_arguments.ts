@@ -10,7 +10,7 @@ import { readSchemaNames, wrongSchemas } from "../database/schema_names.ts";
 /** The arguments of the command that imports a file. */
 export interface ImportCommand extends GivenAdditions {
   readonly kind: "import";
-  /** The path of the file; `-` for the standard input. */
+  /** The path of the file, or `-` for the standard input. */
   readonly file: string;
   readonly format: "ndjson" | "csv";
   /** The table, or the path of its resource. */
@@ -19,9 +19,9 @@ export interface ImportCommand extends GivenAdditions {
   readonly database: string | null;
   /** The path of a configuration file, or null for the one in the folder. */
   readonly config: string | null;
-  /** The schemas of a Postgres, or null for the first one of the search path. */
+  /** The Postgres schemas, or null for the first schema of the search path. */
   readonly schemas: readonly string[] | null;
-  /** The rows of a chunk, or null for all or none. */
+  /** The number of rows in a chunk, or null to import all rows or none. */
   readonly chunk: number | null;
   readonly dryRun: boolean;
 }
@@ -38,7 +38,7 @@ export const importHelp =
 
 type Misused = { readonly kind: "misused"; readonly message: string };
 
-/** Parses the arguments of the command that imports a file; never throws. */
+/** Parses the arguments of the command that imports a file. Never throws. */
 export function parseImportArguments(
   [_import, ...args]: readonly string[],
 ): ImportCommand | Misused | { readonly kind: "help" } {

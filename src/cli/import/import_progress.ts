@@ -2,10 +2,10 @@ import process from "node:process";
 import type { Clock } from "../../runtime/runtime.ts";
 import type { ImportOutcome } from "../../resource/import/line_errors.ts";
 
-/** How often a line is written. */
+/** The interval of the lines, in milliseconds. */
 const everyMs = 1_000;
 
-/** Shows on the standard error how many rows an import has read, and how fast. */
+/** Prints the number of imported rows and their rate to the standard error. */
 export class ImportProgress {
   readonly #isTerminal = process.stderr.isTTY === true;
   readonly #clock: Pick<Clock, "elapsedMs">;
@@ -13,13 +13,13 @@ export class ImportProgress {
   #shownAt: number;
   #isOpen = false;
 
-  /** Begins now. */
+  /** Starts the measurement. */
   constructor(clock: Pick<Clock, "elapsedMs">) {
     this.#clock = clock;
     this.#beganAt = this.#shownAt = clock.elapsedMs();
   }
 
-  /** Shows the counts where the last ones are a while ago: in place on a terminal, else as a line. */
+  /** Prints the counts at intervals: in place on a terminal, otherwise as a new line. */
   show({ rows }: ImportOutcome): void {
     const now = this.#clock.elapsedMs();
     if (now - this.#shownAt < everyMs) return;
@@ -29,13 +29,13 @@ export class ImportProgress {
     process.stderr.write(this.#isTerminal ? `\r${line}` : `${line}\n`);
   }
 
-  /** Ends a line that is open. */
+  /** Ends an unfinished line. */
   end(): void {
     if (this.#isOpen) process.stderr.write("\n");
     this.#isOpen = false;
   }
 
-  /** The last line: what became of the rows. */
+  /** Returns the last line: the outcome of the import. */
   done({ rows, written }: ImportOutcome, dryRun: boolean): string {
     const seconds = ((this.#clock.elapsedMs() - this.#beganAt) / 1_000).toFixed(1);
     const done = dryRun

@@ -13,7 +13,7 @@ import { reportFailure } from "../report_failure.ts";
 import type { ImportCommand } from "./import_arguments.ts";
 import { ImportProgress } from "./import_progress.ts";
 
-/** Runs the command that imports a file; returns the exit code. */
+/** Runs the command that imports a file, and returns the exit code. */
 export async function runImportCommand(command: ImportCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   try {
@@ -48,7 +48,7 @@ export async function runImportCommand(command: ImportCommand): Promise<number> 
 
 const readBytes = 256 * 1024;
 
-/** Prints each error of a line, and what was written in spite of them. */
+/** Prints each error of a line, and which rows were written despite the errors. */
 function reportLines({ message, details = {} }: Problem): void {
   const { errors, unwritten, rows, written } = details;
   const named = Array.isArray(errors) ? errors : [];
@@ -63,7 +63,7 @@ function reportLines({ message, details = {} }: Problem): void {
   if (rows !== undefined) console.error(`${written} of ${rows} rows written`);
 }
 
-/** Names and values of a file are in messages: a control character could rewrite the terminal. */
+/** Removes control characters, because names and values of a file could rewrite the terminal. */
 function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, "\ufffd");
 }
@@ -89,7 +89,7 @@ async function configOf(
   });
   return {
     ...served,
-    // Random without the notice: nothing is sealed here.
+    // A random secret without the warning, because nothing is sealed here.
     secret: runtime.random.bytes(32).toBase64(),
   };
 }

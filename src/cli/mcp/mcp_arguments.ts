@@ -8,7 +8,7 @@ export interface McpCommand extends GivenAdditions {
   /** A file or a URL of a database. */
   readonly database: string;
   readonly write: boolean;
-  /** The schemas of a Postgres, or null for the first one of the search path. */
+  /** The Postgres schemas, or null for the first schema of the search path. */
   readonly schemas: readonly string[] | null;
 }
 
@@ -16,7 +16,7 @@ export interface McpCommand extends GivenAdditions {
 export const mcpHelp = `MCP over the standard streams, for the configuration of a client:
   mcp DATABASE [--write] [--schema NAMES]   tools over every table, read-only unless --write`;
 
-/** Parses the arguments of the command for MCP; never throws. */
+/** Parses the arguments of the command for MCP. Never throws. */
 export function parseMcpArguments(
   [, ...args]: readonly string[],
 ): McpCommand | { readonly kind: "misused"; readonly message: string } | {

@@ -12,13 +12,13 @@ import { type OpenService, openService } from "../run_service.ts";
 import type { McpCommand } from "./mcp_arguments.ts";
 
 /**
- * Serves a database to the MCP client that has started this process, until it closes the standard
- * input; returns the exit code. The client has the rights of the operator.
+ * Serves a database to the MCP client that started this process, until the client closes the
+ * standard input. Returns the exit code. The client has the rights of the operator.
  */
 export async function runMcpCommand(
   { database, write, schemas, additions }: McpCommand,
 ): Promise<number> {
-  // Observations go to the standard error: the standard output is the client's.
+  // Observations go to the standard error, because the client reads the standard output.
   const runtime = systemRuntime(consoleObserver());
   const token = makeServiceToken(runtime.random);
   const rights = decideCliRights({ host: "127.0.0.1", public: false, writable: write }, token);
@@ -30,7 +30,7 @@ export async function runMcpCommand(
       kv: undefined,
       accountsIn: undefined,
       isSearched: false,
-      // Streams of other processes show what it writes.
+      // Its writes are recorded, so that streams of other processes show them.
       recording: { triggers: false, schema: null },
       ...{ schemas, additions },
     });

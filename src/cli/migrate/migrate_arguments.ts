@@ -9,15 +9,15 @@ import { readCommandWords, repeatedOf, textOf } from "../command_options.ts";
 /** The arguments of the command that migrates a database. */
 export interface MigrateCommand extends GivenAdditions {
   readonly kind: "migrate";
-  /** A file or a URL of a database, or null for the one of the configuration. */
+  /** A file or a URL of a database, or null for that of the configuration. */
   readonly database: string | null;
-  /** The path of a module that exports tables, or null for those of the configuration. */
+  /** The path of a module that exports tables, or null for the tables of the configuration. */
   readonly tables: string | null;
   /** The path of a configuration file, or null. */
   readonly config: string | null;
-  /** A folder of SQL files, which are run instead of what the tables ask for. */
+  /** A folder of SQL files to run instead of a plan from the tables, or null. */
   readonly migrations: string | null;
-  /** True if the files are noted as applied without being run. */
+  /** True if the files are recorded as applied without being run. */
   readonly baseline: boolean;
   readonly dryRun: boolean;
   readonly yes: boolean;
@@ -36,7 +36,7 @@ export const migrateHelp = `Changing tables:
       --migrations DIR   run the SQL files of a folder instead, 0001_name.sql and so on, each once
       --baseline         note these files as applied, and run none`;
 
-/** Parses the arguments of the command that migrates; never throws. */
+/** Parses the arguments of the command that migrates. Never throws. */
 export function parseMigrateArguments(
   [_migrate, ...args]: readonly string[],
 ): MigrateCommand | { readonly kind: "misused"; readonly message: string } | {

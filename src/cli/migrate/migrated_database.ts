@@ -12,13 +12,13 @@ import { pathExists } from "../path_exists.ts";
 import type { MigrateCommand } from "./migrate_arguments.ts";
 import type { Database } from "../../db/database.ts";
 
-/** The database that a command migrates, and the tables that it is to have. */
+/** The database that a command migrates, and its intended tables. */
 export interface MigratedDatabase {
   readonly db: Database;
   readonly tables: readonly TableInfo[];
 }
 
-/** Opens the database and finds the tables that a command names. Throws an Error where one is missing. */
+/** Opens the database and finds the tables of a command. Throws an Error if one is missing. */
 export async function openMigrated(command: MigrateCommand): Promise<MigratedDatabase> {
   const { database, tables, migrations } = command;
   if (database !== null && (tables !== null || migrations !== null)) {
@@ -49,7 +49,7 @@ async function openNamed(
   return await openDatabase(await newDatabaseUrl(database, dryRun), additions);
 }
 
-/** The tables of resources, and the link tables of their relations, which need no resource. */
+/** Returns the tables of resources and the link tables of their relations. */
 function configuredTables(resources: readonly ResourceDefinition[]): readonly TableInfo[] {
   const tables = resources.flatMap(({ table, options: { relations = {} } }) => [
     table,
@@ -59,7 +59,7 @@ function configuredTables(resources: readonly ResourceDefinition[]): readonly Ta
   return [...new Set(described)].filter(({ own }) => own);
 }
 
-/** The tables that a module exports, by any names and in lists. */
+/** Returns the tables that a module exports, under any name and in lists. */
 async function exportedTables(path: string): Promise<readonly TableInfo[]> {
   if (!await pathExists(path)) throw new Error(`Cannot read ${path}: there is no such file`);
   const exported = await importModule(path);
@@ -80,7 +80,7 @@ function isOfDrizzle(value: unknown): boolean {
 }
 
 function isTable(value: unknown): value is TableLike<unknown, unknown> {
-  // A column has the description of its table, and one of its own.
+  // A column has the description of its table, and its own.
   return typeof value === "object" && value !== null && tableInfoKey in value &&
     Object.getPrototypeOf(value) === null;
 }

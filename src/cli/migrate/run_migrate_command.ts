@@ -12,14 +12,14 @@ import type { MigrateCommand } from "./migrate_arguments.ts";
 import { type MigratedDatabase, openMigrated } from "./migrated_database.ts";
 import type { Database } from "../../db/database.ts";
 
-/** How the command speaks with its user. */
+/** The command's interaction with its user. */
 export interface MigrateDialogue {
   readonly print: (line: string) => void;
-  /** Asks a question with the answers yes and no; null if there is no terminal. */
+  /** Asks a yes/no question. Null if there is no terminal. */
   readonly ask: ((question: string) => boolean) | null;
 }
 
-/** Runs the command that migrates; returns the exit code. */
+/** Runs the command that migrates, and returns the exit code. */
 export async function runMigrateCommand(command: MigrateCommand): Promise<number> {
   let opened: MigratedDatabase | null = null;
   try {
@@ -37,7 +37,7 @@ export async function runMigrateCommand(command: MigrateCommand): Promise<number
   }
 }
 
-/** Shows what a migration would do, asks for a yes, and does it. Throws an Error where it may not. */
+/** Prints the plan of a migration, asks for confirmation, and runs it, or throws an Error. */
 export async function migrateDatabase(
   command: MigrateCommand,
   { db, tables }: MigratedDatabase,
@@ -70,7 +70,7 @@ export async function migrateDatabase(
   dialogue.print(isApplied ? "Done." : "Another process has done it.");
 }
 
-/** The run with the columns renamed that are said to be, and the others kept. */
+/** Returns the run with the renames that the user confirmed. Other columns are kept. */
 function answered(
   run: MigrationRun,
   questions: readonly PossibleRename[],
@@ -103,7 +103,7 @@ function show(plan: MigrationPlan, { label }: Database, { print }: MigrateDialog
   if (plan.steps.length === 0 && plan.refusals.length === 0) {
     print(`${label} is as its tables are declared.`);
   }
-  // A plan that is refused must not look as if it could run.
+  // A rejected plan must not look as if it could run.
   for (const { sql, purpose, loses } of plan.refusals.length === 0 ? plan.steps : []) {
     print(`-- ${purpose}${loses === null ? "" : `: VALUES OF ${loses} ARE LOST`}\n${sql};`);
   }
@@ -159,7 +159,7 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Names of a database may have characters that would rewrite the terminal. */
+/** Removes control characters, because names of a database could rewrite the terminal. */
 function printable(text: string): string {
   return text.replace(/[^\P{Cc}\n]/gu, "\ufffd");
 }

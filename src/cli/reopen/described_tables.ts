@@ -1,19 +1,19 @@
 import type { RoleLimits } from "../../db/tables/role_rights.ts";
 import type { TableInfo } from "../../schema/table_info.ts";
 
-/** Tables by name, as they are described. */
+/** Descriptions of tables, by name. */
 export type DescribedTables = ReadonlyMap<string, DescribedTable>;
 
 interface DescribedTable {
-  /** All that is known of each column, as a string. */
+  /** All facts about each column, as a string. */
   readonly columns: ReadonlyMap<string, string>;
-  /** The same of its keys. */
+  /** All facts about the keys, as a string. */
   readonly keys: string;
-  /** What the database keeps from the role. */
+  /** The rights that the role lacks, as a string. */
   readonly rights: string;
 }
 
-/** Describes tables, so that two looks at a database can be compared. */
+/** Describes tables, so that two states of a database can be compared. */
 export function describedTables(
   tables: readonly TableInfo[],
   limits: ReadonlyMap<TableInfo, RoleLimits> = new Map(),
@@ -29,15 +29,15 @@ export function describedTables(
   }));
 }
 
-/** The names of the tables that differ between two looks at a database. */
+/** The names of the tables that differ between two states of a database. */
 export interface TableChanges {
   readonly added: readonly string[];
   readonly gone: readonly string[];
-  /** With the names of the columns: `notes (body gone)`. */
+  /** The changed tables, with the names of columns: `notes (body gone)`. */
   readonly changed: readonly string[];
 }
 
-/** Compares two looks at a database. */
+/** Compares two states of a database. */
 export function tableChanges(before: DescribedTables, after: DescribedTables): TableChanges {
   return {
     ...namesBetween(before, after),
@@ -73,7 +73,7 @@ function namesBetween(
   };
 }
 
-/** A default may be an integer that no number is. */
+/** A default may be an integer that a double cannot represent. */
 function textOf(value: unknown): string {
   return JSON.stringify(value, (_, part) => typeof part === "bigint" ? `${part}n` : part);
 }

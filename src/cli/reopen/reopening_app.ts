@@ -4,33 +4,33 @@ import { parseRequestTarget } from "../../resource/http/request_target.ts";
 import { sleep } from "../../runtime/event_loop.ts";
 import type { OpenService } from "../run_service.ts";
 
-/** An app that another one can take the place of, while the listener stays. */
+/** An app that can be replaced by another while the listener continues. */
 export interface ReopeningApp {
-  /** The first app, whose requests go to the one that is open now. */
+  /** The first app. It passes requests to the current one. */
   readonly app: App;
-  /** From now on requests go to this one; the one before ends once its requests have ended. */
+  /** Makes `next` the current app. The previous app closes once its requests have ended. */
   replaceBy(next: OpenService): void;
 }
 
-/** An open app, and how many of its answers are still on their way. */
+/** An open app, and the number of its responses that are still being sent. */
 interface Generation {
   readonly app: App;
   answering: number;
 }
 
-/** The looks at the tables that a request waits for. */
+/** The checks of the tables that a request waits for. */
 export interface Looks {
-  /** Resolves when a look that may be under way has ended. */
+  /** Resolves when a check in progress has ended. */
   readonly ended: () => Promise<void>;
-  /** The version of the tables at the last look. */
+  /** The version of the tables at the last check. */
   readonly version: () => string | null;
-  /** Resolves when the tables are served as they are. */
+  /** Resolves when the current tables are served. */
   readonly current: () => Promise<unknown>;
 }
 
 /**
- * Creates an app whose place others can take. A read that failed meets the tables as they are after
- * a look, once more; descriptions of the tables are preceded by a look.
+ * Creates an app that can be replaced. A failed read is repeated after a check of the tables.
+ * Descriptions of the tables are preceded by a check.
  */
 export function reopeningApp(first: App, looks: Looks): ReopeningApp {
   let current: Generation = { app: first, answering: 0 };
@@ -44,7 +44,7 @@ export function reopeningApp(first: App, looks: Looks): ReopeningApp {
     try {
       return await generation.app.fetch(request, info);
     } finally {
-      // An answer may be sent for long after it was made.
+      // Sending a response may take long after it was created.
       const sent = Promise.resolve(info?.completed).catch(() => {});
       void sent.then(() => generation.answering--);
     }
@@ -57,7 +57,7 @@ export function reopeningApp(first: App, looks: Looks): ReopeningApp {
     if (response.status >= 500) await looks.ended();
     else if (isUnknown(response, request, asked.app)) await looks.current();
     else return response;
-    // After a failure a column that is as before may have had another type in between.
+    // After a failure a column that looks unchanged may have had another type in between.
     const isOther = response.status >= 500 && looks.version() !== version;
     if (current === asked && !isOther) return response;
     if (!reads.has(request.method)) {
@@ -68,7 +68,7 @@ export function reopeningApp(first: App, looks: Looks): ReopeningApp {
   }
 
   async function end(generation: Generation): Promise<void> {
-    // Its streams end one after the other, and their clients come to the next one.
+    // The streams end one after the other, and their clients reconnect to the next app.
     generation.app.drain();
     for (let waitedMs = 0; waitedMs < maxWaitMs; waitedMs += askMs) {
       if (generation.answering === 0 || isClosing) break;
@@ -108,7 +108,7 @@ export function reopeningApp(first: App, looks: Looks): ReopeningApp {
   };
 }
 
-/** Returns true if a table that is new, or has another key, may allow a request. */
+/** Returns true if a new table, or one with a new key, might allow the request. */
 function isUnknown({ status }: Response, { url }: Request, { resources }: App): boolean {
   if (status === 405) return true;
   if (status !== 404) return false;
@@ -121,12 +121,12 @@ function describesTables(url: string): boolean {
   return /\/(?:api\/?|__service\/(?:schema|openapi\.\w+))$/.test(parseRequestTarget(url).path);
 }
 
-/** Of a write that was not carried out. */
+/** The statuses of a write that had no effect. */
 const unmade: ReadonlySet<number> = new Set([404, 405, 500]);
 
 const reads: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
-/** The answer of a failed write, once it is known that the database has other tables now. */
+/** Returns the response to a failed write after the tables were found to have changed. */
 async function changedTables({ headers: given, body }: Response): Promise<Response> {
   await body?.cancel();
   const detail =
@@ -138,6 +138,6 @@ async function changedTables({ headers: given, body }: Response): Promise<Respon
   return new Response(JSON.stringify(problem.toBody()), { status: problem.status, headers });
 }
 
-/** As long as the export of a large table may take. */
+/** The maximum duration of the last responses, such as a large export, in milliseconds. */
 const maxWaitMs = 600_000;
 const askMs = 50;

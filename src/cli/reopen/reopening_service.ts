@@ -9,21 +9,21 @@ import type { OpenService } from "../run_service.ts";
 import { type DescribedTables, tableChanges } from "./described_tables.ts";
 import { type ReopeningApp, reopeningApp } from "./reopening_app.ts";
 
-/** How a service whose tables may change is opened, and when it looks at them again. */
+/** Options of opening a service whose tables may change, and of checking them again. */
 export interface ReopeningOptions {
-  /** Opens the service over the tables as they are. */
+  /** Opens the service with the current tables. */
   readonly open: (runtime: Runtime, isFirst: boolean) => Promise<OpenService>;
-  /** Looks at the tables every few seconds; else after a signal and after a failed statement. */
+  /** True to check the tables every few seconds, not only after signals and failures. */
   readonly watches: boolean;
-  /** True if SIGHUP is for this process. */
+  /** True if this process handles SIGHUP. */
   readonly takesSignals: boolean;
   readonly runtime: Runtime;
 }
 
 /**
- * Opens a service over the tables of a database, and again when they have changed: requests go to
- * the next app as soon as it is open. Where the tables cannot be served as they are now, the app
- * that is open stays.
+ * Opens a service over the tables of a database, and opens it again when they have changed.
+ * Requests go to the next app as soon as it is open. If the changed tables cannot be served, the
+ * open app stays.
  */
 export async function openReopening(options: ReopeningOptions): Promise<OpenService> {
   const service = new ReopeningService(options);
@@ -32,29 +32,29 @@ export async function openReopening(options: ReopeningOptions): Promise<OpenServ
 
 class ReopeningService {
   readonly #options: ReopeningOptions;
-  /** A request may have a transaction, in which no other part may use the database. */
+  /** A request may have a transaction, in which no other code may use the database. */
   readonly #outside = AsyncLocalStorage.snapshot();
-  /** Observes what fails in a statement. */
+  /** Observes failed statements. */
   readonly #runtime: Runtime;
   #opened: OpenService | null = null;
   #reopening: ReopeningApp | null = null;
   #known: DescribedTables = new Map();
-  /** What records changes, as the app that is open has left it. */
+  /** The recording of changes as the open app has installed it. */
   #installed = "";
-  /** That of the last look; null if the database did not answer. */
+  /** The version of the last check, or null if the database did not respond. */
   #version: string | null = null;
   #look: Promise<void> | null = null;
-  /** True if the look that is to come opens the service again in any case. */
+  /** True if the next check must open the service again in any case. */
   #isAsked = false;
-  /** How long after a look a failed statement is no reason for another: longer if it found nothing. */
+  /** The pause between checks after failures, in milliseconds. It is longer after no change. */
   #pauseMs = minPauseMs;
   #lookedAt = -Infinity;
-  /** The check of the version that has begun last, and the one that is to begin. */
+  /** The latest version check that has started, and the next one. */
   #lastCheck = Promise.resolve();
   #nextCheck: Promise<void> | null = null;
-  /** When the next check may begin. */
+  /** The earliest time of the next check. */
   #checksFrom = -Infinity;
-  /** By the monotonic clock. */
+  /** The end of watching, by the monotonic clock. */
   #watchedUntil = -Infinity;
   #cancelWatch = () => {};
   #endWait = () => {};
@@ -102,7 +102,7 @@ class ReopeningService {
     return { ...opened, app: { ...app, close } };
   }
 
-  /** Opens the service with a runtime that says when another one has taken its place. */
+  /** Opens the service with a runtime that knows when another one has replaced it. */
   async #open(isFirst: boolean): Promise<OpenService> {
     let opened: OpenService | null = null;
     const tablesChanged = async () => {
@@ -113,7 +113,7 @@ class ReopeningService {
     return opened;
   }
 
-  /** Resolves when the look that is under way has ended, or takes too long for a request. */
+  /** Resolves when the check in progress has ended, or takes too long for a request. */
   async #looked(): Promise<void> {
     if (this.#look === null) return;
     const late = Promise.withResolvers<void>();
@@ -122,7 +122,7 @@ class ReopeningService {
     cancel();
   }
 
-  /** Looks again and again while the tables are watched. */
+  /** Repeats checks while the tables are watched. */
   #watch(): void {
     this.#cancelWatch();
     const { clock } = this.#runtime;
@@ -135,7 +135,7 @@ class ReopeningService {
     });
   }
 
-  /** Null if the database does not answer now. */
+  /** Returns the version, or null if the database does not respond. */
   async #readVersion(): Promise<string | null> {
     const db = this.#opened?.service.config.db;
     try {
@@ -145,7 +145,7 @@ class ReopeningService {
     }
   }
 
-  /** Resolves after a time, or when another version of the tables is known. */
+  /** Resolves after a time, or when a new version of the tables is known. */
   #wait(ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.#endWait = resolve;
@@ -153,7 +153,7 @@ class ReopeningService {
     });
   }
 
-  /** Any client may cause failures, but no more looks than these pauses allow. */
+  /** Checks after a pause, because any client can cause failures. */
   async #lookAfterPause(failure: "changed" | "unknown"): Promise<void> {
     const pauseMs = this.#lookedAt + this.#pauseMs - this.#runtime.clock.elapsedMs();
     if (pauseMs > 0) await this.#wait(pauseMs);
@@ -164,9 +164,9 @@ class ReopeningService {
   }
 
   /**
-   * Looks at the tables if their version is another one. Any client may cause checks, so that one at
-   * a time runs, and a tenth of the time where a check is quick. One that is under way may have begun before the tables changed:
-   * requests wait for the next one.
+   * Checks the tables if their version has changed. Any client can cause version checks. Therefore
+   * one runs at a time, and they take at most a tenth of the time. A version check in progress may
+   * have started before the tables changed, so that requests wait for the next one.
    */
   #lookIfChanged(): Promise<void> {
     return this.#nextCheck ??= this.#checkAfter(this.#lastCheck);
@@ -194,7 +194,7 @@ class ReopeningService {
     await this.#looked();
   }
 
-  /** One look at a time: a second request for one has the result of the first. */
+  /** Runs one check at a time. A second request for one receives the result of the first. */
   #lookNow(isAsked: boolean): Promise<void> {
     this.#isAsked ||= isAsked;
     return this.#look ??= this.#lookAgain();
@@ -215,7 +215,7 @@ class ReopeningService {
     const service = this.#opened?.service;
     const isAsked = this.#isAsked;
     this.#isAsked = false;
-    // Before the tables are read: what changes from here on is found by the next look.
+    // The version is read before the tables, so that the next check finds later changes.
     this.#version = await this.#readVersion();
     const now = await service?.describe?.() ?? this.#known;
     const installed = await service?.installed?.() ?? "";
@@ -229,7 +229,7 @@ class ReopeningService {
     this.#installed = await next.service.installed?.() ?? "";
     this.#pauseMs = minPauseMs;
     this.#lookedAt = this.#runtime.clock.elapsedMs();
-    // Few migrations are one transaction: a table that is gone may come back.
+    // Few migrations are one transaction, so that a missing table may return.
     this.#watchedUntil = Math.max(this.#watchedUntil, this.#lookedAt + migrationMs);
     this.#watch();
     this.#reopening?.replaceBy(next);
@@ -242,13 +242,13 @@ class ReopeningService {
   }
 }
 
-/** Calls `lookAgain` for each SIGHUP of an operator; gives the function that ends that. */
+/** Calls `lookAgain` for each SIGHUP. Returns the function that stops this. */
 function onHangUp(lookAgain: () => void): () => void {
   // Windows has no such signal.
   if (Deno.build.os === "windows") return () => {};
   const hadTerminal = Deno.stdin.isTerminal();
   const hangUp = () => {
-    // A terminal sends it to all its processes when it is closed.
+    // A terminal that is closed sends the signal to all its processes.
     if (hadTerminal && !Deno.stdin.isTerminal()) Deno.kill(Deno.pid, "SIGTERM");
     else lookAgain();
   };
@@ -257,16 +257,16 @@ function onHangUp(lookAgain: () => void): () => void {
 }
 
 /**
- * Returns true if a statement failed because the database has other tables than the service knows: it is
- * found to be so, it may be so, or it is not.
+ * Returns "changed" if a statement failed because the tables have changed, "unknown" if that may be
+ * the reason, and null otherwise.
  */
 function failureOf(observation: Observation): "changed" | "unknown" | null {
-  // The type of its column may be another one now.
+  // The column may have another type now.
   if (observation.kind === "value_does_not_fit") return "unknown";
   if (!("error" in observation)) return null;
   let error: unknown = observation.error;
   for (let depth = 0; error instanceof Error && depth < 5; depth++, error = error.cause) {
-    // Without the error of a statement the look has been already.
+    // Without the error of a statement, the check has already run.
     const isFound = error instanceof Problem && error.slug === "schema-changed";
     if (isFound && error.cause instanceof DatabaseError) return "changed";
     if (error instanceof DatabaseError && error.kind === "other") return "unknown";
@@ -277,10 +277,10 @@ function failureOf(observation: Observation): "changed" | "unknown" | null {
 const watchMs = 2_000;
 const maxRestMs = 200;
 
-/** How long tables that have changed are watched for more. */
+/** How long tables are watched after a change, in milliseconds. */
 const migrationMs = 60_000;
 const minPauseMs = 250;
 const maxPauseMs = 5_000;
 
-/** How long a request that has failed waits for a look. */
+/** How long a failed request waits for a check, in milliseconds. */
 const maxWaitMs = 2_000;

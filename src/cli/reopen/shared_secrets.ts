@@ -3,17 +3,16 @@ import { isRandomSecret } from "../../runtime/resolve_secrets.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { CliService } from "../cli_service.ts";
 
-/** A random secret that several apps share, where none is set. */
+/** A random secret that several apps share if none is configured. */
 export interface SharedSecret {
   readonly secret: string;
-  /** With what it ends, for the notice; null if that has been said. */
+  /** The event that ends its validity, for the warning. Null if the warning was printed. */
   readonly endsWith: string | null;
 }
 
 /**
- * The configuration of one of several apps of a service in development, where secrets that are set
- * nowhere are random: here they are the same in every app. In production they are missing, and the
- * start fails.
+ * Returns the configuration of one of several apps of a service. In development, unset secrets are
+ * random, and here equal in all apps. In production they are missing, and the start fails.
  */
 export function withSharedSecrets(
   config: CliService["config"],
@@ -31,7 +30,7 @@ export function withSharedSecrets(
     ...config,
     runtime: {
       ...runtime,
-      // An empty variable is how many shells unset one.
+      // Many shells unset a variable by making it empty.
       environment: (name) =>
         environment(name) || (secrets.includes(name) ? `${name} ${secret}` : undefined),
     },

@@ -8,7 +8,7 @@ export interface OutboxCommand {
   readonly kv: string | null;
   /** The path of a configuration file, or null. */
   readonly config: string | null;
-  /** True if to print JSON, one value a line. */
+  /** True if the output is JSON, one value per line. */
   readonly json: boolean;
 }
 
@@ -28,7 +28,7 @@ export function isOutboxCommand([first, second]: readonly string[]): boolean {
   return first === "search" && second === "outbox";
 }
 
-/** Parses the arguments of a command for the search outbox; never throws. */
+/** Parses the arguments of a command for the search outbox. Never throws. */
 export function parseOutboxArguments(
   [_search, _outbox, ...args]: readonly string[],
 ): OutboxCommand | { readonly kind: "misused"; readonly message: string } | {

@@ -4,14 +4,14 @@ import type { ReindexProgress } from "../../search/search_indexes.ts";
 const width = 30;
 
 /**
- * Shows on the standard error how far indexes are filled: a bar that grows where that is a terminal,
- * else a line for each index once it is done.
+ * Prints the progress of indexes to the standard error: a bar on a terminal, otherwise a line for
+ * each finished index.
  */
 export class ProgressBar {
   readonly #isTerminal = process.stderr.isTTY === true;
   readonly #indexes = new Map<string, boolean>();
 
-  /** How many indexes it has shown. */
+  /** The number of indexes that were shown. */
   get count(): number {
     return this.#indexes.size;
   }
@@ -27,7 +27,7 @@ export class ProgressBar {
     } else if (isDone) this.#write(`${index}: ${done} rows\n`);
   }
 
-  /** Ends a line that is open. */
+  /** Ends an unfinished line. */
   end(): void {
     if (this.#isTerminal && [...this.#indexes.values()].includes(false)) this.#write("\n");
   }

@@ -6,13 +6,13 @@ import { searchOutboxOptions } from "../../search/outbox/search_outbox_options.t
 import { runOverStore } from "../command_store.ts";
 import type { OutboxCommand } from "./outbox_arguments.ts";
 
-/** Runs a command for the search outbox; returns the exit code. */
+/** Runs a command for the search outbox, and returns the exit code. */
 export async function runOutboxCommand(command: OutboxCommand): Promise<number> {
   const runtime = systemRuntime(consoleObserver());
   return await runOverStore(command, { action: "read this outbox", creates: false }, {
     runtime,
     async work(store) {
-      // It counts and revives: the service itself drains, which has the rows and the engine.
+      // The command counts and revives. Only the service drains, with the rows and the engine.
       const outbox = new KvSearchOutbox({
         records: new OutboxStore(store.need("search outbox"), runtime),
         indexes: new Map(),
@@ -56,7 +56,7 @@ function print(json: boolean, value: object, line: () => string): void {
   console.log(json ? JSON.stringify(value) : line());
 }
 
-/** Ids and reasons are input: a control character could rewrite the terminal. */
+/** Removes control characters, because ids and reasons could rewrite the terminal. */
 function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, "\ufffd");
 }

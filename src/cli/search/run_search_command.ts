@@ -8,7 +8,7 @@ import { reportFailure } from "../report_failure.ts";
 import { ProgressBar } from "./progress_bar.ts";
 import type { SearchCommand } from "./search_arguments.ts";
 
-/** Runs the command that indexes all rows again; returns the exit code. */
+/** Runs the command that indexes all rows again, and returns the exit code. */
 export async function runSearchCommand(command: SearchCommand): Promise<number> {
   try {
     const app = await createApp(await configOf(command));
@@ -47,7 +47,7 @@ async function configOf(
   });
   return {
     ...served,
-    // Random without the notice: nothing is sealed here.
+    // A random secret without the warning, because nothing is sealed here.
     secret: runtime.random.bytes(32).toBase64(),
   };
 }

@@ -14,7 +14,7 @@ export interface SearchCommand extends GivenAdditions {
   readonly database: string | null;
   /** The path of a configuration file, or null for the one in the folder. */
   readonly config: string | null;
-  /** The schemas of a Postgres, or null for the first one of the search path. */
+  /** The Postgres schemas, or null for the first schema of the search path. */
   readonly schemas: readonly string[] | null;
 }
 
@@ -28,7 +28,7 @@ export function isSearchCommand([first]: readonly string[]): boolean {
   return first === "search";
 }
 
-/** Parses the arguments of the command for search; never throws. */
+/** Parses the arguments of the command for search. Never throws. */
 export function parseSearchArguments(
   [_search, ...args]: readonly string[],
 ): SearchCommand | { readonly kind: "misused"; readonly message: string } | {

@@ -9,7 +9,7 @@ import { databaseUrl } from "../database/database_url.ts";
 import { reportFailure } from "../report_failure.ts";
 import type { UninstallCommand } from "./uninstall_arguments.ts";
 
-/** Runs the command that uninstalls, and prints what it removes; returns the exit code. */
+/** Runs the command that uninstalls, and returns the exit code. */
 export async function runUninstallCommand({ database }: UninstallCommand): Promise<number> {
   try {
     await uninstall(database, (line) => console.log(line));
@@ -20,8 +20,8 @@ export async function runUninstallCommand({ database }: UninstallCommand): Promi
 }
 
 /**
- * Removes from a database what the service has added to it; `print` gets what it is before, and how
- * much it was after.
+ * Removes everything that the service has added to a database. `print` receives what will be
+ * removed, and then how much was removed.
  */
 export async function uninstall(place: string, print: (line: string) => void): Promise<void> {
   const url = await databaseUrl(place);

@@ -1,6 +1,6 @@
 import { readCommandWords } from "../command_options.ts";
 
-/** The arguments of the command that removes what the service has added to a database. */
+/** The arguments of the command that removes the service's additions to a database. */
 export interface UninstallCommand {
   readonly kind: "uninstall";
   /** A file or a URL of a database. */
@@ -12,7 +12,7 @@ export const uninstallHelp = `Leaving a database as it was:
   uninstall DATABASE     take away the tables, triggers and functions that --write, --triggers and
                          --search have added`;
 
-/** Parses the arguments of the command that uninstalls; never throws. */
+/** Parses the arguments of the command that uninstalls. Never throws. */
 export function parseUninstallArguments(
   [_uninstall, ...args]: readonly string[],
 ): UninstallCommand | { readonly kind: "misused"; readonly message: string } | {

@@ -1,16 +1,16 @@
 import type { ListenOrder } from "./worker_messages.ts";
 import type { WorkerProcess } from "./worker_process.ts";
 
-/** What hands the connections of one port to the workers. */
+/** Distributes the connections of one port to the workers. */
 export interface Balancer {
-  /** The order by which the next worker listens. One at a time does. */
+  /** Returns the order by which the next worker listens. One worker listens at a time. */
   listenOrder(): ListenOrder;
-  /** The worker listens at this port, for the first time or again. */
+  /** Adds a worker that listens at this port, for the first time or again. */
   add(worker: WorkerProcess, port: number): void;
-  /** Returns the worker no new connection any more, and orders it to retire. */
+  /** Sends no new connections to the worker, and orders it to retire. */
   retire(worker: WorkerProcess): void;
-  /** The worker accepts none any more; nothing where that is known. */
+  /** Removes a worker that no longer accepts connections. Has no effect the second time. */
   remove(worker: WorkerProcess): void;
-  /** The service stops: a listener of its own closes with that of the last worker. */
+  /** Stops the service. An own listener closes with that of the last worker. */
   finish(): void;
 }

@@ -1,13 +1,13 @@
 import type { Listenable } from "../../listen/listener.ts";
 
-/** The clients whose connections a proxy passes, by the port from which the proxy sends. */
+/** The clients of proxied connections, by the port from which the proxy connects. */
 export interface ClientAddresses {
   note(port: number, client: string): void;
-  /** Answers with the address of the client in place of that of the proxy. */
+  /** Handles a request with the address of the client instead of that of the proxy. */
   answer: Listenable["fetch"];
 }
 
-/** Makes the record of clients for an app. What is noted of a port holds until its next connection. */
+/** Creates the record of clients for an app. An entry is valid until the port's next connection. */
 export function clientAddresses(fetch: Listenable["fetch"]): ClientAddresses {
   const clients = new Map<number, string>();
   return {
@@ -20,7 +20,7 @@ export function clientAddresses(fetch: Listenable["fetch"]): ClientAddresses {
   };
 }
 
-/** What is known of a connection that the proxy passes. */
+/** The info of a proxied connection. */
 class PassedInfo implements Deno.ServeHandlerInfo {
   readonly #info: Deno.ServeHandlerInfo;
   readonly remoteAddr: Deno.NetAddr;
@@ -30,7 +30,7 @@ class PassedInfo implements Deno.ServeHandlerInfo {
     this.remoteAddr = { transport: "tcp", hostname, port: 0 };
   }
 
-  /** Deno makes the promise when it is asked for. */
+  /** Deno creates the promise lazily. */
   get completed(): Promise<void> {
     return this.#info.completed;
   }

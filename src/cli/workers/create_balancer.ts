@@ -6,8 +6,8 @@ import { proxyBalancer } from "./proxy_balancer.ts";
 import type { ReportOf } from "./worker_messages.ts";
 
 /**
- * Makes the balancer for what the first worker is prepared to serve. Throws an Error of one sentence
- * where the port is taken, or where the kernel was asked for and cannot.
+ * Creates the balancer for the service that the first worker has prepared. Throws an Error with a
+ * one-sentence message if the port is taken, or if the kernel was requested and cannot balance.
  */
 export function createBalancer(
   wanted: BalancerName | null,

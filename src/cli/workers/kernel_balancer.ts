@@ -3,14 +3,14 @@ import type { Balancer } from "./balancer.ts";
 import type { WorkerProcess } from "./worker_process.ts";
 
 /**
- * The balancer where the workers share the port itself, and the kernel chooses one for each
- * connection. A worker that retires leaves itself out, so that it closes an empty queue. Throws where
- * the port is taken.
+ * A balancer in which the workers share the port, and the kernel chooses one for each connection. A
+ * retiring worker excludes itself first, so that its queue is empty when it closes. Throws if the
+ * port is taken.
  */
 export function kernelBalancer(host: string, wanted: number): Balancer {
   if (wanted !== 0) requireFree(host, wanted);
   let port = wanted;
-  /** In the order of the kernel (socket(7)): it moves the last one to the place of one that is closed. */
+  /** In the order of the kernel (socket(7)): the last socket replaces one that is closed. */
   const sockets: WorkerProcess[] = [];
   let leftOut: WorkerProcess | null = null;
 
@@ -26,7 +26,7 @@ export function kernelBalancer(host: string, wanted: number): Balancer {
     listenOrder: () => ({ kind: "listen", host, port, reusePort: true, shown: null }),
     add(worker, taken) {
       port = taken;
-      // It may have listened before, and run out of descriptors.
+      // The worker may have listened before, and run out of descriptors.
       drop(worker);
       sockets.push(worker);
     },
@@ -45,7 +45,7 @@ export function kernelBalancer(host: string, wanted: number): Balancer {
   };
 }
 
-/** Another service of this user that shares its ports, too, would be given half of the connections. */
+/** Requires a free port. Another service that shares it would receive half of the connections. */
 function requireFree(hostname: string, port: number): void {
   try {
     Deno.listen({ hostname, port }).close();

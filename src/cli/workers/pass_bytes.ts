@@ -1,7 +1,7 @@
 /**
- * Passes the bytes of two connections to each other until both directions have ended. A direction
- * that is slow is read no faster, and the end of one leaves the other open. Closes neither; rejects
- * where one of them breaks.
+ * Passes the bytes of two connections to each other until both directions have ended. Each
+ * direction is read only as fast as it is written. The end of one leaves the other open. Closes
+ * neither. Rejects if one of the connections breaks.
  */
 export async function passBytes(left: Deno.TcpConn, right: Deno.TcpConn): Promise<void> {
   for (const connection of [left, right]) connection.setNoDelay(true);
@@ -18,5 +18,5 @@ async function copy(from: Deno.TcpConn, to: Deno.TcpConn): Promise<void> {
   await to.closeWrite();
 }
 
-/** Two of them for each connection. */
+/** The size of a buffer, of which each connection has two. */
 const chunkBytes = 16 * 1024;

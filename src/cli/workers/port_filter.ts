@@ -1,21 +1,22 @@
 import { canReusePorts } from "../../listen/listener.ts";
 
 /**
- * Chooses which of the sockets that share a port get new connections (`SO_REUSEPORT`), by a program
- * that the kernel runs for each of them (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)). A socket that is
- * closed resets what waits in its queue; one that has been left out for a while has an empty queue.
+ * Chooses which of the sockets that share a port (`SO_REUSEPORT`) receive new connections, by a
+ * program that the kernel runs for each connection (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)). Closing
+ * a socket resets the connections in its queue. After a socket has been excluded for a while, its
+ * queue is empty.
  */
 export interface PortFilter {
   /**
-   * Leaves out the socket with this index among so many: they are in the order in which they began
-   * to listen, and where one is closed, the last takes its place. Throws where the kernel refuses.
+   * Excludes the socket with this index of `count`. Sockets are in the order in which they began to
+   * listen, and the last one replaces a closed one. Throws if the kernel refuses.
    */
   leaveOut(index: number, count: number): void;
-  /** Every socket gets connections again, also those that are added. */
+  /** Includes every socket again, also those that are added later. */
   leaveOutNone(): void;
 }
 
-/** Makes the filter of a port on which this process listens. Throws where it does not. */
+/** Opens the filter of a port on which this process listens. Throws if it does not listen. */
 export function openPortFilter(port: number): PortFilter {
   const descriptor = listenerOf(port);
   return {
@@ -24,11 +25,11 @@ export function openPortFilter(port: number): PortFilter {
   };
 }
 
-/** Why the connections of a port cannot be filtered here; null if they can. */
+/** Returns why the connections of a port cannot be filtered here, or null if they can. */
 export function whyNoPortFilter(): string | null {
   if (Deno.build.os !== "linux") return "only that of Linux does";
   if (!canReusePorts()) return "Deno runs without --unstable-net";
-  // Not written as the argument: Deno's types know `reusePort` only where its flag is set.
+  // A variable, because Deno's types know `reusePort` only with its flag.
   const address = { hostname: "127.0.0.1", port: 0, reusePort: true };
   const listener = Deno.listen(address);
   try {
@@ -41,10 +42,10 @@ export function whyNoPortFilter(): string | null {
   }
 }
 
-/** Sets the program of all sockets that share the port of this one. Throws where the kernel refuses. */
+/** Sets the program of all sockets that share this one's port. Throws if the kernel refuses. */
 function attach(descriptor: number, program: BpfProgram): void {
   const code = encode(program);
-  // A `struct sock_fprog`: the length, and where the instructions are.
+  // A `struct sock_fprog`: the number of instructions and their address.
   const option = new DataView(new ArrayBuffer(16));
   option.setUint16(0, program.length, true);
   option.setBigUint64(8, BigInt(Deno.UnsafePointer.value(Deno.UnsafePointer.of(code))), true);
@@ -57,16 +58,16 @@ function attach(descriptor: number, program: BpfProgram): void {
   if (result !== 0) throw new Error("the kernel refuses to filter the connections of the port");
 }
 
-/** `SOL_SOCKET` and `SO_ATTACH_REUSEPORT_CBPF`, on all processors that Deno runs on. */
+/** `SOL_SOCKET` and `SO_ATTACH_REUSEPORT_CBPF` on all processors that Deno supports. */
 const [solSocket, attachProgram] = [1, 51];
 
-/** Instructions of classic BPF: the code, how many to skip where it holds and where not, its value. */
+/** Instructions of classic BPF: the code, the jumps if true and if false, and the value. */
 type BpfProgram = readonly (readonly [code: number, then: number, otherwise: number, k: number])[];
 
-/** An index that no socket has: the kernel then chooses by the hash of the addresses. */
+/** An index that no socket has, so that the kernel chooses by the hash of the addresses. */
 const byHash: BpfProgram = [[0x06, 0, 0, 0xffff_ffff]];
 
-/** One of all but the last, at random, and the last in place of the one that is left out. */
+/** Chooses a random socket except the last, and the last instead of the excluded one. */
 function allBut(index: number, count: number): BpfProgram {
   const [last, random] = [count - 1, 0xffff_f038];
   return [
@@ -89,7 +90,7 @@ function encode(program: BpfProgram): Uint8Array<ArrayBuffer> {
   return new Uint8Array(view.buffer);
 }
 
-/** The descriptor of the socket by which this process listens on the port: Deno does not give it. */
+/** Returns the descriptor of the socket that listens on the port, which Deno does not expose. */
 function listenerOf(port: number): number {
   const sockets = new Set(["tcp", "tcp6"].flatMap((family) => listenersOn(port, family)));
   for (const { name } of Deno.readDirSync("/proc/self/fd")) {
@@ -98,7 +99,7 @@ function listenerOf(port: number): number {
   throw new Error(`this process does not listen on port ${port}`);
 }
 
-/** The sockets that listen on the port, as the links of their descriptors show them (proc(5)). */
+/** Returns the sockets that listen on the port, as links of descriptors show them (proc(5)). */
 function listenersOn(port: number, family: string): readonly string[] {
   const hex = port.toString(16).toUpperCase().padStart(4, "0");
   return readIfThere(`/proc/self/net/${family}`).split("\n").flatMap((line) => {
@@ -107,10 +108,10 @@ function listenersOn(port: number, family: string): readonly string[] {
   });
 }
 
-/** `TCP_LISTEN`. */
+/** The state `TCP_LISTEN`. */
 const listening = "0A";
 
-/** Empty for a family that the kernel does not have. */
+/** Returns an empty string for an address family that the kernel does not support. */
 function readIfThere(path: string): string {
   try {
     return Deno.readTextFileSync(path);
@@ -120,7 +121,7 @@ function readIfThere(path: string): string {
   }
 }
 
-/** Empty where the descriptor has been closed since the folder was read. */
+/** Returns an empty string if the descriptor has been closed since the folder was read. */
 function linkOf(path: string): string {
   try {
     return Deno.readLinkSync(path);

@@ -6,9 +6,9 @@ import { passBytes } from "./pass_bytes.ts";
 import type { WorkerProcess } from "./worker_process.ts";
 
 /**
- * The balancer where this process accepts the connections, and passes the bytes of each to the
- * worker that has the fewest. The worker knows the client before its bytes arrive. Throws where the
- * port is taken.
+ * A balancer in which this process accepts the connections, and passes the bytes of each to the
+ * worker with the fewest connections. The worker learns the client's address before the bytes
+ * arrive. Throws if the port is taken.
  */
 export function proxyBalancer(host: string, port: number, observe: Observer): Balancer {
   const listener = listenOn(host, port);
@@ -21,11 +21,11 @@ export function proxyBalancer(host: string, port: number, observe: Observer): Ba
     while (!isClosed) {
       try {
         const client = await listener.accept();
-        // What fails is the connection: one of its two sides has left.
+        // Only the connection fails, because one of its sides has left.
         serve(client).catch(() => null).finally(() => client.close());
       } catch (error) {
         if (isClosed) return;
-        // This process has no descriptor left; clients wait in the queue.
+        // This process has no free descriptor. Clients wait in the queue.
         observe({ kind: "listener_failed", error, retryInMs });
         await sleep(retryInMs);
       }
@@ -74,12 +74,12 @@ export function proxyBalancer(host: string, port: number, observe: Observer): Ba
   };
 }
 
-/** A worker that gets connections. */
+/** A worker that receives connections. */
 interface Target {
   readonly worker: WorkerProcess;
-  /** Its port on the loopback. */
+  /** The worker's port on the loopback address. */
   readonly port: number;
-  /** How many connections it has. */
+  /** The number of its open connections. */
   open: number;
 }
 
@@ -94,7 +94,7 @@ function listenOn(hostname: string, port: number): Deno.TcpListener {
   }
 }
 
-/** Null if nothing listens: the worker is about to end. */
+/** Returns null if nothing listens, because the worker is about to end. */
 async function connectTo(port: number): Promise<Deno.TcpConn | null> {
   try {
     return await Deno.connect({ hostname: loopback, port });

@@ -17,7 +17,7 @@ import { openSupervisorChannel, type SupervisorChannel } from "./supervisor_chan
 import type { WorkerOrder } from "./worker_messages.ts";
 import type { WorkerShare } from "./worker_share.ts";
 
-/** What a worker serves with. */
+/** The context of a worker. */
 interface WorkerContext {
   readonly command: ServeCommand;
   readonly version: string;
@@ -27,15 +27,15 @@ interface WorkerContext {
 }
 
 /**
- * Runs the command that serves in this process, one of several, until its supervisor or a signal
- * stops it, or the supervisor has ended; returns the exit code.
+ * Runs the command that serves in this process, which is one of several. It runs until its
+ * supervisor or a signal stops it, or the supervisor has ended. Returns the exit code.
  */
 export async function runWorker(
   command: ServeCommand,
   version: string,
   share: WorkerShare,
 ): Promise<number> {
-  // A terminal sends it to all processes; it is for the supervisor.
+  // A terminal sends the signal to all processes, but only the supervisor handles it.
   if (Deno.build.os !== "windows") Deno.addSignalListener("SIGHUP", () => {});
   const runtime = systemRuntime(consoleObserver({ worker: share.number }));
   const supervisor = openSupervisorChannel();
@@ -104,7 +104,7 @@ async function serveByOrder(opened: OpenService, context: WorkerContext): Promis
   return server;
 }
 
-/** A listener that has failed listens again, and observes that; the first time it calls `onListen`. */
+/** Returns a runtime whose failed listener listens again. `onListen` is called the first time. */
 function onListeningAgain(runtime: Runtime, work: () => void): Runtime {
   return {
     ...runtime,
@@ -116,7 +116,7 @@ function onListeningAgain(runtime: Runtime, work: () => void): Runtime {
 }
 
 interface WorkerState {
-  /** True if another worker takes over. */
+  /** True if another worker replaces this one. */
   isReplaced: boolean;
 }
 
@@ -127,7 +127,7 @@ function replaceable(
 ): Omit<Listenable, "fetch"> {
   return {
     announceStop() {
-      // The service stays ready where another worker takes over.
+      // The service stays ready if another worker takes over.
       if (!state.isReplaced) app.announceStop();
     },
     drain() {
@@ -164,7 +164,7 @@ function obey(order: WorkerOrder, worker: ServingWorker): void {
   }
 }
 
-/** Where it fails, connections that wait for a worker are reset when it ends; all else is the same. */
+/** If filtering fails, connections in the queue are reset when the worker ends. */
 function filterPort(
   { server: { port }, runtime }: ServingWorker,
   apply: (filter: PortFilter) => void,
@@ -178,12 +178,12 @@ function filterPort(
 }
 
 /**
- * How long a worker that is replaced still answers what reaches it: what the system has accepted for
- * it, and one more request on each connection in use, whose answer ends the connection.
+ * How long a replaced worker still serves requests, in milliseconds: connections that the system
+ * has accepted for it, and one more request on each open connection, after which it closes.
  */
 const quietMs = 1_000;
 
-/** Resolves once the app can answer; at once where it does not say. */
+/** Resolves once the app is ready, or immediately if it does not report that. */
 async function untilReady(app: App): Promise<void> {
   while (true) {
     const { status, body } = await app.fetch(new Request("http://localhost/readyz"));

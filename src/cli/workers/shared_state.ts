@@ -3,7 +3,7 @@ import { platformOpenKv } from "../../kv/deno_kv.ts";
 import type { ServeConfig } from "../../app/serve.ts";
 import type { CliService } from "../cli_service.ts";
 
-/** Throws an Error of one sentence where each of several workers would have a state of its own. */
+/** Throws an Error with one sentence if several workers would not share their state. */
 export function requireSharedState(config: CliService["config"]): void {
   for (const { isShared, label } of driversOf(config)) {
     if (isShared) continue;
@@ -20,7 +20,7 @@ export function requireSharedState(config: CliService["config"]): void {
   }
 }
 
-/** Also where Deno runs without the flag that a path or a URL needs: the memory takes their place. */
+/** True also if Deno runs without the flag for a path or a URL, so that memory replaces it. */
 function isInMemory(kv: ServeConfig["kv"]): boolean {
   if (kv === undefined || kv === ":memory:") return true;
   return typeof kv === "string" && platformOpenKv() === undefined;

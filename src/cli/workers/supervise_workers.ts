@@ -6,20 +6,20 @@ import { onStopSignals } from "../stop_signals.ts";
 import { Supervisor } from "./supervisor.ts";
 import { WorkerGroup } from "./worker_group.ts";
 
-/** The workers to supervise. */
+/** Options of supervising workers. */
 export interface SuperviseOptions {
-  /** The URL of the main module that each of them runs. */
+  /** The URL of the main module that each worker runs. */
   readonly program: string;
   readonly args: readonly string[];
   readonly count: number;
-  /** Null for the kernel where it can. */
+  /** The balancer, or null for the kernel if it can. */
   readonly balancer: BalancerName | null;
 }
 
 /**
- * Serves by several processes until a signal stops it; returns the exit code. A worker that ends is
- * replaced; a SIGHUP replaces all, one after the other. Where the first does not start, or all end
- * again and again as soon as they have started, the exit code is that of the last one.
+ * Serves by several processes until a signal stops it, and returns the exit code. A worker that
+ * ends is replaced. A SIGHUP replaces all, one after the other. If the first does not start, or if
+ * all end repeatedly right after the start, the exit code is that of the last one.
  */
 export async function superviseWorkers(options: SuperviseOptions): Promise<number> {
   const { program, args, count, balancer } = options;
@@ -49,7 +49,7 @@ function onSignals(supervisor: Supervisor): () => void {
   if (Deno.build.os === "windows") return stopListening;
   const hadTerminal = Deno.stdin.isTerminal();
   const hangUp = () => {
-    // A terminal sends it to all its processes when it is closed.
+    // A terminal that is closed sends the signal to all its processes.
     if (hadTerminal && !Deno.stdin.isTerminal()) supervisor.stop("SIGTERM", false);
     else supervisor.replaceAll();
   };

@@ -6,23 +6,23 @@ import type { StopSignal } from "../stop_signals.ts";
 import type { WorkerGroup } from "./worker_group.ts";
 import { type WorkerEnd, WorkerEnded, type WorkerProcess } from "./worker_process.ts";
 
-/** The place of one worker, whichever process has it. */
+/** The slot of one worker, whichever process occupies it. */
 interface Slot {
   readonly number: number;
   worker: WorkerProcess;
-  /** Resolves once the replacement that starts has the place, or has failed. */
+  /** Resolves once the starting replacement has the slot, or has failed. */
   replacing: Promise<void> | null;
 }
 
-/** Keeps so many workers of a group running, and replaces them on demand. */
+/** Keeps this number of workers running, and replaces them on demand. */
 export class Supervisor {
   readonly #group: WorkerGroup;
   readonly #runtime: Runtime;
   readonly #slots: Slot[] = [];
-  /** One round of replacements at a time; one more waits, for what has changed since. */
+  /** One round of replacements at a time. One more waits, for later changes. */
   readonly #rounds = new Semaphore(1, 1);
   readonly #exitCode = Promise.withResolvers<number>();
-  /** How many have ended in a row soon after they had started. */
+  /** The number of consecutive workers that have ended soon after their start. */
   #quickEnds = 0;
   #stoppedAt: number | null = null;
 
@@ -32,12 +32,12 @@ export class Supervisor {
   }
 
   /**
-   * Starts the workers, prints the banner, and resolves with the exit code when they have been
-   * stopped, or cannot be kept running.
+   * Starts the workers and prints the banner. Resolves with the exit code when they were stopped,
+   * or cannot be kept running.
    */
   async run(count: number): Promise<number> {
     try {
-      // The first one alone: what keeps it from starting is printed once.
+      // The first starts alone, so that a reason not to start is printed once.
       const first = await this.#open(1);
       await Promise.all(Array.from({ length: count - 1 }, (_, index) => this.#open(index + 2)));
       console.log((await first.listening).banner);
@@ -48,7 +48,7 @@ export class Supervisor {
     return await this.#exitCode.promise;
   }
 
-  /** Replaces every worker, one after the other, as far as the new ones start. */
+  /** Replaces every worker, one after the other, if the new ones start. */
   replaceAll(): void {
     if (this.#rounds.isFull) return;
     void this.#rounds.run(async () => {
@@ -58,7 +58,7 @@ export class Supervisor {
     });
   }
 
-  /** Stops by a signal, which the workers may have received as well; by a second one, at once. */
+  /** Stops by a signal, which the workers may have received too. A second one stops immediately. */
   stop(signal: StopSignal, reachedWorkers: boolean): void {
     const now = this.#runtime.clock.elapsedMs();
     if (this.#stoppedAt === null) {
@@ -76,7 +76,7 @@ export class Supervisor {
     return worker;
   }
 
-  /** Returns a place to a worker that serves, and to another one should it end. */
+  /** Assigns a slot to a running worker, and to a replacement if the worker ends. */
   #take(slot: Slot, worker: WorkerProcess): void {
     const { clock } = this.#runtime;
     const since = clock.elapsedMs();
@@ -107,7 +107,7 @@ export class Supervisor {
     }
   }
 
-  /** Returns true if the old worker has left its place: one that has ended is replaced in any case. */
+  /** Returns true if the old worker has left its slot. An ended worker is always replaced. */
   async #replace(slot: Slot): Promise<boolean> {
     const old = slot.worker;
     if (old.hasEnded()) return true;
@@ -131,13 +131,13 @@ export class Supervisor {
   }
 }
 
-/** A worker that has served for less has ended at once. */
+/** A worker that ends earlier counts as ended right after its start, in milliseconds. */
 const quickMs = 10_000;
 
-/** So many of them in a row will not be followed by a better one. */
+/** After this number of quick ends, a further worker would not run either. */
 const maxQuickEnds = 5;
 
 const backoff: Backoff = { firstMs: 100, factor: 2, maxMs: 10_000 };
 
-/** One signal often arrives twice: sent to the process group, and passed on by a parent. */
+/** A signal may arrive twice: sent to the process group, and passed on by a parent. */
 const sameSignalMs = 100;

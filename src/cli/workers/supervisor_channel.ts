@@ -11,14 +11,14 @@ import {
 export interface SupervisorChannel {
   /** The first order. */
   readonly listenOrder: Promise<ListenOrder>;
-  /** Resolves when the supervisor has ended, however that was. */
+  /** Resolves when the supervisor has ended for any reason. */
   readonly lost: Promise<void>;
-  /** Takes all later orders. */
+  /** Handles all later orders. */
   onOrder(take: (order: WorkerOrder) => void): void;
   report(report: WorkerReport): void;
 }
 
-/** Opens the channel that this process has been started with. */
+/** Opens the channel with which this process was started. */
 export function openSupervisorChannel(): SupervisorChannel {
   const listenOrder = Promise.withResolvers<ListenOrder>();
   const lost = Promise.withResolvers<void>();
@@ -36,7 +36,7 @@ export function openSupervisorChannel(): SupervisorChannel {
       take = taking;
     },
     report(report) {
-      // Without a callback, the report to a supervisor that is killed at that moment is an error of the process.
+      // Without a callback, a report to a killed supervisor would be an uncaught error.
       if (process.connected) process.send?.(enveloped(report), () => {});
     },
   };

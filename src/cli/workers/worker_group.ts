@@ -7,14 +7,14 @@ import { createBalancer } from "./create_balancer.ts";
 import { startWorker, type WorkerProcess } from "./worker_process.ts";
 import type { WorkerShare } from "./worker_share.ts";
 
-/** The program that each worker runs, and how they share a port. */
+/** The program that each worker runs, and how the workers share a port. */
 export interface WorkerGroupOptions {
-  /** The URL of its main module. */
+  /** The URL of the program's main module. */
   readonly program: string;
   readonly args: readonly string[];
-  /** Null for the kernel where it can. */
+  /** The balancer, or null for the kernel if it can. */
   readonly balancer: BalancerName | null;
-  /** The same in all of them. */
+  /** The data that all workers share. */
   readonly share: Omit<WorkerShare, "number">;
 }
 
@@ -22,9 +22,9 @@ export interface WorkerGroupOptions {
 export class WorkerGroup {
   readonly #options: WorkerGroupOptions;
   readonly #runtime: Runtime;
-  /** All of them, also those that start and those that retire. */
+  /** All workers, including starting and retiring ones. */
   readonly #processes = new Set<WorkerProcess>();
-  /** One listens after the other: their order matters to the balancer. */
+  /** One worker listens after the other, because their order matters to the balancer. */
   readonly #listening = new Semaphore(1, Infinity);
   #balancer: Balancer | null = null;
   #isStopping = false;
@@ -34,14 +34,14 @@ export class WorkerGroup {
     this.#runtime = runtime;
   }
 
-  /** True if no worker starts any more. */
+  /** True if no further worker starts. */
   get isStopping(): boolean {
     return this.#isStopping;
   }
 
   /**
-   * Starts a worker, and resolves once it listens. Rejects with {@link WorkerEnded} where it ends
-   * before, and with an Error of one sentence where the first one cannot have the port.
+   * Starts a worker, and resolves once it listens. Rejects with {@link WorkerEnded} if it ends
+   * before, and with an Error with a one-sentence message if the first worker cannot have the port.
    */
   async start(number: number): Promise<WorkerProcess> {
     const worker = this.#spawn(number);
@@ -49,7 +49,7 @@ export class WorkerGroup {
     return worker;
   }
 
-  /** The same for one that replaces another: it listens once it can answer, and ends where it cannot. */
+  /** Starts a replacement. It listens once it is ready, and ends if it does not become ready. */
   async startReady(number: number): Promise<WorkerProcess> {
     const worker = this.#spawn(number);
     await worker.prepared;
@@ -83,14 +83,14 @@ export class WorkerGroup {
     this.#runtime.observe({ kind: "worker_started", worker: worker.number, pid: worker.pid });
   }
 
-  /** Lets a worker finish what it does, while others get the new connections. */
+  /** Lets a worker finish its work, while others receive the new connections. */
   async retire(worker: WorkerProcess): Promise<void> {
     if (worker.hasEnded()) return;
     this.#balancer?.retire(worker);
     await this.#untilEnded(worker);
   }
 
-  /** Stops all, by a signal where they have not received it. Resolves once they have ended. */
+  /** Stops all workers, by a signal unless they have received it. Resolves once they have ended. */
   async stop(signal: StopSignal | null): Promise<void> {
     this.#isStopping = true;
     this.#balancer?.finish();
@@ -100,12 +100,12 @@ export class WorkerGroup {
     }));
   }
 
-  /** Ends all at once. */
+  /** Kills all workers immediately. */
   kill(): void {
     for (const worker of this.#processes) worker.kill();
   }
 
-  /** One that does not answer its event loop any more does not end by itself. */
+  /** Kills a worker that does not end, because its event loop may be blocked. */
   async #untilEnded(worker: WorkerProcess): Promise<void> {
     const killLate = ({ stopDeadlineMs }: { readonly stopDeadlineMs: number }) =>
       this.#runtime.clock.after(stopDeadlineMs + graceMs, () => worker.kill());
@@ -114,10 +114,10 @@ export class WorkerGroup {
   }
 }
 
-/** How long the app of a worker that replaces another may be unable to answer. */
+/** The time in which the app of a replacement must become ready, in milliseconds. */
 const readyWithinMs = 30_000;
 
 const notReady = `SIGKILL, since it was not ready within ${readyWithinMs} ms`;
 
-/** How long a worker may take to end beside the requests that it lets finish. */
+/** The time in which a worker must end, besides that of its last requests, in milliseconds. */
 const graceMs = 5_000;

@@ -1,38 +1,38 @@
-/** What a worker reports to its supervisor. */
+/** A report of a worker to its supervisor. */
 export type WorkerReport =
-  /** The app is there; the worker waits for the order to listen. */
+  /** The app is created, and the worker waits for the order to listen. */
   | {
     readonly kind: "prepared";
-    /** Where its options say that the service listens. */
+    /** The configured address of the service. */
     readonly host: string;
     readonly port: number;
-    /** Why the kernel cannot balance the connections; null if it can. */
+    /** Why the kernel cannot balance the connections, or null if it can. */
     readonly unbalanced: string | null;
     readonly stopDeadlineMs: number;
   }
-  /** Its app can answer: `/readyz` is not 503. */
+  /** The app is ready: `/readyz` is not 503. */
   | { readonly kind: "ready" }
-  /** It accepts connections at this port. */
+  /** The worker accepts connections at this port. */
   | { readonly kind: "listening"; readonly port: number; readonly banner: string }
-  /** It accepts no connections any more, and finishes what it has. */
+  /** The worker accepts no further connections, and finishes those that it has. */
   | { readonly kind: "left" }
-  /** It knows the client of the connection from this port. */
+  /** The worker knows the client of the connection from this port. */
   | { readonly kind: "noted"; readonly port: number };
 
 /** The report of this kind. */
 export type ReportOf<Kind> = Extract<WorkerReport, { readonly kind: Kind }>;
 
-/** What a supervisor orders a worker to do that listens. */
+/** An order of a supervisor to a listening worker. */
 export type WorkerOrder =
-  /** To stop, since another process has taken its place. */
+  /** Stop, because another process has replaced the worker. */
   | {
     readonly kind: "retire";
-    /** The place of its socket among those of the port, which then get all new connections. */
+    /** The index of its socket among those of the port. The others receive all new connections. */
     readonly filter: { readonly without: number; readonly of: number } | null;
   }
-  /** To let every socket of the port have connections again. */
+  /** Let every socket of the port receive connections again. */
   | { readonly kind: "unfilter" }
-  /** To note the client whose bytes come from this port of the supervisor. */
+  /** Record the client whose bytes come from this port of the supervisor. */
   | { readonly kind: "note"; readonly port: number; readonly client: string };
 
 /** The first order: to listen at an address. */
@@ -41,29 +41,29 @@ export interface ListenOrder {
   readonly host: string;
   readonly port: number;
   readonly reusePort: boolean;
-  /** Where clients reach it; null for its own address. */
+  /** The address at which clients reach the service, or null for the worker's own. */
   readonly shown: { readonly host: string; readonly port: number } | null;
 }
 
-/** Other messages of a process are not for us: some libraries send those of other managers. */
+/** Identifies messages of this program, because libraries send messages of other managers. */
 const envelope = "resource-api";
 
-/** A message as it is sent. */
+/** Returns a message as it is sent. */
 export function enveloped(
   message: WorkerReport | ListenOrder | WorkerOrder,
 ): Record<string, unknown> {
   return { [envelope]: message };
 }
 
-/** The report in what a worker sent; null if there is none. */
+/** Returns the report in a worker's message, or null if it has none. */
 export function reportIn(message: unknown): WorkerReport | null {
-  // Workers are of this program, and only `enveloped` makes the envelope.
+  // The worker runs this program, and only `enveloped` creates the envelope.
   return contentOf(message) as WorkerReport | null;
 }
 
-/** The order in what a supervisor sent; null if there is none. */
+/** Returns the order in a supervisor's message, or null if it has none. */
 export function orderIn(message: unknown): ListenOrder | WorkerOrder | null {
-  // As above.
+  // The supervisor runs this program, and only `enveloped` creates the envelope.
   return contentOf(message) as ListenOrder | WorkerOrder | null;
 }
 

@@ -8,15 +8,15 @@ import {
 } from "./worker_messages.ts";
 import { shareVariable, type WorkerShare } from "./worker_share.ts";
 
-/** How a process has ended. */
+/** The end of a process. */
 export interface WorkerEnd {
   readonly pid: number;
   readonly exitCode: number;
-  /** `exit code 2`, or the name of a signal. */
+  /** The reason: `exit code 2`, or the name of a signal. */
   readonly reason: string;
 }
 
-/** A worker ended before it did what was waited for. */
+/** A worker ended before it sent the awaited report. */
 export class WorkerEnded extends Error {
   readonly end: WorkerEnd;
 
@@ -26,31 +26,31 @@ export class WorkerEnded extends Error {
   }
 }
 
-/** A worker, as its supervisor sees it. The promises of its reports reject where it ends before. */
+/** A worker as its supervisor sees it. The promises of its reports reject if it ends first. */
 export interface WorkerProcess {
   readonly number: number;
   readonly pid: number;
   readonly prepared: Promise<ReportOf<"prepared">>;
   readonly listening: Promise<ReportOf<"listening">>;
   readonly ready: Promise<ReportOf<"ready">>;
-  /** Never rejects. */
+  /** Resolves when the worker has ended. Never rejects. */
   readonly ended: Promise<WorkerEnd>;
   hasEnded(): boolean;
-  /** Sends an order; nothing where it has ended. */
+  /** Sends an order. Has no effect if the worker has ended. */
   send(order: ListenOrder | WorkerOrder): void;
-  /** Resolves once it knows the client of the connection from this port, or has ended. */
+  /** Resolves once the worker knows the client of the connection from this port, or has ended. */
   note(port: number, client: string): Promise<void>;
-  /** Sends a signal; on Windows, which has none for other processes, it stops gracefully as well. */
+  /** Sends a signal. On Windows, which has no signals, the worker also stops gracefully. */
   stop(signal: "SIGTERM" | "SIGINT"): void;
-  /** Ends it at once; `reason` says why, in place of the signal. */
+  /** Kills the worker. `reason` replaces the signal in its end. */
   kill(reason?: string): void;
 }
 
-/** Called for what a worker does to the port. */
+/** Callbacks for a worker's use of the port. */
 export interface PortEvents {
-  /** It accepts connections at this port: also again, after it has run out of descriptors. */
+  /** The worker accepts connections at this port, perhaps again after it had no descriptors. */
   onListening(port: number): void;
-  /** It accepts none any more, or has ended. */
+  /** The worker accepts no more connections, or has ended. */
   onLeft(): void;
 }
 
@@ -64,7 +64,7 @@ export function startWorker(
   const flags = ["--unstable-kv", "--unstable-cron", "--unstable-net"];
   const child = spawn(Deno.execPath(), ["run", "-A", ...flags, program, ...args], {
     env: { ...Deno.env.toObject(), ...shareVariable(share) },
-    // Its end of the channel closes with this process, however that ends.
+    // The worker's end of the channel closes with this process, however that ends.
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const prepared = Promise.withResolvers<ReportOf<"prepared">>();
@@ -97,7 +97,7 @@ export function startWorker(
     events.onLeft();
     ended.resolve(how);
     for (const { promise, reject } of [prepared, listening, ready]) {
-      // Only some of them are waited for.
+      // Not all of these promises are awaited.
       promise.catch(() => {});
       reject(new WorkerEnded(how));
     }

@@ -1,28 +1,28 @@
-/** What a supervisor hands to each of its workers, so that they serve as one. */
+/** Data that a supervisor passes to each of its workers, so that they act as one service. */
 export interface WorkerShare {
-  /** Counts from 1. A worker that takes the place of another has its number. */
+  /** The number of the worker, from 1. A replacement has the same number. */
   readonly number: number;
-  /** How many workers there are. */
+  /** The number of workers. */
   readonly count: number;
-  /** The token that the banner shows. */
+  /** The token in the banner. */
   readonly token: string;
-  /** What secrets are made of that neither the configuration nor the environment sets. */
+  /** The source of secrets that neither the configuration nor the environment sets. */
   readonly secret: string;
-  /** The path of a key-value store, where no configuration names one. */
+  /** The path of a key-value store, if no configuration names one. */
   readonly kv: string;
 }
 
-/** The environment variable that hands the share over: arguments could be read by every user. */
+/** The environment variable with the share, because every user can read arguments. */
 const variable = "SERVICE_WORKER";
 
-/** The share as the variable of a child. */
+/** Returns the share as an environment variable of a child. */
 export function shareVariable(share: WorkerShare): Record<string, string> {
   return { [variable]: JSON.stringify(share) };
 }
 
 /**
- * Takes the share out of the environment, which the children of this process inherit; null if it
- * is no worker.
+ * Removes the share from the environment, which children inherit. Returns null if this process is
+ * no worker.
  */
 export function takeShare(): WorkerShare | null {
   if (Deno.permissions.querySync({ name: "env", variable }).state !== "granted") return null;
