@@ -3,8 +3,8 @@ import type { SearchAdapter } from "../search/search_adapter.ts";
 import { sqliteSearch } from "./sqlite/search/sqlite_search.ts";
 
 /**
- * A search adapter that keeps the index of each resource in its own database, whichever that is:
- * {@link sqliteSearch} or {@link postgresSearch}. `language` is for Postgres alone.
+ * A search adapter that keeps the index of each resource in its own database, by {@link
+ * sqliteSearch} or {@link postgresSearch}. Only Postgres uses `language`.
  *
  * @example
  * ```ts ignore

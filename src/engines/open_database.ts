@@ -63,9 +63,9 @@ function database(driver: Driver): Database {
 }
 
 /**
- * The descriptions of declared tables. Refuses one table that is not in a list, for programs that are
- * not checked, and tables whose columns have types of their own, which `CREATE TABLE` here would not
- * give.
+ * Returns the descriptions of declared tables. Rejects a single table outside of a list, for
+ * unchecked programs. Rejects tables with columns of custom types, which `CREATE TABLE` here would
+ * not create.
  */
 function declared(
   tables: readonly TableLike<unknown, unknown>[],

@@ -12,21 +12,21 @@ import {
 
 /** Options for opening a database of any engine. */
 export interface OpenDatabaseOptions extends SqliteAdditions {
-  /** Changes nothing and installs nothing: for a database of another program. */
+  /** Opens the database read-only and installs nothing, for a database of another program. */
   readonly readOnly?: boolean | undefined;
   /**
-   * True if clients see the messages that triggers and functions raise on purpose; true by default.
+   * True if clients see the messages that triggers and functions raise on purpose. Default: true.
    */
   readonly raisedMessages?: boolean | undefined;
-  /** How long a request waits for a lock or a connection. 5,000 by default. */
+  /** How long a request waits for a lock or a connection, in milliseconds. Default: 5,000. */
   readonly waitLimitMs?: number | undefined;
-  /** The time of the machine by default. */
+  /** The clock. Default: that of the machine. */
   readonly clock?: Clock | undefined;
-  /** Receives notices: another driver had to be taken, a Postgres cannot be reached now. */
+  /** Receives notices: another library is used, or a Postgres cannot be reached now. */
   readonly observe?: Observer | undefined;
 }
 
-/** The options for opening a database, described. */
+/** The description of the options for opening a database. */
 export const openDatabaseOptions = group(
   {
     ...driverOptions,
@@ -60,14 +60,14 @@ async function openByScheme(url: string, options: OpenDatabaseOptions): Promise<
       if (scheme === "" && /^[^@]+$/.test(url)) {
         throw new Error(`Cannot open a database by "${url}": use sqlite:${url}`);
       }
-      // The rest of the URL may hold a password.
+      // The rest of the URL may contain a password.
       throw new Error(
         `Cannot open a database by "${scheme}:": use sqlite:PATH, sqlite::memory:, node-sqlite:PATH, postgres://USER@HOST/DATABASE, pglite:PATH or pglite::memory:`,
       );
   }
 }
 
-/** The path of `sqlite:notes.db`, and of the form with slashes that other programs write. */
+/** Returns the path of `sqlite:notes.db`, also in the form with slashes of other programs. */
 function pathOf(rest: string): string {
   const path = rest.startsWith("//") ? rest.slice(2) : rest;
   if (path === "") throw new Error("Cannot open a database without a path: use sqlite:PATH");
@@ -76,18 +76,19 @@ function pathOf(rest: string): string {
 
 /** A driver that needs an npm package. */
 export interface PackagedDriver {
-  /** Where its module is. */
+  /** The path of the driver's module. */
   readonly file: string;
-  /** The function of the module that opens it. */
+  /** The name of the function that opens the driver. */
   readonly opener: string;
-  /** The last part of the export that has the opener. */
+  /** The last part of the export that contains the opener. */
   readonly subpath: string;
 }
 
 /**
- * Where the drivers are. Paths and not literal imports, nor types of them: Deno downloads the
- * packages of a literal import at every start, used or not. So they are not found by what reads a
- * program without running it, as `deno bundle` and `deno cache` do: it imports the opener itself.
+ * The drivers with npm packages. They are paths and no literal imports or types, because Deno
+ * downloads the packages of a literal import at every start, used or not. Tools that read a program
+ * without running it, like `deno bundle` and `deno cache`, do not find them. Such a program imports
+ * the opener itself.
  */
 export const drivers = {
   betterSqlite3: {
@@ -106,15 +107,15 @@ export const drivers = {
 type Opener = (place: unknown, options: OpenDatabaseOptions) => Promise<Driver>;
 
 /**
- * Loads the module of a driver and opens it; `place` is what its opener takes: a path, a URL or the
- * client of another library.
+ * Loads the module of a driver and opens the driver. `place` is the argument of its opener: a path,
+ * a URL or the client of another library.
  */
 export async function openPackaged(
   driver: PackagedDriver,
   place: unknown,
   options: OpenDatabaseOptions,
 ): Promise<Driver> {
-  // `drivers` names functions of that type; a test opens a database by each of them.
+  // `drivers` names functions of this type. A test opens a database by each of them.
   const { [driver.opener]: open } = await load(driver) as Record<string, Opener>;
   if (open === undefined) throw new Error(`${driver.file} has no ${driver.opener}`);
   return await open(place, options);
@@ -141,17 +142,17 @@ async function openSqlite(
     : await openNodeSqlite(path, options);
 }
 
-/** A literal import: this library is a part of the host, so that nothing is downloaded for it. */
+/** This import is literal, because the host contains the library, so that nothing is downloaded. */
 async function openNodeSqlite(path: string, options: OpenDatabaseOptions): Promise<Driver> {
   const module = await import("./sqlite/driver/node_sqlite_driver.ts");
   return await module.openNodeSqlite(path, options);
 }
 
-/** Returns true if the native part of better-sqlite3 works on this machine; a notice where it does not. */
+/** Returns true if the native part of better-sqlite3 works on this machine, else reports it. */
 async function canLoadAddon(observe: Observer | undefined): Promise<boolean> {
   try {
     const module: unknown = await import(drivers.betterSqlite3.file);
-    // The driver exports it for this purpose alone.
+    // The driver exports the function only for this purpose.
     (module as { loadAddon: () => void }).loadAddon();
     return true;
   } catch (error) {

@@ -6,7 +6,7 @@ import { casingOf } from "../../db/drizzle/drizzle_casing.ts";
 import { type DrizzleDatabase, isDrizzleDatabase } from "../../db/drizzle/drizzle_database.ts";
 import type { Database } from "../../db/database.ts";
 
-/** What a configuration says of its database and its tables. */
+/** The database and the tables of a configuration. */
 interface GivenConfig {
   readonly db: Database | DrizzleDatabase;
   readonly resources: readonly {
@@ -20,9 +20,9 @@ interface GivenConfig {
 }
 
 /**
- * Opens the database of a configuration where it is one of Drizzle: the file or the server of its
- * client, and the columns are called there as Drizzle calls them. Any other configuration is
- * returned as it is.
+ * Opens the database of a configuration if it is a Drizzle database: the file or the server of its
+ * client. Columns have the names that Drizzle uses there. Any other configuration is returned
+ * unchanged.
  */
 export async function openConfig<Config extends GivenConfig>(
   config: Config,
@@ -35,7 +35,7 @@ export async function openConfig<Config extends GivenConfig>(
   return { ...config, db: await openDatabase(db, { observe }) };
 }
 
-/** The tables that are named in the options, also those that only link others. */
+/** Returns the tables in the options, including link tables. */
 function tablesOf({ resources }: GivenConfig): readonly unknown[] {
   return resources.flatMap(({ table, options }) => [
     table,

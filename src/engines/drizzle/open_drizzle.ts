@@ -10,9 +10,9 @@ import {
 import type { DrizzleDatabase } from "../../db/drizzle/drizzle_database.ts";
 
 /**
- * Opens the driver of the database that Drizzle's client has open: on the same file or the same
- * server, with connections of the service's own beside that of the client; a PGlite, which has a
- * single one, is shared. Throws an Error for a client that the service has no driver for.
+ * Opens a driver for the database of Drizzle's client: the same file or server, with separate
+ * connections. A PGlite has only one connection, which is shared. Throws an Error for a client that
+ * no driver supports.
  */
 export async function openDrizzle(
   database: DrizzleDatabase,
@@ -38,7 +38,7 @@ type OpenOf = (client: object, options: OpenDatabaseOptions) => Promise<Driver>;
 const openPostgres: OpenOf = (client, options) =>
   openPackaged({ ...drivers.postgres, opener: "openPostgresOf" }, client, options);
 
-/** By the names that Drizzle gives the classes of its databases. */
+/** Keyed by the names that Drizzle gives the classes of its databases. */
 const openers: ReadonlyMap<string, OpenOf> = new Map([
   [
     "BetterSQLite3Database",

@@ -6,7 +6,7 @@ import { postgresSchemaVersion } from "./driver/schema_version_query.ts";
 import { postgresTriggerName } from "./sql/change_log_schema.ts";
 import { postgresChanges } from "./changes/postgres_changes.ts";
 
-/** Postgres, on a server or embedded, whichever library connects to it. */
+/** Postgres, on a server or embedded, with any library. */
 export const postgresEngine: DatabaseEngine = {
   name: "postgres",
   catalog: {
@@ -18,7 +18,7 @@ export const postgresEngine: DatabaseEngine = {
           AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`,
       values: [schema, name],
     }),
-    // The number is arbitrary, and the same in every process of the service.
+    // The number is arbitrary, and equal in every process of the service.
     creationLock: { text: "SELECT pg_advisory_xact_lock(7237120945)", values: [] },
     allowsForwardReferences: false,
     foldName: (name) => name,

@@ -3,10 +3,10 @@ import { quoteIdentifier, type Statement } from "../../../sql/fragment.ts";
 import type { Connection } from "../../../db/driver.ts";
 
 /**
- * The target tables of a statement, by their full names as the change log has them, from the plan
- * that Postgres makes of it. The statement is not run. What triggers and functions write is not in
- * a plan. For INSERT, UPDATE, DELETE, MERGE and WITH: others cannot be explained. Null if the
- * server gives no plan that can be read.
+ * Returns the target tables of a statement from its plan, by their full names in the change log.
+ * The statement is not run. A plan does not contain the writes of triggers and functions. Only
+ * INSERT, UPDATE, DELETE, MERGE and WITH can be explained. Returns null if the server returns no
+ * readable plan.
  */
 export async function plannedTargets(
   { text, values }: Statement,
@@ -23,7 +23,7 @@ export async function plannedTargets(
   return targets;
 }
 
-/** The members of a plan that are read here; a server may leave out any of them. */
+/** The members of a plan that are used. A server may omit any of them. */
 interface PlanNode {
   readonly "Node Type"?: unknown;
   readonly "Schema"?: unknown;

@@ -40,7 +40,7 @@ export interface PostgresChangeLogOptions {
   readonly onSecured: OnSecured;
 }
 
-/** The change log of a Postgres that has been set up, for reading its changes step by step. */
+/** Opens the change log of a Postgres that has been set up. The changes are read step by step. */
 export async function postgresChangeLog(options: PostgresChangeLogOptions): Promise<ChangeLog> {
   const { rows } = await options.driver.query({
     text: `SELECT ${metaValue("secret")}`,
@@ -51,18 +51,18 @@ export async function postgresChangeLog(options: PostgresChangeLogOptions): Prom
   return log;
 }
 
-/** The most changes in a part of a step that the change log of Postgres gives. */
+/** The maximum number of changes in a part of a step. */
 export const maxChangesPerPart = 1_000;
 const maxPerPurge = 5_000;
 
-/** A step that was too large for one answer. */
+/** A step that was too large for one read. */
 interface UnfinishedStep extends Step {
   readonly from: SnapshotPosition;
   readonly target: SnapshotPosition;
   readonly lastSeq: string;
   /**
-   * The most changes of the next part: where rows are large, a page holds few of those that the
-   * statement looks at.
+   * The maximum number of changes in the next part. If rows are large, a page contains few of the
+   * rows that the statement examines.
    */
   readonly maxChanges: number;
   readonly to: null;
@@ -140,7 +140,7 @@ class PostgresChangeLog implements ChangeLog {
     return position?.kind === "snapshot" && position.epoch === this.#epoch ? position : null;
   }
 
-  /** Another history has another epoch. */
+  /** Always returns true, because another history has another epoch. */
   holds(): boolean {
     return true;
   }
@@ -150,7 +150,7 @@ class PostgresChangeLog implements ChangeLog {
   }
 
   async purge(): Promise<void> {
-    // Each round is a transaction of its own, so that writers come between two of them.
+    // Each round is a separate transaction, so that writers run between two rounds.
     for (let more = true; more;) more = await this.#purgeSome();
   }
 
@@ -159,8 +159,8 @@ class PostgresChangeLog implements ChangeLog {
   }
 
   /**
-   * Nothing goes that an open transaction could still come before, so that a reader of the log
-   * keeps its position however long a transaction lasts. Gives whether there may be more.
+   * Deletes no change that an open transaction could still precede, so that a reader of the log
+   * keeps its position, however long a transaction lasts. Returns true if there may be more.
    */
   #purgeSome(): Promise<boolean> {
     const { retentionMs, maxRows } = this.#options.changes;
@@ -198,13 +198,13 @@ class PostgresChangeLog implements ChangeLog {
     });
   }
 
-  /** Tokens of another epoch are not parsed. */
+  /** Records the epoch. Tokens of another epoch are not parsed. */
   #noteEpoch(position: SnapshotPosition): SnapshotPosition {
     this.#epoch = position.epoch;
     return position;
   }
 
-  /** None for a table that another process records; several where it was declared twice. */
+  /** Returns nothing for a table that another process records, and several for repeated ones. */
   #changes({ seq, xid, table: name, op, before, after, optimisticId }: PostgresLogRow): Change[] {
     return (this.#byName.get(String(name)) ?? []).map(({ table }) =>
       new LoggedChange(

@@ -8,7 +8,7 @@ import { recordingDriver } from "./recording_driver.ts";
 import { setUpPostgresLog } from "./set_up_postgres_log.ts";
 import { whyNoChangeLog } from "./why_no_change_log.ts";
 
-/** The change log of Postgres, by triggers or by the driver that writes. */
+/** The change log of Postgres. Triggers or the writing driver record the changes. */
 export const postgresChanges: ChangesEngine = {
   async setUp({ driver, tables, changes: { mode, schema, exclude }, random }) {
     const described = await setUpPostgresLog(driver, tables, { mode, schema, exclude }, random);
@@ -17,7 +17,7 @@ export const postgresChanges: ChangesEngine = {
       untracked: unwatched.map(({ table }) => table),
       findUntracked: () => Promise.resolve(null),
       open: (options) => postgresChangeLog({ driver, tables: described, random, ...options }),
-      // A table with a trigger is recorded by that.
+      // Triggers already record their tables.
       recordingDriver: () =>
         mode === "service" && unwatched.length > 0
           ? recordingDriver(driver, unwatched, exclude)
@@ -25,7 +25,7 @@ export const postgresChanges: ChangesEngine = {
     };
   },
   images: { parse: jsonMembers, decodeCell: decodePostgresCell },
-  // Reading the log costs no more than finding out if there is anything to read.
+  // Reading the log is as fast as finding out whether there is anything to read.
   polling: (_driver, { notify }) => ({
     poll: () => {
       notify();
@@ -59,7 +59,7 @@ function mayHave(
   image: string,
   place: (value: SqlValue) => string,
 ): string {
-  // The blanks that pad such a string are in the image.
+  // The image contains the spaces that pad such a string.
   const isPadded = existingType !== null && /char/i.test(existingType);
   if (isPadded) return "true";
   return `(${image} ->> ${place(dbName)}::text) = ${place(value)}::text`;

@@ -5,20 +5,19 @@ import { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection, Driver, QueryResult } from "../../../db/driver.ts";
 
 /**
- * The epoch of the Postgres change log as a column of a statement, read in the same snapshot as all
- * else in it. Its second half is the transaction that wrote the row, which differs where the row
- * comes from a dump that was restored into the same database.
+ * The epoch of the Postgres change log as a column of a statement, read in the statement's
+ * snapshot. Its second half is the transaction that wrote the row. It differs if the row comes from
+ * a dump that was restored into the same database.
  */
 export const epochColumn =
   `(SELECT left(epoch, 8) || lpad(to_hex(xmin::text::bigint), 8, '0') FROM "_service_epoch") AS epoch`;
 
 /**
- * Begins an epoch of the Postgres change log where there is none: on an empty log, and after the
- * server has recovered from a crash or was promoted. Transaction ids are unique between two
- * recoveries only: those of aborted transactions are given again; so are, without
- * `synchronous_commit` or on another server, those of transactions whose changes were read.
- * Recovery empties unlogged tables before anything can be read or written, and a standby refuses to
- * read them.
+ * Begins an epoch of the Postgres change log if there is none: on an empty log, and after the
+ * server has recovered from a crash or was promoted. Transaction ids are unique only between two
+ * recoveries, because the ids of aborted transactions are reused. Without `synchronous_commit`, or
+ * on another server, even ids of transactions whose changes were read are reused. Recovery empties
+ * unlogged tables before anything can be read or written, and a standby refuses to read them.
  */
 export async function beginPostgresEpoch(connection: Connection, random: Random): Promise<void> {
   await connection.query({
@@ -28,8 +27,8 @@ export async function beginPostgresEpoch(connection: Connection, random: Random)
 }
 
 /**
- * Queries rows that begin with {@link epochColumn}; begins an epoch of the Postgres change log
- * where there is none. The query itself may have a connection of its own.
+ * Queries rows that begin with {@link epochColumn}. Begins an epoch of the Postgres change log if
+ * there is none. The query may use a separate connection.
  */
 export async function queryWithinEpoch(
   statement: Statement,
@@ -49,7 +48,7 @@ function hasEpoch([row]: QueryResult["rows"]): boolean {
   return typeof row?.[0] === "string";
 }
 
-/** A standby has no epoch, and its snapshots do not say which transactions are running. */
+/** Rejects a standby, which has no epoch and whose snapshots do not show running transactions. */
 async function queryPrimary(
   statement: Statement,
   driver: Driver,

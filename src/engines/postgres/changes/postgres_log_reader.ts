@@ -10,30 +10,30 @@ import {
 import { epochColumn, queryWithinEpoch } from "./postgres_epoch.ts";
 import type { SecuredTables } from "./secured_tables.ts";
 
-/** A page of changes that the reader of the Postgres log has read, and where they were read. */
+/** A page of changes from the Postgres log, and the position of the read. */
 export interface LogPage {
-  /** Everything that the statement could see. */
+  /** Covers everything that the statement could see. */
   readonly position: SnapshotPosition;
-  /** Changes of transactions below are forgotten. */
+  /** Changes of transactions below this id are purged. */
   readonly floor: bigint;
   readonly rows: readonly PostgresLogRow[];
-  /** True if there is nothing more after the rows. */
+  /** True if there are no changes after these rows. */
   readonly isComplete: boolean;
 }
 
 /** The range of changes that the reader of the Postgres log reads. */
 export interface LogRange {
-  /** What it covers is left out. */
+  /** The position whose changes are excluded. */
   readonly after: SnapshotPosition;
   readonly maxRows: number;
-  /** Where the page before of the same step ended, and what that step covers. */
+  /** The end of the previous page of the same step, and what the step covers, or null. */
   readonly rest: { readonly afterSeq: string; readonly target: SnapshotPosition } | null;
 }
 
-/** A row as the reader of the Postgres log gets it, its cells as the driver read them. */
+/** A row of the Postgres log, with its cells as the driver returned them. */
 export type PostgresLogRow = ReturnType<typeof columns.decode>;
 
-/** With so many bytes of images a page is full: rows may be large, and memory is limited. */
+/** The size at which a page ends, in bytes of images: rows may be large, and memory is limited. */
 const maxBytesPerPage = 16 * 1024 * 1024;
 
 /** Runs the statements that read the change log of a Postgres. */
@@ -41,7 +41,7 @@ export class PostgresLogReader {
   readonly #driver: Driver;
   readonly #random: Random;
   readonly #secured: SecuredTables;
-  /** The columns that say where the log ends; {@link #positionOf} decodes them. */
+  /** The columns that show the end of the log. {@link #positionOf} decodes them. */
   readonly #state: string;
 
   constructor(driver: Driver, random: Random, secured: SecuredTables) {
@@ -51,19 +51,19 @@ export class PostgresLogReader {
     this.#state = `${epochColumn}, pg_current_snapshot()::text AS snapshot, ${secured.column}`;
   }
 
-  /** Where the log ends now. */
+  /** Returns the current end of the log. */
   async end(): Promise<SnapshotPosition> {
     const [row = []] = await this.#query({ text: `SELECT ${this.#state}`, values: [] });
     return this.#positionOf(row);
   }
 
-  /** The rows of a statement, and where the log stood when it ran. */
+  /** Returns the rows of a statement, and the end of the log when it ran. */
   async readAt(
     { text, values }: Statement,
     limits?: ReadLimits,
   ): Promise<Pick<QueryResult, "rows"> & { readonly position: SnapshotPosition }> {
     const connection = limits === undefined ? this.#driver : this.#driver.reads(limits);
-    // The join gives the position a row also where the statement has none.
+    // The join returns a row with the position even if the statement returns none.
     const rows = await this.#query({
       text: `SELECT p.*, q.* FROM (SELECT ${this.#state}) AS p
         LEFT JOIN (SELECT true AS present, r.* FROM (${text}) AS r) AS q ON true`,
@@ -79,10 +79,10 @@ export class PostgresLogReader {
   }
 
   /**
-   * What is visible now and was not then, in the order of the numbers, which were drawn while the
-   * rows were locked. Of two changes of one row a snapshot that sees the later one sees the earlier
-   * one, too; so neither a number that was drawn early nor a transaction that began early can be
-   * missed or come in the wrong order.
+   * Reads the changes that are visible now and were not visible then, ordered by number. A number
+   * is drawn while its row is locked. If a snapshot sees the later of two changes of a row, it also
+   * sees the earlier one. Therefore no change is missed or out of order because its number or its
+   * transaction is old.
    */
   async changes({ after, maxRows, rest }: LogRange): Promise<LogPage> {
     const values = [
@@ -91,7 +91,7 @@ export class PostgresLogReader {
       maxRows + 1,
       ...(rest === null ? [] : [rest.afterSeq, snapshotText(rest.target)]),
     ];
-    // A generic plan would read the log in the order of its numbers, from the oldest one on.
+    // A generic plan would read the log in the order of its numbers, from the oldest one.
     const [order, andRest] = rest === null
       ? ["seq + 0", ""]
       : ["seq", " AND seq > $4 AND pg_visible_in_snapshot(xid, $5::pg_snapshot)"];
@@ -112,7 +112,7 @@ export class PostgresLogReader {
     });
     const found = cells.map(columns.decode);
     const [head = columns.decode([])] = found;
-    // Without any change a single row stands for the position.
+    // Without any change, a single row contains the position.
     const rows = found.filter(({ seq }) => seq !== null).slice(0, maxRows);
     return {
       position: this.#positionOf([head.epoch, head.snapshot, head.secured]),
@@ -122,7 +122,7 @@ export class PostgresLogReader {
     };
   }
 
-  /** Notes the tables with policies, too. */
+  /** Decodes a position, and records the tables with policies. */
   #positionOf([epoch, snapshot, secured]: readonly SqlValue[]): SnapshotPosition {
     this.#secured.note(String(secured));
     return snapshotPosition(String(snapshot), String(epoch));
@@ -133,15 +133,15 @@ export class PostgresLogReader {
   }
 }
 
-/** A range with two ends is estimated at few rows, one with a single end at a third of the log. */
+/** The planner estimates few rows for a closed range, and a third of the log for an open one. */
 const lastXid = `'${2n ** 64n - 1n}'::xid8`;
 
-/** A value of `_service_meta`, as an expression in statements that read the Postgres log. */
+/** Returns the SQL expression of a value in `_service_meta`. */
 export function metaValue(name: "secret" | "floor"): string {
   return `(SELECT value FROM "_service_meta" WHERE name = '${name}')`;
 }
 
-/** The state of the log, and a change, whose columns are NULL where there is none. */
+/** The state of the log, and a change, whose columns are NULL if there is none. */
 const columns = namedColumns({
   epoch: "p.epoch",
   snapshot: "p.snapshot",

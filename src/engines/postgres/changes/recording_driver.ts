@@ -4,9 +4,9 @@ import type { PostgresLogTable } from "./set_up_postgres_log.ts";
 import { WriteRecorder } from "./write_recorder.ts";
 
 /**
- * A Postgres driver whose own writes record themselves, where no trigger may be installed. A
- * statement that was compiled from a plan is recorded row by row. Of any other that writes to a
- * recorded table the log says that something was changed there, and not what.
+ * Returns a Postgres driver that records its own writes, for databases without triggers. A
+ * statement with a plan is recorded row by row. For any other write to a recorded table, the log
+ * only says that the table has changed.
  */
 export function recordingDriver(
   driver: Driver,

@@ -1,15 +1,15 @@
 import type { TableInfo } from "../../../schema/table_info.ts";
 import { sqlName } from "../sql/change_log_schema.ts";
 
-/** Called with the tables of which policies hide rows from the role, when these have changed. */
+/** Called when the set of tables whose row policies restrict the role has changed. */
 export type OnSecured = (tables: ReadonlySet<TableInfo>) => void;
 
 /**
- * The recorded tables of which policies hide rows from the role of the service, as each statement
- * that reads the Postgres change log sees them.
+ * The recorded tables in which policies hide rows from the role, as each statement that reads the
+ * change log sees them.
  */
 export class SecuredTables {
-  /** The places of these tables, as a column of a statement. */
+  /** The column of a statement that returns the indexes of these tables. */
   readonly column: string;
   readonly #tables: readonly TableInfo[];
   readonly #onChange: OnSecured;
@@ -22,7 +22,7 @@ export class SecuredTables {
     this.#onChange = onChange;
   }
 
-  /** Takes the value of the column, before anything else of its statement is used. */
+  /** Takes the value of the column, before any other result of the statement is used. */
   note(places: string): void {
     if (places === this.#known) return;
     this.#known = places;
@@ -32,8 +32,8 @@ export class SecuredTables {
 }
 
 /**
- * It is read from the tables of the catalog, in the snapshot of the statement: who sees a change
- * sees the policies that were committed before it. `row_security_active` alone may be given by a
+ * The policies are read from the catalog in the snapshot of the statement. A reader that sees a
+ * change thus sees the policies committed before it. `row_security_active` alone may come from a
  * cache of the connection that is older than the snapshot.
  */
 function securedColumn(names: string): string {

@@ -16,20 +16,20 @@ import type { Connection, Driver } from "../../../db/driver.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 import { beginPostgresEpoch } from "./postgres_epoch.ts";
 
-/** A table that the Postgres log records, as found in the database while setting the log up. */
+/** A table that the Postgres log records, as found when the log was set up. */
 export interface PostgresLogTable {
   readonly table: TableInfo;
-  /** Its name in the log: the full name, as SQL. */
+  /** The table's name in the log: its full name, as SQL. */
   readonly name: string;
-  /** True if triggers record it. */
+  /** True if triggers record the table. */
   readonly isWatched: boolean;
-  /** Columns whose strings are in the images, see {@link isTextInImages}. */
+  /** Columns whose text is in the images. See {@link isTextInImages}. */
   readonly texts: ReadonlySet<string>;
 }
 
 /**
- * Sets up the change log on Postgres: makes sure that it exists and that the tables are recorded,
- * all or nothing.
+ * Sets up the change log on Postgres in one transaction: creates it if necessary, and records the
+ * tables.
  */
 export function setUpPostgresLog(
   driver: Driver,
@@ -40,14 +40,14 @@ export function setUpPostgresLog(
   return driver.transaction((connection) => recordOnServer(connection, tables, changes, random));
 }
 
-/** Does in a transaction of a Postgres database what sets up its change log. */
+/** Sets up the change log in an open transaction of a Postgres database. */
 export async function recordOnServer(
   connection: Connection,
   tables: readonly TableInfo[],
   changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">,
   random: Random,
 ): Promise<readonly PostgresLogTable[]> {
-  // Two processes that start together would both find the log missing, and one would fail.
+  // Two processes that start together would both find no log, and one would fail.
   await run(connection, `SELECT pg_advisory_xact_lock(7237120946)`);
   const { functionName, isNew } = await createLog(connection, changes.schema, random);
   const described: PostgresLogTable[] = [];
@@ -64,7 +64,7 @@ export async function recordOnServer(
   return described;
 }
 
-/** Rows may have changed while the table was recorded otherwise, or not at all: streams begin again. */
+/** Records that unrecorded rows may have changed, so that streams start again. */
 export async function recordGap(
   { name }: Pick<PostgresLogTable, "name">,
   connection: Connection,
@@ -72,7 +72,7 @@ export async function recordGap(
   await run(connection, `INSERT INTO "_service_changes" ("table", op) VALUES ($1, 'touch')`, name);
 }
 
-/** Returns the name of the function that triggers call, and whether the log is a new one. */
+/** Creates the log. Returns the name of the triggers' function, and whether the log is new. */
 async function createLog(
   connection: Connection,
   wanted: string | null,
@@ -85,7 +85,7 @@ async function createLog(
       JOIN pg_namespace n ON n.oid = c.relnamespace
       WHERE c.oid = to_regclass('_service_changes')), $1, current_schema())`,
       hasTables: "to_regclass('_service_changes') IS NOT NULL",
-      // Statements name the tables of the log alone.
+      // Statements name only the tables of the log.
       isFound: "$1 IS NULL OR $1 = ANY (current_schemas(false))",
     },
     "",
@@ -115,7 +115,7 @@ async function createLog(
   return { functionName: name, isNew };
 }
 
-/** A copy or a restored dump has the tables of another database, epoch included. */
+/** A copy or a restored dump contains the tables of another database, including the epoch. */
 async function resolveEpoch(
   connection: Connection,
   random: Random,
@@ -145,7 +145,7 @@ async function resolveEpoch(
   await beginPostgresEpoch(connection, random);
 }
 
-/** Cluster, timeline and database, as far as this role may know them. */
+/** Returns the cluster, timeline and database, as far as the role may read them. */
 async function identityOf(connection: Connection): Promise<string> {
   const [role] = await selectNamed(
     connection,
@@ -199,7 +199,7 @@ async function describe(table: TableInfo, connection: Connection): Promise<Postg
   };
 }
 
-/** Returns whether the table was recorded otherwise before, or not at all. */
+/** Returns true if the table was recorded in another way before, or not at all. */
 async function installTriggers(
   { name, texts }: PostgresLogTable,
   hiddenColumns: readonly ColumnInfo[],
@@ -218,7 +218,7 @@ async function installTriggers(
     postgresTriggerName,
     postgresTruncateTriggerName,
   );
-  // A second argument says that the image is made column by column.
+  // A second argument makes the trigger build the image column by column.
   const isPlain = hidden.length === 0 && texts.size === 0;
   const parts = isPlain ? [name] : [name, "by column", ...hidden];
   const wanted = bytesToHex(new TextEncoder().encode(parts.map((part) => `${part}\0`).join("")));

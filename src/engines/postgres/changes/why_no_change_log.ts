@@ -6,8 +6,8 @@ import { selectNamed } from "../../../db/named_columns.ts";
 import type { ResolvedChangesOptions } from "../../../db/changes/changes_options.ts";
 
 /**
- * What the role of a Postgres lacks for the change log that it was forbidden to set up, and what
- * helps, as a sentence for the operator.
+ * Returns a sentence for the operator that names the right that the role lacks for the change log,
+ * and the remedy.
  */
 export async function whyNoChangeLog(
   driver: Driver,

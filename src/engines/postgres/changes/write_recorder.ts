@@ -31,22 +31,22 @@ export type RecordedWrite =
     readonly logTables: readonly PostgresLogTable[];
   };
 
-/** The most changes of a statement: each binds two values. */
+/** The maximum number of changes in a statement. Each binds two values. */
 const maxPerStatement = 1_000;
 
-/** The most statements without a plan whose tables are remembered. */
+/** The maximum number of statements without a plan whose tables are cached. */
 const maxKnownTexts = 500;
 
 /**
- * Sends writes to recorded tables with their records, in one transaction: those of a plan row by
- * row, of any other only that something was changed.
+ * Sends writes to recorded tables together with their records, in one transaction. Writes with a
+ * plan are recorded row by row, others only as a change of the table.
  */
 export class WriteRecorder {
   readonly #tables: readonly PostgresLogTable[];
   readonly #exclude: ReadonlySet<ColumnInfo>;
   readonly #reader: RowReader;
   readonly #compile: Compile;
-  /** Which recorded tables a statement without a plan writes to, by its text. */
+  /** The recorded tables that a statement without a plan writes to, by its text. */
   readonly #known = boundedMap<string, readonly PostgresLogTable[]>(maxKnownTexts, {
     maxBytes: 1024 * 1024,
     bytesOf: (text) => 2 * text.length,
@@ -63,7 +63,7 @@ export class WriteRecorder {
     this.#compile = createCompiler(driver.dialect);
   }
 
-  /** Null if a statement changes nothing that is recorded. */
+  /** Returns the recorded writes of a statement, or null if there are none. */
   async writesOf(statement: Statement, connection: Connection): Promise<RecordedWrite | null> {
     const plan = planOf(statement);
     if (plan !== null) {
@@ -89,7 +89,7 @@ export class WriteRecorder {
     return result;
   }
 
-  /** The rows come out of the statement itself, so that one is enough. */
+  /** Records a write by one statement, because the statement itself returns the rows. */
   async #insertOrDelete(
     plan: InsertPlan | DeletePlan,
     { name, texts }: PostgresLogTable,
@@ -109,7 +109,7 @@ export class WriteRecorder {
     return { rows: returning.length === 0 ? [] : rows, changed: rows.length };
   }
 
-  /** The images from before the update are read first, which locks the rows. */
+  /** Reads the images before the update first, which locks the rows. */
   async #update(
     plan: UpdatePlan,
     { name, texts }: PostgresLogTable,
@@ -138,7 +138,7 @@ export class WriteRecorder {
     };
   }
 
-  /** The images of the rows that an update is about to change, by their keys. */
+  /** Returns the images of the rows that an update will change, by their keys. */
   async #lockedImages(
     { table, where }: UpdatePlan,
     texts: ReadonlySet<string>,
@@ -180,8 +180,8 @@ export class WriteRecorder {
   }
 
   /**
-   * Tables whose rows a delete may change, also by way of others; of those that are not our own all
-   * actions are possible.
+   * Returns the tables whose rows a delete may change, directly or indirectly. Tables of other
+   * programs may have any action.
    */
   #cascadesOf(deleted: TableInfo): readonly PostgresLogTable[] {
     const reached = new Set([deleted]);
@@ -225,7 +225,7 @@ function mayCascade(from: TableInfo, { own, foreignKeys }: TableInfo): boolean {
 
 /** The images of a row. */
 interface RowUpdate {
-  /** Null if the row came to match after the images were read. */
+  /** The image before the update, or null if the row matched only after the images were read. */
   readonly before: SqlValue;
   readonly after: SqlValue;
 }
@@ -248,19 +248,19 @@ async function recordUpdates(
   });
 }
 
-/** WITH may hide a write, and so may a function, of which nothing is known. */
+/** WITH may contain a write. So may a function, about which nothing is known. */
 const mayWrite = beginsWith("insert|update|delete|merge|truncate|with|copy");
 
-/** TRUNCATE and COPY have no plan: they count as writes to every recorded table. */
+/** TRUNCATE and COPY have no plan, and count as writes to every recorded table. */
 const isPlannable = beginsWith("insert|update|delete|merge|with");
 
-/** Blanks and comments may stand before the first word. */
+/** Returns a pattern that ignores spaces and comments before the first word. */
 function beginsWith(words: string): RegExp {
   return new RegExp(String.raw`^(?:\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*(?:${words})\b`, "i");
 }
 
 function planOf(statement: Statement): Plan | null {
-  // A statement has a plan when a compiler made it.
+  // Only a compiler adds a plan to a statement.
   return "plan" in statement ? (statement as PlannedStatement).plan : null;
 }
 

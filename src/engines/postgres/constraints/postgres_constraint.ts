@@ -3,7 +3,7 @@ import { sqlName } from "../sql/change_log_schema.ts";
 import type { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
 
-/** The names of the columns of a constraint of this table that failed in Postgres. */
+/** Returns the column names of a constraint of this table that failed in Postgres. */
 export async function postgresConstraintColumns(
   { kind, constraint }: DatabaseError,
   table: TableInfo,
@@ -14,7 +14,7 @@ export async function postgresConstraintColumns(
   if (owner === null) {
     const values = [sqlName(table), schema, type];
     const { rows } = await connection.query({ text: columnsOfType, values });
-    // The value may be that of any of several columns of the type.
+    // The value may belong to any of several columns of the type.
     return rows.length === 1 ? rows.map(([name]) => String(name)) : [];
   }
   const values = [sqlName(table), schema, owner, name, column];
@@ -24,8 +24,8 @@ export async function postgresConstraintColumns(
 }
 
 /**
- * Returns true if rows of the table refer to others of it by columns that an update may change: it may have
- * broken the reference at its other end.
+ * Returns true if rows of the table refer to other rows of it by columns that an update may change.
+ * An update may then have broken the reference at its other end.
  */
 function refersToOwnColumns(columns: readonly string[], table: TableInfo): boolean {
   const key = table.primaryKey.map(({ dbName }) => dbName);
@@ -36,15 +36,15 @@ function refersToOwnColumns(columns: readonly string[], table: TableInfo): boole
   );
 }
 
-/** Those of the type $2.$3 in the table $1. */
+/** The columns of type $2.$3 in the table $1. */
 const columnsOfType = `SELECT a.attname FROM pg_attribute a
   JOIN pg_type y ON y.oid = a.atttypid JOIN pg_namespace n ON n.oid = y.typnamespace
   WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
     AND n.nspname = $2 AND y.typname = $3`;
 
 /**
- * Those of the constraint or unique index $4, or the one column $5, of the table $2.$3, where that is
- * the table $1 or a partition of it. Of an index over expressions, every column that it depends on.
+ * The columns of the constraint or unique index $4, or the column $5, of the table $2.$3. This
+ * table is $1 or a partition of it. For an index over expressions, every column that it depends on.
  */
 const columnsOfConstraint = `WITH owner AS (
     SELECT t.oid FROM pg_class t JOIN pg_namespace n ON n.oid = t.relnamespace

@@ -4,23 +4,23 @@ import { DatabaseError } from "../../../db/database_error.ts";
 import type { PoolUsage } from "../../../db/driver.ts";
 
 /**
- * A pool of a few connections to Postgres, each for one user at a time. Where several wait, their
- * uses take turns, those of one use in the order in which they came: a row is read by its key
- * although fifty transactions wait, or hundreds of reads of large rows of another table.
+ * A pool of a few connections to Postgres, each for one user at a time. Waiting requests are
+ * grouped by use. The groups take turns, and each group is first in, first out. A read by key thus
+ * proceeds although fifty transactions wait, or hundreds of reads of large rows of another table.
  */
 export interface Pool<T> {
   /**
-   * A free one, or a promise that rejects as `unavailable` when the wait takes too long. `use` names
-   * what it is for; of a statement by itself it is the text.
+   * Returns a free connection, or a promise that rejects as `unavailable` after too long a wait.
+   * `use` is the group of the request. For a single statement, it is the statement's text.
    */
   acquire(use: string): T | Promise<T>;
-  /** Returns a connection back; the next wait has it. */
+  /** Returns a connection to the pool, where the next waiting request receives it. */
   release(item: T): void;
-  /** How it is used now. */
+  /** Returns the current usage of the pool. */
   usage(): PoolUsage;
   /**
-   * Rejects all waits, and later ones; resolves when all connections are back, or after the wait
-   * limit.
+   * Rejects all waiting requests, and later ones. Resolves when all connections are back, or after
+   * the wait limit.
    */
   close(): Promise<void>;
 }
@@ -30,9 +30,9 @@ interface Waiter<T> {
   readonly reject: (error: DatabaseError) => void;
 }
 
-/** Creates a connection pool of `items`; no wait for one of them is longer than `limitMs`. */
+/** Creates a connection pool of `items`. No request waits longer than `limitMs`. */
 export function pool<T>(items: readonly T[], limitMs: number, clock: Clock): Pool<T> {
-  // Last in, first out: under light load few connections work, and their statements stay prepared.
+  // Last in, first out: a few connections suffice under light load, and stay prepared.
   const idle = items.toReversed();
   const waiting = new FairQueue<Waiter<T>>({ maxWaiting: Infinity });
   let closed: (() => void) | null = null;

@@ -2,13 +2,13 @@ import type { Connection } from "../../../db/driver.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 
 /**
- * The labels of the enums that columns have, by the numbers of their types: `ALTER TYPE` adds and
- * renames labels while a service runs, so that columns share these lists, which are read again.
+ * The labels of enums by the numbers of their types. `ALTER TYPE` adds and renames labels while a
+ * service runs. Therefore columns share these lists, which can be read again.
  */
 export class EnumLabels {
   readonly #lists = new Map<string, string[]>();
 
-  /** The list of a type, as it is now and after each refresh. */
+  /** Returns the list of a type, which each refresh updates in place. */
   of(type: string, labels: readonly string[]): readonly string[] {
     const list = this.#lists.get(type) ?? [...labels];
     this.#lists.set(type, list);
@@ -19,7 +19,7 @@ export class EnumLabels {
     return this.#lists.size === 0;
   }
 
-  /** Reads all labels again; gives whether any is another one. */
+  /** Reads all labels again. Returns true if any label has changed. */
   async refresh(connection: Connection): Promise<boolean> {
     const rows = await selectNamed(
       connection,

@@ -26,7 +26,7 @@ import { declareKeys, inferViewKeys } from "../../../db/views/view_keys.ts";
 import { chooseSchemas } from "./postgres_schemas.ts";
 import { type PostgresType, readTypes } from "./postgres_types.ts";
 
-/** Describes the tables of a Postgres database, from its catalogue. */
+/** Describes the tables of a Postgres database from its catalog. */
 export async function introspectPostgres(
   driver: Driver,
   options: IntrospectOptions = {},
@@ -62,7 +62,7 @@ export async function introspectPostgres(
   };
 }
 
-/** Returns true if several rows of a table have the same key, or to find out takes too long. */
+/** Returns true if several rows of a table have the same key, or if the check takes too long. */
 async function sharesKeys({ key, ...table }: TableDraft, driver: Driver): Promise<boolean> {
   if (key.length === 0) return false;
   const columns = join(key.map((name) => identifier(name)), ", ");
@@ -86,7 +86,7 @@ function typedColumns(
 ): readonly TypedColumn[] {
   return columns.flatMap((column) => {
     const type = types.get(column.typeId);
-    // Only a type that was created between the two reads has no description.
+    // Only a type that was created between the two reads lacks a description.
     return type === undefined ? [] : [{ ...column, ...type }];
   });
 }
@@ -105,8 +105,8 @@ function draftTable(
     ...{ isView, isReadOnly: isView, hasRowId: false },
     simple: table.view === null ? null : parseSimpleView(table.view),
     key: keyOf(uniques, columns, isView),
-    // A stored view has no column that is NOT NULL, and any number of rows may have a NULL.
-    // Rows of the tables that inherit from it are rows of it, and its key says nothing of those.
+    // The columns of a stored view are never NOT NULL, and any number of rows may have a NULL. The
+    // rows of inheriting tables are rows of the table, but its key does not cover them.
     isDistinct: !isView && !table.isInherited,
     foreignKeys: constraints.flatMap(({ columns, target }) =>
       target === null ? [] : [{ columns, ...target }]
@@ -124,7 +124,7 @@ function draftTable(
         unique: uniques.some(({ isKey, columns }) =>
           !isKey && columns.length === 1 && columns[0] === column.name
         ),
-        // GENERATED ALWAYS AS IDENTITY takes no value either.
+        // GENERATED ALWAYS AS IDENTITY accepts no value either.
         generated: column.generated || column.identity === "a",
         defaultSql: column.generated
           ? null
@@ -147,8 +147,8 @@ function draftTable(
 }
 
 /**
- * The primary key, or else the smallest unique index whose columns are all NOT NULL, which those of
- * a view never are.
+ * Returns the primary key, or else the smallest unique index whose columns are all NOT NULL. The
+ * columns of a view never are.
  */
 function keyOf(
   uniques: readonly CatalogueUnique[],
@@ -167,7 +167,7 @@ function keyOf(
 
 const sized: ReadonlySet<string> = new Set(["varchar", "bpchar"]);
 
-/** The strings that a CHECK allows in the column, if one lists them. */
+/** Returns the strings that a CHECK allows in the column, if a CHECK lists them. */
 function checkedTexts(
   column: CatalogueColumn,
   constraints: readonly CatalogueConstraint[],

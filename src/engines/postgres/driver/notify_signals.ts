@@ -8,15 +8,15 @@ import {
 const listenAgainMs = 1_000;
 
 /**
- * Signals between the processes that use a Postgres, by LISTEN and NOTIFY, each listener on a
- * connection of its own.
+ * Signals between the processes that use a Postgres, by LISTEN and NOTIFY. Each listener has a
+ * separate connection.
  */
 export function notifySignals(options: PostgresJsConnectionOptions): Signals {
   return {
     listen(onSignal) {
       let isClosed = false;
       let connection: PostgresJsConnection | null = null;
-      /** The backend whose signals are this process' own; empty while the connection is not open. */
+      /** The backend of this process's signals, or empty while the connection is closed. */
       let ownBackend = "";
       let cancel = () => {};
       let attempt = open();
@@ -28,10 +28,10 @@ export function notifySignals(options: PostgresJsConnectionOptions): Signals {
           await fresh.opening;
           await fresh.run(`LISTEN ${changesChannel}`, []);
           ownBackend = (await fresh.run("SELECT pg_backend_pid()", [])).rows[0]?.[0] ?? "";
-          // Signals from before were missed.
+          // Signals were missed while the connection was closed.
           onSignal(false);
         } catch {
-          // By contract: listeners poll as well, and the loss of the connection starts a new attempt.
+          // The error is ignored: listeners also poll, and losing the connection starts an attempt.
           fresh.drop();
         }
       }

@@ -9,25 +9,25 @@ import { postgresDriver } from "./postgres_driver.ts";
 import { type PgliteClient, sharedSession } from "./shared_pglite.ts";
 import { driverOptions, openingPlace } from "../../../db/driver_options.ts";
 
-/** How a PGlite, a Postgres inside this process, is opened. */
+/** Options of opening a PGlite, a Postgres inside this process. */
 export interface PgliteOptions {
   /** Every transaction is read-only. */
   readonly readOnly?: boolean | undefined;
   /**
-   * True if clients see the messages that triggers and functions raise on purpose; true by default.
+   * True if clients see the messages that triggers and functions raise on purpose. Default: true.
    */
   readonly raisedMessages?: boolean | undefined;
-  /** How long a request waits for its turn. 5,000 by default. */
+  /** How long a request waits for the connection, in milliseconds. Default: 5,000. */
   readonly waitLimitMs?: number | undefined;
-  /** The time of the machine by default. */
+  /** The clock. Default: that of the machine. */
   readonly clock?: Clock | undefined;
 }
 
 const pgliteOptions = group(driverOptions satisfies Described<PgliteOptions>).required();
 
 /**
- * Opens the driver of a PGlite in the folder `path`; `:memory:` stores nothing. It has a single
- * connection: a read waits while a transaction is open.
+ * Opens the driver of a PGlite in the folder `path`, or in memory for `:memory:`. It has a single
+ * connection, so that reads wait while a transaction is open.
  */
 export async function openPglite(path: string, given: PgliteOptions = {}): Promise<Driver> {
   const options = pgliteOptions.read(given, openingPlace);
@@ -47,7 +47,7 @@ export async function openPglite(path: string, given: PgliteOptions = {}): Promi
     waitLimitMs: options.waitLimitMs,
     raisedMessages: options.raisedMessages,
     clock: options.clock ?? systemClock,
-    // Only one process can have the folder open.
+    // Only one process can open the folder.
     isShared: false,
     signals: null,
     close: () => library.close(),
@@ -55,8 +55,8 @@ export async function openPglite(path: string, given: PgliteOptions = {}): Promi
 }
 
 /**
- * Opens the driver of a PGlite that the program has open, and shares it: statements of the program
- * wait while a transaction of the service is open. Its time zone becomes UTC. It stays open when the
+ * Opens a driver that shares a PGlite that the program has open. Statements of the program wait
+ * while a transaction of the service is open. Its time zone becomes UTC. It stays open when the
  * driver closes.
  */
 export async function openPgliteOf(client: object, given: PgliteOptions = {}): Promise<Driver> {
@@ -64,7 +64,7 @@ export async function openPgliteOf(client: object, given: PgliteOptions = {}): P
   if (options.readOnly === true) {
     throw new Error("Cannot open this client for reading only: the program writes with it");
   }
-  // What Drizzle calls a PGlite: its members are used as the library declares them.
+  // Drizzle's client is a PGlite. Its members are used as the library declares them.
   const library = client as PgliteClient;
   await library.waitReady;
   await library.query("SET TIME ZONE 'UTC'", [], {});
@@ -81,13 +81,13 @@ export async function openPgliteOf(client: object, given: PgliteOptions = {}): P
   });
 }
 
-/** The library's conversions, also those of arrays, lose digits and change bad values. */
+/** Disables the library's conversions, which lose digits and alter invalid values. */
 function passAsText(library: PGlite): void {
   for (const type of Object.keys(library.parsers)) library.parsers[type] = (text) => text;
   for (const type of Object.keys(library.serializers)) library.serializers[type] = String;
 }
 
-/** The database runs in this process: the connection is always open, and cannot be lost. */
+/** The database runs in this process, so that the connection is always open and never lost. */
 function sessionOf(library: PGlite): PostgresSession {
   const connection: PostgresConnection = {
     opening: null,
@@ -107,7 +107,7 @@ function sessionOf(library: PGlite): PostgresSession {
         },
       };
     },
-    // The library gives the rows of a statement together, and cannot end one: it keeps the process.
+    // The library returns all rows at once and cannot end a statement, which blocks the process.
     read(text, values, keep) {
       const result = connection.run(text, values);
       return { result: result.then((all) => keptOf(all, keep)), cancel: () => Promise.resolve() };

@@ -4,27 +4,27 @@ import { type ForeignKeyDraft, isInternal, type LeftOut } from "../../../db/intr
 import { selectNamed, textOrNull } from "../../../db/named_columns.ts";
 import { type ChosenSchemas, labelOf } from "./postgres_schemas.ts";
 
-/** In the catalogue of Postgres: the ids of all relations in the schemas of `$1`, a list in JSON. */
+/** The ids of all relations in the schemas of `$1`, a JSON list. */
 export const chosenTables =
   `SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname IN (SELECT json_array_elements_text($1::json))`;
 
-/** A table that the catalogue of Postgres lists. */
+/** A table in the catalog of Postgres. */
 export interface CatalogueTable {
   readonly id: string;
   readonly name: string;
   readonly schema: string | null;
-  /** Its name in paths. */
+  /** The table's name in paths. */
   readonly label: string;
-  /** The SELECT of a view, also of one whose rows are stored; null for a table. */
+  /** The SELECT of a view or materialized view, or null for a table. */
   readonly view: string | null;
-  /** True if its rows are stored, which those of a view mostly are not. */
+  /** True if the rows are stored, which is false for most views. */
   readonly isStored: boolean;
-  /** True if rows of other tables, which inherit from it, are rows of it, too. */
+  /** True if the rows of inheriting tables are also rows of this table. */
   readonly isInherited: boolean;
 }
 
-/** Lists the tables in the catalogue of Postgres, and those that cannot be served, with reasons. */
+/** Lists the tables in the catalog of Postgres, and those not served, with reasons. */
 export async function listTables(
   connection: Connection,
   schemas: ChosenSchemas,
@@ -36,7 +36,7 @@ export async function listTables(
       name: "c.relname",
       namespace: "n.nspname",
       schema: schemaOf("c.oid", "n.nspname"),
-      // A function of several rows in the select list would give a row of a table several times.
+      // A set-returning function in the select list would return a row of a table several times.
       view: `CASE WHEN c.relkind IN ('v', 'm') THEN CASE WHEN EXISTS (SELECT FROM pg_rewrite r
         WHERE r.ev_class = c.oid AND r.ev_action::text LIKE '%:hasTargetSRFs true%')
         THEN '' ELSE pg_get_viewdef(c.oid) END END`,
@@ -73,25 +73,25 @@ export async function listTables(
   };
 }
 
-/** A column as the catalogue of Postgres describes it. */
+/** A column in the catalog of Postgres. */
 export interface CatalogueColumn {
   readonly owner: string;
   readonly name: string;
   readonly notNull: boolean;
   readonly identity: string;
   readonly generated: boolean;
-  /** As it was declared, e.g. `character varying(160)` or the name of a domain. */
+  /** The declared type, for example `character varying(160)` or the name of a domain. */
   readonly declared: string;
-  /** The number of its type. */
+  /** The number of the column's type. */
   readonly typeId: string;
-  /** The whole type below a domain. */
+  /** The full type below a domain. */
   readonly baseType: string;
   readonly defaultSql: string | null;
-  /** True if different strings are equal in its collation. */
+  /** True if different strings are equal in the column's collation. */
   readonly isLoose: boolean;
 }
 
-/** Reads the columns of all tables from the catalogue of Postgres. */
+/** Reads the columns of all tables from the catalog of Postgres. */
 export async function readColumns(
   connection: Connection,
   schemas: string,
@@ -134,16 +134,16 @@ export async function readColumns(
   }));
 }
 
-/** A unique index in the catalogue of Postgres. */
+/** A unique index in the catalog of Postgres. */
 export interface CatalogueUnique {
   readonly owner: string;
   readonly isKey: boolean;
-  /** True if it holds at every moment: a constraint that is deferrable may hold at the end only. */
+  /** True if the index is always enforced. A deferrable constraint may be checked at the end. */
   readonly isImmediate: boolean;
   readonly columns: readonly string[];
 }
 
-/** Reads the unique indexes of all tables from the catalogue of Postgres. */
+/** Reads the unique indexes of all tables from the catalog of Postgres. */
 export async function readUniques(
   connection: Connection,
   schemas: string,
@@ -170,16 +170,16 @@ export async function readUniques(
   }));
 }
 
-/** A foreign key or a check in the catalogue of Postgres. */
+/** A foreign key or a check in the catalog of Postgres. */
 export interface CatalogueConstraint {
   readonly owner: string;
   readonly columns: readonly string[];
-  /** Of a foreign key. */
+  /** The target of a foreign key, or null for a check. */
   readonly target: Pick<ForeignKeyDraft, "schema" | "table" | "references"> | null;
   readonly definition: string;
 }
 
-/** Reads the foreign keys and checks of all tables from the catalogue of Postgres. */
+/** Reads the foreign keys and checks of all tables from the catalog of Postgres. */
 export async function readConstraints(
   connection: Connection,
   schemas: string,
@@ -212,13 +212,13 @@ export async function readConstraints(
   }));
 }
 
-/** Null if the name alone finds the table: one of the server may hide another of its name. */
+/** Returns null if the name alone finds the table, which a system table of its name may hide. */
 function schemaOf(table: string, schema: string): string {
   return `CASE WHEN ${schema} IS DISTINCT FROM current_schema() OR NOT pg_table_is_visible(${table})
     THEN ${schema} END`;
 }
 
-/** The names of the numbered columns, as JSON, in the order of the numbers. */
+/** Returns the names of the numbered columns as JSON, in the order of the numbers. */
 function columnNames(table: string, numbers: string, count: string): string {
   return `(SELECT json_agg(a.attname ORDER BY each.ordinal)
     FROM unnest(${numbers}) WITH ORDINALITY AS each(number, ordinal)

@@ -1,54 +1,54 @@
 import type { ResultColumn } from "../../../db/driver.ts";
 
-/** A session of the Postgres driver: it holds one connection at a time, by whichever library. */
+/** A session of the Postgres driver. It has one connection at a time, by any library. */
 export interface PostgresSession {
-  /** The open connection; at first, and after a loss, a new one. */
+  /** Returns the open connection, or a new one at first and after a loss. */
   connection(): PostgresConnection;
   close(): Promise<void>;
 }
 
 /**
- * One connection of the Postgres driver by whichever library, until it is lost. It never connects
- * again: a transaction is bound to it.
+ * One connection of the Postgres driver, by any library, until it is lost. It never reconnects,
+ * because a transaction is bound to it.
  */
 export interface PostgresConnection {
-  /** Null once it is open. Rejects with the library's own error when it cannot be opened. */
+  /** Resolves once the connection is open, or null if it is. Rejects with the library's error. */
   readonly opening: Promise<void> | null;
-  /** True if it is lost, and with it the transaction that it held. */
+  /** True if the connection is lost, together with its transaction. */
   readonly lost: boolean;
   /**
-   * Runs one statement; values are text in both directions. Rejects with the library's own errors,
-   * and as `unavailable` when the connection was lost before anything was sent.
+   * Runs one statement. Values are text in both directions. Rejects with the library's own errors,
+   * and as `unavailable` if the connection was lost before anything was sent.
    */
   run(text: string, values: readonly (string | null)[]): Promise<PostgresResult>;
   /**
-   * Runs one statement that only reads: `keep` is asked for each row when it arrives, and a row that
-   * it refuses is not held, nor those before it.
+   * Runs one read-only statement. `keep` is called for each row when it arrives. If it returns
+   * false, the row and all previous rows are released.
    */
   read(
     text: string,
     values: readonly (string | null)[],
     keep: (row: readonly (string | null)[]) => boolean,
   ): RunningRead;
-  /** Closes the connection in any state: the server rolls back what was not committed. */
+  /** Closes the connection in any state. The server rolls back uncommitted work. */
   drop(): void;
 }
 
 /** A read that runs on a Postgres connection. */
 export interface RunningRead {
-  /** As that of {@link PostgresConnection.run}. */
+  /** The result, as of {@link PostgresConnection.run}. */
   readonly result: Promise<PostgresResult>;
   /**
-   * Ends the read on the server, where the library can. Resolves when the connection may be used
-   * again without being hit, or is dropped; never rejects.
+   * Cancels the read on the server if the library can. Resolves when the connection can be used
+   * again safely, or is dropped. Never rejects.
    */
   cancel(): Promise<void>;
 }
 
-/** The result of a statement that the Postgres driver runs, by whichever library. */
+/** The result of a statement of the Postgres driver, by any library. */
 export interface PostgresResult {
   readonly rows: readonly (readonly (string | null)[])[];
-  /** The command that was run, e.g. `INSERT`. */
+  /** The executed command, for example `INSERT`. */
   readonly command: string;
   readonly count: number;
   readonly columns: readonly ResultColumn[];

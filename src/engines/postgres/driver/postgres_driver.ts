@@ -28,26 +28,26 @@ import {
   transactionGuard,
 } from "../../../db/transact.ts";
 
-/** The parts that the Postgres driver of any library is made of. */
+/** The parts of a Postgres driver, by any library. */
 export interface PostgresDriverOptions {
   readonly label: string;
   readonly sessions: readonly PostgresSession[];
-  /** How many sessions may be taken by reads that may look at many rows. */
+  /** The maximum number of sessions for reads that may examine many rows. */
   readonly maxReads: number;
-  /** How long a request waits for a session, its connection and the begin of its transaction. */
+  /** The time limit of waiting for a session and starting a transaction, in milliseconds. */
   readonly waitLimitMs: number;
-  /** True if clients see the messages of RAISE; true unless set. */
+  /** True if clients see the messages of RAISE. Default: true. */
   readonly raisedMessages?: boolean;
   readonly clock: Clock;
   /** True if other processes may write to the database. */
   readonly isShared: boolean;
-  /** Null if the connections carry no signals. */
+  /** The signals, or null if the connections carry none. */
   readonly signals: Signals | null;
-  /** Closes what the sessions share. */
+  /** Closes the resources that the sessions share. */
   readonly close: () => Promise<void>;
 }
 
-/** Creates the driver that every Postgres has in common, by sessions of whichever library. */
+/** Creates the Postgres driver from sessions of any library. */
 export function postgresDriver(options: PostgresDriverOptions): Driver {
   return new PostgresDriver(options);
 }
@@ -132,7 +132,7 @@ class PostgresDriver implements Driver {
       const result = await this.#guard.run(async () => await work(unit));
       await unit.end();
       const done = await commit(connection, this.#raisedMessages);
-      // A transaction with a failed statement answers COMMIT with ROLLBACK, and no error.
+      // After a failed statement, the server responds to COMMIT with ROLLBACK and no error.
       if (done.command === "ROLLBACK") throw unit.failure;
       this.#commits.notify();
       return result;
@@ -170,13 +170,13 @@ async function begin(connection: PostgresConnection, limit: Deadline): Promise<v
   try {
     await limit.within(connection.run("BEGIN", []));
   } catch (error) {
-    // It may begin later: the next request on this connection would write into that transaction.
+    // The transaction may begin later, and the next request on this connection would write into it.
     connection.drop();
     throw toPostgresError(error, "read");
   }
 }
 
-/** A statement that can be repeated without harm. WITH may hide an INSERT. */
+/** Matches a statement that can be repeated safely. WITH may contain an INSERT. */
 const onlyReads = /^\s*(select|values|table|show|explain)\b/i;
 
 async function commit(
@@ -195,7 +195,7 @@ class PostgresTransaction implements Connection {
   readonly #raisedMessages: boolean;
   #ended = false;
   #failure: unknown = null;
-  /** The statement that was sent last, answered or failed. */
+  /** The last statement sent, whether it has succeeded or failed. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(connection: PostgresConnection, raisedMessages: boolean) {
@@ -203,12 +203,12 @@ class PostgresTransaction implements Connection {
     this.#raisedMessages = raisedMessages;
   }
 
-  /** Why the server did not commit: the error of the first statement that failed. */
+  /** The reason of a failed commit: the error of the first statement that failed. */
   get failure(): unknown {
     return this.#failure ?? new DatabaseError("other", new Error("The server rolled back"));
   }
 
-  /** One statement at a time: statements sent together fail together when the connection is lost. */
+  /** Runs statements one by one, because a lost connection fails all that were sent. */
   query(statement: Statement): Promise<QueryResult> {
     if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
     const result = this.#last.then(() => this.#run(statement));
@@ -225,7 +225,7 @@ class PostgresTransaction implements Connection {
     }
   }
 
-  /** Rejects all further statements; throws when the connection was lost. */
+  /** Rejects all further statements. Throws if the connection was lost. */
   async end(): Promise<void> {
     this.#ended = true;
     await this.#last;
@@ -233,7 +233,7 @@ class PostgresTransaction implements Connection {
     throw new DatabaseError("unavailable", new Error("The connection was lost in a transaction"));
   }
 
-  /** Rolls back. */
+  /** Rolls back the transaction. */
   async abandon(): Promise<void> {
     this.#ended = true;
     await this.#last;

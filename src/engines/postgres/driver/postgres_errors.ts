@@ -7,9 +7,10 @@ import {
 import { raisedMessage } from "../../../db/raised_message.ts";
 
 /**
- * Translates an error of Postgres by SQLSTATE, or by the code of a network failure. `sent` says
- * that the statement may have reached the server and changed something: losing the connection then
- * leaves the outcome unknown. `showsRaised` says whether clients see the messages of RAISE. A DatabaseError passes as it is; so does an error without a code.
+ * Translates an error of Postgres by SQLSTATE, or by the code of a network failure. `sent` is true
+ * if the statement may have reached the server and changed something: a lost connection then leaves
+ * the outcome unknown. `showsRaised` is true if clients see the messages of RAISE. A DatabaseError
+ * and an error without a code stay unchanged.
  */
 export function toPostgresError(
   error: unknown,
@@ -31,18 +32,18 @@ export function toPostgresError(
   return new DatabaseError(kind, error, failedConstraint(error), raised);
 }
 
-/** RAISE refuses, whatever code it has taken. */
+/** RAISE counts as a rejection, whatever code it has. */
 function kindOfFunction(code: string, raised: RaisedError | null): DatabaseErrorKind {
   if (raised !== null) return "raised";
   return failuresOfFunctions.has(code) ? "failed-computation" : "other";
 }
 
-/** Of PL/pgSQL: CASE without a case, and INTO STRICT with no row or with several. */
+/** Failures of PL/pgSQL: CASE without a match, and INTO STRICT with no row or several. */
 const failuresOfFunctions: ReadonlySet<string> = new Set(["20000", "P0002", "P0003"]);
 
 /**
- * What RAISE of a trigger or a function said. Its code is any: one of Postgres is raised on purpose
- * where the routine of the server that reports it is that of RAISE.
+ * Returns the message of a RAISE in a trigger or a function. It may have any code. A code of
+ * Postgres was raised on purpose if the routine that reports it is that of RAISE.
  */
 function raisedError(code: string, error: Error, showsMessage: boolean): RaisedError | null {
   const isRaise = isRaised(error);
@@ -62,7 +63,7 @@ function isRaised(error: Error): boolean {
     (error.routine === "exec_stmt_raise" || error.routine === "exec_stmt_assert");
 }
 
-/** Returns true if a SQLSTATE is of a class that neither Postgres nor its libraries have. */
+/** Returns true for a SQLSTATE of a class that neither Postgres nor its libraries use. */
 function isOwnCode(code: string): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !postgresClasses.has(code.slice(0, 2));
 }
@@ -74,19 +75,19 @@ const postgresClasses: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns true if a prepared statement gives other columns than before, because its table was altered since.
- * The code is that of all that is not supported.
+ * Returns true if a prepared statement returns other columns than before, because its table was
+ * altered. The code is that of all unsupported features.
  */
 export function isStalePlan(error: unknown): boolean {
   return error instanceof Error && "routine" in error && error.routine === "RevalidateCachedQuery";
 }
 
-/** The code is that of all that is not supported, and the rewriter has one such refusal. */
+/** The code is that of all unsupported features. The rewriter uses it for one refusal only. */
 function refusesReturning(code: string, error: Error): boolean {
   return code === "0A000" && "routine" in error && error.routine === "RewriteQuery";
 }
 
-/** The fields of the message that name what failed, as either library calls them. */
+/** Returns the fields that name the failed constraint, in the spelling of either library. */
 function failedConstraint(error: Error): FailedConstraint | null {
   const fields: ReadonlyMap<string, unknown> = new Map(Object.entries(error));
   const named = (...names: readonly string[]): string | null => {
@@ -100,10 +101,9 @@ function failedConstraint(error: Error): FailedConstraint | null {
 }
 
 /**
- * Returns true if an error of Postgres means that a value was refused with the code of a wrong statement: the
- * input functions of tsquery, tsvector and jsonpath do that, and those of regclass and its like, whose
- * values name tables and types. The error of a statement has the position of the mistake, also that
- * of one in a function.
+ * Returns true if Postgres rejected a value with the error code of a wrong statement. The input
+ * functions of tsquery, tsvector, jsonpath and regclass do that. The error of a statement has a
+ * position, even if the mistake is in a function.
  */
 export function refusesTextOfValue(error: unknown): boolean {
   if (!(error instanceof Error) || !codesOfStatements.has(codeOf(error) ?? "")) return false;
@@ -114,7 +114,7 @@ export function refusesTextOfValue(error: unknown): boolean {
   );
 }
 
-/** Of a wrong syntax, and of tables, types, functions and schemas that are not there. */
+/** Codes of syntax errors, and of missing tables, types, functions and schemas. */
 const codesOfStatements: ReadonlySet<string> = new Set([
   ...["42601", "42P01", "42704", "42883", "3F000"],
 ]);
@@ -124,7 +124,7 @@ function codeOf(error: unknown): string | null {
   return typeof error.code === "string" ? error.code : null;
 }
 
-/** Returns true if an open connection broke: what was sent may have been done. */
+/** Returns true if an open connection broke, so that the statement may have been executed. */
 function losesOutcome(code: string): boolean {
   return lostAfterSending.has(code) || code.startsWith("08") && code !== "08001";
 }
@@ -138,7 +138,7 @@ const lostAfterSending: ReadonlySet<string> = new Set([
   "ECONNABORTED",
   // statement_completion_unknown
   "40003",
-  // The server was shut down, or closed this connection: perhaps after the commit.
+  // The server was shut down, or closed this connection, perhaps after the commit.
   "57P01",
   "57P02",
 ]);
@@ -151,11 +151,11 @@ const neverReached: ReadonlySet<string> = new Set([
   "ENETUNREACH",
   "ENOTFOUND",
   "EAI_AGAIN",
-  // A unix socket that does not exist.
+  // The Unix socket does not exist.
   "ENOENT",
 ]);
 
-/** A function writes: a view may call it, and a standby server takes no write. */
+/** A function writes, although a view may call it, or a standby server rejects writes. */
 const readOnlyTransaction = "25006";
 
 function kindOf(code: string): DatabaseErrorKind {
@@ -171,7 +171,7 @@ const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["23001", "foreign-key"],
   ["23502", "not-null"],
   ["23514", "check"],
-  // RAISE EXCEPTION of a trigger: a rule of the database refused the row, as RAISE(ABORT) does.
+  // RAISE EXCEPTION of a trigger rejects the row, like RAISE(ABORT) in SQLite.
   ["P0001", "check"],
   // ASSERT, in the same place.
   ["P0004", "check"],
@@ -180,8 +180,8 @@ const states: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["57014", "timeout"],
   [readOnlyTransaction, "read-only"],
   ["42501", "forbidden"],
-  // Division by zero, logarithms, powers, subscripts, substrings, and NULL where none may be: reading
-  // a bound value computes nothing.
+  // Division by zero, logarithms, powers, subscripts, substrings, and a NULL that is not allowed.
+  // Reading a bound value computes nothing, so that the value is not the cause.
   ...["22012", "2201E", "2201F", "2201G", "2202E", "22011", "22004"].map((code) =>
     [code, "failed-computation"] as const
   ),
@@ -192,7 +192,7 @@ const classes: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["08", "unavailable"],
   ["22", "invalid-value"],
   ["53", "unavailable"],
-  // A value too long for an index row, and the like.
+  // A value is too large, for example for an index row.
   ["54", "invalid-value"],
   ["57", "unavailable"],
   ["58", "unavailable"],

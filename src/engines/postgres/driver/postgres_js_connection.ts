@@ -10,30 +10,30 @@ import type { PostgresConnection, PostgresResult, RunningRead } from "./postgres
 import type { PostgresOptions } from "./postgres_options.ts";
 
 /**
- * Returns true if the URL of a postgres.js connection leads to a pooler, which assigns connections by the
- * transaction, so that LISTEN is not possible.
+ * Returns true if the URL leads to a pooler that assigns connections per transaction, so that
+ * LISTEN is not possible.
  */
 export function isPooled(url: string): boolean {
   return /[?&]prepare=false(&|$)/.test(url);
 }
 
-/** The server that another client connects to, by the options of postgres.js. */
+/** The server of another client's connection, as options of postgres.js. */
 export interface PostgresServer {
   readonly host?: unknown;
   readonly port?: unknown;
-  /** That of a socket. */
+  /** The path of a socket. */
   readonly path?: unknown;
   readonly database?: unknown;
   readonly username?: unknown;
-  /** Also a function that gives it. */
+  /** The password, or a function that returns it. */
   readonly password?: unknown;
   readonly ssl?: unknown;
 }
 
-/** The input for opening one connection by postgres.js. */
+/** Options of opening one connection with postgres.js. */
 export interface PostgresJsConnectionOptions {
   readonly url: string;
-  /** Where the connection leads, in place of the URL; null for where that leads. */
+  /** The server, which overrides that of the URL, or null. */
   readonly server: PostgresServer | null;
   readonly options: Pick<PostgresOptions, "readOnly"> & {
     readonly statementTimeoutMs: number;
@@ -41,34 +41,34 @@ export interface PostgresJsConnectionOptions {
   };
   readonly clock: Clock;
   readonly waitLimitMs: number;
-  /** How many listeners there are: with one, the process signals after its commits. */
+  /** The number of listeners. If there is one, the process signals after its commits. */
   readonly listeners: { count: number };
-  /** How often a table was altered under statements that are prepared. */
+  /** The number of times that a table of prepared statements was altered. */
   readonly alterations: { count: number };
-  /** Called for a signal, with its payload. */
+  /** Called with the payload of a signal. */
   readonly notified?: (payload: string) => void;
-  /** Called once, when the connection is lost. */
+  /** Called once when the connection is lost. */
   readonly lost?: () => void;
 }
 
-/** The most statements that a connection keeps prepared: the library never closes one. */
+/** The maximum number of prepared statements, because the library never closes one. */
 const maxPrepared = 500;
 
-/** The most characters of all of them: a client chooses how long the text of a filter is. */
+/** The maximum length of their text in characters, because clients determine that of filters. */
 const maxPreparedLength = 500_000;
 
-/** How much longer than the library's own limit an attempt to connect may take. */
+/** The additional time for connecting beyond the library's own limit, in milliseconds. */
 const graceMs = 1_000;
 
 /**
- * One connection by postgres.js: a client with a pool of one, which is given up with its first
- * connection. By itself the library would connect again, and send there what was still queued: a
- * statement of a transaction would then be committed by itself. It never resolves what was sent
- * between the error of a socket and its end.
+ * One postgres.js connection: a client with a pool of one, which is discarded with its first
+ * connection. Otherwise the library would reconnect and send the queued statements there, so that a
+ * statement of a transaction would be committed separately. It also never settles a statement that
+ * was sent between the error of a socket and its end.
  */
 export class PostgresJsConnection implements PostgresConnection {
   opening: Promise<void> | null;
-  /** The count of alterations when it was opened. */
+  /** The number of alterations when the connection was opened. */
   readonly #alterations: number;
   readonly #options: PostgresJsConnectionOptions;
   readonly #client: postgres.Sql;
@@ -76,7 +76,7 @@ export class PostgresJsConnection implements PostgresConnection {
   readonly #prepared = new Set<string>();
   #preparedLength = 0;
   #announces: boolean;
-  /** Rejects the statements that were sent and not answered. */
+  /** Rejects the statements that were sent but not completed. */
   readonly #sent = new Set<(error: Error) => void>();
   #lost = false;
   #ending: Promise<void> | null = null;
@@ -94,7 +94,7 @@ export class PostgresJsConnection implements PostgresConnection {
     return this.#lost;
   }
 
-  /** True if a table was altered since it was opened, so that its prepared statements may be stale. */
+  /** True if a table was altered since the opening: prepared statements may be stale. */
   get stale(): boolean {
     return this.#alterations !== this.#options.alterations.count;
   }
@@ -121,14 +121,14 @@ export class PostgresJsConnection implements PostgresConnection {
     this.#ending = connecting ? this.#stopConnecting() : this.#client.end({ timeout: 0 });
   }
 
-  /** Sets whether this process signals after its commits, so that no trigger has to. */
+  /** Sets whether this process signals after its commits, so that triggers need not. */
   announce(announces: boolean): void {
     if (this.#announces === announces || this.opening !== null) return;
     this.#announces = announces;
     this.opening = this.#begin(`SET ${announcesSetting} = ${announces ? "on" : "off"}`);
   }
 
-  /** Waits for a running statement, for the wait limit at most. */
+  /** Closes the connection after the running statement, or after the wait limit. */
   async close(): Promise<void> {
     if (this.opening !== null) this.drop();
     if (this.#lost) await this.#ending;
@@ -145,7 +145,7 @@ export class PostgresJsConnection implements PostgresConnection {
       idle_timeout: 0,
       max_lifetime: null,
       fetch_types: false,
-      // As they are given: the server, and how the client signs in there.
+      // Passes the server and the credentials of the client unchanged.
       ...(server as postgres.Options<Record<string, postgres.PostgresType>> | null),
       types: { text: asText },
       connection: this.#settings(),
@@ -156,8 +156,8 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   /**
-   * The settings that a session begins with. Poolers refuse settings that they do not know. Those
-   * sent here make strings the same on every server.
+   * Returns the settings of a new session, which make strings equal on every server. Poolers reject
+   * unknown settings.
    */
   #settings(): Record<string, string | number> {
     const { options: { readOnly, statementTimeoutMs, maxParallelWorkers }, waitLimitMs } =
@@ -172,16 +172,16 @@ export class PostgresJsConnection implements PostgresConnection {
         bytea_output: "hex",
         extra_float_digits: 1,
         statement_timeout: statementTimeoutMs,
-        // A string: the library leaves out what is false, as the number 0 is.
+        // A string, because the library omits falsy values like the number 0.
         max_parallel_workers_per_gather: String(maxParallelWorkers),
-        // A wait for a lock keeps a connection from all other requests. 0 would be no limit.
+        // A wait for a lock blocks a connection for all other requests. 0 would mean no limit.
         lock_timeout: Math.max(1, Math.ceil(waitLimitMs)),
         ...(this.#announces ? { [announcesSetting]: "on" } : {}),
       }),
     };
   }
 
-  /** Options that the declarations of the library lack. */
+  /** Returns options that the declarations of the library lack. */
   #undeclared() {
     const { notified } = this.#options;
     return {
@@ -193,11 +193,11 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   /**
-   * A separate statement opens the connection: the library keeps the first one until some attempt
-   * to connect succeeds, however late, and a request would have given up by then.
+   * Opens the connection by a separate statement. The library keeps the first statement until some
+   * attempt to connect succeeds, however late, when its request has already given up.
    */
   async #begin(text: string): Promise<void> {
-    // With a proxy that accepts every connection and closes it at once, the library tries for ever.
+    // If a proxy accepts each connection and closes it immediately, the library retries forever.
     const limitMs = this.#options.waitLimitMs + graceMs;
     const cancel = this.#options.clock.after(limitMs, () => this.drop());
     try {
@@ -217,11 +217,11 @@ export class PostgresJsConnection implements PostgresConnection {
     prepare: boolean,
     keep: (row: readonly (string | null)[]) => boolean = keepAll,
   ): RunningRead {
-    // Without `simple: false`, which the declarations lack, a statement without values would be
-    // sent by the simple protocol, which runs several statements in one string.
+    // Without `simple: false`, which the declarations lack, the library would send a statement
+    // without values by the simple protocol, which runs several statements in one string.
     const options = { prepare, simple: false };
     const query = this.#client.unsafe<(string | null)[][]>(text, [...values], options);
-    // Rows are arrays from here on, which the declarations do not combine with `forEach`.
+    // From here on rows are arrays, which the declarations do not combine with `forEach`.
     query.values();
     const rows: (readonly (string | null)[])[] = [];
     const sent = query.forEach((row) => {
@@ -247,8 +247,9 @@ export class PostgresJsConnection implements PostgresConnection {
   }
 
   /**
-   * A pooler may pass a cancel request on when it has given the connection to the server to another
-   * client; by TLS the library hides when the server has taken the request.
+   * Returns false if canceling is unsafe. A pooler may pass a cancel request on after it has given
+   * the server connection to another client, and with TLS the library hides when the server has
+   * received the request.
    */
   async #cancel(query: object, result: Promise<unknown>): Promise<void> {
     const outcome = result.then(() => null, (error) => error);
@@ -276,10 +277,10 @@ export class PostgresJsConnection implements PostgresConnection {
 
   async #stopConnecting(): Promise<void> {
     await this.#client.end({ timeout: 0 });
-    // An attempt to connect that was due already is made nevertheless, and has to be closed, too.
+    // An attempt to connect that was already due is still made, and must be closed, too.
     await sleep(10);
-    // The declarations lack it. Unlike a second end(), it closes the connection again; the promise
-    // may stay pending for ever when the first end has rejected a statement.
+    // The declarations lack this function. Unlike a second end(), it closes the connection again.
+    // Its promise may never settle if the first end has rejected a statement.
     void (this.#client as postgres.Sql & { close(): Promise<void> }).close();
   }
 }
@@ -288,19 +289,19 @@ function keepAll(): boolean {
   return true;
 }
 
-/** Returns true if the error is the server's answer to a statement: the connection is still good. */
+/** Returns true if the server sent the error, so that the connection is still usable. */
 function isFromServer(error: unknown): boolean {
   if (!(error instanceof postgres.PostgresError)) return false;
-  // Older servers and some poolers send the severity in their own language only.
+  // Older servers and some poolers send only the localized severity.
   return (error.severity ?? error.severity_local) === "ERROR";
 }
 
-/** The library has an error with the same code for a connection that ended. */
+/** Creates an error with the code that the library uses for an ended connection. */
 function connectionLoss(): Error {
   return Object.assign(new Error("The connection was lost"), { code: "CONNECTION_CLOSED" });
 }
 
-/** Every value is sent as text: the library's conversions lose digits, and change bad values. */
+/** Sends values as text: the library's conversions lose digits and alter invalid values. */
 const asText: postgres.PostgresType<string> = {
   to: 25,
   // The types that the library would convert: text, numbers, json, bool, times, bytea.

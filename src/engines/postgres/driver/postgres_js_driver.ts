@@ -16,11 +16,11 @@ import { notifySignals } from "./notify_signals.ts";
 export type { PostgresOptions };
 
 /**
- * Opens the driver of a Postgres server, with connections by postgres.js. A server that cannot be
- * reached now may be reached later: that is a notice, and every query tries again; a refusal of the
- * server, e.g. of a password, is thrown. `?prepare=false` in the URL is for poolers that assign
- * connections by the transaction: then nothing is prepared and no setting is sent that they refuse,
- * so that the time limits of statements and locks have to be set on the role.
+ * Opens the driver of a Postgres server with postgres.js. An unreachable server causes a notice,
+ * and every query tries to connect again. A refusal of the server, for example of a password, is
+ * thrown. `?prepare=false` in the URL is for poolers that assign connections per transaction. Then
+ * no statement is prepared, and no setting is sent that poolers reject. The time limits of
+ * statements and locks must be set on the role in this case.
  */
 export async function openPostgres(url: string, given: PostgresOptions = {}): Promise<Driver> {
   return await open({ url, server: null }, given);
@@ -28,8 +28,8 @@ export async function openPostgres(url: string, given: PostgresOptions = {}): Pr
 
 /**
  * Opens the driver of the server that a client of postgres.js or of node-postgres (a `Pool` or a
- * `Client`) connects to, as the same user: with a pool of its own, whose sessions have the settings
- * that the service needs. The client stays open when the driver closes.
+ * `Client`) connects to, as the same user. It has a separate pool, whose sessions have the settings
+ * of the service. The client stays open when the driver closes.
  */
 export async function openPostgresOf(
   client: object,
@@ -90,7 +90,7 @@ function session(connectionOptions: PostgresJsConnectionOptions): PostgresSessio
   return {
     connection() {
       if (closed) throw new DatabaseError("unavailable", new Error("The database is closed"));
-      // Outside of a transaction the library prepares a statement again; a transaction has failed.
+      // Outside of a transaction the library prepares a statement again. A transaction has failed.
       if (connection?.stale === true) connection.drop();
       if (connection?.lost === true) discard(connection);
       if (connection === null || connection.lost) {

@@ -6,36 +6,36 @@ import { driverOptions } from "../../../db/driver_options.ts";
 
 /** Options of a connection to a Postgres server by postgres.js. */
 export interface PostgresOptions {
-  /** Every transaction is read-only. */
+  /** True if every transaction is read-only. */
   readonly readOnly?: boolean | undefined;
-  /** The most connections; 10 by default. */
+  /** The maximum number of connections. Default: 10. */
   readonly maxConnections?: number | undefined;
   /**
-   * How many of them reads may hold that can look at many rows: lists, counts, aggregates, included
-   * rows. Half of them by default. The others are left to reads by key and to writes.
+   * The maximum number of connections for reads that may examine many rows: lists, counts,
+   * aggregates, included rows. Default: half of them. Reads by key and writes use the others.
    */
   readonly maxReadConnections?: number | undefined;
   /**
-   * True if clients see the messages that triggers and functions raise on purpose; true by default.
+   * True if clients see the messages that triggers and functions raise on purpose. Default: true.
    */
   readonly raisedMessages?: boolean | undefined;
-  /** How long a request waits for a connection or a lock, and for connecting. 5,000 by default. */
+  /** How long a request waits for a connection or a lock, in milliseconds. Default: 5,000. */
   readonly waitLimitMs?: number | undefined;
-  /** The server ends a statement that runs longer; 15,000 by default. */
+  /** The server ends a statement that runs longer, in milliseconds. Default: 15,000. */
   readonly statementTimeoutMs?: number | undefined;
   /**
-   * How many further processes of the server may work for one statement (its setting
-   * `max_parallel_workers_per_gather`); none by default, so that one request never takes several of
-   * the server's processors.
+   * The maximum number of additional server processes for one statement (the setting
+   * `max_parallel_workers_per_gather`). Default: 0, so that one request never uses several
+   * processors.
    */
   readonly maxParallelWorkers?: number | undefined;
-  /** The time of the machine by default. */
+  /** The clock. Default: that of the machine. */
   readonly clock?: Clock | undefined;
-  /** Receives the notice that the server cannot be reached now. */
+  /** Receives the notice that the server cannot be reached. */
   readonly observe?: Observer | undefined;
 }
 
-/** The options of a Postgres driver, described. */
+/** The description of the options of a Postgres driver. */
 export const postgresOptions = group(
   {
     ...driverOptions,
@@ -43,7 +43,7 @@ export const postgresOptions = group(
     // The default depends on the number of connections.
     maxReadConnections: whole({ from: 1 }),
     statementTimeoutMs: timerMs().unlessSet(15_000),
-    // 1,024 is the greatest value that the server takes.
+    // The server accepts at most 1,024.
     maxParallelWorkers: whole({ from: 0, to: 1_024 }).unlessSet(0),
     observe: callback<Observer>(),
   } satisfies Described<PostgresOptions>,

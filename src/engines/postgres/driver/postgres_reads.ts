@@ -11,28 +11,28 @@ import type { Pool } from "./connection_pool.ts";
 import type { PostgresConnection, PostgresSession } from "./postgres_connection.ts";
 import { opened, toQueryResult, toText, translated } from "./run_statement.ts";
 
-/** What the reads of all requests share in a Postgres driver. */
+/** The parts that the reads of all requests share in a Postgres driver. */
 export interface PostgresReadParts {
   readonly guard: TransactionGuard;
   readonly pool: Pool<PostgresSession>;
-  /** Which reads may take a session of the pool. */
+  /** Decides which reads may use a session of the pool. */
   readonly turns: ReadLimiter;
-  /** Starts the time limit of the waits for a session and its connection. */
+  /** Starts the time limit of waiting for a session and its connection. */
   readonly limit: () => Deadline;
   readonly clock: Clock;
   /** True if clients see the messages of RAISE. */
   readonly raisedMessages: boolean;
 }
 
-/** Since when a read waits, and what limits its waits for a session. */
+/** The start of a wait, and the limit of the wait for a session. */
 interface Waiting {
   readonly limit: Deadline;
   readonly beganAt: number;
 }
 
 /**
- * The connection for the reads of one request to Postgres: each takes a turn and then a session of
- * the pool, and is cancelled on the server beyond the limits.
+ * The connection for the reads of one request to Postgres. Each read waits for the limiter and then
+ * for a session of the pool. A read beyond its limits is canceled on the server.
  */
 export class PostgresReads implements Connection {
   readonly #parts: PostgresReadParts;
@@ -66,7 +66,7 @@ export class PostgresReads implements Connection {
       return await this.#read(connection, statement, clock.elapsedMs() - beganAt);
     } catch (error) {
       const known = translated(error, statement, "read", raisedMessages);
-      // The server has a time limit of its own, which may be shorter than that of the request.
+      // The server has a separate time limit, which may be shorter than that of the request.
       const isLate = known instanceof DatabaseError && known.kind === "timeout";
       throw isLate ? new DatabaseError("too-slow", error) : known;
     } finally {
@@ -94,7 +94,7 @@ export class PostgresReads implements Connection {
     });
     const endWatch = watchRead(this.#limits, timeoutMs - waitedMs, this.#parts.clock, (why) => {
       if (why === "left") stop("too-slow", "its client has left");
-      // With its whole time it might have come to its end.
+      // Most of its time was spent waiting, so that the read might have finished otherwise.
       else if (waitedMs > timeoutMs / 2) stop("overloaded", "most of its time it has waited");
       else stop("too-slow", "it took too long");
     });
@@ -106,7 +106,7 @@ export class PostgresReads implements Connection {
       throw stopped ?? error;
     } finally {
       endWatch();
-      // The session is not given back before: the cancellation could hit the next statement.
+      // The session is released afterwards, because the cancellation could hit the next statement.
       await cancelled;
     }
   }

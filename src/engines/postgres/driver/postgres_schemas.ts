@@ -3,24 +3,24 @@ import type { Connection } from "../../../db/driver.ts";
 import type { LeftOutSchema } from "../../../db/introspection.ts";
 import { selectNamed, textOrNull } from "../../../db/named_columns.ts";
 
-/** In the option `schemas`: every schema that is neither the server's nor closed to the role. */
+/** Selects every schema except for the server's own and those closed to the role. */
 export const everySchema = "*";
 
-/** Which schemas of a Postgres are described. */
+/** The schemas of a Postgres to describe. */
 export interface ChosenSchemas {
-  /** In the order in which their tables are listed; the tables of the first have short names. */
+  /** The schemas in the order of their tables. Tables of the first have short names. */
   readonly names: readonly string[];
-  /** The one whose tables have short names; null if the search path has none that exists. */
+  /** The schema whose tables have short names, or null if no schema of the search path exists. */
   readonly first: string | null;
-  /** True if more than one was asked for: `*` is several, whatever there is now. */
+  /** True if several schemas were requested. `*` always counts as several. */
   readonly areSeveral: boolean;
-  /** The others that have tables. */
+  /** The other schemas that have tables. */
   readonly leftOut: readonly LeftOutSchema[];
 }
 
 /**
- * Chooses the schemas to describe: the wanted ones, or the first one of the search path. Throws an
- * Error of one sentence for one that does not exist, or that the role may not use.
+ * Chooses the schemas to describe: the requested ones, or the first one of the search path. Throws
+ * an Error for a schema that does not exist, or that the role may not use.
  */
 export async function chooseSchemas(
   connection: Connection,
@@ -35,7 +35,7 @@ export async function chooseSchemas(
   for (const name of named) requireOpen(name, schemas);
   const names = [...new Set(named)];
   const isEvery = wanted?.[0] === everySchema;
-  // Where the search path has none, no other schema takes the place of the first.
+  // If the search path has no schema, no other schema replaces the first.
   const first = isEvery ? current : names[0] ?? null;
   const leftOut = schemas.flatMap(({ name, isOpen, tables }) =>
     names.includes(name) || tables === 0 ? [] : [{ schema: name, tables, isOpen }]
@@ -46,9 +46,9 @@ export async function chooseSchemas(
 
 interface SchemaRow {
   readonly name: string;
-  /** True if the role may use it. */
+  /** True if the role may use the schema. */
   readonly isOpen: boolean;
-  /** How many of its tables and views could be served. */
+  /** The number of its tables and views that could be served. */
   readonly tables: number;
 }
 
@@ -101,8 +101,8 @@ function requireOpen(name: string, schemas: readonly SchemaRow[]): void {
 }
 
 /**
- * The name of a table in paths: its own in the first schema, elsewhere `schema.table`. It depends on
- * no other table, so that none that is added later changes it.
+ * Returns the name of a table in paths: `table` in the first schema, and `schema.table` in others.
+ * It is independent of other tables, so that adding a table never changes it.
  */
 export function labelOf(
   { schema, name }: { readonly schema: string; readonly name: string },
@@ -112,7 +112,7 @@ export function labelOf(
   return (schema === first ? [name] : [schema, name]).map(quotedPart).join(".");
 }
 
-/** Quoted where a dot or a quote could make two tables have one name. */
+/** Quotes a name if a dot or a quote could make two names equal. */
 function quotedPart(part: string): string {
   return /[."]/.test(part) ? `"${part.replaceAll('"', '""')}"` : part;
 }

@@ -11,18 +11,18 @@ import { selectNamed } from "../../../db/named_columns.ts";
 import type { EnumLabels } from "./enum_labels.ts";
 import { chosenTables } from "./postgres_catalogue.ts";
 
-/** What a column of Postgres has from its type. */
+/** The properties of a Postgres column that follow from its type. */
 export interface PostgresType {
-  /** The name below all domains, e.g. `int4`. */
+  /** The name below all domains, for example `int4`. */
   readonly baseName: string;
   readonly kind: ColumnKind;
-  /** Null if the kind stands for the type. */
+  /** The type, or null if the kind fully describes it. */
   readonly databaseType: DatabaseType | null;
-  /** The labels of an enum, in their order. */
+  /** The labels of an enum in their order, or null. */
   readonly labels: readonly string[] | null;
 }
 
-/** Reads the types of all columns from the catalogue of Postgres, by their numbers. */
+/** Reads the types of all columns from the catalog of Postgres, by their numbers. */
 export async function readTypes(
   connection: Connection,
   schemas: string,
@@ -66,10 +66,10 @@ interface Catalogue {
   readonly enums: EnumLabels;
 }
 
-/** `oidvector` and the like have elements, and are no arrays. */
+/** `oidvector` and similar types have elements, but are no arrays. */
 const isArray = "EXISTS (SELECT FROM pg_type e WHERE e.oid = t.typelem AND e.typarray = t.oid)";
 
-/** The types of the columns, and those that these are made of. */
+/** The types of the columns, and the types that they consist of. */
 const usedTypes = `
   WITH RECURSIVE used(oid) AS (
     SELECT a.atttypid FROM pg_attribute a
@@ -85,8 +85,8 @@ const usedTypes = `
   SELECT oid FROM used`;
 
 /**
- * The types with an order of their own, or with that of a type whose values they are, as `cidr`. The
- * order of `regclass` and the like is that of numbers that none of them shows.
+ * The types with an own order, or with that of a base type, such as `cidr`. The order of `regclass`
+ * and similar types is that of numbers that their values do not show.
  */
 const sortedTypes = `
   SELECT s.oid FROM (
@@ -98,7 +98,7 @@ const sortedTypes = `
       AND c.casttarget <> 'oid'::regtype
   ) AS s(oid)`;
 
-/** The row of a type below all domains. */
+/** Returns the row of a type below all domains. */
 function baseOf(id: string, catalogue: Catalogue): CatalogueRow {
   const row = catalogue.rows.get(id);
   if (row === undefined) throw new Error(`The catalogue describes no type ${id}`);
@@ -145,7 +145,7 @@ function shapeOf(row: CatalogueRow, catalogue: Catalogue): ValueShape {
   return { kind: row.name === "hstore" && row.isExtension === "t" ? "map" : "text" };
 }
 
-/** A member of a composite type, and the number of its type. */
+/** A member of a composite type, and the number of the member's type. */
 interface Member {
   readonly name: string;
   readonly type: string;
@@ -155,7 +155,7 @@ function isList({ kind }: ValueShape): boolean {
   return kind === "list";
 }
 
-/** Postgres compares lists element by element. */
+/** Returns true if values can be ordered. Postgres compares lists element by element. */
 function isOrdered(row: CatalogueRow, shape: ValueShape, catalogue: Catalogue): boolean {
   if (shape.kind === "text") return row.isOrdered === "t";
   if (shape.kind !== "list") return false;
@@ -163,7 +163,7 @@ function isOrdered(row: CatalogueRow, shape: ValueShape, catalogue: Catalogue): 
   return element.isOrdered === "t" || textTypes.has(String(element.name));
 }
 
-/** A part of a structure, as a column. */
+/** Returns a part of a structure as a column. */
 function memberOf(name: string, type: string, catalogue: Catalogue): ColumnInfo {
   const { baseName, kind, databaseType, labels } = typeOf(type, catalogue);
   return {
@@ -179,7 +179,7 @@ function jsonOf<T>(cell: SqlValue | undefined): T | null {
   return cell === null || cell === undefined ? null : JSON.parse(String(cell));
 }
 
-/** The types that a kind stands for. */
+/** The kinds of the types that need no further description. */
 const kinds: ReadonlyMap<string, ColumnKind> = new Map([
   ["int2", "integer"],
   ["int4", "integer"],
@@ -197,5 +197,5 @@ const kinds: ReadonlyMap<string, ColumnKind> = new Map([
   ["bytea", "bytes"],
 ]);
 
-/** These compare as strings do. */
+/** The types that compare like strings. */
 const textTypes: ReadonlySet<string> = new Set(["text", "varchar", "bpchar"]);

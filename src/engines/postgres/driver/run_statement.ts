@@ -7,8 +7,8 @@ import type { PostgresConnection, PostgresResult } from "./postgres_connection.t
 import { refusesTextOfValue, toPostgresError } from "./postgres_errors.ts";
 
 /**
- * Waits until a Postgres connection is open. Nothing was sent yet, so that the outcome of a failure
- * is known.
+ * Waits until a Postgres connection is open. Nothing has been sent yet, so that the outcome of a
+ * failure is known.
  */
 export async function opened(opening: Promise<void>, limit: Deadline): Promise<void> {
   try {
@@ -29,7 +29,7 @@ export async function run(
   );
 }
 
-/** The result of a statement, as every driver gives it. */
+/** Returns the result of a statement in the form of all drivers. */
 export function toQueryResult(
   { rows, command, count, columns }: PostgresResult,
   { describe = false }: Statement,
@@ -38,7 +38,7 @@ export function toQueryResult(
   return describe ? { rows, changed, columns } : { rows, changed };
 }
 
-/** Translates the error of a statement, which may also have refused a value by its text. */
+/** Translates the error of a statement, which may also have rejected the text of a value. */
 export function translated(
   error: unknown,
   { values }: Statement,
@@ -52,7 +52,7 @@ export function translated(
 
 const writeCommands: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 
-/** A bound value as Postgres reads it. */
+/** Returns a bound value as Postgres reads it. */
 export function toText(value: SqlValue): string | null {
   if (value === null || typeof value === "string") return value;
   if (typeof value !== "object") return String(value);

@@ -1,17 +1,17 @@
 import type { PostgresServer } from "./postgres_js_connection.ts";
 
-/** Where connections to Postgres lead. */
+/** The server that connections to Postgres use. */
 export interface PostgresPlace {
-  /** For messages where `server` says more. */
+  /** The URL. If `server` is set, the URL is only for messages. */
   readonly url: string;
   readonly server: PostgresServer | null;
 }
 
 /**
- * Where a client of postgres.js or of node-postgres connects to. Throws an Error for another object.
+ * Returns the server of a postgres.js or node-postgres client. Throws an Error for another object.
  */
 export function serverOf(client: object): PostgresPlace {
-  // Whether a member is there is asked before it is used.
+  // Each member is checked before it is used.
   const { options, connectionParameters } = client as Client;
   if (typeof options?.connectionString === "string") {
     return { url: options.connectionString, server: null };
@@ -25,13 +25,13 @@ export function serverOf(client: object): PostgresPlace {
     ...present({ host, port, path, database, ssl }),
     ...present({ username: given.user, password: given.pass ?? given.password }),
   };
-  // A client that prepares nothing is one of a pooler.
+  // A client that prepares nothing connects to a pooler.
   const query = given.prepare === false ? "?prepare=false" : "";
   const place = [host ?? "localhost", port ?? 5432].map((part) => [part].flat()[0]).join(":");
   return { url: `postgres://${place}/${database ?? given.user ?? ""}${query}`, server };
 }
 
-/** What postgres.js has read its options to, or what node-postgres was given. */
+/** The parsed options of postgres.js, or the given options of node-postgres. */
 interface ClientOptions extends Omit<PostgresServer, "username"> {
   readonly connectionString?: unknown;
   readonly user?: unknown;
@@ -40,13 +40,13 @@ interface ClientOptions extends Omit<PostgresServer, "username"> {
 }
 
 interface Client {
-  /** Of postgres.js, and of a pool of node-postgres. */
+  /** The options of postgres.js, and of a pool of node-postgres. */
   readonly options?: ClientOptions;
-  /** Of a single client of node-postgres. */
+  /** The options of a single client of node-postgres. */
   readonly connectionParameters?: ClientOptions;
 }
 
-/** Without what is missing, which the library takes from the environment. */
+/** Omits missing options, which the library takes from the environment. */
 function present(options: PostgresServer): PostgresServer {
   return Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined && value !== null),

@@ -1,18 +1,18 @@
 import type { PostgresConnection, PostgresResult, PostgresSession } from "./postgres_connection.ts";
 
-/** A PGlite that the program has open, too, as far as the driver uses it. */
+/** The members of a shared PGlite that the driver uses. */
 export interface PgliteClient extends PgliteQueries {
-  /** Resolves when it can be used. */
+  /** Resolves when the database can be used. */
   readonly waitReady: Promise<void>;
-  /** The library's conversions of values that it gives, by the numbers of their types. */
+  /** The library's conversions of results, by the numbers of their types. */
   readonly parsers: Readonly<Record<string, unknown>>;
-  /** The library's conversions of values that it is given. */
+  /** The library's conversions of bound values. */
   readonly serializers: Readonly<Record<string, unknown>>;
-  /** Runs `work` in a transaction, which no other statement of the program gets into. */
+  /** Runs `work` in a transaction. Other statements of the program wait for its end. */
   transaction<T>(work: (transaction: PgliteTransaction) => Promise<T>): Promise<T>;
 }
 
-/** What runs statements of a PGlite. */
+/** Runs statements of a PGlite. */
 export interface PgliteQueries {
   /** Runs one statement. */
   query(text: string, values: unknown[], options: object): Promise<PgliteResult>;
@@ -20,31 +20,31 @@ export interface PgliteQueries {
 
 /** An open transaction of a PGlite. */
 export interface PgliteTransaction extends PgliteQueries {
-  /** Ends it without a commit. */
+  /** Ends the transaction without a commit. */
   rollback(): Promise<void>;
 }
 
-/** The result of a statement of a PGlite, whose rows are asked for as arrays. */
+/** The result of a statement of a PGlite, with rows as arrays. */
 export interface PgliteResult {
   /** One array for each row. */
   readonly rows: unknown[];
-  /** The command that was run, e.g. `INSERT`. */
+  /** The executed command, for example `INSERT`. */
   readonly command?: string;
-  /** Rows that were changed, or given. */
+  /** The number of rows that were changed or returned. */
   readonly rowCount?: number | null;
   /** The columns. */
   readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[];
 }
 
 /**
- * The session of a PGlite that the program uses as well. Its conversions stay as they are, those of
- * each statement here are given with it; and a transaction is one of the library, so that statements
- * of the program wait for its end, and are not a part of it.
+ * Creates the session of a PGlite that the program uses as well. Its conversions stay unchanged,
+ * because each statement here passes its own. A transaction is one of the library, so that
+ * statements of the program wait for its end instead of joining it.
  */
 export function sharedSession(client: PgliteClient): PostgresSession {
   const options = textOptions(client);
   let open: OpenTransaction | null = null;
-  /** The wait for the end of what the program runs. */
+  /** The wait for the end of the program's statements. */
   let waiting: { isOver: boolean } | null = null;
 
   async function begin(): Promise<PostgresResult> {
@@ -52,7 +52,7 @@ export function sharedSession(client: PgliteClient): PostgresSession {
     const end = Promise.withResolvers<void>();
     const wait = waiting = { isOver: false };
     const done = client.transaction(async (transaction) => {
-      // Its request has given up: nothing may be written in it.
+      // The request has given up, so that nothing may be written.
       if (wait.isOver) return await transaction.rollback();
       waiting = null;
       open = { transaction, end: end.resolve, done };
@@ -70,7 +70,7 @@ export function sharedSession(client: PgliteClient): PostgresSession {
   ): Promise<PostgresResult> {
     open = null;
     const isWhole = text === "COMMIT" && await isUsable(transaction);
-    // The library commits by itself at the end, unless it was rolled back.
+    // The library commits automatically at the end, unless the transaction was rolled back.
     if (!isWhole) await transaction.rollback();
     end();
     await done;
@@ -87,7 +87,7 @@ export function sharedSession(client: PgliteClient): PostgresSession {
       if (text === "BEGIN") return await begin();
       return resultOf(await (open?.transaction ?? client).query(text, [...values], options));
     },
-    // The library gives the rows of a statement together, and cannot end one: it keeps the process.
+    // The library returns all rows at once and cannot end a statement, which blocks the process.
     read(text, values, keep) {
       const result = connection.run(text, values).then((all) =>
         all.rows.every(keep) ? all : { ...all, rows: [] }
@@ -110,7 +110,7 @@ interface OpenTransaction {
   readonly done: Promise<void>;
 }
 
-/** Returns true if no statement of a transaction has failed: the library would commit it without an error. */
+/** Returns false after a failed statement: the library would commit without an error. */
 async function isUsable(transaction: PgliteTransaction): Promise<boolean> {
   try {
     await transaction.query("SELECT 1", [], {});
@@ -120,7 +120,7 @@ async function isUsable(transaction: PgliteTransaction): Promise<boolean> {
   }
 }
 
-/** The library's conversions, also those of arrays, lose digits and change bad values. */
+/** Disables the library's conversions, which lose digits and alter invalid values. */
 function textOptions({ parsers, serializers }: PgliteClient): object {
   const asText = (conversions: Readonly<Record<string, unknown>>, convert: unknown) =>
     Object.fromEntries(Object.keys(conversions).map((type) => [type, convert]));
@@ -133,7 +133,7 @@ function textOptions({ parsers, serializers }: PgliteClient): object {
 
 function resultOf({ rows, command = "", rowCount, fields }: PgliteResult): PostgresResult {
   return {
-    // Rows of strings, by the options.
+    // The options make rows arrays of strings.
     rows: rows as (string | null)[][],
     command,
     count: rowCount ?? 0,

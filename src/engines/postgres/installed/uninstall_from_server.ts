@@ -3,13 +3,13 @@ import type { Connection, Driver } from "../../../db/driver.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 import { type InstalledPart, ownTables } from "../../../db/installed/installed_parts.ts";
 
-/** The name of the sessions that uninstall, so that they are not taken for those of a service. */
+/** The name of sessions that uninstall, which distinguishes them from those of a service. */
 export const uninstallingName = "resource-api uninstall";
 
 /**
- * Removes from a Postgres database what the service has added to any of its schemas, all or nothing.
- * `announce` is called with the parts before. Throws a plain Error where a service has it open.
- * Gives whether there was anything.
+ * Removes all additions of the service from a Postgres database in one transaction. First calls
+ * `announce` with the parts. Throws a plain Error if a service has the database open. Returns true
+ * if there was anything.
  */
 export async function uninstallFromServer(
   driver: Driver,
@@ -25,12 +25,12 @@ export async function uninstallFromServer(
   });
 }
 
-/** A service that has just ended is given a second to be gone. */
+/** Waits up to a second for a service that has just ended. */
 async function requireNoService(label: string, connection: Connection): Promise<void> {
   let sessions = "";
   for (let tries = 0; tries < 10 && sessions !== "0"; tries++) {
     if (tries > 0) await connection.query({ text: "SELECT pg_sleep(0.1)", values: [] });
-    // In a transaction the server shows the sessions of its first look.
+    // In a transaction the server would show the sessions of the first query.
     await connection.query({ text: "SELECT pg_stat_clear_snapshot()", values: [] });
     const [other] = await selectNamed(
       connection,
@@ -46,7 +46,7 @@ async function requireNoService(label: string, connection: Connection): Promise<
   );
 }
 
-/** Triggers before the function that they call. */
+/** Returns the parts, with triggers before the function that they call. */
 async function partsOf(connection: Connection): Promise<readonly InstalledPart[]> {
   const triggers = await selectNamed(
     connection,

@@ -1,11 +1,11 @@
-/** The labels of lexemes in a `tsvector`, by which their weight is found. */
+/** The labels of lexemes in a `tsvector`, which determine their weight. */
 export type FieldLabel = "A" | "B" | "C" | "D";
 
 const labels: readonly FieldLabel[] = ["A", "B", "C", "D"];
 
 /**
- * The label of each field, the greatest weight first. With more than four different weights those
- * next to each other share a label.
+ * Returns the label of each field, the greatest weight first. If there are more than four weights,
+ * neighbouring ones share a label.
  */
 export function labelFields(weights: readonly number[]): readonly FieldLabel[] {
   const groups = groupsOf(weights);
@@ -15,7 +15,7 @@ export function labelFields(weights: readonly number[]): readonly FieldLabel[] {
   });
 }
 
-/** The weights of the labels from D to A for `ts_rank`, of which the greatest is 1. */
+/** Returns the weights of the labels D to A for `ts_rank`. The greatest is 1. */
 export function rankWeights(weights: readonly number[]): string {
   const greatest = Math.max(...weights);
   const ofLabels = labels.map((_label, index) => {

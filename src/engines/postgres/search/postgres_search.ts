@@ -11,17 +11,17 @@ import { TextSearchTable } from "./text_search_table.ts";
 
 /** The options of {@link postgresSearch}. */
 export interface PostgresSearchOptions {
-  /** The text search configuration, which stems words and drops stop words; `simple` unless set. */
+  /** The text search configuration, which stems words and drops stop words. Default: `simple`. */
   readonly language?: string | undefined;
-  /** What the names of its tables begin with; `service_fts_` unless set. */
+  /** The prefix of the names of its tables. Default: `service_fts_`. */
   readonly tablePrefix?: string | undefined;
-  /** The only columns that are indexed, of every resource that has them; all texts unless set. */
+  /** The only columns that are indexed, of every resource that has them. Default: all strings. */
   readonly columns?: readonly string[] | undefined;
 }
 
 const name = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** The options of {@link postgresSearch}, described. */
+/** The description of {@link PostgresSearchOptions}. */
 export const postgresSearchOptions = group(
   {
     language: textLike('the name of a configuration, like "english"', name).unlessSet("simple"),
@@ -53,11 +53,11 @@ export function postgresSearch(options: PostgresSearchOptions = {}): SearchAdapt
   };
 }
 
-/** Postgres cuts a name after 63 bytes, where those of two tables may be the same. */
+/** Returns a name of at most 63 bytes. Postgres would truncate two longer names to the same one. */
 function wholeName(prefix: string, name: string): string {
   if (new TextEncoder().encode(prefix + name).length <= 63) return prefix + name;
   const hash = createHash("sha256").update(name).digest("hex").slice(0, 16);
-  // Eight characters have 32 bytes at most.
+  // Eight characters have at most 32 bytes.
   return `${prefix}${[...name].slice(0, 8).join("")}_${hash}`;
 }
 
@@ -72,7 +72,7 @@ function openIndex(index: IndexDescription, language: string, name: string): Ind
   return new DatabaseIndex(index, {
     name,
     documents: new TextSearchTable(index, name, language),
-    // Without stems the words are those that were written, and no statement is needed.
+    // Without stems, words are compared as they were written, and no statement is needed.
     matchWords: language === "simple" ? wordsAsWritten : wordsByStem(index, language),
     async validate() {
       const select = sql`SELECT 1 FROM pg_ts_config WHERE cfgname = ${language}`;
@@ -85,7 +85,7 @@ function openIndex(index: IndexDescription, language: string, name: string): Ind
   });
 }
 
-/** Those words of a text whose stems the query finds. */
+/** Returns the words of a string whose stems the query finds. */
 function wordsByStem({ driver }: IndexDescription, language: string): WordMatcher {
   const config = rawSql(`'${language}'::regconfig`);
   return async (words, query) => {

@@ -2,8 +2,8 @@ import { type Fragment, join, sql } from "../../../sql/fragment.ts";
 import type { SearchQuery } from "../../../search/search_query.ts";
 
 /**
- * A search as a `tsquery`: all terms, each a phrase, the last word of all as a prefix. No function
- * that it uses can fail for a text, and stop words are left out.
+ * Compiles a search to a `tsquery`: all terms, each a phrase, and the last word as a prefix. None
+ * of its functions can fail for any string. Stop words are omitted.
  */
 export function compileTextQuery({ terms }: SearchQuery, language: Fragment): Fragment {
   const phrases = terms.map(({ words }) => sql`phraseto_tsquery(${language}, ${words.join(" ")})`);
@@ -22,7 +22,7 @@ export function compileAnyWord({ terms }: SearchQuery, language: Fragment): Frag
   return join(queries, " || ");
 }
 
-/** The lexemes of a query are quoted in its text: only the mark of a prefix is added to the last. */
+/** Adds the mark of a prefix to the last lexeme. Lexemes are quoted in the text of a query. */
 function withPrefix(query: Fragment): Fragment {
   return sql`coalesce((nullif(${query}::text, '') || ':*')::tsquery, ''::tsquery)`;
 }

@@ -21,7 +21,7 @@ import { compileTextQuery } from "./text_query.ts";
 
 /**
  * The table of one index in Postgres: the key of a row, and its words as a `tsvector` with a GIN
- * index. The text itself is not stored: what is answered is read from the rows.
+ * index. It does not store the string, because responses contain the strings of the rows.
  */
 export class TextSearchTable implements DocumentTable {
   readonly needsSavepoint = true;
@@ -33,7 +33,7 @@ export class TextSearchTable implements DocumentTable {
   readonly #labels: readonly FieldLabel[];
   readonly #weights: string;
 
-  /** `name` is that of the table, `language` that of a text search configuration. */
+  /** `name` is that of the table, and `language` that of a text search configuration. */
   constructor(index: IndexDescription, name: string, language: string) {
     this.#index = index;
     this.#name = name;
@@ -60,13 +60,13 @@ export class TextSearchTable implements DocumentTable {
     const name = quoteIdentifier(this.#name);
     const source = tableName(table).texts.join("");
     const columns = table.primaryKey.map(({ dbName, looseCollation }, position) => {
-      // The keys of rows are distinct texts, which that collation takes for equal.
+      // Keys may be distinct strings that such a collation treats as equal.
       const collation = looseCollation ? ' COLLATE "C"' : "";
       return `${quoteIdentifier(dbName)}${collation} AS ${this.#keys[position]}`;
     });
     return [
       `DROP TABLE IF EXISTS ${name}`,
-      // The types of the keys are those of the table, whatever they are.
+      // The key columns have the types of the table's key columns.
       `CREATE TABLE ${name} AS SELECT ${columns.join(", ")} FROM ${source} WHERE false`,
       `ALTER TABLE ${name} ADD COLUMN document tsvector NOT NULL, ` +
       `ADD PRIMARY KEY (${this.#keys.join(", ")})`,
@@ -98,7 +98,7 @@ export class TextSearchTable implements DocumentTable {
     } FROM ${documents}, (SELECT ${wanted} AS wanted) AS query WHERE document @@ wanted`;
   }
 
-  /** OFFSET 0 keeps the planner from beginning with the words, whose statistics are of all rows. */
+  /** OFFSET 0 keeps the planner from starting with the words: their statistics cover all rows. */
   #documentsOf(within: Fragment): Fragment {
     const isKey = this.#keys.map((key, position) =>
       sql`${identifier(key)} = ${matchKey(position)}`
@@ -157,7 +157,7 @@ export class TextSearchTable implements DocumentTable {
   }
 }
 
-/** Counts the ways in which texts become words: an index that was made in another one is made again. */
+/** The version of the conversion of strings to words. An index of another version is rebuilt. */
 const shapeVersion = 1;
 
 const changesPerStatement = 100;

@@ -3,9 +3,9 @@ import { quoteIdentifier, type Statement } from "../../../sql/fragment.ts";
 import { sqlName } from "./change_log_schema.ts";
 
 /**
- * The statement that sets the sequence of a key after its largest value; nothing without one. Where
- * that would leave little room for others, as after a row with the largest number that there is, it
- * is set before the next free one.
+ * Returns the statement that advances the sequence of a key to its largest value, or nothing
+ * without a sequence. If that leaves little room, for example after the largest number that exists,
+ * it is set before the next free value instead.
  */
 export function advanceCounter({ dbName }: ColumnInfo, table: TableInfo): Statement {
   const [name, rows] = [quoteIdentifier(dbName), sqlName(table)];
@@ -23,5 +23,5 @@ export function advanceCounter({ dbName }: ColumnInfo, table: TableInfo): Statem
   };
 }
 
-/** JSON numbers beyond it are rounded by JavaScript. */
+/** JavaScript rounds larger JSON numbers. */
 const largestSafe = "9007199254740991";

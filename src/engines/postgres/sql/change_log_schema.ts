@@ -4,40 +4,33 @@ import { quoteIdentifier, type SqlValue } from "../../../sql/fragment.ts";
 import { shapeOfColumn } from "./stored_values.ts";
 import { structureOfImage } from "./structured_values.ts";
 
-/** The parts of the change log's schema on Postgres: what it needs before the first trigger. */
+/** The parts of the change log's schema on Postgres that must exist before the first trigger. */
 export interface PostgresLogParts {
   /** The tables and the index. */
   readonly tables: readonly string[];
-  /** The table of the epoch, which an older version of the log lacks. */
+  /** The table of the epoch. An older version of the log lacks this table. */
   readonly epochTable: string;
-  /** The function of all triggers, whose name depends on what it does. */
+  /** The function of all triggers. Its name depends on its definition. */
   readonly functionName: string;
   readonly functions: readonly string[];
 }
 
 /**
- * The name of the change log's triggers on Postgres: the first in the alphabet, and so the first to
- * run.
+ * The name of the change log's triggers on Postgres. It is the first in the alphabet, so that they
+ * run first.
  */
 export const postgresTriggerName = "!service_changes";
 /** The name of the change log's triggers for TRUNCATE on Postgres. */
 export const postgresTruncateTriggerName = "!service_changes_truncate";
 
-/**
- * The channel of LISTEN and NOTIFY on which the change log's triggers of Postgres signal other
- * processes.
- */
+/** The channel of LISTEN and NOTIFY on which the change log's triggers signal other processes. */
 export const changesChannel = "service_changes";
 
-/**
- * The setting of Postgres that is on in the sessions of a process that signals changes after its
- * commits.
- */
+/** The setting of Postgres that is on in sessions of a process that signals after its commits. */
 export const announcesSetting = "resource_api.announces";
 
 /**
- * The statements that create the schema of the change log on Postgres: what has to exist before the
- * first trigger.
+ * Returns the statements that create the schema of the change log on Postgres, except for triggers.
  */
 export function postgresLogParts(schema: string): PostgresLogParts {
   const schemaName = quoteIdentifier(schema);
@@ -63,7 +56,7 @@ export function postgresLogParts(schema: string): PostgresLogParts {
 )`,
       `CREATE INDEX IF NOT EXISTS "_service_changes_xid" ON ${schemaName}."_service_changes" (xid)`,
     ],
-    // Crash recovery and promotion empty what is not logged: see beginPostgresEpoch.
+    // Crash recovery and promotion empty unlogged tables: see beginPostgresEpoch.
     epochTable: `CREATE UNLOGGED TABLE IF NOT EXISTS ${schemaName}."_service_epoch" (
   is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
   epoch text NOT NULL
@@ -81,8 +74,8 @@ LANGUAGE plpgsql SECURITY DEFINER AS $body$${recordChange(schemaName, imageName)
 }
 
 /**
- * The statements that create the change log's triggers of one table on Postgres. `name` is its name
- * in the log, `args` are those of the trigger.
+ * Returns the statements that create the change log's triggers of one table on Postgres. `name` is
+ * the table's name in the log. `args` are the arguments of the trigger.
  */
 export function postgresTriggers(
   name: string,
@@ -96,21 +89,18 @@ export function postgresTriggers(
     `DROP TRIGGER IF EXISTS ${truncate} ON ${name}`,
     `CREATE TRIGGER ${rows} AFTER INSERT OR UPDATE OR DELETE ON ${name} FOR EACH ROW ${call}`,
     `CREATE TRIGGER ${truncate} AFTER TRUNCATE ON ${name} FOR EACH STATEMENT ${call}`,
-    // Also for changes by replication, for which ordinary triggers do not run.
+    // Replicated changes are recorded, too, for which ordinary triggers do not run.
     `ALTER TABLE ${name} ENABLE ALWAYS TRIGGER ${rows}`,
     `ALTER TABLE ${name} ENABLE ALWAYS TRIGGER ${truncate}`,
   ];
 }
 
-/** A table of the Postgres change log as the search path finds it. */
+/** Returns the SQL name of a table of the Postgres change log, as the search path finds it. */
 export function sqlName({ schema, name }: Pick<TableInfo, "schema" | "name">): string {
   return [...(schema === null ? [] : [schema]), name].map(quoteIdentifier).join(".");
 }
 
-/**
- * The name in the Postgres change log of the table that the search path finds under the name, as
- * SQL.
- */
+/** Returns an SQL expression for the log's name of a table that the search path finds. */
 export function logName(name: string): string {
   const part = (column: string) => `'"' || replace(${column}, '"', '""') || '"'`;
   return `(SELECT ${part("n.nspname")} || '.' || ${part("c.relname")} FROM pg_class c
@@ -118,9 +108,9 @@ export function logName(name: string): string {
 }
 
 /**
- * True if JSON loses a part of the values of a type, by its row `t` in `pg_type`: the bounds of an
- * array, the NULL beside the JSON null in an array or a composite, and whatever the cast to JSON of
- * a type of an extension leaves out. Images have the text of such values.
+ * True if JSON loses a part of a type's values, by its row `t` in `pg_type`. Examples are the
+ * bounds of an array, the difference between NULL and JSON null in an array or a composite, and
+ * whatever an extension's cast to JSON omits. Images contain such values as text.
  */
 export const isTextInImages = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A,C}'::"char"[])
   OR EXISTS (SELECT FROM pg_catalog.pg_cast c
@@ -129,8 +119,8 @@ export const isTextInImages = `(t.typcategory OPERATOR(pg_catalog.=) ANY ('{A,C}
     AND c.casttarget OPERATOR(pg_catalog.=) 'pg_catalog.json'::pg_catalog.regtype::oid))`;
 
 /**
- * The image of `row`, a name in FROM, as a trigger of the Postgres change log would make it; `texts`
- * are the columns of {@link isTextInImages}.
+ * Returns the image of `row`, a name in FROM, as a trigger of the Postgres change log creates it.
+ * `texts` are the columns of {@link isTextInImages}.
  */
 export function postgresImage(
   row: string,
@@ -141,7 +131,7 @@ export function postgresImage(
     const name = quoteIdentifier(dbName);
     return texts.has(dbName) ? `${row}.${name}::text AS ${name}` : `${row}.${name}`;
   });
-  // With the star it is the row, also where one of the columns is called `r`.
+  // With the star it is the row, even if a column is called `r`.
   return `(SELECT row_to_json(r.*) FROM (SELECT ${names.join(", ")}) AS r)`;
 }
 
@@ -152,8 +142,8 @@ export function postgresLiteral(text: string): string {
 }
 
 /**
- * Decodes a cell of an image in the Postgres change log to the text that the server would have sent
- * for its column.
+ * Decodes a cell of an image in the Postgres change log to the text that the server sends for its
+ * column.
  */
 export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
   if (raw === "null") return null;
@@ -168,13 +158,13 @@ export function decodePostgresCell(raw: string, column: ColumnInfo): SqlValue {
   if (column.kind === "timestamp") {
     return text.replace(/^(\d{4,}-\d\d-\d\d)T/, "$1 ").replace(/\+00:00( BC)?$/, "+00$1");
   }
-  // The blanks that pad such a column are no part of its text.
+  // The spaces that pad such a column are not part of its value.
   return paddedType.test(column.existingType ?? "") ? text.replace(/ +$/, "") : text;
 }
 
 const paddedType = /^(?:bpchar|char(?:acter)?)\s*(?:\(\d+\))?$/i;
 
-/** JSON has its own form of times; all other values depend on the settings of the session. */
+/** JSON has fixed forms of times. All other values depend on the settings of the session. */
 const settings: Readonly<Record<string, string>> = {
   TimeZone: "UTC",
   DateStyle: "ISO, MDY",
@@ -184,9 +174,9 @@ const settings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Runs with the rights of its owner, so that a role with rights on a table needs none on the log;
- * every name and operator in it is therefore qualified. The images are of type json: jsonb refuses
- * some values of json columns, and would make the write fail.
+ * Returns the trigger function. It runs with the rights of its owner, so that a role needs no
+ * rights on the log. Therefore every name and operator in it is qualified. Images have the type
+ * json, because jsonb rejects some values of json columns, which would fail the write.
  */
 function recordChange(schemaName: string, imageName: string): string {
   const names = Object.keys(settings).map((name) => `pg_catalog.current_setting('${name}')`);
@@ -218,9 +208,9 @@ END `;
 }
 
 /**
- * True if the trigger has to wake the readers of the log. Transactions that notify commit one after
- * the other, so that only one at a time does: changes of the others are found by the poll after the
- * signal. Sessions of a process that signals after its commits never notify; and a transaction that
+ * True if the trigger must wake the readers of the log. Transactions that notify commit one after
+ * the other. Therefore only one at a time notifies, and the poll after the signal finds the others'
+ * changes. Sessions of a process that signals after its commits never notify. A transaction that
  * has notified could not be prepared for a two-phase commit.
  */
 const isUnannounced = [
@@ -230,8 +220,8 @@ const isUnannounced = [
 ].join(" AND ");
 
 /**
- * The image of a row that is written by a session with other settings, has hidden columns, or some
- * whose text is recorded. The catalogue names the columns: they may be others than at the start.
+ * Returns the function of images for sessions with other settings, hidden columns, or columns
+ * recorded as text. The catalog names the columns, which may have changed since the start.
  */
 function image(name: string): string {
   const sets = Object.entries(settings).map(([setting, value]) => `SET ${setting} = '${value}'`);

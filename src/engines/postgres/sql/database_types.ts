@@ -2,9 +2,8 @@ import type { ColumnInfo, DatabaseType } from "../../../schema/table_info.ts";
 import { columnOf, type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
 /**
- * A column of a Postgres type that no kind stands for, as it is compared: as its type where that has
- * an order, else as its text. The cast says nothing new, but of a domain: an index serves all the
- * same.
+ * Returns the operand of a column whose Postgres type no kind describes: the type if it can be
+ * ordered, else its text. The cast has no effect except for a domain, so that indexes still apply.
  */
 export function comparedByType(
   { ordered, sqlName }: DatabaseType,
@@ -15,14 +14,14 @@ export function comparedByType(
   return ordered ? sql`${name}${rawSql(`::${sqlName}`)}` : textOfType(name, column);
 }
 
-/** The cast of a bound text beside {@link comparedByType} in SQL of Postgres. */
+/** Returns the cast of a bound string that is compared with {@link comparedByType}. */
 export function castToType({ ordered, sqlName }: DatabaseType): Fragment {
   return rawSql(ordered ? `::${sqlName}` : "::text");
 }
 
-/** The text of such a column in Postgres, as a row shows it. */
+/** Returns the text of such a column in Postgres, as a row shows it. */
 export function textOfType(name: Fragment, column: ColumnInfo): Fragment {
-  // A cast would add the length of the network, which the type itself leaves out where it is whole.
+  // A cast would append the network length, which the type itself omits if it is full.
   return column.databaseType?.sqlName === inet ? sql`abbrev(${name})` : sql`${name}::text`;
 }
 

@@ -36,8 +36,8 @@ import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
 import { postgresEngine } from "../postgres_engine.ts";
 
 /**
- * The SQL dialect of Postgres, on a server or embedded. The drivers give every value as the text
- * that the server sent, and bind every parameter as text, so that no library converts values. The
+ * Returns the SQL dialect of Postgres, on a server or embedded. The drivers return every value as
+ * the text of the server, and bind every parameter as text, so that no library converts values. The
  * session must have `TimeZone = UTC`, `DateStyle = ISO` and `bytea_output = hex`.
  */
 export function postgresDialect(options: { readonly text: TextDialect }): Dialect {
@@ -53,7 +53,7 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     encode,
     decode,
     decodeUntyped,
-    // A type of the server reads each string in one way, misfits included.
+    // A type of the server reads each string in one way, even an invalid one.
     roundTrips: (stored, decoded) => decoded !== null || stored === null,
     hasOtherForms,
     selected: (column) => asValue(column),
@@ -68,12 +68,12 @@ export function postgresDialect(options: { readonly text: TextDialect }): Dialec
     firstOfEach,
     comparesRows: true,
     plansSemiJoins: true,
-    // It knows which values are frequent.
+    // The planner knows which values are frequent.
     selective: (comparison) => comparison,
     leadingColumns: leadingColumnsSql,
     comparesAsMemory,
     certified: certifiedOperators.postgres,
-    // A statement has a timeout of its own.
+    // Statements have a separate timeout.
     scanCheck: null,
     groupCheck: null,
     rowLock: rawSql(" FOR UPDATE"),
@@ -123,13 +123,13 @@ const castToZoneless = rawSql("::timestamp");
 const castToSingle = rawSql("::float4");
 const codePointOrder = rawSql(' COLLATE "C"');
 
-/** The types that are text already; others of kind text are served through a cast. */
+/** The types that are text already. Others of kind text are served through a cast. */
 const textTypes: ReadonlySet<string> = new Set(["text", "varchar", "character varying"]);
 const zonelessTypes: ReadonlySet<string> = new Set(["timestamp", "timestamp without time zone"]);
 
 const doubleTypes: ReadonlySet<string> = new Set(["double precision", "float8"]);
 
-/** The largest value of the integers that are narrower than their kind. */
+/** The largest value of the integer types that are narrower than their kind. */
 const integerLimits: ReadonlyMap<string, number> = new Map([
   ["int2", 0x7fff],
   ["smallint", 0x7fff],
@@ -153,10 +153,10 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/** A float4, also below a domain, is compared with the value rounded to its few digits. */
+/** Compares a float4, also below a domain, with the value rounded to its few digits. */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
-  // Labels of an enum are equal where their strings are; the database knows about other types.
+  // Labels of an enum are equal if their strings are. Only the database compares other types.
   if (column.databaseType !== undefined && column.enumValues === null) return "never";
   if (column.kind === "text") return "but for order";
   return column.kind === "real" && !doubleTypes.has(introspectedTypeName(column))
@@ -169,7 +169,7 @@ function asValue(column: ColumnInfo, row?: Fragment): Fragment {
   return isServedThroughText(column) ? sql`${name}::text` : name;
 }
 
-/** In a collation where ALICE equals alice, a scope would reach the rows of another user. */
+/** Forces a strict collation: where ALICE equals alice, a scope would reach others' rows. */
 function operand(column: ColumnInfo, row?: Fragment): Fragment {
   if (column.databaseType !== undefined) return comparedByType(column.databaseType, column, row);
   const value = asValue(column, row);
@@ -180,7 +180,7 @@ function textOperand(column: ColumnInfo): Fragment {
   return column.databaseType === undefined ? operand(column) : textOfType(columnOf(column), column);
 }
 
-/** Written also where the column has this collation by itself, for tables created elsewhere. */
+/** Names the collation even if the column has it already, for tables created elsewhere. */
 function ordered(column: ColumnInfo): Fragment {
   if (column.databaseType !== undefined) return comparedByType(column.databaseType, column);
   return column.kind === "text" && column.existingType === null
@@ -204,8 +204,8 @@ function listed(
 }
 
 /**
- * The inner order finds the first rows, by an index where there is one; the rank keeps their order.
- * The limit of all rows is inside, where it ends the work.
+ * The inner order finds the first rows, by an index if there is one. The rank preserves their
+ * order. The limit of all rows is inside, where it ends the work early.
  */
 function firstOfEach(rows: RowsOfKeys): Fragment {
   const { names: { list, ordinal, rank }, keys, table, where, order, limit, maxRows } = rows;
@@ -231,15 +231,15 @@ function castOf(value: unknown, column: ColumnInfo): Fragment {
 }
 
 /**
- * Returns true if the value is in the range of float4: `0.1` must be rounded like the stored 0.1 to be
- * equal, but the cast fails for 1e300 and for 1e-300.
+ * Returns true if the value is in the range of float4. `0.1` must be rounded to equal the stored
+ * 0.1, but the cast fails for 1e300 and for 1e-300.
  */
 function isSingle(value: unknown): boolean {
   const rounded = Math.fround(Number(value));
   return Number.isFinite(rounded) && (rounded !== 0 || value === 0);
 }
 
-/** char(n), whose blanks at the end are no part of its text, and domains of text. */
+/** Returns true for char(n), whose trailing spaces do not count, and for domains of text. */
 function isServedThroughText(column: ColumnInfo): boolean {
   return column.kind === "text" && column.existingType !== null &&
     column.databaseType === undefined &&

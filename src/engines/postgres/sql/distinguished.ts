@@ -3,9 +3,9 @@ import type { ColumnInfo } from "../../../schema/table_info.ts";
 import { type Fragment, identifier, join, sql } from "../../../sql/fragment.ts";
 
 /**
- * What follows ORDER BY in SQL of Postgres, so that only rows are equal that are the same: a hash of the
- * columns whose values may be equal and have different strings, like `1.0` and `1.00`, or have no
- * order.
+ * Returns the end of ORDER BY in Postgres that makes only identical rows equal. It hashes the
+ * columns that have no order, or whose equal values may be different strings, like `1.0` and
+ * `1.00`.
  */
 export function distinguished(
   columns: readonly ColumnInfo[],
@@ -16,7 +16,7 @@ export function distinguished(
   return rest.length === 0 ? [] : [sql`md5(ROW(${names})::text)`];
 }
 
-/** Returns true if values of the column are equal only where they are the same. */
+/** Returns true if values of the column are equal only if they are identical. */
 function isStrict({ kind, databaseType, looseCollation }: ColumnInfo): boolean {
   return strictKinds.has(kind) && databaseType === undefined && !looseCollation;
 }

@@ -1,9 +1,9 @@
 import type { ExplainDialect } from "../../../sql/explain_dialect.ts";
 
 /**
- * The plans of Postgres, by JSON: a value in lines of text could have line breaks. The planner has
- * put the bound values in its conditions, which are masked. Of a comparison with a boolean it leaves
- * the column alone, or its negation.
+ * The plans of Postgres, in JSON, because a value in the text form could contain line breaks. The
+ * planner inserts the bound values into its conditions, and these are masked. It reduces a
+ * comparison with a boolean to the column or its negation.
  */
 export const postgresExplain: ExplainDialect = {
   statement: (text) => `EXPLAIN (FORMAT JSON) ${text}`,
@@ -24,7 +24,7 @@ function linesOf(node: unknown, depth: number): readonly string[] {
   ];
 }
 
-/** As the text of a plan has it: `Index Scan using notes_pkey on notes  (cost=0.15..8.17 rows=1)`. */
+/** Returns a head like `Index Scan using notes_pkey on notes  (cost=0.15..8.17 rows=1)`. */
 function headOf(node: unknown): string {
   const what = [
     textAt(node, "Subplan Name", (name) => `${name}: `),
@@ -48,12 +48,12 @@ function conditionsOf(node: unknown): readonly string[] {
 
 const conditions = /(?:^| )(?:Cond|Filter|Key)$/;
 
-/** An expression of a plan, with `?` in place of each string and each number. */
+/** Returns an expression of a plan, with `?` instead of each string and each number. */
 function withoutConstants(expression: string): string {
   return expression.replace(tokens, (token) => /^['\d]/.test(token) ? "?" : token);
 }
 
-/** A quoted name, a string, in which quotes are doubled, a name or a parameter, and a number. */
+/** A quoted name, a string with doubled quotes, a name or a parameter, and a number. */
 const tokens =
   /"(?:[^"]|"")*"|'(?:[^']|'')*'|[$_\p{L}][$_\p{L}\p{N}]*|\d+(?:\.\d+)?(?:e[+-]?\d+)?/giu;
 

@@ -1,12 +1,12 @@
 import type { ColumnInfo } from "../../../schema/table_info.ts";
 
 /**
- * The name of an introspected Postgres column's type without numbers: `timestamp(3) without time
+ * Returns the name of an introspected column's type without numbers: `timestamp(3) without time
  * zone` without the `(3)`.
  */
 export function introspectedTypeName(column: ColumnInfo): string {
   return column.existingType?.toLowerCase().replace(/\s*\(.*?\)/, "") ?? "";
 }
 
-/** The introspected types of Postgres that are reals with half the digits. */
+/** The introspected types of Postgres that are single-precision reals. */
 export const singleTypes: ReadonlySet<string> = new Set(["real", "float4"]);

@@ -7,9 +7,9 @@ import {
 } from "../../../sql/json_path_dialect.ts";
 import { introspectedTypeName } from "./introspected_type.ts";
 
-/** JSON documents as a whole in SQL of Postgres. */
+/** Whole JSON documents in SQL of Postgres. */
 interface WholeDocuments {
-  /** The document as `jsonb`, and its type. */
+  /** Returns the document as `jsonb`, and its type. */
   whole(column: ColumnInfo): { readonly document: Fragment; readonly type: Fragment };
 }
 
@@ -41,21 +41,21 @@ export const postgresJsonPaths: JsonPathDialect & WholeDocuments = {
 };
 
 /**
- * Returns true if the text of a document, as a `json` column may keep it, has an escaped character that no
- * text of Postgres has.
+ * Returns true if the text of a document, as a `json` column may store it, has an escaped character
+ * that no Postgres string can have.
  */
 export function isUnreadable(document: string): boolean {
   return document.includes("\\u") && unreadableText.test(document);
 }
 
-/** A longer one would end the statement with an error. */
+/** A longer exponent would end the statement with an error. */
 const castableNumber = `'^[-0-9.]+([eE][-+]?[0-9]{1,3})?$'`;
 
 function keepsText(column: ColumnInfo): boolean {
   return column.existingType !== null && introspectedTypeName(column) !== "jsonb";
 }
 
-/** A name is that of a member, and an index that of an element, too. */
+/** A name is that of a member. An index is also that of an element. */
 function follow(document: Fragment, path: JsonPath): Fragment {
   return path.reduce<Fragment>(
     (value, name) =>
@@ -67,8 +67,8 @@ function follow(document: Fragment, path: JsonPath): Fragment {
 }
 
 /**
- * The document of a `json` column, which keeps its text: NULL where that holds an escaped character
- * that no string of Postgres has. To look into it would end the statement with an error.
+ * Returns the document of a `json` column, or NULL if its text has an escaped character that no
+ * Postgres string can have. Accessing such a document would end the statement with an error.
  */
 function readable({ dbName }: ColumnInfo): Fragment {
   const document = sql`${identifier(dbName)}::json`;
@@ -78,9 +78,9 @@ function readable({ dbName }: ColumnInfo): Fragment {
   } THEN ${document} END)`;
 }
 
-/** NUL, and one half of a surrogate pair without the other, after an even number of backslashes. */
+/** NUL, and an unpaired surrogate, after an even number of backslashes. */
 const unreadable = "(^|[^\\\\])(\\\\\\\\)*(\\\\u0000|\\\\u[dD][89abAB]..(?!\\\\u[dD][c-fC-F])|" +
   "(?<!\\\\u[dD][89abAB]..)\\\\u[dD][c-fC-F])";
 
-/** Postgres and JavaScript read the pattern alike. */
+/** Postgres and JavaScript interpret the pattern alike. */
 const unreadableText = new RegExp(unreadable);

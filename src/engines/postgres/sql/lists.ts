@@ -4,7 +4,7 @@ import { type Fragment, join, rawSql, sql } from "../../../sql/fragment.ts";
 import type { DocumentItem, ListDialect } from "../../../sql/list_dialect.ts";
 import { postgresJsonPaths } from "./json_path.ts";
 
-/** The items of lists in SQL of Postgres: operators that a GIN index serves. */
+/** Returns the conditions on items of lists in Postgres, by operators that a GIN index supports. */
 export function postgresLists({ operand, bound }: Pick<Dialect, "operand" | "bound">): ListDialect {
   return {
     holds(column, items, quantifier) {
@@ -12,7 +12,7 @@ export function postgresLists({ operand, bound }: Pick<Dialect, "operand" | "bou
         const sign = rawSql(quantifier === "all" ? "@>" : "&&");
         return sql`${operand(column)} ${sign} ${bound(items, column)}`;
       }
-      // Operators resolve values for documents to these.
+      // Operators resolve values of documents to these items.
       const wanted = items as readonly DocumentItem[];
       const { type, document } = postgresJsonPaths.whole(column);
       const groups = quantifier === "all" ? [wanted] : wanted.map((item) => [item]);

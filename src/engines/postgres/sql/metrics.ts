@@ -5,20 +5,20 @@ import type { MetricDialect } from "../../../sql/metric_dialect.ts";
 import { type Fragment, identifier, rawSql, sql } from "../../../sql/fragment.ts";
 import { introspectedTypeName, singleTypes } from "./introspected_type.ts";
 
-/** The aggregate metrics of Postgres, which adds integers and decimals as `numeric`, exactly. */
+/** Returns the metrics of Postgres, which adds integers and decimals as exact `numeric`s. */
 export function postgresMetrics(
   { operand, ordered }: Pick<Dialect, "operand" | "ordered">,
 ): MetricDialect {
   return {
     extreme(name, column) {
-      // There is no min() of booleans, and before version 18 none of uuids, whose text sorts alike.
+      // Postgres has no min() of booleans, and none of uuids before 18. Their text sorts alike.
       if (column.kind === "boolean") {
         return sql`${rawSql(name === "min" ? "bool_and" : "bool_or")}(${operand(column)})`;
       }
       if (column.kind === "uuid") {
         return sql`${rawSql(name)}(${operand(column)}::text COLLATE "C")::uuid`;
       }
-      // In a collation where different strings are equal, the least one would not be determined.
+      // In a collation where different strings are equal, the minimum would be ambiguous.
       const value = column.looseCollation ? operand(column) : ordered(column);
       return sql`${rawSql(name)}(${value})`;
     },
@@ -28,8 +28,8 @@ export function postgresMetrics(
       const count = sql`count(${identifier(column.dbName)})`;
       if (column.kind === "real") return sql`avg(${summand(column)})`;
       if (column.kind !== "decimal") return sql`${sum}::float8 / ${count}`;
-      // A quotient has as many digits as its operands, and few more. The sum has so many that
-      // rounding twice cannot differ from rounding once.
+      // A quotient has few more digits than its operands. The sum has so many digits that rounding
+      // twice equals rounding once.
       const [spare, wanted] = [rawSql(String(digits + 12)), rawSql(String(digits))];
       return sql`round(round(${sum}, ${spare}) / ${count}, ${wanted})`;
     },
@@ -39,7 +39,7 @@ export function postgresMetrics(
   };
 }
 
-/** A float4 as its row shows it, 0.1 and not 0.10000000149011612, and added as a double. */
+/** Returns a float4 as its row shows it, 0.1 and not 0.10000000149011612, to add a double. */
 function summand(column: ColumnInfo): Fragment {
   const name = identifier(column.dbName);
   return singleTypes.has(introspectedTypeName(column)) ? sql`${name}::text::float8` : name;

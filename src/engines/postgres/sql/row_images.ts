@@ -12,7 +12,7 @@ export const postgresImages: ImageDialect = {
   from,
 };
 
-/** Every value is parsed by the input function of the type of its column. */
+/** Returns the FROM item. The input function of a column's type parses each value. */
 function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
   const names = columns.map(({ dbName }) => JSON.stringify(dbName));
   const images = rows.map((row) => {
@@ -32,14 +32,14 @@ function cell(value: SqlValue, column: ColumnInfo): string {
   if (value === null) return "null";
   if (value instanceof Uint8Array) return JSON.stringify(`\\x${bytesToHex(value)}`);
   if (!isDocument(column)) return JSON.stringify(String(value));
-  // Filters find no values within an unreadable one, and `jsonb` does not take it.
+  // Filters find no values in an unreadable document, and `jsonb` does not accept it.
   const document = String(value);
   return isUnreadable(document) ? "[]" : withCastableNumbers(document);
 }
 
 /**
- * `jsonb` refuses a number such as `1e999999`, which a `json` column keeps. No filter compares with
- * the one that takes its place either.
+ * Replaces numbers such as `1e999999`, which `json` stores but `jsonb` rejects. No filter compares
+ * with the replacement.
  */
 function withCastableNumbers(document: string): string {
   if (!/[eE][+-]?\d{4}/.test(document)) return document;

@@ -10,7 +10,7 @@ import type { ColumnInfo, ValueShape } from "../../../schema/table_info.ts";
 import { asStored, bindable, type SqlValue } from "../../../sql/fragment.ts";
 import { decodeStructure, encodeStructure, type MemberCodec } from "./structured_values.ts";
 
-/** A value in process → what Postgres reads as a value of the column. */
+/** Encodes a value as text that Postgres reads as a value of the column. */
 export function encode(value: unknown, column: ColumnInfo): SqlValue {
   if (value === null) return null;
   const shape = shapeOfColumn(column);
@@ -27,22 +27,22 @@ export function encode(value: unknown, column: ColumnInfo): SqlValue {
   }
 }
 
-/** What the values of a column are in JSON. */
+/** Returns the JSON shape of a column's values. */
 export function shapeOfColumn(
   { databaseType }: ColumnInfo,
 ): Exclude<ValueShape, { readonly kind: "any" }> {
   const shape = databaseType?.shape;
-  // Only SQLite has columns of any values.
+  // Only SQLite has columns of any type.
   return shape === undefined || shape.kind === "any" ? { kind: "text" } : shape;
 }
 
-/** A member that does not fit its kind is shown as it is, and makes no onInvalidValue of the structure. */
+/** An invalid member is shown unchanged, and does not make the structure invalid. */
 const memberCodec: MemberCodec = {
   encode,
   decode: (text, column) => decode(text, column, () => {}),
 };
 
-/** The text that Postgres sent for a column → the value in process. */
+/** Decodes the text that Postgres sent for a column. */
 export function decode(
   value: SqlValue,
   column: ColumnInfo,
@@ -60,7 +60,7 @@ export function decode(
   return asStored(value);
 }
 
-/** Each gives `undefined` for what does not fit, e.g. `infinity`, `NaN` and years before Christ. */
+/** Decoders. They return undefined for invalid values: `infinity`, `NaN`, years before Christ. */
 const decoders: Readonly<Record<ColumnKind, (text: string, column: ColumnInfo) => unknown>> = {
   text: (text) => text,
   integer: (text) => /^-?\d{1,19}$/.test(text) ? integerOf(text) : undefined,
@@ -82,7 +82,7 @@ const decoders: Readonly<Record<ColumnKind, (text: string, column: ColumnInfo) =
     /^\\x(?:[0-9a-f]{2})*$/.test(text) ? bytesToBase64(hexToBytes(text.slice(2))) : undefined,
 };
 
-/** The number that the text of a 64-bit integer is, a bigint where a number is not exact. */
+/** Parses a 64-bit integer, to a bigint if a number is not exact. */
 function integerOf(text: string): number | bigint {
   const number = Number(text);
   return Number.isSafeInteger(number) ? number : shortestInteger(BigInt(text));
@@ -90,7 +90,7 @@ function integerOf(text: string): number | bigint {
 
 const timestampText = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(?:\+00)?$/;
 
-/** `2024-01-01 00:00:00.123456+00`, the zone absent in a `timestamp` and never another than UTC. */
+/** Parses `2024-01-01 00:00:00.123456+00`. A `timestamp` has no zone; all are UTC. */
 function instantOf(text: string): string | undefined {
   const match = timestampText.exec(text);
   if (match === null) return undefined;

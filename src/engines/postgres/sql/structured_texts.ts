@@ -1,4 +1,4 @@
-/** A value in the text of a Postgres array, its own or that of a further dimension. */
+/** A value in the text of a Postgres array, or a nested list of values. */
 export type ArrayItem = string | null | readonly ArrayItem[];
 
 /** Writes a Postgres array: `{"a",NULL}`. */
@@ -13,7 +13,7 @@ function printItem(item: string | null): string {
   return item === null ? "NULL" : quoted(item);
 }
 
-/** Writes a value of a composite type of Postgres: `("a",)`. NULL is nothing at all there. */
+/** Writes a value of a composite type of Postgres: `("a",)`. NULL is written as nothing. */
 export function printRecord(members: readonly (string | null)[]): string {
   return `(${members.map((member) => member === null ? "" : quoted(member)).join(",")})`;
 }
@@ -23,14 +23,14 @@ export function printMap(members: readonly (readonly [string, string | null])[])
   return members.map(([name, value]) => `${quoted(name)}=>${printItem(value)}`).join(", ");
 }
 
-/** All three take a backslash before any character. */
+/** Quotes a value: all three formats allow a backslash before any character. */
 function quoted(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
 /**
- * Reads an array as Postgres writes it. Null for one that begins elsewhere than at 1, which a list
- * cannot say: `[0:1]={a,b}`.
+ * Reads an array as Postgres writes it. Returns null if its lower bound is not 1, which a list
+ * cannot express: `[0:1]={a,b}`.
  */
 export function readArray(text: string, delimiter: string): readonly ArrayItem[] | null {
   if (!text.startsWith("{")) return null;
@@ -96,7 +96,7 @@ export function readMap(text: string): readonly (readonly [string, string | null
   return members;
 }
 
-/** The text between the quotes at `at`, and what follows them. Two quotes are one, as `\"` is. */
+/** Reads the string between the quotes at `at`. Two quotes are one, and so is `\"`. */
 function readQuoted(text: string, at: number): { readonly value: string; readonly end: number } {
   let value = "";
   let from = at + 1;

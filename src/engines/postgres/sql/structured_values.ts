@@ -16,16 +16,16 @@ import {
 type ShapeOf<Name extends ValueShape["kind"]> = Extract<ValueShape, { readonly kind: Name }>;
 type Structure = Exclude<ValueShape, { readonly kind: "text" | "any" }>;
 
-/** How a member is written or read: as a value of a column of its own. */
+/** Writes or reads a member like a value of a separate column. */
 export interface MemberCodec {
   encode(value: unknown, column: ColumnInfo): SqlValue;
-  /** Undefined for the JSON null, which would be read as NULL. */
+  /** Returns undefined for the JSON null, which would be read as NULL. */
   decode(text: string, column: ColumnInfo): unknown;
 }
 
 /**
- * A list, record or map in process → the text that Postgres reads. A string, which a row of the table
- * held, is that already.
+ * Encodes a list, record or map for Postgres. A string is unchanged, because it was read from a row
+ * of the table.
  */
 export function encodeStructure(value: unknown, shape: Structure, codec: MemberCodec): string {
   if (typeof value === "string") return value;
@@ -67,7 +67,7 @@ function textOf(value: unknown, column: ColumnInfo, { encode }: MemberCodec): st
   return encoded instanceof Uint8Array ? `\\x${bytesToHex(encoded)}` : String(encoded);
 }
 
-/** The text of Postgres → a structure; undefined for one that JSON cannot say. */
+/** Decodes a structure. Returns undefined for one that JSON cannot express. */
 export function decodeStructure(text: string, shape: Structure, codec: MemberCodec): unknown {
   switch (shape.kind) {
     case "list": {
@@ -96,7 +96,7 @@ function listOf(
   const list: unknown[] = [];
   for (const item of items) {
     const isNested = typeof item === "object" && item !== null;
-    // A list of documents in two dimensions would be read as one of lists.
+    // A two-dimensional list of documents would be read as a list of lists.
     if (isNested && !hasDimensions(shape)) return undefined;
     const value = isNested ? listOf(item, shape, codec) : memberOf(item, shape.element, codec);
     if (value === undefined) return undefined;
@@ -112,8 +112,7 @@ function memberOf(text: string | null, column: ColumnInfo, codec: MemberCodec): 
 }
 
 /**
- * The JSON that Postgres makes of a structure in an image of a row → the text that it reads. `cell`
- * is the same for a member.
+ * Returns the Postgres text of a structure from the JSON in a row image. `cell` converts a member.
  */
 export function structureOfImage(
   raw: string,
@@ -124,7 +123,7 @@ export function structureOfImage(
     const value = member === undefined ? null : cell(member, column);
     return value === null ? null : String(value);
   };
-  // A type without a form of its own in JSON is its text.
+  // A type without a JSON form is a string with its text.
   if (raw.startsWith('"')) return JSON.parse(raw);
   switch (shape.kind) {
     case "list": {

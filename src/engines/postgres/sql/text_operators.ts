@@ -4,8 +4,8 @@ import { fold, foldingTo, isAscii } from "../../../sql/fold.ts";
 import { type Fragment, sql } from "../../../sql/fragment.ts";
 
 /**
- * The text operators of Postgres and PGlite: everything under the collation "C", whose order is
- * by code point and whose lower() folds ASCII alone, so that no locale of a server matters.
+ * The text operators of Postgres and PGlite. All use the collation "C", which orders by code point,
+ * and whose lower() folds only ASCII, so that the server's locale has no effect.
  */
 export const postgresText: TextDialect = {
   contains,
@@ -24,7 +24,7 @@ function contains(operand: Fragment, argument: string): Fragment {
   return sql`strpos(${operand} COLLATE "C", ${argument}) > 0`;
 }
 
-/** A range, so that an index serves. */
+/** Uses a range, so that an index applies. */
 function startsWith(operand: Fragment, argument: string): Fragment {
   const from = sql`${operand} COLLATE "C" >= ${argument}`;
   const end = afterPrefix(argument);
@@ -41,10 +41,10 @@ function like(operand: Fragment, pattern: string): Fragment {
 }
 
 /**
- * The operand folded as far as it matters for `argument`: ASCII by lower(), and of all other
- * characters only those that fold to one of the argument's. Any other one differs from every
- * character of the argument, folded or not; so this is exact, and depends neither on the server's
- * rules of case nor on its Unicode version.
+ * Folds the operand as far as it matters for `argument`: ASCII by lower(), and other characters
+ * only if they fold to one of the argument's. All others differ from every character of the
+ * argument in any case. Therefore the result is exact, and independent of the server's case rules
+ * and Unicode version.
  */
 function folded(operand: Fragment, argument: string): Fragment {
   const lower = sql`lower(${operand} COLLATE "C")`;

@@ -1,6 +1,6 @@
 /**
- * The name of a type of Postgres as its catalogue prints it: `int8` → `bigint`, `timestamptz(6)` →
- * `timestamp(6) with time zone`. A collation stays.
+ * Returns the name of a Postgres type as its catalog prints it: `int8` → `bigint`, `timestamptz(6)`
+ * → `timestamp(6) with time zone`. A collation is preserved.
  */
 export function postgresTypeName(declared: string): string {
   const short = declared.trim()
@@ -18,7 +18,7 @@ export function postgresTypeName(declared: string): string {
   return `${name}${whole}${tail}${rest}`;
 }
 
-/** What stands after a `|` follows the numbers of the type. */
+/** The part after a `|` follows the numbers of the type. */
 const names: ReadonlyMap<string, string> = new Map([
   ["int2", "smallint"],
   ["int4", "integer"],
