@@ -6,7 +6,7 @@ import { sqliteTriggerPrefix } from "./sql/change_log_schema.ts";
 import { sqliteConflictTables } from "./tables/conflict_tables.ts";
 import { sqliteChanges } from "./changes/sqlite_changes.ts";
 
-/** SQLite, whichever library runs it. */
+/** SQLite, with any library. */
 export const sqliteEngine: DatabaseEngine = {
   name: "sqlite",
   catalog: {

@@ -15,8 +15,8 @@ import type { Connection, Driver } from "../../../db/driver.ts";
 import { selectNamed } from "../../../db/named_columns.ts";
 
 /**
- * Sets up the change log in a SQLite file: makes sure that it exists and that the tables are
- * recorded, all or nothing. Gives the tables of which only the writes of this process are recorded.
+ * Sets up the change log in a SQLite file in one transaction: creates it if necessary, and records
+ * the tables. Returns the tables of which only the writes of this process are recorded.
  */
 export function setUpSqliteLog(
   driver: Driver,
@@ -27,7 +27,7 @@ export function setUpSqliteLog(
   return driver.transaction((connection) => recordInFile(connection, tables, changes, random));
 }
 
-/** Does in a transaction of a SQLite file what sets up its change log. */
+/** Sets up the change log in an open transaction of a SQLite file. */
 export async function recordInFile(
   connection: Connection,
   tables: readonly TableInfo[],
@@ -44,7 +44,7 @@ export async function recordInFile(
   return untracked;
 }
 
-/** Rows may have changed while other triggers recorded the table, or none: streams begin again. */
+/** Records that unrecorded rows may have changed, so that streams start again. */
 async function recordGap({ name }: TableInfo, connection: Connection): Promise<void> {
   await connection.query({
     text: `INSERT INTO "_service_changes" ("table", op) VALUES (?, 'touch')`,
@@ -52,7 +52,7 @@ async function recordGap({ name }: TableInfo, connection: Connection): Promise<v
   });
 }
 
-/** Returns whether it is a new one. */
+/** Creates the log. Returns true if it is new. */
 async function createLog(connection: Connection, random: Random): Promise<boolean> {
   const existing = await selectNamed(
     connection,
@@ -67,13 +67,13 @@ async function createLog(connection: Connection, random: Random): Promise<boolea
   );
   const isMarked = existing.length === 0 || await hasMarks(connection);
   if (existing.length > 0 && secret.length > 0 && isMarked) return false;
-  // The changes of an earlier version have no marks, and SQLite adds such a column to no row.
+  // Changes of an earlier version have no marks, and SQLite cannot add such a column to rows.
   if (!isMarked) {
     await connection.query({ text: `DELETE FROM "_service_changes"`, values: [] });
     const text = `ALTER TABLE "_service_changes" ADD COLUMN ${sqliteMarkColumn}`;
     await connection.query({ text, values: [] });
   }
-  // Numbers begin at 1 again: the epoch keeps a token of an earlier log from passing for one of this.
+  // Numbers start at 1 again. The new epoch invalidates the tokens of an earlier log.
   await connection.query({
     text: `INSERT INTO "_service_meta" (name, value)
       VALUES ('epoch', ?), ('secret', ?), ('floor', '0'), ('floor_mark', '0')
@@ -88,21 +88,21 @@ async function hasMarks(connection: Connection): Promise<boolean> {
   return (await selectNamed(connection, { name: "name" }, from)).length > 0;
 }
 
-/** The random name of a life of the log. */
+/** Returns a random name for an epoch of the log. */
 export function newEpoch(random: Random): string {
   return bytesToHex(random.bytes(8));
 }
 
-/** How a table is recorded from now on. */
+/** The recording of a table after the setup. */
 interface Installed {
   readonly lifetime: "permanent" | "temporary";
-  /** True if it was recorded otherwise before, or not at all. */
+  /** True if the table was recorded in another way before, or not at all. */
   readonly isFresh: boolean;
 }
 
 /**
- * The names of triggers depend on what they record, so that those of another version of the table,
- * or of this program, are found and replaced.
+ * Installs the triggers of a table. Their names depend on what they record, so that triggers of
+ * another version of the table or of this program are found and replaced.
  */
 async function installTriggers(
   table: TableInfo,
@@ -121,7 +121,7 @@ async function installTriggers(
     if (isInstalled(wanted, temporary)) return { lifetime: "temporary", isFresh: false };
     await dropOurs(temporary, "temp", connection);
   }
-  // Notes of other triggers may be out of date: rows may have changed while there were none.
+  // Notes of other triggers may be outdated, because rows may have changed without triggers.
   await connection.query({
     text: `DELETE FROM "_service_replaced" WHERE "table" = ?`,
     values: [recorded.name],
@@ -135,7 +135,7 @@ interface FoundTrigger {
   readonly isOurs: boolean;
 }
 
-/** In the order in which they were created. */
+/** Returns the triggers in the order in which they were created. */
 async function triggersOf(
   table: string,
   schema: "main" | "temp",
@@ -155,8 +155,9 @@ async function triggersOf(
 }
 
 /**
- * SQLite runs the trigger first that was created last. Ours has to be the first: another one may
- * change the row again, and that change must follow this one in the log.
+ * Returns true if the triggers are installed and run first. SQLite first runs the trigger that was
+ * created last. If another trigger changes the row again, that change must follow this one in the
+ * log.
  */
 function isInstalled(wanted: readonly SqliteTrigger[], found: readonly FoundTrigger[]): boolean {
   const last = found.slice(-wanted.length).map(({ name }) => name);

@@ -37,7 +37,7 @@ export interface SqliteChangeLogOptions {
   readonly random: Random;
 }
 
-/** The change log of a SQLite file that has been set up, for reading its changes step by step. */
+/** Opens the change log of a SQLite file that has been set up, to read it step by step. */
 export async function sqliteChangeLog(options: SqliteChangeLogOptions): Promise<ChangeLog> {
   const { rows } = await options.driver.query({ text: `SELECT ${meta("secret")}`, values: [] });
   const log = new SqliteChangeLog(options, String(rows[0]?.[0]));
@@ -45,9 +45,9 @@ export async function sqliteChangeLog(options: SqliteChangeLogOptions): Promise<
   return log;
 }
 
-/** The most changes of a step: the process does nothing else while it reads the rows. */
+/** The maximum number of changes in a step, because reading blocks the process. */
 const maxPerStep = 500;
-/** With so many bytes of images a step is full: rows may be large, and memory is limited. */
+/** The size at which a step ends, in bytes of images: rows may be large, and memory is limited. */
 const maxBytesPerStep = 16 * 1024 * 1024;
 const maxPerPurge = 5_000;
 
@@ -55,25 +55,25 @@ const meta = (name: string) => `(SELECT value FROM "_service_meta" WHERE name = 
 const last = (column: string) =>
   `(SELECT ${column} FROM "_service_changes" ORDER BY seq DESC LIMIT 1)`;
 
-/** The epoch, and the last change with its mark: one that was purged, where there is no other. */
+/** The epoch, and the last change with its mark. It is a purged change if there is no other. */
 const logEnd = `${meta("epoch")} AS epoch,
   coalesce(${last("seq")}, CAST(${meta("floor")} AS INTEGER)) AS latest,
   coalesce(${last("mark")}, CAST(${meta("floor_mark")} AS INTEGER)) AS latest_mark`;
 
-/** What the log has at the number of a position: it takes the number twice. */
+/** The log's entry at the number of a position. The statement binds the number twice. */
 const heldAt = `${meta("floor")} AS floor,
   coalesce((SELECT mark FROM "_service_changes" WHERE seq = ?),
     CASE ${meta("floor")} WHEN CAST(? AS TEXT) THEN CAST(${meta("floor_mark")} AS INTEGER) ELSE -1
     END) AS held`;
 
-/** How many changes the next step has: one at least. A size is known without reading the image. */
+/** The number of changes in the next step, at least one. Sizes are known without reading images. */
 const countOfStep = `(SELECT count(*) FROM (
   SELECT sum(bytes) OVER (ORDER BY seq) - bytes AS ahead FROM (
     SELECT seq, ifnull(octet_length(before), 0) + ifnull(octet_length(after), 0) AS bytes
     FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${maxPerStep}
   )) WHERE ahead < ${maxBytesPerStep})`;
 
-/** The state of the log, and a change, whose columns are NULL where there is none. */
+/** The state of the log, and a change, whose columns are NULL if there is none. */
 const columns = namedColumns({
   epoch: "e.epoch",
   latest: "e.latest",
@@ -89,12 +89,12 @@ const columns = namedColumns({
   optimisticId: "c.optimistic_id",
 });
 
-/** What the log says about a position. */
+/** The log's entry at a position. */
 type HeldAt = Pick<LogRow, "epoch" | "floor" | "held">;
 
 type LogRow = ReturnType<typeof columns.decode>;
 
-/** One statement, so that no purge comes between the read of the floor and that of the rows. */
+/** One statement, so that no purge runs between reading the floor and reading the rows. */
 const nextChanges = `SELECT ${columns.selectList}
   FROM (SELECT ${logEnd}, ${heldAt}) AS e LEFT JOIN (
     SELECT * FROM "_service_changes" WHERE seq > ? ORDER BY seq LIMIT ${countOfStep}
@@ -117,7 +117,7 @@ class SqliteChangeLog implements ChangeLog {
     this.tables = tables;
     this.secret = secret;
     this.#options = options;
-    // Names as SQLite compares them.
+    // SQLite compares names without case.
     this.#byName = Map.groupBy(tables, ({ name }) => name.toLowerCase());
     const reader = createRowReader(driver.dialect, () => {});
     this.#decodeImage = imageDecoder(reader, changes.exclude);
@@ -193,7 +193,7 @@ class SqliteChangeLog implements ChangeLog {
   async purge(): Promise<void> {
     const { retentionMs, maxRows } = this.#options.changes;
     const limits = [Math.floor(retentionMs / 1000), maxRows, minRetentionMs / 1000];
-    // Each round is a transaction of its own, so that writers come between two of them.
+    // Each round is a separate transaction, so that writers run between two rounds.
     for (let more = true; more;) more = await this.#purgeSome(limits);
   }
 
@@ -201,7 +201,7 @@ class SqliteChangeLog implements ChangeLog {
     return this.#options.hints.close();
   }
 
-  /** Returns true if there may be more. */
+  /** Deletes some changes. Returns true if there may be more. */
   #purgeSome(
     [keepSeconds = 0, maxRows = 0, minSeconds = 0]: readonly number[],
   ): Promise<boolean> {
@@ -213,7 +213,7 @@ class SqliteChangeLog implements ChangeLog {
             AND seq <= (SELECT seq FROM sqlite_sequence WHERE name = '_service_changes') - ?)`,
         values: [keepSeconds, minSeconds, maxRows],
       });
-      // The mark is that of the row with the last number.
+      // The mark belongs to the row with the last number.
       const [last = null, mark = null] = rows[0] ?? [];
       if (last === null) return false;
       await connection.query({
@@ -234,9 +234,9 @@ class SqliteChangeLog implements ChangeLog {
   }
 
   /**
-   * Returns true if the log has the change that a position names. A file that was restored repeats its
-   * epoch and its numbers, and no marks: then another epoch begins, because a client may have
-   * received changes that its position does not cover yet.
+   * Returns true if the log contains the change of a position. A restored file repeats its epoch
+   * and its numbers, but not its marks. In this case another epoch begins, because a client may
+   * have received changes that its position does not cover yet.
    */
   async #isHeld({ epoch, seq, mark }: SequencePosition, at: HeldAt): Promise<boolean> {
     if (epoch !== at.epoch || seq < Number(at.floor)) return false;
@@ -253,7 +253,7 @@ class SqliteChangeLog implements ChangeLog {
     return { kind: "sequence", epoch: this.#epoch, seq: Number(seq), mark: Number(mark) };
   }
 
-  /** None for a table that another process records; several where it was declared twice. */
+  /** Returns nothing for a table that another process records, and several for repeated ones. */
   #changes({ seq, mark, table: name, op, before, after, optimisticId }: LogRow): Change[] {
     const tables = this.#byName.get(String(name).toLowerCase()) ?? [];
     return tables.map((table) =>

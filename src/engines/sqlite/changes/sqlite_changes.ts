@@ -12,7 +12,7 @@ import { setUpSqliteLog } from "./set_up_sqlite_log.ts";
 import { sqliteChangeLog } from "./sqlite_change_log.ts";
 import { untrackedWriteDetector } from "./untracked_write_detector.ts";
 
-/** The change log of SQLite, by triggers. */
+/** The change log of SQLite, which triggers write. */
 export const sqliteChanges: ChangesEngine = {
   async setUp({ driver, tables, changes, random }) {
     const untracked = await setUpSqliteLog(driver, tables, changes, random);
@@ -22,14 +22,14 @@ export const sqliteChanges: ChangesEngine = {
         driver.isShared ? await untrackedWriteDetector(driver, untracked) : null,
       open: ({ hints, changes }) =>
         sqliteChangeLog({ driver, tables: new Set(tables), changes, hints, random }),
-      // A table without a trigger has a temporary one.
+      // A table without a permanent trigger has a temporary one.
       recordingDriver: () => driver,
     };
   },
   images: { parse: parseSqliteImage, decodeCell: decodeSqliteCell },
   polling: sqlitePolling,
   mark: `SELECT seq FROM sqlite_sequence WHERE name = '_service_changes'`,
-  // There is one writer at a time: all changes after the mark are of this transaction.
+  // There is one writer at a time, so that all changes after the mark belong to this transaction.
   changesSince: (table, mark) => ({
     text: `SELECT seq, coalesce(after, before) FROM "_service_changes"
       WHERE seq > ? AND "table" = ? COLLATE NOCASE AND coalesce(after, before) IS NOT NULL`,
@@ -49,22 +49,22 @@ export const sqliteChanges: ChangesEngine = {
   whyForbidden: ({ label }) => Promise.resolve(`${label} may not be written to`),
 };
 
-/** SQLite counts the commits of all other connections, and reading the count costs nothing. */
+/** Polls the count of commits of all other connections, which costs nothing to read. */
 function sqlitePolling(
   driver: Driver,
   { notify, findUntracked }: PollingListener,
 ): PollingMethod {
-  /** Null after a poll that has failed, which is news as well: the first one may. */
+  /** The last known value. Null after a failed poll, which counts as a change, too. */
   let known: unknown;
 
   async function poll(): Promise<boolean> {
     const version = await catching<unknown>(
       async () => (await driver.query({ text: "PRAGMA data_version", values: [] })).rows[0]?.[0],
-      // By contract: the read of the log after the hint meets the same error, and reports it.
+      // The error is ignored: the read of the log after the hint meets it again, and reports it.
       () => null,
     );
     const isNews = version !== known;
-    // Where it fails the next poll tries again: the count is still different.
+    // If this fails, the next poll tries again, because the count still differs.
     const isFound = !isNews || findUntracked === null ||
       await findUntracked().then(() => true, () => false);
     if (isFound) known = version;
@@ -75,7 +75,7 @@ function sqlitePolling(
   return { poll, minMs: 25, maxMs: 100 };
 }
 
-/** LIKE ignores the case of ASCII, as SQLite does in names. JSON may escape other characters. */
+/** Returns a rough condition: LIKE ignores the case of ASCII, and JSON may escape others. */
 function mayHave(
   column: ColumnInfo,
   value: string,

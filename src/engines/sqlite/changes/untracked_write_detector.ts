@@ -3,14 +3,13 @@ import { sqliteLiteral } from "../sql/image_json.ts";
 import type { Connection, Driver } from "../../../db/driver.ts";
 
 /**
- * Creates the detector of untracked writes: it finds out whether other programs have written to a
- * SQLite file whose tables have no triggers, and records a `touch` of each table, as it cannot be
- * known what they wrote. The writing connection counts the commits of others: its own are not in
- * the count. Where another process of the service has recorded something since, the commit counts
- * as the one of that.
+ * Creates the detector of untracked writes. It detects whether other programs have written to a
+ * SQLite file whose tables have no triggers. Then it records a `touch` of each table, because their
+ * changes are unknown. The writing connection counts the commits of other connections. If another
+ * process of the service has recorded a change since, the commit counts as its own.
  *
- * Writes while no process was running leave no trace: a file with a write-ahead log counts its
- * changes only where its first page changes. So there is a `touch` at the start, too.
+ * Writes while no process was running cannot be detected: a file with a write-ahead log counts its
+ * changes only if its first page changes. Therefore a `touch` is also recorded at the start.
  */
 export async function untrackedWriteDetector(
   driver: Driver,
@@ -41,9 +40,9 @@ const ownChangesCounter = [
 ];
 
 interface Counts {
-  /** Differs after every commit of another connection. */
+  /** Changes with every commit of another connection. */
   readonly commits: string;
-  /** Differs after other connections have recorded or purged changes. */
+  /** Changes when other connections have recorded or purged changes. */
   readonly recorded: string;
 }
 

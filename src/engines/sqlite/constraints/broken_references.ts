@@ -5,8 +5,8 @@ import type { Driver } from "../../../db/driver.ts";
 import type { RowValues } from "../../../db/engine/constraints_engine.ts";
 
 /**
- * The columns of the foreign keys of a row whose row does not exist, for an engine that does not say
- * which one was broken.
+ * Returns the columns of a row's foreign keys whose referenced row does not exist, for an engine
+ * that does not name the broken key.
  */
 export async function brokenReferences(
   values: RowValues,
@@ -22,7 +22,7 @@ export async function brokenReferences(
   return [...broken];
 }
 
-/** Null if one of the values is not known, or NULL, which refers to nothing. */
+/** Returns null if a value is unknown, or NULL, which refers to nothing. */
 function referencingColumns(
   { columns }: ForeignKey,
   values: RowValues,

@@ -4,7 +4,7 @@ import { parseCreateIndex } from "../sql/parse_create_index.ts";
 import type { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
 
-/** The names of the columns of a constraint of this table that failed in SQLite. */
+/** Returns the column names of a constraint of this table that failed in SQLite. */
 export async function sqliteConstraintColumns(
   { kind, constraint }: DatabaseError,
   table: TableInfo,
@@ -19,15 +19,15 @@ export async function sqliteConstraintColumns(
   }
   const [, index] = /^index '([^]*)'$/.exec(failed) ?? [];
   if (index === undefined) return listedColumns(failed, table);
-  // An index over expressions.
+  // The index is over expressions.
   const created = await createStatement("index", index, table, connection);
   return created === "" ? [] : parseCreateIndex(created, table.name, columns).columns;
 }
 
-/** `notes.title, notes.owner` → `title` and `owner`; none of another table. */
+/** Returns `title` and `owner` for `notes.title, notes.owner`, and nothing for another table. */
 function listedColumns(failed: string, { name }: TableInfo): readonly string[] {
   const prefix = `${name}.`.toLowerCase();
-  // SQLite quotes no name: what is left of one that has such a string in it is no column.
+  // SQLite quotes no name. Parts of a name that contains this separator are not columns.
   return failed.split(", ").flatMap((part) =>
     part.toLowerCase().startsWith(prefix) ? [part.slice(prefix.length)] : []
   );

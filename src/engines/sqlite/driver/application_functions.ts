@@ -3,15 +3,15 @@ import type { SqlValue } from "../../../sql/fragment.ts";
 import type { SqliteAdditions } from "../../../db/driver_options.ts";
 import type { SqliteAggregate, SqliteHandle } from "./sqlite_library.ts";
 
-/** What each connection adds to SQLite, as data that threads are sent. */
+/** The additions of each connection to SQLite, as data that threads receive. */
 export interface Additions {
-  /** The URL of the module with functions of the application. */
+  /** The URL of the module with functions of the application, or null. */
   readonly functions: string | null;
-  /** Absolute paths: SQLite looks for other ones in the folders of the system. */
+  /** Absolute paths, because SQLite searches other ones in the system's folders. */
   readonly extensions: readonly string[];
 }
 
-/** What the options add to SQLite. */
+/** Returns the additions in the options. */
 export function additionsOf({ functions, extensions = [] }: SqliteAdditions): Additions {
   return {
     functions: functions === undefined ? null : String(functions),
@@ -19,7 +19,7 @@ export function additionsOf({ functions, extensions = [] }: SqliteAdditions): Ad
   };
 }
 
-/** A function of the application: an export of its module. */
+/** A function of the application, which its module exports. */
 type ApplicationFunction =
   | { readonly name: string; readonly aggregate: SqliteAggregate<unknown> }
   | {
@@ -27,11 +27,11 @@ type ApplicationFunction =
     readonly aggregate: null;
     readonly call: (...values: unknown[]) => unknown;
     readonly deterministic: boolean;
-    /** True if it may take the name of a function of SQLite, which a helper does by mistake. */
+    /** True if it may replace a function of SQLite. A helper with such a name is a mistake. */
     readonly replaces: boolean;
   };
 
-/** The functions that an application adds to SQL. */
+/** The functions of the application for SQL. */
 export type ApplicationFunctions = readonly ApplicationFunction[];
 
 /**
@@ -78,7 +78,7 @@ function functionOf(name: string, given: unknown): ApplicationFunction | null {
 
 type Given = (...values: unknown[]) => unknown;
 
-/** Asynchronous functions and generators give no value of SQL. */
+/** Returns false for asynchronous functions and generators, which return no SQL value. */
 function isFunction(given: unknown): given is Given {
   return Object.prototype.toString.call(given) === "[object Function]";
 }
@@ -95,7 +95,7 @@ function aggregateOf(
   };
 }
 
-/** Adds functions to a connection. Throws an Error for a name of the service, or of SQLite by mistake. */
+/** Adds functions to a connection. Throws an Error for a reserved name, or one of SQLite. */
 export function defineFunctions(handle: SqliteHandle, functions: ApplicationFunctions): void {
   if (functions.length === 0) return;
   const known = handle.prepare("SELECT lower(name) FROM pragma_function_list").all([], false) ?? [];
@@ -132,14 +132,14 @@ function guard(name: string, work: () => unknown): unknown {
   }
 }
 
-/** Integers are numbers where a number holds them. */
+/** Converts an argument. An integer that a number holds exactly becomes a number. */
 function toArgument(value: unknown): unknown {
   if (typeof value !== "bigint") return value;
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
 }
 
-/** A number without a fraction is an integer, as it is where it is bound. */
+/** Converts a result. A number without a fraction is an integer, as in bound values. */
 function toResult(name: string, value: unknown): SqlValue {
   if (value === undefined || value === null) return null;
   if (typeof value === "boolean") return value ? 1n : 0n;

@@ -22,8 +22,8 @@ export function openBetterSqlite3(path: string, options: SqliteOptions = {}): Pr
 }
 
 /**
- * Opens the driver of the file that a client of better-sqlite3 has open, with connections beside
- * that of the client, which stays open when the driver closes.
+ * Opens the driver of the file that a client of better-sqlite3 has open, with separate connections.
+ * The client stays open when the driver closes.
  */
 export async function openBetterSqlite3Of(
   client: object,

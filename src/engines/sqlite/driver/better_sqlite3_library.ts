@@ -10,14 +10,14 @@ import {
   type SqliteStatement,
 } from "./sqlite_library.ts";
 
-/** Loads the native part of better-sqlite3; throws where there is none for this machine. */
+/** Loads the native part of better-sqlite3. Throws if there is none for this machine. */
 export function loadAddon(): void {
   new Database(":memory:").close();
 }
 
 /**
- * The path of the file that a client of better-sqlite3 has open; null for a database in memory.
- * Throws an Error for the client of another copy of the library.
+ * Returns the path of the file that a client of better-sqlite3 has open, or null for a database in
+ * memory. Throws an Error for the client of another copy of the library.
  */
 export function pathOfBetterSqlite3(client: object): string | null {
   if (!(client instanceof Database)) {
@@ -30,7 +30,7 @@ export function pathOfBetterSqlite3(client: object): string | null {
 }
 
 interface Database {
-  /** The path, as it was given. */
+  /** The path as it was given. */
   readonly name: string;
   readonly memory: boolean;
   readonly inTransaction: boolean;
@@ -63,7 +63,7 @@ interface Statement {
   run(values: readonly SqlValue[]): { readonly changes: number };
 }
 
-// The package's constructor, in the interface above.
+// The package's constructor has the interface above.
 const Database = BetterSqlite3 as new (
   path: string,
   options?: { readonly: boolean; timeout: number },
@@ -79,7 +79,7 @@ export const betterSqlite3: SqliteLibrary = {
     return handleOf(database);
   },
   errorName(error) {
-    // Errors of Deno and Node have a `code` as well: only those of SQLite begin with this prefix.
+    // Errors of Deno and Node also have a `code`, but only those of SQLite have this prefix.
     const code = error instanceof Error && "code" in error ? error.code : null;
     return typeof code === "string" && code.startsWith("SQLITE_") ? code : null;
   },

@@ -3,56 +3,56 @@ import { type LockFile, lockFileExists, openLockFile } from "../../../runtime/lo
 import type { Observer } from "../../../runtime/observation.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 
-/** Several times what a group takes: a process that holds a lock for longer may be stopped. */
+/** The maximum wait, in milliseconds. A process that holds a lock for longer may be stopped. */
 const maxWaitMs = 100;
 
-/** How often a process that has met no other looks whether there is one. */
+/** How often a process that has met no other checks for one, in milliseconds. */
 const lookEveryMs = 20;
 
-/** What the write turns of a SQLite file work with. */
+/** Options of the write order of a SQLite file. */
 export interface CrossProcessWriteLockOptions {
-  /** That of the database: the locks are those of two files beside it. */
+  /** The path of the database. The locks are those of two files next to it. */
   readonly path: string;
-  /** For the notice. */
+  /** Names the database in the notice. */
   readonly label: string;
   readonly clock: Clock;
 }
 
 interface Locks {
-  /** Held while a process writes. */
+  /** The lock that a process holds while it writes. */
   readonly turn: LockFile;
-  /** Held while a process waits for `turn`. The one that has just written has to take it first. */
+  /** The lock held while a process waits for `turn`. The last writer must take it first. */
   readonly next: LockFile;
 }
 
 /**
- * The turns of the processes that write to one SQLite file. SQLite refuses a second writer without a
- * word when it may come: it polls, and the first one has begun again. The lock of a file wakes the
- * process that waits for it. It is a courtesy, and SQLite alone decides who writes: a process to
- * which no turn comes in time polls, as all do where files have no locks.
+ * Orders the processes that write to one SQLite file. SQLite rejects a second writer, which must
+ * poll, while the first one writes again. The lock of a file wakes the waiting process instead.
+ * This only improves fairness: SQLite alone decides who writes. A process that does not get the
+ * lock in time polls, and so do all processes if files have no locks.
  */
 export class CrossProcessWriteLock {
   readonly #options: CrossProcessWriteLockOptions;
-  /** Null as long as no other process was met. */
+  /** The locks, or null as long as no other process was met. */
   #locks: Locks | null = null;
-  /** True if it is closed, or there can be no locks. */
+  /** True if this is closed, or if there can be no locks. */
   #isOff = false;
   #looksAt = 0;
-  /** Between `take` and `release`. */
+  /** True between `take` and `release`. */
   #isWanted = false;
   #isHeld = false;
-  /** The wait for the locks, which cannot be ended: it may be longer than that of a `take`. */
+  /** The wait for the locks, which cannot be ended. It may be longer than that of a `take`. */
   #coming: Promise<void> | null = null;
   #observe: Observer | null = null;
-  /** A notice that no observer has been given. */
+  /** A notice for the first observer. */
   #notice: string | null = null;
 
-  /** Opens no file before another process is met, which most files never see. */
+  /** Opens no file before another process is met, which is rare. */
   constructor(options: CrossProcessWriteLockOptions) {
     this.#options = options;
   }
 
-  /** Resolves when the turn has come, or after a while without it. Never rejects. */
+  /** Resolves when the lock is held, or after a time without it. Never rejects. */
   async take(): Promise<void> {
     this.#isWanted = true;
     if (this.#isHeld || this.#coming !== null) return;
@@ -62,13 +62,13 @@ export class CrossProcessWriteLock {
     await this.#waitAtMost(this.#coming);
   }
 
-  /** Says that the file was busy, so that other processes write to it; then the same as `take`. */
+  /** Reports that the file was busy, so that other processes write to it. Then acts as `take`. */
   async meetBusy(): Promise<void> {
     if (this.#locks === null && !this.#isOff) this.#open();
     await this.take();
   }
 
-  /** Wakes the process that waits. */
+  /** Wakes the waiting process. */
   release(): void {
     this.#isWanted = false;
     if (!this.#isHeld) return;
@@ -76,18 +76,18 @@ export class CrossProcessWriteLock {
     this.#locks?.turn.unlockSync();
   }
 
-  /** Returns this observer the notice that there are no turns: once, also if it is known already. */
+  /** Sets the observer, and reports once that there can be no locks, even if that is known. */
   observeBy(observe: Observer): void {
     this.#observe = observe;
     if (this.#notice !== null) observe({ kind: "notice", message: this.#notice });
     this.#notice = null;
   }
 
-  /** Takes no more turns. */
+  /** Takes no further locks. */
   close(): void {
     this.#isOff = true;
     this.#isHeld = false;
-    // A thread that waits for a lock ends when it has it, and gives it back, as its file is closed.
+    // A thread that waits for the lock ends once it has it, and closing the file releases it.
     this.#locks?.turn.close();
     this.#locks?.next.close();
     this.#locks = null;
@@ -106,7 +106,7 @@ export class CrossProcessWriteLock {
     const { path } = this.#options;
     let next: LockFile | null = null;
     try {
-      // Processes of other users, too, if they may use the database.
+      // Processes of other users may open the files if they may use the database.
       const mode = statSync(path).mode & 0o666;
       next = openLockFile(`${path}-next`, mode);
       this.#locks = { next, turn: openLockFile(`${path}-turn`, mode) };
@@ -127,7 +127,7 @@ export class CrossProcessWriteLock {
     return this.#isHeld || this.#isOff;
   }
 
-  /** Each wait is one of a thread: it does not block this one, and cannot be ended. */
+  /** Each wait occupies a thread. It does not block this one, and cannot be ended. */
   async #wait({ turn, next }: Locks): Promise<void> {
     try {
       await next.lock(true);

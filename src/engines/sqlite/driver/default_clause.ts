@@ -1,7 +1,7 @@
 /**
- * A DEFAULT clause of a SQLite column as an expression that means the same in another statement. A
- * single word, in any quotes or none, is a string in the declaration, and would be a column name
- * elsewhere.
+ * Returns a DEFAULT clause of a SQLite column as an expression that means the same in another
+ * statement. In a declaration, a single word is a string, in any quotes or none. Elsewhere it would
+ * be a column name.
  */
 export function repeatableDefault(clause: string | null): string | null {
   if (clause === null || keywords.test(clause) || !loneWord.test(clause)) return clause;

@@ -14,8 +14,8 @@ import { selectNamed, textOrNull } from "../../../db/named_columns.ts";
 import { repeatableDefault } from "./default_clause.ts";
 
 /**
- * Reads from a SQLite file the description of a table to record, with all that its triggers depend
- * on. Throws an Error where there is no such table. Columns in `exclude` are never recorded.
+ * Reads the description of a table to record from a SQLite file, with everything that its triggers
+ * depend on. Throws an Error if the table does not exist. Columns in `exclude` are never recorded.
  */
 export async function describeRecordedTable(
   table: TableInfo,
@@ -104,7 +104,7 @@ interface RecordedColumns {
   readonly key: readonly RecordedColumn[];
 }
 
-/** With the row id as a column, where the table is served by it: it has no other key. */
+/** Adds the row id as a column if the table is served by it, because it has no other key. */
 function withRowIdKey(found: RecordedColumns, { primaryKey }: TableInfo): RecordedColumns {
   const [key, another] = primaryKey;
   const isFound = found.columns.some(({ name }) => name.toLowerCase() === key?.dbName);
@@ -119,7 +119,7 @@ function withRowIdKey(found: RecordedColumns, { primaryKey }: TableInfo): Record
   return { columns: [rowId, ...found.columns], key: [rowId] };
 }
 
-/** A name of the row id that no column has, or the column that is the row id. */
+/** Returns a name of the row id that no column has, or the column that is the row id. */
 function rowIdName(columns: readonly RecordedColumn[]): string | null {
   const taken = new Set(columns.map(({ name }) => name.toLowerCase()));
   return rowIdNames.find((name) => !taken.has(name)) ??
@@ -129,7 +129,7 @@ function rowIdName(columns: readonly RecordedColumn[]): string | null {
 interface UniqueIndex {
   readonly isPartial: boolean;
   readonly statement: string | null;
-  /** Null is an expression. */
+  /** The parts of the index. A part with a null column is an expression. */
   readonly parts: readonly { readonly column: string | null; readonly collation: string }[];
 }
 
@@ -164,7 +164,7 @@ async function readUniques(
   return { indexes, hasKey: rows.some(({ origin }) => origin === "pk") };
 }
 
-/** PRAGMAs do not give expressions and conditions: those are in the statement only. */
+/** Parses the statement, because PRAGMAs do not return expressions and conditions. */
 function toRule(
   { isPartial, statement, parts }: UniqueIndex,
   table: string,
@@ -182,7 +182,7 @@ function toRule(
   };
 }
 
-/** By the action of a foreign key, or by triggers of the table where triggers are recursive. */
+/** Returns true if a foreign key's action, or a recursive trigger, may write during a delete. */
 async function mayBeInterrupted(table: string, connection: Connection): Promise<boolean> {
   const { rows } = await connection.query({
     text: `SELECT 1 FROM sqlite_schema AS s JOIN pragma_foreign_key_list(s.name) AS f

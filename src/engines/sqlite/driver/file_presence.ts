@@ -3,23 +3,23 @@ import type { Observer } from "../../../runtime/observation.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 
-/** A look costs up to 100 microseconds: this often it costs a thousandth of the time. */
+/** A check takes up to 100 µs. At this interval it uses a thousandth of the time. */
 const lookEveryMs = 100;
 
-/** The open file of a SQLite database, and the path that names it for everyone else. */
+/** The open file of a SQLite database, and the path by which other programs find it. */
 export interface FilePresenceOptions {
-  /** As it was given: a link in it may lead elsewhere later. */
+  /** The path as it was given. A link in it may change later. */
   readonly path: string;
-  /** For the messages. */
+  /** Names the database in messages. */
   readonly label: string;
-  /** `now` is a call of the engine of JavaScript; `elapsedMs` calls the runtime, which costs one microsecond. */
+  /** The clock. `now` is a JavaScript call. `elapsedMs` calls the runtime, which takes 1 µs. */
   readonly clock: Pick<Clock, "now">;
 }
 
 /**
- * True if the path of a SQLite database still names the file that is open. After `mv`, or a copy
- * that is not written into the file itself, a process keeps using a file that no other program
- * finds: what it writes there is lost, and what it reads is old.
+ * Checks that the path of a SQLite database still names the open file. After `mv`, or after a copy
+ * that replaces the file, a process would use a file that no other program finds. Its writes would
+ * be lost, and its reads outdated.
  */
 export class FilePresence {
   readonly #options: FilePresenceOptions;
@@ -28,13 +28,13 @@ export class FilePresence {
   #lost: DatabaseError | null = null;
   #observe: Observer | null = null;
 
-  /** The file has just been opened. */
+  /** Creates the check for a file that was just opened. */
   constructor(options: FilePresenceOptions) {
     this.#options = options;
     this.#opened = identityOf(options.path);
   }
 
-  /** Throws a DatabaseError, `replaced`, as long as the path names another file, or none. */
+  /** Throws a DatabaseError of kind `replaced` while the path names another file, or none. */
   require(): void {
     const now = this.#options.clock.now();
     // The system clock may be set back.
@@ -45,7 +45,7 @@ export class FilePresence {
     if (this.#lost !== null) throw this.#lost;
   }
 
-  /** From now on reports to this observer that the file is gone. */
+  /** Sets the observer that is told when the file is gone. */
   observeBy(observe: Observer): void {
     this.#observe = observe;
   }
@@ -69,10 +69,10 @@ export class FilePresence {
   }
 }
 
-/** No answer, or that of a system which does not number files, proves nothing. */
+/** A failed check proves nothing, nor does a system that does not number files. */
 const unknown = "unknown";
 
-/** What distinguishes a file from others while it is open; null if there is none. */
+/** Returns what distinguishes an open file from others, or null if there is no file. */
 function identityOf(path: string): string | null {
   try {
     const stats = statSync(path, { throwIfNoEntry: false, bigint: true });

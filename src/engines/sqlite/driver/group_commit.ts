@@ -21,31 +21,31 @@ import {
 } from "./job_queue.ts";
 import type { CrossProcessWriteLock } from "./cross_process_write_lock.ts";
 
-/** Groups of small rows take less, the wait for the disk included. */
+/** The maximum duration of a group of small rows, including the disk, in milliseconds. */
 const maxShortGroupMs = 10;
 
-/** What group commit works with. */
+/** Options of group commit. */
 export interface GroupCommitOptions {
-  /** A connection for these writes only. */
+  /** The connection, which only these writes use. */
   readonly writer: SqliteConnection;
-  /** Knows which work runs inside a transaction. */
+  /** Determines which work runs inside a transaction. */
   readonly guard: TransactionGuard;
-  /** How long a job waits for its turn, and a commit for its lock. */
+  /** How long a job waits in the queue, and a commit for its lock. */
   readonly busyRetry: BusyRetry;
-  /** Returns the library's errors their common form. */
+  /** Translates the library's errors to their common form. */
   readonly translated: (error: unknown) => unknown;
-  /** Throws where the file is not at its path any more, so that nothing is to be written. */
+  /** Throws if the file is no longer at its path, so that nothing is written. */
   readonly requireFile: () => void;
   /** Called after every commit. */
   readonly committed: () => void;
-  /** The turns of all processes that write to the file; null if there can be one only. */
+  /** Orders the writes of all processes to the file, or null if there is only one process. */
   readonly turn: CrossProcessWriteLock | null;
 }
 
 /**
- * Writes of one SQLite file, committed together: each job runs in a savepoint of a transaction that
- * all jobs of the queue share, and no result is reported before the commit. There is one wait for
- * the disk in a group instead of one in each write. Jobs run in the order in which they came.
+ * Commits writes of one SQLite file together. Each job runs in a savepoint of a transaction that
+ * all jobs of the queue share. No result is reported before the commit. Therefore each group waits
+ * for the disk once, instead of each write. Jobs run in the order in which they arrived.
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
@@ -54,11 +54,11 @@ export class GroupCommit {
   #running = false;
   #closed = false;
   #idle: (() => void) | null = null;
-  /** How many of the next jobs do not share their commit. */
+  /** The number of next jobs that do not share their commit. */
   #singles = 0;
   readonly #forecast: WaitForecast = new WaitForecast();
 
-  /** Does nothing before the first job. */
+  /** Creates the group commit, which does nothing before the first job. */
   constructor(options: GroupCommitOptions) {
     const { turn, busyRetry } = options;
     const { waitLimitMs, clock } = busyRetry;
@@ -67,7 +67,7 @@ export class GroupCommit {
     this.#queue = new JobQueue(waitLimitMs, clock);
   }
 
-  /** Runs one statement as a job; `alone`, outside of any transaction. */
+  /** Runs one statement as a job. With `alone`, it runs outside of any transaction. */
   write(statement: Statement, kind: "statement" | "alone"): Promise<QueryResult> {
     return new Promise((resolve, reject) => {
       const run = (): Acknowledge => {
@@ -78,7 +78,7 @@ export class GroupCommit {
     });
   }
 
-  /** Runs `work` as a job: all that it writes is committed, or nothing. */
+  /** Runs `work` as a job. All of its writes are committed, or none. */
   transaction<T>(
     work: (connection: Connection) => MaybePromise<T>,
     kind: "transaction" | "restructuring" = "transaction",
@@ -101,7 +101,7 @@ export class GroupCommit {
     });
   }
 
-  /** Takes no more jobs; resolves when the queue is empty, or after the wait limit. */
+  /** Accepts no more jobs. Resolves when the queue is empty, or after the wait limit. */
   close(): Promise<void> {
     this.#closed = true;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -133,8 +133,8 @@ export class GroupCommit {
       await this.#runNext();
       turn?.release();
       if (this.#queue.length === 0) break;
-      // Between two groups the sockets are read: requests that have come make the next group. Where
-      // rows are large, only a real timer has Deno look at all of them.
+      // Between two groups the sockets are read, and new requests form the next group. If rows are
+      // large, only a real timer makes Deno read all sockets.
       const isLong = this.#now() - startedAt > maxShortGroupMs;
       await (isLong ? sleep(0) : new Promise<void>(afterPendingIo));
     }
@@ -155,12 +155,12 @@ export class GroupCommit {
       await this.#commit(group);
     } catch (error) {
       // Even the rollback failed. Nothing is committed: all jobs are rejected, and the next group
-      // begins with the rollback.
+      // starts with the rollback.
       for (const { job } of group.finished) job.reject(error);
     }
   }
 
-  /** Takes the next job out of the queue; null when the group is complete. */
+  /** Removes the next job from the queue. Returns null when the group is complete. */
   #next(group: JobGroup): WriteJob | null {
     const job = this.#queue.first;
     const isLone = job?.kind === "alone" || job?.kind === "restructuring";
@@ -175,24 +175,24 @@ export class GroupCommit {
   async #commit({ finished }: JobGroup): Promise<void> {
     const { writer, busyRetry, translated, turn } = this.#options;
     try {
-      // Another connection can hold a lock only where the file could not be put into WAL mode.
+      // Another connection can hold a lock only if the file could not be put into WAL mode.
       await retryWhileBusy(busyRetry, () => writer.run(commit));
     } catch (error) {
       this.#rollBack();
       const reason = translated(error);
-      // Deferred foreign keys are checked now, and SQLite does not say which job broke one.
+      // Deferred foreign keys are checked now, and SQLite does not report which job broke one.
       const isBroken = reason instanceof DatabaseError && reason.kind === "foreign-key";
       if (isBroken && finished.length > 1) this.#runAgain(finished.map(({ job }) => job), reason);
       else for (const { job } of finished) job.reject(reason);
       return;
     }
-    // Before the answers are written, which the other process need not wait for.
+    // Releases before the responses are written, so that the other process need not wait for them.
     turn?.release();
     for (const { report } of finished) report();
     this.#options.committed();
   }
 
-  /** One job made SQLite roll all of them back: it fails, the others run again. */
+  /** Rejects the job that made SQLite roll back the whole transaction. The others run again. */
   #giveUp({ finished }: JobGroup): void {
     const culprit = finished.pop();
     culprit?.report();
@@ -200,10 +200,10 @@ export class GroupCommit {
   }
 
   /**
-   * A statement can run again, because its result was not reported. The work of a transaction has
-   * read rows and may have acted on them: only its caller knows whether it can run twice, and
-   * `transact` is the caller that does. Each job then has a commit of its own, so that no job fails
-   * for the fault of another a second time.
+   * Runs jobs again. A statement can run again, because its result was not reported. A transaction
+   * may have acted on the rows that it read. Only its caller knows whether it can run twice, and
+   * `transact` is such a caller. Each job then has its own commit, so that no job fails twice
+   * because of another.
    */
   #runAgain(jobs: readonly WriteJob[], cause: unknown): void {
     this.#singles = this.#queue.length + jobs.length;
@@ -214,8 +214,8 @@ export class GroupCommit {
   }
 
   /**
-   * Runs a job without the enforcement of foreign keys, which SQLite switches outside of transactions
-   * only: dropping a table would delete the rows that refer to it.
+   * Runs a job without the enforcement of foreign keys, which SQLite disables only outside of
+   * transactions. Otherwise dropping a table would delete the rows that refer to it.
    */
   async #restructure(): Promise<void> {
     const job = this.#queue.dequeue();
@@ -225,7 +225,7 @@ export class GroupCommit {
       requireFile();
       this.#rollBack();
       writer.run(keysOff);
-      // Another process may be making the same changes, which takes as long as its tables are large.
+      // Another process may be making the same changes, which takes long for large tables.
       await retryWhileBusy({ ...this.#busyRetry, waitLimitMs: Infinity }, () => writer.run(begin));
       const report = await job.run();
       await retryWhileBusy(this.#busyRetry, () => writer.run(commit));
@@ -251,7 +251,7 @@ export class GroupCommit {
     }
   }
 
-  /** False when no job is left, or the first one failed. */
+  /** Returns false if no job is left, or if the first one failed. */
   async #begin(): Promise<boolean> {
     const { writer, translated, requireFile } = this.#options;
     try {
@@ -288,7 +288,7 @@ const begin: Statement = { text: "BEGIN IMMEDIATE", values: [] };
 const commit: Statement = { text: "COMMIT", values: [] };
 const rollback: Statement = { text: "ROLLBACK", values: [] };
 const keysOff: Statement = { text: "PRAGMA foreign_keys = OFF", values: [] };
-/** As it is except for changes of tables, which may have failed at any statement. */
+/** The usual settings. A change of tables may have failed at any statement. */
 const usual: readonly Statement[] = [
   { text: "PRAGMA foreign_keys = ON", values: [] },
   { text: "PRAGMA legacy_alter_table = OFF", values: [] },

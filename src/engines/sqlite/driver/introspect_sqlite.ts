@@ -31,7 +31,7 @@ import { connectionForViews, readInTime, readOrReason } from "../views/sqlite_vi
 import { declareKeys, inferViewKeys } from "../../../db/views/view_keys.ts";
 import { type ListedTable, listFileTables } from "./tables/list_file_tables.ts";
 
-/** Describes the tables and views of a SQLite file, from its PRAGMAs and a few of its rows. */
+/** Describes the tables and views of a SQLite file, from its PRAGMAs and a sample of its rows. */
 export async function introspectSqlite(
   driver: Driver,
   { schemas, keys = {} }: IntrospectOptions = {},
@@ -95,19 +95,19 @@ interface ColumnRow {
   readonly type: string;
   readonly notNull: boolean;
   readonly defaultSql: string | null;
-  /** Its position in the key from 1, or 0. */
+  /** The column's position in the key from 1, or 0. */
   readonly keyPosition: number;
   readonly generated: boolean;
 }
 
 /**
- * `ANY` of a STRICT table converts nothing, as a column without a type does; elsewhere it is a type
- * like others, which converts strings to numbers. A view shows the type of the column of its table.
+ * `ANY` of a STRICT table converts nothing, like a column without a type. Elsewhere it is a type
+ * like others, which converts strings to numbers. A view shows the type of its table's column.
  */
 const hasStrictAny = "(t.strict OR t.type = 'view' AND " +
   "EXISTS (SELECT 1 FROM pragma_table_list AS l WHERE l.schema = 'main' AND l.strict))";
 
-/** The columns of all tables, or of one view: those of a view of a missing table cannot be read. */
+/** Reads the columns of all tables or of one view, which may be unreadable. */
 async function readColumns(
   connection: Connection,
   view: string | null = null,
@@ -169,9 +169,9 @@ async function readForeignKeys(
 
 interface UniqueIndex {
   readonly owner: string;
-  /** True if it is the index of the key: a key without one is the row id. */
+  /** True if this is the index of the key. A key without an index is the row id. */
   readonly isKey: boolean;
-  /** Null is an expression. */
+  /** The columns of the index. Null means an expression. */
   readonly columns: readonly (string | null)[];
 }
 
@@ -229,7 +229,7 @@ async function draftTable(driver: Driver, facts: TableFacts): Promise<TableDraft
         return {
           ...sampled,
           isWide: sampled.isWide || isKey && sampled.kind === "integer" && hasWideKey,
-          // In SQLite a key column may hold NULL unless it is declared otherwise, but hardly ever does.
+          // In SQLite a key column may contain NULL unless declared otherwise, but rarely does.
           notNull: column.notNull || isKey && !hasNullKey,
           unique: uniques.some((unique) =>
             !unique.isKey && unique.columns.length === 1 && unique.columns[0] === column.name
@@ -267,7 +267,7 @@ async function draftView(driver: Driver, { name, sql }: ListedTable): Promise<Ta
   };
 }
 
-/** Returns true if the least or the greatest key is beyond 2^53: an index has both at once. */
+/** Returns true if the smallest or the largest key is beyond 2^53. An index has both ends. */
 async function readHasWideKey(
   connection: Connection,
   table: ListedTable,

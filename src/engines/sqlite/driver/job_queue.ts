@@ -4,16 +4,16 @@ import { EventLoopTurns } from "../../../runtime/event_loop.ts";
 import type { Statement } from "../../../sql/fragment.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
 
-/** A write job in the queue of a SQLite file, which waits for its turn. */
+/** A write job in the queue of a SQLite file. */
 export interface QueuedJob {
-  /** When it began to wait, by the monotonic clock. */
+  /** The start of its wait, by the monotonic clock. */
   readonly enqueuedAt: number;
-  /** Called when its turn will not come. */
+  /** Called if the job will not run. */
   reject(error: unknown): void;
 }
 
 /**
- * The queue of jobs that write to a SQLite file: first in, first out; a job that waits longer than
+ * The queue of jobs that write to a SQLite file: first in, first out. A job that waits longer than
  * the limit is rejected as `unavailable`.
  */
 export class JobQueue<T extends QueuedJob> {
@@ -22,26 +22,26 @@ export class JobQueue<T extends QueuedJob> {
   readonly #clock: Clock;
   #cancelTimer: (() => void) | null = null;
 
-  /** The queue is empty at first. */
+  /** Creates an empty queue. */
   constructor(limitMs: number, clock: Clock) {
     this.#limitMs = limitMs;
     this.#clock = clock;
   }
 
-  /** How many jobs wait. */
+  /** The number of waiting jobs. */
   get length(): number {
     return this.#jobs.length;
   }
 
-  /** The job whose turn is next. */
+  /** The next job. */
   get first(): T | undefined {
     return this.#jobs[0];
   }
 
-  /** Adds a job at the end. */
+  /** Appends a job. */
   enqueue(job: T): void {
     this.#jobs.push(job);
-    // One timer serves all jobs: the first in the queue is the first whose time is over.
+    // One timer suffices, because the first job in the queue expires first.
     if (this.#cancelTimer === null) this.#expireAfter(this.#limitMs);
   }
 
@@ -50,7 +50,7 @@ export class JobQueue<T extends QueuedJob> {
     return this.#jobs.shift();
   }
 
-  /** Puts jobs that have to run again before all others. */
+  /** Inserts jobs that must run again before all others. */
   putBack(jobs: readonly T[]): void {
     this.#jobs.unshift(...jobs);
   }
@@ -76,27 +76,24 @@ export class JobQueue<T extends QueuedJob> {
   }
 }
 
-/** The error of a queued job that has not begun its write. */
+/** Returns the error of a queued job whose write has not started. */
 export function unavailable(reason: string): DatabaseError {
   return new DatabaseError("unavailable", new Error(`Cannot write to the database: ${reason}`));
 }
 
-/** The most jobs that share one commit. */
+/** The maximum number of jobs that share one commit. */
 export const maxJobsPerCommit = 256;
 
-/** A group that is older takes no further transaction that is likely to wait. */
+/** The age from which a group takes no transaction that is likely to wait, in milliseconds. */
 const maxAgeForWaitingMs = 5;
 
-/** A group that is older commits, so that reads do not wait for a long series of writes. */
+/** The age at which a group commits, because reads wait for a long series of writes. */
 const maxGroupMs = 10;
 
 /** Resolves the promise of a job. */
 export type Acknowledge = () => void;
 
-/**
- * A write that shares a commit with others; one that is `alone` or changes the tables themselves
- * shares none.
- */
+/** A write that shares a commit with others, unless it is `alone` or changes tables. */
 export type WriteJob =
   | QueuedJob & { readonly kind: "statement" | "alone"; readonly run: () => Acknowledge }
   | QueuedJob & {
@@ -104,50 +101,50 @@ export type WriteJob =
     readonly run: () => Promise<Acknowledge>;
   };
 
-/** A job that ran in a group. */
+/** A job that has run in a group. */
 export interface FinishedJob {
   readonly job: WriteJob;
-  /** Resolves or rejects it, once the group is committed. */
+  /** Resolves or rejects the job once the group is committed. */
   readonly report: () => void;
 }
 
-/** What the jobs of a group run with. */
+/** Options of running the jobs of a group. */
 export interface JobGroupOptions {
-  /** Inside of a transaction, which the group neither begins nor ends. */
+  /** The connection, inside of a transaction that the group neither begins nor ends. */
   readonly writer: SqliteConnection;
   readonly clock: Pick<Clock, "elapsedMs">;
-  /** Returns the library's errors their common form. */
+  /** Translates the library's errors to their common form. */
   readonly translated: (error: unknown) => unknown;
   readonly forecast: WaitForecast;
 }
 
-/** The jobs of one transaction, each in a savepoint of its own. */
+/** The jobs of one transaction, each in its own savepoint. */
 export class JobGroup {
-  /** Those that ran, in their order. */
+  /** The jobs that have run, in their order. */
   readonly finished: FinishedJob[] = [];
   readonly #options: JobGroupOptions;
   readonly #startedAt: number;
-  /** All jobs so far have waited, so that one more that waits delays no quick job. */
+  /** True if all jobs so far have waited, so that a further waiting job delays no quick one. */
   #waitersOnly = true;
 
-  /** Its age counts from now. */
+  /** Creates the group. Its age counts from now. */
   constructor(options: JobGroupOptions) {
     this.#options = options;
     this.#startedAt = options.clock.elapsedMs();
   }
 
-  /** Returns true if it is young and small enough for one more job. */
+  /** Returns true if the group is young and small enough for one more job. */
   takes(job: WriteJob): boolean {
     if (this.finished.length === 0) return true;
     if (this.finished.length === maxJobsPerCommit) return false;
     const ageMs = this.#options.clock.elapsedMs() - this.#startedAt;
     if (ageMs >= maxGroupMs) return false;
     const mayWait = job.kind === "transaction" && this.#options.forecast.expectsWait;
-    // Jobs that wait come first in a group, so that they do not delay the commit of quick ones.
+    // Waiting jobs come first in a group, so that they do not delay the commit of quick ones.
     return !mayWait || (this.#waitersOnly && ageMs < maxAgeForWaitingMs);
   }
 
-  /** Resolves when the job is done or rolled back. Rejects when SQLite refuses both. */
+  /** Resolves when the job is done or rolled back. Rejects if SQLite refuses both. */
   async run(job: WriteJob): Promise<void> {
     const { writer, translated } = this.#options;
     try {
@@ -182,17 +179,17 @@ export class JobGroup {
   }
 }
 
-/** Predicts whether a transaction waits for more than the database: whether the last one did. */
+/** Predicts whether a transaction waits for more than the database, as the previous one did. */
 export class WaitForecast {
   #expectsWait = false;
   readonly #turns: EventLoopTurns = new EventLoopTurns();
 
-  /** Of the next transaction. */
+  /** True if the next transaction is expected to wait. */
   get expectsWait(): boolean {
     return this.#expectsWait;
   }
 
-  /** Finds out whether the work of a transaction waits. */
+  /** Measures whether the work of a transaction waits. */
   async watch<T>(work: Promise<T>): Promise<T> {
     const before = this.#turns.watch();
     try {

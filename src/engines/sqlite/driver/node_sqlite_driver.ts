@@ -7,17 +7,17 @@ import { sqliteDriver } from "./sqlite_driver.ts";
 export type { SqliteAdditions, SqliteOptions };
 
 /**
- * Opens the driver of a SQLite file with `node:sqlite`, the library that is built into Deno:
- * nothing to install. The library cuts text at a NUL character when it reads, so that text with one
- * is refused.
+ * Opens the driver of a SQLite file with `node:sqlite`, which is built into Deno and needs no
+ * installation. The library truncates strings at a NUL character when it reads, so that such
+ * strings are rejected.
  */
 export function openNodeSqlite(path: string, options: SqliteOptions = {}): Promise<Driver> {
   return sqliteDriver(nodeSqlite, path, options);
 }
 
 /**
- * Opens the driver of the file that a client of `node:sqlite` has open, with connections beside that
- * of the client, which stays open when the driver closes.
+ * Opens the driver of the file that a client of `node:sqlite` has open, with separate connections.
+ * The client stays open when the driver closes.
  */
 export async function openNodeSqliteOf(
   client: object,

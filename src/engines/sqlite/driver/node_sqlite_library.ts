@@ -26,7 +26,7 @@ export const nodeSqlite: SqliteLibrary = {
   },
 };
 
-/** The path of the file that a client of `node:sqlite` has open; null for a database in memory. */
+/** Returns the path of the file that a client of `node:sqlite` has open, or null for memory. */
 export function pathOfNodeSqlite(client: object): string | null {
   if (!(client instanceof DatabaseSync)) {
     throw new Error("Cannot open the file of this client: it is no DatabaseSync of node:sqlite");
@@ -46,16 +46,16 @@ function handleOf(database: DatabaseSync): SqliteHandle {
     prepare: (text) =>
       statementOf(database.prepare(text) as unknown as Statement, database, failed),
     defineFunction: (name, work) => {
-      // Without bigints, Deno hangs on an argument that no number holds.
+      // Without bigints, Deno hangs on an argument that no number can represent.
       const options = { deterministic: true, useBigIntArguments: true };
-      // The declared result is narrower than `unknown`; the results of ours are SQL values.
+      // The declared result is narrower than `unknown`, but these functions return SQL values.
       database.function(name, options, work as () => SqlValue);
     },
     defineCheck: (name, work) => database.function(name, { deterministic: false }, work),
     defineFree(name, deterministic, work) {
       const options = { deterministic, useBigIntArguments: true, varargs: true };
       const kept = (...values: unknown[]) => keepFailure(failed, () => work(...values), noValue);
-      // The declared arguments are narrower; the library takes any.
+      // The declared arguments are narrower, but the library accepts any.
       database.function(name, options, kept as () => SqlValue);
     },
     defineAggregate(name, { start, step, result }) {
@@ -72,15 +72,15 @@ function handleOf(database: DatabaseSync): SqliteHandle {
   };
 }
 
-/** What a function of SQL has thrown in the statement that runs. */
+/** The error that an SQL function has thrown in the running statement. */
 interface Failed {
   error: unknown;
 }
 
-/** No value of SQL: the library lets the statement fail that is given one by a function. */
+/** No value of SQL. The library fails the statement if a function returns this symbol. */
 const noValue: unique symbol = Symbol("no value");
 
-/** Within `all`, the library never returns from an error that a function throws. */
+/** Keeps the error, because within `all` the library hangs after a function throws. */
 function keepFailure<T, Otherwise>(failed: Failed, work: () => T, otherwise: Otherwise) {
   try {
     return work();
@@ -150,7 +150,7 @@ function statementOf(
     run(values) {
       refuseNul(values);
       const { changes } = running(() => statement.run(...values));
-      // For any other statement the library repeats the count of the statement before.
+      // For any other statement the library repeats the count of the previous statement.
       return countsChanges ? Number(changes) : 0;
     },
     all: readAll,
@@ -158,7 +158,7 @@ function statementOf(
   };
 }
 
-/** The library does not say whether a statement writes, but the program of the statement does. */
+/** Returns true if a statement writes. Only its bytecode shows that. */
 function writes(database: DatabaseSync, text: string): boolean {
   if (/^explain\b/i.test(statementStart(text))) return false;
   const explain = database.prepare(`EXPLAIN ${statementStart(text)}`);

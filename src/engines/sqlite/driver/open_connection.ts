@@ -16,20 +16,20 @@ import type { SqliteFile } from "./sqlite_file.ts";
 import { type ApplicationFunctions, defineFunctions } from "./application_functions.ts";
 import type { SqliteLibrary } from "./sqlite_library.ts";
 
-/** How a connection to a SQLite file is opened. */
+/** Options of opening a connection to a SQLite file. */
 export interface OpenConnectionOptions {
   readonly readOnly: boolean;
-  /** For the time that statements take. */
+  /** Measures the duration of statements. */
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly functions: ApplicationFunctions;
-  /** Absolute paths of extensions of SQLite. */
+  /** Absolute paths of SQLite extensions. */
   readonly extensions: readonly string[];
 }
 
 /**
- * Lets SQLite remove the empty journal that a connection for reading has left beside a file in WAL
- * mode: only a connection that may write does that, as the last one to close. Where another program
- * has the file open, or this one may not write to it, the journal stays.
+ * Lets SQLite remove the empty journal that a read-only connection has left next to a file in WAL
+ * mode. Only a writing connection removes it, if it is the last to close. The journal stays if
+ * another program has the file open, or if this one may not write to it.
  */
 export function removeIdleJournal(library: SqliteLibrary, path: string): void {
   try {

@@ -3,24 +3,24 @@ import { overTheLimit } from "../sql/time_check.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 import type { Clock } from "../../../runtime/runtime.ts";
 
-/** How many more bytes the cells of SQLite rows may have. */
+/** The remaining bytes for cells of SQLite rows. */
 export interface BytesLeft {
   left: number;
 }
 
 /** Counts the bytes of the rows of one SQLite statement while they are read. */
 export class RowBytes {
-  /** True if the rows of the statement that ran last had too many. */
+  /** True if the rows of the last statement had too many bytes. */
   isOver = false;
   #left = 0;
 
-  /** The rows from now on may have so many bytes. */
+  /** Sets the limit for the following rows. */
   start({ left }: BytesLeft): void {
     this.isOver = false;
     this.#left = left;
   }
 
-  /** The SQL function: of the bytes of a row. */
+  /** The SQL function that counts the bytes of a row. */
   readonly check = (bytes: unknown): number | bigint => {
     this.#left -= Number(bytes);
     this.isOver ||= this.#left < 0;
@@ -32,9 +32,9 @@ export class RowBytes {
 export const unlimitedBytes: BytesLeft = { left: Infinity };
 
 /**
- * Returns every cell of SQLite rows the form that both libraries share, in place: safe integers are numbers, bytes
- * are a plain Uint8Array. False when a number may have lost digits. Throws when there are more bytes
- * than may be.
+ * Converts the cells of SQLite rows in place to the common form of both libraries: safe integers
+ * are numbers, and bytes are a plain Uint8Array. Returns false if a number may have lost digits.
+ * Throws if there are too many bytes.
  */
 export function resolveCells(rows: SqlValue[][], bytes: BytesLeft): boolean {
   let exact = true;
@@ -62,7 +62,7 @@ export function resolveCells(rows: SqlValue[][], bytes: BytesLeft): boolean {
   return exact;
 }
 
-/** The numbers of a row, and the row itself. */
+/** The bytes of a row's numbers and of the row itself. */
 const bytesOfRow = 32;
 
 function takeBytes(count: number, bytes: BytesLeft): void {
@@ -70,7 +70,7 @@ function takeBytes(count: number, bytes: BytesLeft): void {
   if (bytes.left < 0) throw tooLarge();
 }
 
-/** The error of rows with too many bytes. */
+/** Returns the error of rows with too many bytes. */
 export function tooLarge(): DatabaseError {
   return new DatabaseError(
     "too-large",
@@ -78,26 +78,26 @@ export function tooLarge(): DatabaseError {
   );
 }
 
-/** How long a statement may run, asked when its first rows have been looked at. */
+/** The time limit of a statement, requested at the first check of the time. */
 export interface TimeLimit {
   /**
-   * How many milliseconds it may run from the first look on, which is at `now` by the clock of its
-   * deadline; `sorts` where its rows may be sorted after that.
+   * Returns the time from the first check, in milliseconds. `now` is that check by the clock of the
+   * deadline. `sorts` is true if rows may be sorted afterwards.
    */
   limitMs(now: number, sorts: boolean): number;
-  /** Returns true if its result is not needed any more. */
+  /** Returns true if the result is no longer needed. */
   isCancelled(): boolean;
-  /** Called after a statement that has looked at many rows, with the time that it took. */
+  /** Called after a statement that examined many rows, with its duration. */
   spent(ms: number): void;
 }
 
-/** So many bytes of text are looked at between two looks at the clock. */
+/** The bytes of text that are examined between two checks of the time. */
 const bytesBetweenLooks = 16 * 1024;
-/** What a check costs beside the bytes. */
+/** The cost of a check besides the bytes. */
 const bytesOfCheck = 256;
 /**
- * Fewer looks at the clock mean that a statement has done little: where its time is over all the
- * same, the machine had paused the process.
+ * A statement with fewer checks has done little. If its time is over, the machine has paused the
+ * process.
  */
 const looksOfLongStatement = 8;
 
@@ -106,7 +106,7 @@ const looksOfLongStatement = 8;
  * {@link check}, which throws when the time of the running statement is over.
  */
 export class StatementDeadline {
-  /** True if it has ended the statement that ran last. */
+  /** True if the deadline has ended the last statement. */
   isOver = false;
   readonly #clock: Pick<Clock, "elapsedMs">;
   #limit: TimeLimit | null = null;
@@ -116,12 +116,12 @@ export class StatementDeadline {
   #sorts = false;
   #bytes = 0;
 
-  /** Statements run without a limit at first. */
+  /** Creates the deadline without a limit. */
   constructor(clock: Pick<Clock, "elapsedMs">) {
     this.#clock = clock;
   }
 
-  /** Limits the statements from now on; `sorts` where they may sort rows that they have read. */
+  /** Limits the following statements. `sorts` is true if they may sort rows that they have read. */
   start(limit: TimeLimit, sorts: boolean): void {
     this.isOver = false;
     this.#limit = limit;
@@ -130,7 +130,7 @@ export class StatementDeadline {
     this.#bytes = 0;
   }
 
-  /** Takes the limit away. */
+  /** Removes the limit. */
   stop(): void {
     const limit = this.#limit;
     this.#limit = null;
@@ -138,7 +138,7 @@ export class StatementDeadline {
     limit.spent(this.#clock.elapsedMs() - this.#beganAt);
   }
 
-  /** The SQL function: of the bytes that a condition is about to look at, null for a check of rows. */
+  /** The SQL function. It takes the bytes that a condition will examine, or null for rows. */
   readonly check = (bytes: unknown): number | bigint => {
     if (this.#limit === null) return 1;
     if (typeof bytes === "number") {
@@ -161,24 +161,24 @@ export class StatementDeadline {
   }
 }
 
-/** A time limit of a fixed length. */
+/** Returns a time limit of a fixed length. */
 export function fixedLimit(limitMs: number, isCancelled: () => boolean): TimeLimit {
   return { limitMs: () => limitMs, isCancelled, spent() {} };
 }
 
-/** The longest time that a read runs in the thread that serves all requests. */
+/** The maximum time of a read in the thread of all requests, in milliseconds. */
 const maxInlineMs = 10;
-/** Long enough for what an index serves, however busy the thread is. */
+/** The time that an indexed read needs, however busy the thread is, in milliseconds. */
 const minInlineMs = 0.25;
-/** Nothing ends a sort in memory, which takes several times as long as reading its rows. */
+/** A sort in memory cannot be ended, and takes several times as long as reading its rows. */
 const shareBeforeSort = 1 / 4;
-/** The part of the thread's time that long reads may take together. */
+/** The maximum part of the thread's time for all long reads together. */
 const inlineShare = 0.1;
 
 /**
- * The time limit of reads in the thread that serves all requests. When long ones come close
- * together, each has less time before it is run elsewhere: many at once would otherwise keep the
- * others waiting for many times the limit of one.
+ * The time limit of reads in the thread of all requests. If long reads follow each other closely,
+ * each has less time before it runs elsewhere. Otherwise many of them would block other requests
+ * for many times the limit of one.
  */
 export class InlineTime implements TimeLimit {
   #leftMs = maxInlineMs;

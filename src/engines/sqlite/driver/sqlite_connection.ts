@@ -26,26 +26,26 @@ export interface SqliteConnection {
   /** Returns true if a statement has checks of the time, without which it cannot be ended. */
   checksTime(text: string): boolean;
   run(statement: Statement): QueryResult;
-  /** Runs a statement that reads. Throws `too-large` beyond the bytes that are left. */
+  /** Runs a read-only statement. Throws `too-large` beyond the remaining bytes. */
   read(statement: Statement, how: LimitedRead): QueryResult;
-  /** The length of the longest text or bytes that were bound since it was last set to 0. */
+  /** The length of the longest string or bytes bound since this was last set to 0. */
   maxBoundLength: number;
   close(): void;
 }
 
-/** The SQL functions by which limited reads end. */
+/** The SQL functions that end limited reads. */
 export interface StatementChecks {
   readonly deadline: StatementDeadline;
   readonly rowBytes: RowBytes;
 }
 
-/** How a limited read runs. */
+/** Options of a limited read. */
 export interface LimitedRead {
   readonly bytes: BytesLeft;
   readonly time: TimeLimit;
   /** True if all rows may be in memory before they are counted, which is faster. */
   readonly atOnce: boolean;
-  /** True if it needs no checks of the time, with all rows that there are. */
+  /** True if the read is short for any rows, so that it needs no checks of the time. */
   readonly isShort?: boolean;
 }
 
@@ -53,21 +53,21 @@ export interface LimitedRead {
 export type StatementKind =
   | "read"
   | "write"
-  /** A write that SQLite runs, or that has an effect, outside of transactions only. */
+  /** A write that SQLite runs, or that has an effect, only outside of transactions. */
   | "alone"
-  /** The begin or end of a transaction. */
+  /** The start or end of a transaction. */
   | "boundary";
 
-/** The most statements that a connection keeps prepared. */
+/** The maximum number of prepared statements of a connection. */
 export const maxPrepared = 500;
 
-/** The most bytes of all of them: a client chooses how long the text of a filter is. */
+/** Their maximum size in bytes, because clients determine the length of filters. */
 const maxPreparedBytes = 32 * 1024 * 1024;
 
-/** Of a string with its prepared statement. */
+/** The bytes of a prepared statement for each character of its text. */
 const bytesPerCharacter = 32;
 
-/** Adds a cache of prepared statements, exact integers and one form of cells to a library's handle. */
+/** Adds a cache of statements, exact integers and a common form of cells to a handle. */
 export function sqliteConnection(
   handle: SqliteHandle,
   { deadline, rowBytes }: StatementChecks,
@@ -82,36 +82,36 @@ export function sqliteConnection(
     const known = cache.get(text);
     if (known !== undefined) return known;
     const start = statementStart(text);
-    // node:sqlite ends the process by a segmentation fault.
+    // node:sqlite would crash with a segmentation fault.
     if (start === "") throw new Error("Cannot run an empty statement");
     const statement = handle.prepare(text);
-    // A write cannot run a second time to get all digits, so that it is exact from the start.
+    // A write cannot run twice to read all digits, so that it is exact from the start.
     const fresh: Prepared = {
       statement,
       kind: statementKind(start, statement.readOnly),
       exact: !statement.readOnly,
-      // A change of the tables gives `*` other columns, without preparing the text again.
+      // Altered tables change the columns of `*`, without preparing the text again.
       columns: text.includes("*") ? null : columnsOf(statement),
       sorts: sorting.test(text),
       checksTime: text.includes(timeCheckName),
       short: null,
     };
-    // SQLite ends the process when a prepared EXPLAIN runs after its tables have changed.
+    // SQLite crashes when a prepared EXPLAIN runs after its tables have changed.
     if (!explains.test(start)) cache.set(text, fresh);
     return fresh;
   }
 
-  /** The statement without checks of the time. */
+  /** Returns the statement without checks of the time. */
   function shortOf(text: string): Prepared {
     const known = prepared(text);
     return known.short ??= known.checksTime ? prepared(withoutRowChecks(text)) : known;
   }
 
-  /** The statement that counts the bytes of its rows; only a SELECT can be a part of it. */
+  /** Returns the statement that counts the bytes of its rows, for which it must be a SELECT. */
   function countedBy(text: string, known: Prepared): Prepared {
     if (!known.statement.returnsRows || !/^(?:SELECT|WITH)\b/i.test(text)) return known;
     const counted = prepared(countedRows(text, known.statement.columnNames().length));
-    // A second run would count its rows once more.
+    // A second run would count its rows twice.
     counted.exact = true;
     return counted;
   }
@@ -163,14 +163,14 @@ export function sqliteConnection(
 interface Prepared {
   readonly statement: SqliteStatement;
   readonly kind: StatementKind;
-  /** True if integers are read as bigints: set at the first integer that a number cannot hold. */
+  /** True if integers are read as bigints, after the first one that a number cannot represent. */
   exact: boolean;
-  /** The columns of the result, where the text alone says them. */
+  /** The columns of the result, or null if the text alone does not determine them. */
   readonly columns: readonly ResultColumn[] | null;
-  /** True if rows may be sorted once all of them are read. */
+  /** True if rows may be sorted after all of them are read. */
   readonly sorts: boolean;
   readonly checksTime: boolean;
-  /** The same without checks of the time; null before it is needed. */
+  /** The statement without checks of the time, or null before it is needed. */
   short: Prepared | null;
 }
 
@@ -189,7 +189,7 @@ const firstWords = /^\w+(?:\s+\w+){0,2}/;
 const boundaries = /^(?:BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO))\b/i;
 const outsideOfTransactions = /^(?:VACUUM|PRAGMA|ATTACH|DETACH)\b/i;
 
-/** A number without fraction is an integer: the libraries would bind 1.0. */
+/** A number without a fraction is an integer, which the libraries would bind as 1.0. */
 function toBound(value: SqlValue): SqlValue {
   return typeof value === "number" && Number.isSafeInteger(value) ? BigInt(value) : value;
 }
@@ -210,7 +210,7 @@ function runPrepared(
   }
   const rows = read(values, true) ?? [];
   resolveCells(rows, bytes);
-  // RETURNING gives one row for each changed row.
+  // RETURNING returns one row for each changed row.
   return { rows, changed: statement.readOnly ? 0 : rows.length };
 }
 
@@ -223,15 +223,15 @@ function columnsOf(statement: SqliteStatement): readonly ResultColumn[] {
   return names.map((name) => ({ name, type: null }));
 }
 
-/** The connection of the work of a transaction: the writing one, until the work has ended. */
+/** The connection of a transaction's work: the writing one, until the work has ended. */
 export class SqliteTransaction implements Connection {
   readonly #writer: SqliteConnection;
   readonly #translated: (error: unknown) => unknown;
   #ended = false;
-  /** The error by which SQLite rolled the whole transaction back. */
+  /** The error by which SQLite rolled back the whole transaction. */
   #lost: unknown = null;
 
-  /** `translated` gives the library's errors their common form. */
+  /** `translated` converts the library's errors to their common form. */
   constructor(writer: SqliteConnection, translated: (error: unknown) => unknown) {
     this.#writer = writer;
     this.#translated = translated;
@@ -240,7 +240,7 @@ export class SqliteTransaction implements Connection {
   /** Runs one statement. Rejects once the work has ended or SQLite has rolled it back. */
   query(statement: Statement): Promise<QueryResult> {
     if (this.#ended) return Promise.reject(new Error("Cannot query: the transaction has ended"));
-    // Without the transaction the statement would be committed by itself.
+    // Without the transaction the statement would be committed separately.
     if (this.#lost !== null) return Promise.reject(this.#lost);
     try {
       if (this.#writer.kindOf(statement.text) === "boundary") refuseBoundary();
@@ -262,30 +262,29 @@ export class SqliteTransaction implements Connection {
     this.#ended = true;
   }
 
-  /** Throws when SQLite has rolled the work back, whether or not the work has noticed. */
+  /** Throws if SQLite has rolled the work back, even if the work has ignored that. */
   requireAlive(): void {
     if (this.#lost !== null) throw this.#lost;
   }
 }
 
 /**
- * How to try again while a SQLite file is busy: how long to wait for locks of other processes, and
- * which errors mean that one is held.
+ * Options of retrying while a SQLite file is busy: the time limit, and the errors that mean a lock.
  */
 export interface BusyRetry {
   /** Measures the wait. */
   readonly clock: Clock;
-  /** How long a write waits for its turn, and for other processes. */
+  /** How long a write waits in the queue, and for other processes, in milliseconds. */
   readonly waitLimitMs: number;
-  /** Returns true if an error says that another connection holds a lock. */
+  /** Returns true if an error means that another connection holds a lock. */
   readonly isBusy: (error: unknown) => boolean;
-  /** Called after each attempt that has met a lock, and waited for before the next one. */
+  /** Called after each attempt that met a lock. The next attempt waits for its promise. */
   readonly onBusy?: () => Promise<void>;
 }
 
 /**
- * Tries again while a SQLite file is busy, because another process holds the lock. It waits here
- * and not in SQLite, whose busy timeout would block the whole process.
+ * Retries while a SQLite file is busy, because another process holds the lock. The wait is here and
+ * not in SQLite, whose busy timeout would block the whole process.
  */
 export async function retryWhileBusy<T>(busyRetry: BusyRetry, attempt: () => T): Promise<T> {
   const start = busyRetry.clock.elapsedMs();
@@ -301,7 +300,7 @@ export async function retryWhileBusy<T>(busyRetry: BusyRetry, attempt: () => T):
   }
 }
 
-/** Most locks are held for a few milliseconds; a lock that is held longer is tried less often. */
+/** Doubles the delay, because most locks are held for only a few milliseconds. */
 function nextDelayMs(delayMs: number): number {
   return Math.min(2 * delayMs, 16);
 }

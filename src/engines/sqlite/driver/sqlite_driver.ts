@@ -35,13 +35,13 @@ import {
   transactionGuard,
 } from "../../../db/transact.ts";
 
-/** More would take the processors from the thread of the requests. */
+/** The maximum number of threads. More would take processors from the thread of the requests. */
 const maxReaderThreads = 2;
 
 /**
- * Creates the driver that all SQLite libraries share: opens `path` with one connection that writes
- * and one that reads, so that a read never waits for a transaction. `:memory:` is a temporary file,
- * removed by `close()`. Writes that come together share a commit ({@link GroupCommit}).
+ * Creates the driver of all SQLite libraries. It opens `path` with one writing and one reading
+ * connection, so that a read never waits for a transaction. `:memory:` is a temporary file, which
+ * `close()` removes. Concurrent writes share a commit ({@link GroupCommit}).
  */
 export async function sqliteDriver(
   library: SqliteLibrary,
@@ -87,9 +87,10 @@ export async function sqliteDriver(
 }
 
 /**
- * SQLite prepares a statement again for every new value that its planner has used, which takes
- * longer than reading a short page. It does not use a value after a unary plus. Where a plan could
- * gain by the values, which takes a partial index or results of ANALYZE, there is no plus.
+ * Returns the dialect for a file. SQLite prepares a statement again for every new value that its
+ * planner uses, which takes longer than reading a short page. It does not use a value after a unary
+ * plus. If a plan could benefit from the values, because of a partial index or results of ANALYZE,
+ * there is no plus.
  */
 function dialectFor(connection: SqliteConnection): Dialect {
   const dialect = sqliteDialect({ text: sqliteText });
@@ -121,7 +122,7 @@ interface SqliteDriverOptions {
   readonly library: SqliteLibrary;
   readonly file: SqliteFile;
   readonly reader: SqliteConnection;
-  /** Null when the file is read-only. */
+  /** The writing connection, or null if the file is read-only. */
   readonly writer: SqliteConnection | null;
   readonly threads: ReaderThreads;
   readonly busyRetry: BusyRetry;
@@ -138,7 +139,7 @@ class SqliteDriver implements Driver {
   readonly threads: DriverThreads;
   readonly #options: SqliteDriverOptions;
   readonly #commits: CommitListeners = commitListeners();
-  /** Null when the file is read-only. */
+  /** The writes, or null if the file is read-only. */
   readonly #writes: GroupCommit | null;
   /** Null if no other process can write to the file, or this one does not. */
   readonly #turn: CrossProcessWriteLock | null;
@@ -181,7 +182,7 @@ class SqliteDriver implements Driver {
     this.dialect = options.dialect;
   }
 
-  /** Reads run synchronously. */
+  /** Runs reads synchronously. */
   query(statement: Statement): MaybePromise<QueryResult> {
     return this.#run(statement, this.#readFreely);
   }
@@ -244,7 +245,7 @@ class SqliteDriver implements Driver {
     this.#presence?.require();
     const result = read(statement);
     if ("rows" in result && result.rows.length === 0 && reader.inTransaction) {
-      // A savepoint: it would keep a transaction open on a connection that all requests share.
+      // A savepoint would keep a transaction open on a connection that all requests share.
       query(reader, "ROLLBACK");
       refuseBoundary();
     }
@@ -288,14 +289,14 @@ class SqliteDriver implements Driver {
       : translated;
   }
 
-  /** Returns true if the schema names a function: else the statement itself does, which is a mistake of it. */
+  /** Returns true if the schema names a function, so that the statement is not at fault. */
   #isInSchema(name: string): boolean {
     const text = "SELECT 1 FROM sqlite_schema WHERE instr(lower(sql), lower(?)) > 0 LIMIT 1";
     return this.#options.reader.run({ text, values: [name] }).rows.length > 0;
   }
 }
 
-/** What is in memory is small or of a test: its threads start when a read needs them. */
+/** Threads of a small or temporary file start when a read needs them. */
 function threadsOf({ threads, file }: SqliteDriverOptions): DriverThreads {
   return {
     start: async () => file.temporary ? undefined : await threads.start(),

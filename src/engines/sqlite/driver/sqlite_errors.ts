@@ -6,8 +6,8 @@ import {
 import { raisedMessage } from "../../../db/raised_message.ts";
 
 /**
- * Translates an error of any SQLite library by the name of its result code. A DatabaseError passes
- * as it is; so does an error without a code, which comes from the work between the statements.
+ * Translates an error of any SQLite library by the name of its result code. A DatabaseError stays
+ * unchanged. So does an error without a code, which code between the statements has thrown.
  */
 export function toSqliteError(
   error: unknown,
@@ -20,7 +20,7 @@ export function toSqliteError(
   return new DatabaseError(kind, error, failedConstraint(name, error));
 }
 
-/** RAISE of a trigger. SQLite itself raises for a foreign key with RESTRICT, by the same code. */
+/** Returns the error of RAISE. SQLite itself uses its code for a foreign key with RESTRICT. */
 function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
   const text = error instanceof Error ? error.message : "";
   if (text === "FOREIGN KEY constraint failed") return new DatabaseError("foreign-key", error);
@@ -29,8 +29,8 @@ function triggerError(error: unknown, showsMessage: boolean): DatabaseError {
 }
 
 /**
- * A statement of the service names no schema: one that does is of a foreign key or of a trigger. The
- * code is the same for every mistake.
+ * Returns the kind of a mistake, whose code is always the same. Statements of the service name no
+ * schema, so that one with a schema is of a foreign key or a trigger.
  */
 function otherKind(error: unknown): DatabaseErrorKind {
   const message = error instanceof Error ? error.message : "";
@@ -42,9 +42,9 @@ function otherKind(error: unknown): DatabaseErrorKind {
 }
 
 /**
- * The function, collation or module that a message of SQLite says is missing, or is another one than
- * the schema calls; null for other messages. A function in an index, a check or a generated column is
- * unknown, and one in a trigger or a view is "no such function".
+ * Returns the function, collation or module that a message of SQLite reports as missing or
+ * different, or null for other messages. A function in an index, a check or a generated column is
+ * "unknown", and one in a trigger or a view is "no such function".
  */
 export function missingPart(
   message: string,
@@ -62,8 +62,8 @@ const missingParts: readonly RegExp[] = [
 ];
 
 /**
- * The kind of an error follows from its code; which constraint failed, SQLite says in its message
- * alone. The message of RAISE, which is the text of a trigger, has another code.
+ * Returns the failed constraint, which only the message of SQLite names. The message of RAISE,
+ * which is a trigger's own text, has another code.
  */
 function failedConstraint(name: string, error: unknown): FailedConstraint | null {
   const message = error instanceof Error ? messages.get(name)?.exec(error.message) : undefined;
@@ -84,20 +84,21 @@ const messages: ReadonlyMap<string, RegExp> = new Map([
 ]);
 
 /**
- * Returns true if a SQLite error means that another connection held a lock: a later attempt may succeed.
+ * Returns true if a SQLite error means that another connection held a lock, so that a later attempt
+ * may succeed.
  */
 export function isBusy(name: string | null): boolean {
   return name !== null && primaryName(name) === "SQLITE_BUSY";
 }
 
 /**
- * The name of an extended result code of a SQLite error, as far as this file distinguishes them.
+ * Returns the name of an extended result code of SQLite, as far as this file distinguishes them.
  */
 export function resultCodeName(code: number): string {
   return codes.get(code) ?? codes.get(code & 0xff) ?? "SQLITE_ERROR";
 }
 
-/** `SQLITE_IOERR_WRITE` → `SQLITE_IOERR`. */
+/** Returns `SQLITE_IOERR` for `SQLITE_IOERR_WRITE`. */
 function primaryName(name: string): string {
   const end = name.indexOf("_", "SQLITE_".length);
   return end === -1 ? name : name.slice(0, end);
@@ -110,7 +111,7 @@ const kinds: ReadonlyMap<string, DatabaseErrorKind> = new Map([
   ["SQLITE_CONSTRAINT_FOREIGNKEY", "foreign-key"],
   ["SQLITE_CONSTRAINT_NOTNULL", "not-null"],
   ["SQLITE_CONSTRAINT_DATATYPE", "invalid-value"],
-  // Checks: a rule of the database refused the row.
+  // Checks: a rule of the database rejected the row.
   ["SQLITE_CONSTRAINT", "check"],
   ["SQLITE_MISMATCH", "invalid-value"],
   ["SQLITE_TOOBIG", "invalid-value"],

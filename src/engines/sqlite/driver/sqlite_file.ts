@@ -6,21 +6,21 @@ import { dirname, join, resolve } from "node:path";
 
 /** The file of a SQLite database, claimed by the driver that has opened it. */
 export interface SqliteFile {
-  /** Absolute. */
+  /** The absolute path. */
   readonly path: string;
-  /** Absolute, with the links that were given. */
+  /** The absolute path, with the links that were given. */
   readonly givenPath: string;
   readonly temporary: boolean;
-  /** Returns true if there is an empty journal beside it, which was not there when it was claimed. */
+  /** Returns true if there is an empty journal that was not there when the file was claimed. */
   hasIdleJournal(): boolean;
-  /** Lets other libraries open the file; deletes a temporary one. */
+  /** Lets other libraries open the file. Deletes a temporary file. */
   release(): void;
 }
 
 /**
- * Claims a SQLite file at `path` for one library. Throws when another library has the file.
- * `:memory:` is a temporary file, because the two connections of a driver could not share a database
- * in memory.
+ * Claims a SQLite file at `path` for one library. Throws if another library has the file.
+ * `:memory:` is a temporary file, because the two connections of a driver could not share a
+ * database in memory.
  */
 export function claimSqliteFile(path: string, library: string): SqliteFile {
   if (path === ":memory:") return temporaryFile();
@@ -37,10 +37,10 @@ export function claimSqliteFile(path: string, library: string): SqliteFile {
 }
 
 /**
- * Requires a usable SQLite file at `path`: throws an Error that says what to do when it cannot be
- * opened as a database, as the messages of the libraries say less, and differ. It does not open the
- * file: closing it again would release all POSIX locks that this process has on it, those of open
- * connections as well.
+ * Requires a usable SQLite file at `path`. Throws an Error that says what to do if it cannot be
+ * opened as a database, because messages of the libraries differ and say less. It does not open the
+ * file: closing it would release all POSIX locks of this process on the file, including those of
+ * open connections.
  */
 export function requireSqliteFile(path: string, readOnly: boolean): void {
   if (path === ":memory:") return;
@@ -55,8 +55,8 @@ export function requireSqliteFile(path: string, readOnly: boolean): void {
 }
 
 /**
- * Requires that a client of the program has a file open: throws an Error for a database in memory,
- * where `path` is null.
+ * Requires that a client of the program has a file open. Throws an Error for a database in memory,
+ * whose `path` is null.
  */
 export function requireFileOfClient(path: string | null): string {
   if (path !== null) return path;

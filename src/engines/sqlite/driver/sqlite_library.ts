@@ -1,14 +1,14 @@
 import type { SqlValue } from "../../../sql/fragment.ts";
 
-/** A SQLite library as the common SQLite driver needs it: better-sqlite3 or `node:sqlite`. */
+/** A SQLite library for the common SQLite driver: better-sqlite3 or `node:sqlite`. */
 export interface SqliteLibrary {
-  /** Distinguishes the libraries: two of them must never open one file. */
+  /** Distinguishes the libraries. Two of them must never open one file. */
   readonly name: string;
-  /** Loads `extensions`, of absolute paths; throws an error without a code where it cannot. */
+  /** Opens a file with `extensions`, absolute paths. Throws without a code if one fails. */
   open(path: string, readOnly: boolean, extensions?: readonly string[]): SqliteHandle;
-  /** The URL of its module, and its name there: a thread imports it once more. */
+  /** The URL of its module, and its name in the module, which a thread imports again. */
   readonly source: { readonly module: string; readonly name: string };
-  /** The result code of a library's error, e.g. `SQLITE_CONSTRAINT_UNIQUE`; null for other errors. */
+  /** Returns the code of a library's error, like `SQLITE_CONSTRAINT_UNIQUE`, or null. */
   errorName(error: unknown): string | null;
 }
 
@@ -16,27 +16,27 @@ export interface SqliteLibrary {
 export interface SqliteHandle {
   readonly inTransaction: boolean;
   prepare(text: string): SqliteStatement;
-  /** The SQL function has as many parameters as `work`, and the same result for the same values. */
+  /** Defines a deterministic SQL function with as many parameters as `work`. */
   defineFunction(
     name: string,
     work: (first: unknown, second: unknown, third: unknown) => unknown,
   ): void;
-  /** An SQL function that is called for every row, whatever its results were. It must not throw. */
+  /** Defines a function that is called for every row, whatever it returned. It must not throw. */
   defineCheck(name: string, work: (value: unknown) => number | bigint): void;
-  /** A function of any number of arguments. Integers are bigints in both directions. */
+  /** Defines a function of any number of arguments. Integers are bigints in both directions. */
   defineFree(
     name: string,
     deterministic: boolean,
     work: (...values: unknown[]) => SqlValue,
   ): void;
-  /** An aggregate function of any number of values for each row. Integers are bigints. */
+  /** Defines an aggregate of any number of values for each row. Integers are bigints. */
   defineAggregate<State>(name: string, work: SqliteAggregate<State>): void;
   close(): void;
 }
 
 /**
- * An aggregate function of SQL for a SQLite library: `start` makes the state of a group; `result`
- * is called for groups without rows, too.
+ * An SQL aggregate function for a SQLite library. `start` creates the state of a group. `result` is
+ * also called for groups without rows.
  */
 export interface SqliteAggregate<State> {
   start(): State;
@@ -46,23 +46,23 @@ export interface SqliteAggregate<State> {
 
 /** A prepared statement of a SQLite library. */
 export interface SqliteStatement {
-  /** True if it changes nothing in the database. */
+  /** True if the statement changes nothing in the database. */
   readonly readOnly: boolean;
   readonly returnsRows: boolean;
-  /** The names of the columns of its rows. */
+  /** Returns the names of the columns of its rows. */
   columnNames(): readonly string[];
-  /** Runs a statement without rows; gives how many rows it changed. */
+  /** Runs a statement without rows. Returns the number of changed rows. */
   run(values: readonly SqlValue[]): number;
   /**
-   * Runs a statement with rows. `exact` gives every integer as a bigint; without it the result is
-   * null if the library refuses to give an integer as a number.
+   * Runs a statement with rows. `exact` returns every integer as a bigint. Without it the result is
+   * null if the library refuses to return an integer as a number.
    */
   all(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
-  /** The same for a statement that gives one row at most, whose rows after the first are not read. */
+  /** Runs a statement with at most one row. Rows after the first are not read. */
   first(values: readonly SqlValue[], exact: boolean): SqlValue[][] | null;
 }
 
-/** Loads extensions into an open database of a library, which is closed where one cannot be loaded. */
+/** Loads extensions into an open database, which is closed if one cannot be loaded. */
 export function loadExtensions(
   database: { loadExtension(path: string): void; close(): void },
   extensions: readonly string[],

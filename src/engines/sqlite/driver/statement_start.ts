@@ -1,4 +1,4 @@
-/** The text of a statement after blanks and comments; empty where there is no statement. */
+/** Returns a statement without leading blanks and comments, or an empty string if there is none. */
 export function statementStart(text: string): string {
   return text.slice(blanks.exec(text)?.[0].length ?? 0);
 }

@@ -13,10 +13,9 @@ import {
 } from "../../../db/installed/installed_parts.ts";
 
 /**
- * Removes from a SQLite file what the service has added to it. `announce` is called with the parts
- * before. Gives the journal mode that the file has then, which is the one that the command line found
- * at its first start; null if there was nothing. Throws a plain Error where another program has
- * the file open.
+ * Removes all additions of the service from a SQLite file. First calls `announce` with the parts.
+ * Returns the file's original journal mode, which the command line stored at its first start, or
+ * null if there was nothing. Throws a plain Error if another program has the file open.
  */
 export function uninstallFromFile(
   path: string,
@@ -29,13 +28,13 @@ export function uninstallFromFile(
       announce(parts);
       const mode = file.text("PRAGMA journal_mode");
       const kept = keptMode(file) ?? mode;
-      // SQLite leaves WAL only where no other connection is open: this finds every other program.
+      // SQLite leaves WAL mode only if no other connection is open, which reveals other programs.
       if (mode === "wal") leaveWal(file, path);
       file.run("BEGIN EXCLUSIVE");
       for (const { drop } of parts) file.run(drop);
       file.run("COMMIT");
       if (file.has(isSequences) && !file.has(isCounted)) removeSequences(file, path);
-      // The files of the processes' turns: see CrossProcessWriteLock.
+      // The lock files of the processes: see WriteTurn.
       for (const turn of ["turn", "next"]) rmSync(`${path}-${turn}`, { force: true });
       if (mode === "wal" && kept === "wal") file.run("PRAGMA journal_mode = WAL");
       return file.text("PRAGMA journal_mode");
@@ -45,7 +44,7 @@ export function uninstallFromFile(
   }
 }
 
-/** Triggers first; the shadows of a virtual table go with it. */
+/** Returns the parts, triggers first. A virtual table is removed with its shadow tables. */
 function partsOf(file: OpenFile): readonly InstalledPart[] {
   const triggers = file.names(
     "FROM sqlite_schema WHERE type = 'trigger' AND substr(name, 1, length(?)) = ?",
@@ -72,7 +71,7 @@ function partsOf(file: OpenFile): readonly InstalledPart[] {
   ];
 }
 
-/** Those of a key-value store that was opened on a database: a file of its own stays as it is. */
+/** Returns the tables of a key-value store in the database. A store in its own file stays. */
 function storeTables(file: OpenFile): readonly string[] {
   const isTable =
     "FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'";
@@ -105,9 +104,9 @@ const isSequences = "name = 'sqlite_sequence'";
 const isCounted = "type = 'table' AND sql LIKE '%AUTOINCREMENT%'";
 
 /**
- * SQLite made its table of sequences for that of the log, and drops it never. Under another name,
- * which a new connection finds, it is a table like any other. VACUUM would take it away as well, and
- * perhaps give rows other row ids.
+ * Removes the table of sequences that SQLite created for the log and never drops. Under another
+ * name, which a new connection sees, it is an ordinary table. VACUUM would also remove it, but
+ * might change row ids.
  */
 function removeSequences(file: OpenFile, path: string): void {
   file.allowSchemaWrites();
@@ -129,7 +128,7 @@ function withFile<Result>(path: string, work: (file: OpenFile) => Result): Resul
   }
 }
 
-/** Statements on a connection, each for one use. */
+/** Runs statements on a connection, each once. */
 class OpenFile {
   readonly #database: DatabaseSync;
 

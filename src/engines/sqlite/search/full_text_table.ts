@@ -20,12 +20,12 @@ import {
 import { matchKey, matchRank } from "../../../sql/match_names.ts";
 
 /**
- * The FTS5 table of one index, and, where the key of its rows is no integer, a table that gives each
- * key a number. Not the texts are stored but their words, by which hits are ordered: what is
- * answered is read from the rows.
+ * The FTS5 table of one index. If the key of the rows is not an integer, a second table numbers the
+ * keys. It stores no strings but their words, by which hits are ordered, because responses contain
+ * the strings of the rows.
  */
 export class FullTextTable implements DocumentTable {
-  /** With one FTS5 would write what it holds in memory at each of them, which doubles the time. */
+  /** With a savepoint, FTS5 would flush its memory each time, which doubles the duration. */
   readonly needsSavepoint = false;
   readonly #index: IndexDescription;
   readonly #clock: Clock;
@@ -101,13 +101,13 @@ export class FullTextTable implements DocumentTable {
   }
 
   /**
-   * The tables of a CROSS JOIN are taken in their order. Even by a rowid, MATCH would read the whole
-   * lists of rows that have the words.
+   * Returns the hits among the rows. CROSS JOIN preserves the order of its tables. MATCH would read
+   * all rows with the words, even for a single rowid.
    */
   #foundWithin(within: Fragment, query: SearchQuery): Fragment {
     const keys = this.#keys.map((_key, position) => matchKey(position));
     const rank = sql`${compileRank(query, this.#ranked)} AS ${matchRank}`;
-    // The stored keys have no type: compared with that of a column, they would be found by no index.
+    // The stored keys have no type. Compared with a typed column, they would be found by no index.
     const isKey = this.#keys.map((key, position) =>
       sql`${identifier(key)} = +${matchKey(position)}`
     );
@@ -185,13 +185,13 @@ export class FullTextTable implements DocumentTable {
   }
 }
 
-/** Counts the ways in which an index is made: one that was made in another way is made again. */
+/** The version of the index format. An index of another version is rebuilt. */
 const shapeVersion = 3;
 
-/** Only spaces are between words: vowels of Hindi are marks, and letters may be newer than SQLite. */
+/** Only spaces separate words: vowels of Hindi are marks, and letters may be newer than SQLite. */
 const tokenizer = "unicode61 remove_diacritics 0 categories 'L* N* M* C*'";
 
-/** Each term is a phrase in quotes, so that nothing in it is an operator. */
+/** Returns each term as a quoted phrase, so that no part of it is an operator. */
 function matchExpression({ terms }: SearchQuery): string {
   return `${terms.map(({ words }) => `"${words.join(" ")}"`).join(" ")} *`;
 }

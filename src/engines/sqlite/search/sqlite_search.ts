@@ -9,13 +9,13 @@ import { FullTextTable } from "./full_text_table.ts";
 
 /** The options of {@link sqliteSearch}. */
 export interface SqliteSearchOptions {
-  /** What the names of its tables begin with; `service_fts_` unless set. */
+  /** The prefix of the names of its tables. Default: `service_fts_`. */
   readonly tablePrefix?: string | undefined;
-  /** The only columns that are indexed, of every resource that has them; all texts unless set. */
+  /** The only columns that are indexed, of every resource that has them. Default: all strings. */
   readonly columns?: readonly string[] | undefined;
 }
 
-/** The options of {@link sqliteSearch}, described. */
+/** The description of {@link SqliteSearchOptions}. */
 export const sqliteSearchOptions = group(
   {
     tablePrefix: textLike('like "service_fts_"', /^[A-Za-z_][A-Za-z0-9_]*$/).unlessSet(

@@ -1,21 +1,22 @@
 import { type Fragment, join, rawSql, sql } from "../../../sql/fragment.ts";
 import type { SearchQuery, SearchTerm } from "../../../search/search_query.ts";
 
-/** A column of words, each with a space before and after it, and how much they count. */
+/** A column of words, each between two spaces, and its weight. */
 export interface RankedField {
   readonly column: Fragment;
   readonly weight: number;
 }
 
-/** The words of a document as {@link compileRank} counts them: no two of them share a space. */
+/** Returns the words of a document for {@link compileRank}, each between its own spaces. */
 export function markWords(words: string): string {
   return words === "" ? "" : ` ${words.replaceAll(" ", "  ")} `;
 }
 
 /**
- * The rank of a document, the least first, by the formula of BM25 without the parts that look at
- * other documents: they reveal which words stand in rows that the reader may not see. It depends on
- * how often the terms stand in the fields, by their weights, and on how long these are.
+ * Compiles the rank of a document, the best with the lowest value. The formula is BM25 without its
+ * statistics of other documents, which would reveal the words of rows that the reader may not see.
+ * It depends on how often the terms occur in the fields, on the weights of the fields and on their
+ * lengths.
  */
 export function compileRank({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
   const length = join(fields.map(({ column }) => sql`length(${column})`), " + ");
@@ -27,7 +28,7 @@ export function compileRank({ terms }: SearchQuery, fields: readonly RankedField
   return join(scores, " + ");
 }
 
-/** A condition for the documents that have all terms, of which nothing but their words is read. */
+/** Compiles a condition for the documents that contain all terms. It reads only their words. */
 export function compileFound({ terms }: SearchQuery, fields: readonly RankedField[]): Fragment {
   const found = phrasesOf(terms).map((phrase) =>
     sql`(${join(fields.map(({ column }) => sql`instr(${column}, ${phrase}) > 0`), " OR ")})`
@@ -35,7 +36,7 @@ export function compileFound({ terms }: SearchQuery, fields: readonly RankedFiel
   return join(found, " AND ");
 }
 
-/** The terms as they stand in marked words, the last one as a prefix. */
+/** Returns the terms as they occur in marked words, the last one as a prefix. */
 function phrasesOf(terms: readonly SearchTerm[]): readonly string[] {
   return terms.map(({ words }, index) =>
     ` ${words.join("  ")}${index === terms.length - 1 ? "" : " "}`
@@ -48,6 +49,6 @@ function weightedCount(phrase: string, { column, weight }: RankedField): Fragmen
   return sql`(length(${column}) - ${without}${each}`;
 }
 
-/** k1 and b of BM25, where documents have 200 characters on average. */
+/** k1 and b of BM25 for documents of 200 characters on average. */
 const saturation = 0.3;
 const lengthScale = "222.0";

@@ -5,15 +5,15 @@ import { replacedTriggers, sqliteReplacedTable, type TriggerPart } from "./repla
 import type { RecordedTable } from "./recorded_table.ts";
 
 /**
- * The column of the change log on SQLite by which a change differs from any with its number in
- * another history of the file: 48 bits of chance, whichever program writes.
+ * The column that distinguishes a change from one with its number in another history of the file:
+ * 48 random bits, whichever program writes.
  */
 export const sqliteMarkColumn = "mark INTEGER NOT NULL DEFAULT (random() & 281474976710655)";
 
 /** The statements that create the tables of the change log in a SQLite file. */
 export const sqliteLogTables: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS "_service_meta" (name TEXT PRIMARY KEY, value TEXT NOT NULL)`,
-  // AUTOINCREMENT: the number of a deleted change is never given again.
+  // AUTOINCREMENT: the number of a deleted change is never reused.
   `CREATE TABLE IF NOT EXISTS "_service_changes" (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   "table" TEXT NOT NULL,
@@ -37,16 +37,15 @@ export interface SqliteTrigger {
 }
 
 /**
- * The triggers on SQLite that record the changes of a table in the change log, in the order in
- * which they have to be created: the one that was created last runs first. They use built-in
- * functions only, since every program that writes the table runs them. Their names depend on their
- * whole text.
+ * Returns the triggers that record the changes of a table in the change log on SQLite. They must be
+ * created in this order, because the one created last runs first. They use only built-in functions,
+ * since every program that writes the table runs them. Their names depend on their whole text.
  */
 export function sqliteTriggers(
   table: RecordedTable,
   lifetime: "permanent" | "temporary",
 ): readonly SqliteTrigger[] {
-  // A temporary trigger would look for an unqualified table among the temporary ones first.
+  // A temporary trigger would search for an unqualified table among the temporary ones first.
   const schemaPrefix = lifetime === "temporary" ? "main." : "";
   const parts = [...recordingTriggers(table), ...replacedTriggers(table, schemaPrefix)];
   const hash = createHash("sha256").update(JSON.stringify([table.name, parts])).digest("hex");

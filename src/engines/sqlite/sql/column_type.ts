@@ -15,27 +15,27 @@ const storageClasses: Readonly<Record<ColumnKind, string>> = {
   bytes: "BLOB",
 };
 
-/** The column type that the service declares in a SQLite table that it creates. */
+/** Returns the column type that the service declares in a SQLite table that it creates. */
 export function sqliteColumnType(column: ColumnInfo): string {
   const { kind, precision, scale } = column;
-  // SQLite ignores the digits; they document the declaration.
+  // SQLite ignores the digits, which only document the declaration.
   return kind === "decimal" && precision !== null
     ? `NUMERIC(${precision},${scale ?? 0})`
     : storageClasses[kind];
 }
 
 /**
- * The affinity of a SQLite column type: to which class a column converts values that are stored in
- * it or compared with it.
+ * The affinity of a SQLite column type: the class to which a column converts values that are stored
+ * in it or compared with it.
  */
 export type Affinity = "INTEGER" | "TEXT" | "BLOB" | "REAL" | "NUMERIC";
 
-/** The affinity of a SQLite column, by the type that it was declared with. */
+/** Returns the affinity of a SQLite column from its declared type. */
 export function affinityOf(column: ColumnInfo): Affinity {
   return affinityOfType(column.existingType ?? sqliteColumnType(column));
 }
 
-/** The affinity of a declared column type, by SQLite's rules in their order. */
+/** Returns the affinity of a declared column type, by SQLite's rules in their order. */
 export function affinityOfType(declared: string): Affinity {
   if (/INT/i.test(declared)) return "INTEGER";
   if (/CHAR|CLOB|TEXT/i.test(declared)) return "TEXT";

@@ -1,8 +1,8 @@
 import { tokens } from "./parse_create_index.ts";
 
 /**
- * Returns true if a CREATE TABLE statement of SQLite says what becomes of a write that violates one of its
- * constraints, as `UNIQUE ON CONFLICT REPLACE` does. ABORT is what happens without a clause.
+ * Returns true if a CREATE TABLE statement has a conflict clause other than ABORT, like `UNIQUE ON
+ * CONFLICT REPLACE`. ABORT is the default.
  */
 export function hasConflictClause(statement: string): boolean {
   const words = [...statement.matchAll(tokens)]

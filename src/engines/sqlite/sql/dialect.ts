@@ -34,7 +34,7 @@ import { groupCheck, scanCheck } from "./time_check.ts";
 import { decodeTimestamp, encodeTimestamp } from "./timestamps.ts";
 import { sqliteEngine } from "../sqlite_engine.ts";
 
-/** The SQL dialect of SQLite, whichever library runs it. */
+/** Returns the SQL dialect of SQLite, for any library. */
 export function sqliteDialect(options: { readonly text: TextDialect }): Dialect {
   return {
     engine: "sqlite",
@@ -49,7 +49,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     decode,
     decodeUntyped: (value) => typeof value === "bigint" ? shortestInteger(value) : asStored(value),
     roundTrips: isRestored,
-    // A row of an existing table may hold any class, and a moment or a document in any form.
+    // A row of an existing table may have any class, and timestamps or documents in any format.
     hasOtherForms: (value, { existingType, kind }) =>
       existingType !== null && (kind === "json" || typeof value !== "object"),
     selected,
@@ -58,7 +58,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
       isAny(column) ? sql`CAST(${identifier(column.dbName)} AS TEXT)` : operand(column),
     indexed: () => null,
     ordered: (column) => columnOf(column),
-    // Numbers that are equal are read as the same number, whichever class they are stored in.
+    // Equal numbers are read as the same number, whichever class they are stored in.
     distinguished: (columns) =>
       columns.map(({ dbName }) => sql`${identifier(dbName)}${binaryCollation}`),
     bound: (value, column) => sql`${encode(value, column)}`,
@@ -76,14 +76,14 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     // There is only one writing transaction at a time.
     rowLock: rawSql(""),
     advanceCounter: null,
-    // The engine's own date functions know milliseconds.
+    // The engine's own date functions have a precision of milliseconds.
     timestampStepMicros: 1_000,
     currentMoment: "strftime('%Y-%m-%dT%H:%M:%f', 'now') || '000Z'",
-    // SQLite has no keyword for it: the clause of the table's definition is repeated, with a line
-    // break after it because it may end with a comment.
+    // SQLite has no keyword for it. The default clause of the table's definition is repeated, with
+    // a line break after it because it may end with a comment.
     columnDefault: ({ default: source }) =>
       rawSql(source?.kind === "database" && source.sql !== null ? `(${source.sql}\n)` : "NULL"),
-    // SQLite does not give the estimates of its planner.
+    // SQLite does not expose the estimates of its planner.
     estimate: null,
     images: sqliteImages,
     text: options.text,
@@ -97,7 +97,7 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
 
 const binaryCollation = rawSql(" COLLATE BINARY");
 
-/** The digits that a double keeps whatever they are: numbers of NUMERIC columns are doubles. */
+/** The digits that a double always preserves. Numbers of NUMERIC columns are doubles. */
 const doubleDigits = 15;
 
 function check(value: unknown, column: ColumnInfo): void {
@@ -106,13 +106,13 @@ function check(value: unknown, column: ColumnInfo): void {
   }
 }
 
-/** SQLite looks up the collations of the columns of a subquery, even where it compares none. */
+/** Adds a collation: SQLite looks up those of a subquery's columns, even if it compares none. */
 function selected(column: ColumnInfo): Fragment {
   const name = identifier(column.dbName);
   return column.looseCollation ? sql`${name}${binaryCollation}` : name;
 }
 
-/** Equality is exact everywhere; the index of a column that is BINARY by itself still serves. */
+/** Makes equality exact. The index of a column that is BINARY anyway still applies. */
 function operand(column: ColumnInfo, row?: Fragment): Fragment {
   const value = columnOf(column, row);
   const isExisting = (column.kind === "text" || column.exactCase) && column.existingType !== null;
@@ -120,8 +120,8 @@ function operand(column: ColumnInfo, row?: Fragment): Fragment {
 }
 
 /**
- * An existing column may convert what it is compared with, and store one moment as several strings.
- * Its strings may have another collation, which no PRAGMA gives.
+ * An existing column may convert the compared value, and store one timestamp as several strings.
+ * Its strings may have another collation, which no PRAGMA returns.
  */
 function comparesAsMemory(column: ColumnInfo): ComparesAsMemory {
   if (column.existingType === null) return "wholly";
@@ -142,7 +142,7 @@ const numberKinds: ReadonlySet<string> = new Set(["real", "decimal", "integer", 
 function encode(value: unknown, column: ColumnInfo): SqlValue {
   if (value === null) return null;
   if (isAny(column)) return encodeAny(value, affinityOf(column));
-  // JSON has infinities by name; as strings they would be greater than any number.
+  // JSON has named infinities. As strings they would be greater than any number.
   if (numberKinds.has(column.kind) && (value === "Infinity" || value === "-Infinity")) {
     return Number(value);
   }
@@ -167,8 +167,8 @@ function encode(value: unknown, column: ColumnInfo): SqlValue {
 }
 
 /**
- * Bound in the class in which SQLite would store and compare it: a string that looks like a number is
- * one in a column for numbers. Some libraries bind each number as a double.
+ * Encodes a value in the class in which SQLite stores and compares it. In a number column, a string
+ * that looks like a number is a number. Some libraries bind each number as a double.
  */
 function encodeAny(value: unknown, affinity: Affinity): SqlValue {
   if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);
@@ -181,11 +181,11 @@ function encodeAny(value: unknown, affinity: Affinity): SqlValue {
 }
 
 /**
- * Bound as a number, because SQLite does not always convert text to the nearest double. Whole
- * numbers keep all digits of 64 bits.
+ * Encodes a decimal as a number, because SQLite does not always convert text to the nearest double.
+ * Whole numbers keep all digits of 64 bits.
  */
 function encodeDecimal(text: string): SqlValue {
-  // Any other program may have stored a string.
+  // Another program may have stored a string.
   if (!looksLikeNumber(text)) return text;
   const number = Number(text);
   const whole = withScale(text, 0);
@@ -193,7 +193,7 @@ function encodeDecimal(text: string): SqlValue {
   return Number.isFinite(number) ? number : text;
 }
 
-/** The integer of 64 bits that these digits are; null for any other string. */
+/** Returns the 64-bit integer with these digits, or null for any other string. */
 function int64(text: string): bigint | null {
   const whole = /^-?\d{1,19}$/.test(text) ? BigInt(text) : null;
   return whole === null || BigInt.asIntN(64, whole) === whole ? whole : null;
@@ -222,13 +222,13 @@ function isRestored(stored: SqlValue, decoded: unknown, column: ColumnInfo): boo
       bytesToBase64(encoded) === bytesToBase64(stored);
   }
   if (typeof stored === "string" || typeof encoded === "string") return encoded === stored;
-  // An integer may be a number or a bigint, which depends on the driver.
+  // An integer may be a number or a bigint, depending on the driver.
   return encoded !== null && encoded >= stored && encoded <= stored;
 }
 
 /**
- * The rows are read by primary key, once the first of each key are known: numbering all rows of a
- * key took 400 ms where it had 270,000 of them. The limit is inside, where it ends the work.
+ * Reads the rows by primary key, once the first of each key are known. Numbering all rows of a key
+ * took 400 ms for 270,000 rows. The limit is inside, where it ends the work early.
  */
 function firstOfEach(rows: RowsOfKeys): Fragment {
   const {
@@ -262,14 +262,14 @@ function firstOfEach(rows: RowsOfKeys): Fragment {
   }`;
 }
 
-/** An index in another collation than BINARY does not serve exact equality. */
+/** An index in another collation than BINARY does not support exact equality. */
 const leadingColumns = `SELECT NULL, t.name, c.name FROM sqlite_schema AS t,
   pragma_index_list(t.name) AS i, pragma_index_xinfo(i.name) AS c
   WHERE t.type = 'table' AND i.partial = 0 AND c.seqno = 0 AND c.coll = 'BINARY'`;
 
 type Stored = Exclude<SqlValue, null>;
 
-/** Each gives `undefined` for what does not fit. Rows of existing tables may have any class. */
+/** Decoders, which return `undefined` for invalid values. Existing rows may have any class. */
 const decoders: Readonly<Record<ColumnKind, (value: Stored, column: ColumnInfo) => unknown>> = {
   text: (value) => typeof value === "string" ? value : undefined,
   integer: (value) =>
@@ -280,7 +280,7 @@ const decoders: Readonly<Record<ColumnKind, (value: Stored, column: ColumnInfo) 
       : undefined,
   bigint: (value) =>
     typeof value === "bigint" || Number.isSafeInteger(value) ? String(value) : undefined,
-  // A REAL column gives whole numbers as integers when a driver reads 64-bit integers.
+  // A REAL column returns whole numbers as integers if a driver reads 64-bit integers.
   real: (value) =>
     typeof value === "bigint" ? Number(value) : Number.isFinite(value) ? value : undefined,
   decimal: (value, column) => {
@@ -292,7 +292,7 @@ const decoders: Readonly<Record<ColumnKind, (value: Stored, column: ColumnInfo) 
   timestamp: (value, column) => decodeTimestamp(value, column.timestampFormat) ?? undefined,
   date: (value) => typeof value === "string" && isCalendarDate(value) ? value : undefined,
   uuid: (value) => typeof value === "string" && isCanonicalUuid(value) ? value : undefined,
-  // A column declared JSON has NUMERIC affinity: the document `5` comes back as the number.
+  // A column declared JSON has NUMERIC affinity, so that the document `5` is read as a number.
   json: (value) =>
     typeof value === "string"
       ? parseJson(value)

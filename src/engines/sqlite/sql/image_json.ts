@@ -4,15 +4,15 @@ import { quoteIdentifier, type SqlValue } from "../../../sql/fragment.ts";
 
 /** A column in the JSON image of a SQLite row. */
 export interface ImageColumn {
-  /** In the spelling of the database. */
+  /** The name in the spelling of the database. */
   readonly name: string;
   /** True if its affinity allows floating-point numbers. */
   readonly mayBeReal: boolean;
 }
 
 /**
- * The SQL that makes the JSON image of a SQLite row; `valueOf` gives the value of a column. It uses
- * built-in functions only, and only those that libraries of some years ago have, too.
+ * Returns the SQL that creates the JSON image of a SQLite row. `valueOf` returns the value of a
+ * column. It uses only built-in functions that older libraries also have.
  */
 export function imageJson(
   columns: readonly ImageColumn[],
@@ -23,7 +23,7 @@ export function imageJson(
   return [membersText(columns, valueOf), ...lines].join(" || ");
 }
 
-/** The SQL of a column's value for a JSON image; `row` is a name in the SQLite statement. */
+/** Returns the SQL of a column's value in an image. `row` is a name in the statement. */
 export function valuesOf(row: string): (name: string) => string {
   return (name) => `${row}.${quoteIdentifier(name)}`;
 }
@@ -45,7 +45,7 @@ export function decodeSqliteCell(raw: string): SqlValue {
 }
 
 /**
- * Parses the JSON image of a SQLite row to its members, those of a wide table too. A floating-point
+ * Parses the JSON image of a SQLite row to its members, also for a wide table. A floating-point
  * number begins with `r`.
  */
 export function parseSqliteImage(image: string): ReadonlyMap<string, string> {
@@ -63,7 +63,7 @@ export function parseSqliteImage(image: string): ReadonlyMap<string, string> {
   return members;
 }
 
-/** A function takes 127 arguments in libraries of some years ago, and two make a member. */
+/** In older libraries a function has at most 127 arguments, and a member needs two. */
 const maxMembers = 60;
 /** A statement may chain 500 SELECTs. */
 const maxTerms = 400;
@@ -73,8 +73,8 @@ const moreName = "$more";
 const bytesHead = '{"$bytes":"';
 
 /**
- * JSON has no bytes, and `json_object` throws for them, which would make the write fail. A string
- * stays a string whatever its content is.
+ * Returns the members. JSON has no bytes, and `json_object` throws for them, which would fail the
+ * write. A string stays a string whatever its content.
  */
 function membersText(
   columns: readonly ImageColumn[],
@@ -92,10 +92,10 @@ function membersText(
 }
 
 /**
- * A separate line for floating-point numbers, where there are any: JSON has them with the 15 digits
- * of the library that writes, or with 17 that may be wrong. JSON has no line breaks, so that they
- * separate the lines. Every program that writes to the table compiles the long expression, which is
- * therefore in one query for all columns.
+ * Returns a separate line for floating-point numbers, if there are any. In JSON they have the 15
+ * digits of the writing library, or 17 that may be wrong. JSON contains no line breaks, so that
+ * these separate the lines. Every program that writes to the table compiles the long expression,
+ * which is therefore in one query for all columns.
  */
 function realsText(columns: readonly ImageColumn[], valueOf: (name: string) => string): string {
   const types = columns.map(({ name }) => `typeof(${valueOf(name)})`);
@@ -108,9 +108,9 @@ function realsText(columns: readonly ImageColumn[], valueOf: (name: string) => s
 }
 
 /**
- * The whole part and 2^62 times the rest: both are integers, and multiplying by a power of two
- * loses nothing, whereas printing depends on the library and the machine. Values outside of the
- * range of this form are scaled into it in steps of 2^62, which are counted.
+ * The whole part, and 2^62 times the rest. Both are integers, and multiplying by a power of two is
+ * exact, but printing depends on the library and the machine. Larger and smaller values are scaled
+ * in counted steps of 2^62.
  */
 const exactReal = exactRealOf("value");
 
@@ -140,7 +140,7 @@ function realOf(text: string): number {
 }
 
 function numberOf(raw: string): number | bigint {
-  // Libraries of some years ago write Inf, which is no JSON; newer ones 9.0e+999.
+  // Older libraries write Inf, which is not JSON. Newer ones write 9.0e+999.
   if (raw.endsWith("nf")) return raw.startsWith("-") ? -Infinity : Infinity;
   const number = Number(raw);
   return /^-?\d+$/.test(raw) && !Number.isSafeInteger(number) ? BigInt(raw) : number;

@@ -8,9 +8,10 @@ import {
 import { toSortable } from "../../../sql/sortable_decimal.ts";
 
 /**
- * The SQL function for numbers in JSON documents that every SQLite driver registers on each of its
- * connections: the text of a number → a {@link toSortable} text. SQLite itself would compare
- * doubles. NULL for a number that has more than 1,000 digits without an exponent.
+ * The SQL function for numbers in JSON documents, which every SQLite driver registers on each
+ * connection. It converts the text of a number to a {@link toSortable} string, because SQLite
+ * itself would compare doubles. The result is NULL for a number with more than 1,000 digits without
+ * an exponent.
  */
 export const jsonNumberFunction = {
   name: "service_json_number",
@@ -20,17 +21,17 @@ export const jsonNumberFunction = {
   },
 } as const;
 
-/** Values within JSON documents in SQL of SQLite, which keeps documents as strings. */
+/** Values within JSON documents in SQL of SQLite, which stores documents as strings. */
 export const sqliteJsonPaths: JsonPathDialect = {
   at({ dbName }, path) {
     const document = identifier(dbName);
     const paths = pathTexts(path);
-    // At most one of the paths leads to a value: no container has both indexes and names.
+    // At most one of the paths leads to a value, because no container has both indexes and names.
     const first = (value: (path: string) => Fragment) =>
       paths.length === 1
         ? value(paths.join())
         : sql`COALESCE(${join(paths.map((path) => value(path)), ", ")})`;
-    // A string that is no JSON would end the statement with an error.
+    // A string that is not JSON would end the statement with an error.
     const type = sql`CASE WHEN json_valid(${document}) THEN ${
       first((path) => sql`json_type(${document}, ${path})`)
     } END`;
@@ -49,7 +50,7 @@ export const sqliteJsonPaths: JsonPathDialect = {
   boundNumber: (plain) => sql`${toSortable(plain)}`,
 };
 
-/** `["a", "0"]` → `$."a"[0]` and `$."a"."0"`. */
+/** Returns `$."a"[0]` and `$."a"."0"` for `["a", "0"]`. */
 function pathTexts(path: JsonPath): readonly string[] {
   return path.reduce<readonly string[]>(
     (texts, name) =>

@@ -5,7 +5,7 @@ import type { ListNames } from "../../../sql/dialect.ts";
 import { type Fragment, join, rawSql, sql, type SqlValue } from "../../../sql/fragment.ts";
 import { affinityOf } from "./column_type.ts";
 
-/** Keys of stored values as a table, as the dialect's `listed` says. */
+/** Returns keys of stored values as a table, as the dialect's `listed` requires. */
 export function listed(
   keys: readonly (readonly SqlValue[])[],
   columns: readonly ColumnInfo[],
@@ -21,7 +21,7 @@ export function listed(
   return sql`(SELECT key AS ${ordinal}, ${join(cells, ", ")} FROM json_each(${items}))`;
 }
 
-/** A number of a column that converts strings to numbers is the string of its parent in one of strings. */
+/** Makes keys comparable: a number may have to be the string of its parent's column. */
 function comparable(
   key: readonly SqlValue[],
   columns: readonly ColumnInfo[],

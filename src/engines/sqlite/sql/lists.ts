@@ -7,10 +7,10 @@ import { jsonNumberFunction } from "./json_path.ts";
 export const sqliteLists: ListDialect = {
   holds({ dbName }, items, quantifier) {
     const document = identifier(dbName);
-    // A string that is no JSON would end the statement with an error.
+    // A string that is not JSON would end the statement with an error.
     const list =
       sql`CASE WHEN json_valid(${document}) AND json_type(${document}) = 'array' THEN ${document} END`;
-    // Operators resolve values for documents to these.
+    // Operators resolve values of documents to these items.
     const tests = (items as readonly DocumentItem[]).map((item) =>
       sql`EXISTS (SELECT 1 FROM json_each(${list}) AS _item WHERE ${isItem(item, document)})`
     );

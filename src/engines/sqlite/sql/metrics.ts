@@ -13,13 +13,13 @@ import { fromSortable, toSortable } from "../../../sql/sortable_decimal.ts";
 import { affinityOf } from "./column_type.ts";
 
 /**
- * SQLite adds integers as integers, as long as all values are some, and fails where the sum has more
- * than 64 bits: then, or where the sum is a double, the exact forms find it. They take three times as
- * long.
+ * The fast metrics. SQLite adds integers as integers while all values are integers, and fails if
+ * the sum has more than 64 bits. Then, or if the sum is a double, the exact forms are used, which
+ * take three times as long.
  */
 const quickMetrics: QuickMetrics = {
   inexact: "inexact",
-  // Another affinity keeps numbers as strings, which `sum()` reads in its own way.
+  // Another affinity stores numbers as strings, which `sum()` reads in its own way.
   serves: (column) =>
     (column.kind === "integer" || column.kind === "bigint") && affinityOf(column) === "INTEGER",
   sum: (column) => ofIntegers(column, (sum) => sum),
@@ -34,13 +34,13 @@ function ofIntegers(column: ColumnInfo, metric: (sum: Fragment) => Fragment): Fr
 
 /**
  * The aggregate metrics of SQLite, whose `sum()` fails beyond 64 bits and adds decimals as doubles.
- * The engine adds integers, their high and low halves apart; {@link restAggregate} adds all other
- * values; both sums are added once for each group. An exact number is a {@link toSortable} text
- * until it is decoded.
+ * The engine adds the high and low halves of integers separately. {@link restAggregate} adds all
+ * other values. The sums are combined once for each group. An exact number is a {@link toSortable}
+ * string until it is decoded.
  */
 export const sqliteMetrics: MetricDialect = {
-  // A column of an existing table may be NOCASE. Different strings are equal then, and each of them
-  // could be the least.
+  // An existing column may be NOCASE. Different strings are then equal, and each of them could be
+  // the minimum.
   extreme: (name, column) => {
     const collation = rawSql(
       column.kind === "text" && column.existingType !== null ? " COLLATE BINARY" : "",
@@ -48,8 +48,8 @@ export const sqliteMetrics: MetricDialect = {
     return sql`${rawSql(name)}(${identifier(column.dbName)}${collation})`;
   },
   sum: (column) =>
-    // Strings are of a column that may hold numbers: one that is none counts as 0, as in SQLite.
-    // Without the cast, integers in a column without a type would be added as integers, and overflow.
+    // A string in a column of numbers counts as 0 if it is not a number, as in SQLite. Without the
+    // cast, integers in a column without a type would be added as integers and overflow.
     column.kind === "real" || column.kind === "text"
       ? sql`sum(CAST(${identifier(column.dbName)} AS REAL))`
       : exactSum(column),
@@ -70,14 +70,12 @@ export const sqliteMetrics: MetricDialect = {
   },
 };
 
-/**
- * The functions of SQL for metrics that every SQLite driver registers on each of its connections.
- */
+/** The SQL functions for metrics, which every SQLite driver registers on each connection. */
 export const metricFunctions: readonly (readonly [
   name: string,
   work: (first: unknown, second: unknown, third: unknown) => string | number | null,
 ])[] = [
-  /** The halves of the sum of the integers and the sum of the rest → the whole sum, sortable. */
+  /** Combines the halves of the sum of integers and the sum of the rest to a sortable sum. */
   ["service_total", (high, low, rest) => {
     if (high === null && rest === null) return null;
     const integers = high === null ? 0n : (BigInt(String(high)) << 32n) + BigInt(String(low));
@@ -100,20 +98,20 @@ export const metricFunctions: readonly (readonly [
   }],
 ];
 
-/** The state of a metric on SQLite: what {@link restAggregate} has added so far. */
+/** The state of a metric on SQLite: the sum of {@link restAggregate} so far. */
 export interface RestSum {
   exact: ExactDecimal;
-  /** Millionths that are not in `exact` yet: an integer that a double still holds. */
+  /** Millionths that are not yet in `exact`: an integer that a double represents. */
   millionths: number;
   isEmpty: boolean;
-  /** True if a value was no number. */
+  /** True if a value was not a number. */
   isOdd: boolean;
 }
 
 /**
- * An aggregate function of SQL for metrics on SQLite: the exact sum of doubles, in their shortest
- * decimal form, and of numbers that are stored as text. A value that is no number counts as 0, as
- * in SQLite's sum, but leaves a mark.
+ * The SQL aggregate for metrics on SQLite: the exact sum of doubles, in their shortest decimal
+ * form, and of numbers that are stored as text. A value that is not a number counts as 0, as in
+ * SQLite's sum, but leaves a mark.
  */
 export const restAggregate = {
   name: "service_rest",
@@ -122,7 +120,7 @@ export const restAggregate = {
     sum.isEmpty = false;
     if (typeof value === "number") {
       const millionths = Math.round(value * 1e6);
-      // At most fifteen digits that give this double are its shortest form: it needs no string.
+      // At most fifteen digits that equal this double are its shortest form, without a string.
       if (Math.abs(millionths) < 1e15 && millionths / 1e6 === value) {
         sum.millionths += millionths;
         if (Math.abs(sum.millionths) > 8e15) flushMillionths(sum);
@@ -137,7 +135,7 @@ export const restAggregate = {
   },
   result(sum: RestSum): string | null {
     if (sum.isEmpty) return null;
-    // The shortest form of a double of at most fifteen digits is the exact decimal.
+    // If a double's shortest form has at most fifteen digits, it is the exact decimal.
     const isShort = sum.exact === nothing && Math.abs(sum.millionths) < 1e15;
     if (!isShort) flushMillionths(sum);
     const plain = isShort ? String(sum.millionths / 1e6) : printExact(sum.exact);
@@ -145,7 +143,7 @@ export const restAggregate = {
   },
 };
 
-/** After a sum that has left a value out: less than any digit, so that the order is kept. */
+/** Appended to a sum that ignored a value. It is less than any digit, so that order is kept. */
 const oddMark = "!";
 
 const nothing: ExactDecimal = { units: 0n, scale: 0 };

@@ -1,8 +1,9 @@
 import { tokens, unquoted } from "./parse_create_index.ts";
 
 /**
- * The columns that a failed CHECK of a CREATE TABLE statement names, in the spelling of `columns`.
- * SQLite names a check by its name, or else by its text. Empty where no check or several have that.
+ * Returns the columns that a failed CHECK of a CREATE TABLE statement names, in the spelling of
+ * `columns`. SQLite reports a check by its name, or else by its text. The result is empty if no
+ * check or several match.
  */
 export function columnsOfCheck(
   createTable: string,
@@ -21,7 +22,7 @@ export function columnsOfCheck(
 
 interface Check {
   readonly name: string | null;
-  /** What stands between the parentheses. */
+  /** The text between the parentheses. */
   readonly text: string;
 }
 
@@ -46,7 +47,7 @@ function parenthesized(all: readonly string[], open: number): string {
   return all.slice(open + 1, open + length).join("").trim();
 }
 
-/** SQLite takes off the quotes of a string that begins with a quoted name, and what follows them. */
+/** Returns the first quoted name: SQLite strips its quotes, and everything after them. */
 function firstQuoted(text: string): string | null {
   const [first = ""] = tokensOf(text);
   return quoted.test(first) ? unquoted(first) : null;

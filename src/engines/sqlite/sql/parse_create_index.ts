@@ -1,16 +1,17 @@
-/** The parts of a unique index that only its CREATE INDEX statement has, parsed. */
+/** The parts of a unique index that only its CREATE INDEX statement contains. */
 export interface ParsedIndex {
   /** The expressions between the parentheses, without their collations and directions. */
   readonly parts: readonly string[];
   /** The condition of a partial index, or null. */
   readonly where: string | null;
-  /** The columns that any of it names, in the spelling of `columns`. */
+  /** The columns that any of the parts names, in the spelling of `columns`. */
   readonly columns: readonly string[];
 }
 
 /**
- * Parses a CREATE INDEX statement, as SQLite stores it. In it a word in double quotes that is no
- * column is a string to SQLite; in other statements that is an error, so that it is written as a string.
+ * Parses a CREATE INDEX statement, as SQLite stores it. SQLite treats a word in double quotes that
+ * is not a column as a string there. In other statements that is an error, so that it is converted
+ * to a string.
  */
 export function parseCreateIndex(
   statement: string,
@@ -47,14 +48,14 @@ export function parseCreateIndex(
   }
 }
 
-/** The tokens of a CREATE statement of SQLite: comments, what is quoted, words, single characters. */
+/** The tokens of a CREATE statement of SQLite: comments, quoted parts, words, single characters. */
 export const tokens: RegExp =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 const comment = /^(?:--|\/\*)/;
 const direction = /\s+(?:ASC|DESC)$/i;
 const collation = /\s+COLLATE\s*(?:\w+|["`[][^\]"`]*["`\]])$/i;
 
-/** The name in a quoted identifier of SQLite. */
+/** Returns the name in a quoted identifier of SQLite. */
 export function unquoted(token: string): string {
   const last = token.at(-1) ?? "";
   return token.slice(1, -1).replaceAll(last + last, last);

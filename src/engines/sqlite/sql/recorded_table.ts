@@ -1,19 +1,19 @@
 import type { ImageColumn } from "./image_json.ts";
 
-/** A SQLite table to record in the change log, with all that its triggers depend on. */
+/** A SQLite table to record in the change log, with everything that its triggers depend on. */
 export interface RecordedTable {
-  /** As the database spells it. */
+  /** The name in the spelling of the database. */
   readonly name: string;
-  /** The columns, without those that are never recorded. */
+  /** The columns, except for those that are never recorded. */
   readonly recorded: readonly RecordedColumn[];
   readonly columns: readonly RecordedColumn[];
-  /** What identifies its rows where there are no row ids. */
+  /** The columns that identify rows without a row id. */
   readonly key: readonly RecordedColumn[];
-  /** The name of the row id; null if there is none. */
+  /** The name of the row id, or null if there is none. */
   readonly rowId: string | null;
-  /** True if a row keeps its identity: VACUUM may give other row ids, unless they are a key. */
+  /** True if rows keep their identity. VACUUM may change row ids, unless they are a key. */
   readonly hasStableIdentity: boolean;
-  /** True if triggers may write while a row is being deleted, by the action of a foreign key. */
+  /** True if triggers may write while a foreign key's action deletes a row. */
   readonly mayBeInterrupted: boolean;
   /** The unique indexes, besides the row id. */
   readonly uniques: readonly UniqueRule[];
@@ -22,9 +22,9 @@ export interface RecordedTable {
 /** A column of a SQLite table to record in the change log. */
 export interface RecordedColumn extends ImageColumn {
   readonly generated: boolean;
-  /** True if it is the row id itself. */
+  /** True if the column is the row id itself. */
   readonly isRowId: boolean;
-  /** The default, as SQL, that REPLACE puts in place of a NULL that is not allowed; else null. */
+  /** The SQL default by which REPLACE replaces a NULL that is not allowed, or null. */
   readonly replaceDefault: string | null;
 }
 
@@ -33,21 +33,18 @@ export interface UniqueRule {
   readonly parts: readonly UniquePart[];
   /** The condition of a partial index, or null. */
   readonly where: string | null;
-  /** All columns that it depends on. */
+  /** All columns that the index depends on. */
   readonly columns: readonly string[];
 }
 
 /** A column, or an expression, in a unique index of a SQLite table to record. */
 export interface UniquePart {
-  /** Null is an expression. */
+  /** The column, or null for an expression. */
   readonly column: string | null;
   /** The expression over the columns of the table. */
   readonly text: string;
   readonly collation: string;
 }
 
-/**
- * The names of the row id of a table to record: each of them is the row id where no column has that
- * name.
- */
+/** The names of the row id. Each of them is the row id unless a column has that name. */
 export const rowIdNames: readonly string[] = ["rowid", "_rowid_", "oid"];

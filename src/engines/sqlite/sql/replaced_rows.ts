@@ -3,32 +3,31 @@ import { imageJson, sqliteLiteral, valuesOf } from "./image_json.ts";
 import { type RecordedTable, rowIdNames, type UniqueRule } from "./recorded_table.ts";
 
 /**
- * The SQLite table that notes rows which may be replaced, because they conflict with one that is
- * being written. REPLACE deletes them without running a delete trigger, unless the connection has
- * recursive triggers on. The column `rival` holds what a row conflicts with: the key of the
- * conflict.
+ * The SQLite table of rows that may be replaced, because they conflict with a row that is being
+ * written. REPLACE deletes them without running a delete trigger, unless the connection has
+ * recursive triggers on. The column `rival` contains the key of the conflict.
  */
 export const sqliteReplacedTable =
   `CREATE TABLE IF NOT EXISTS "_service_replaced" (id INTEGER PRIMARY KEY, "table", "row", rival, image)`;
 
 /** A trigger that finds replaced rows on SQLite, without its name and its table. */
 export interface TriggerPart {
-  /** Distinguishes it from the others of its table. */
+  /** Distinguishes the trigger from the others of its table. */
   readonly label: string;
-  /** E.g. `AFTER INSERT`. */
+  /** The event, for example `AFTER INSERT`. */
   readonly moment: string;
   readonly when: string | null;
   readonly body: readonly string[];
 }
 
 /**
- * The triggers on SQLite that find out which rows were replaced, whichever program writes. Before a
- * row is written, rows with one of its unique values are noted, with the key of the conflict. After
- * the write, noted rows that are gone are recorded as deleted. A statement that changes or deletes
- * a noted row is recorded anyway, and updates the note.
+ * Returns the triggers on SQLite that find replaced rows, whichever program writes. Before a row is
+ * written, rows with one of its unique values are noted with the key of the conflict. After the
+ * write, noted rows that no longer exist are recorded as deleted. A statement that changes or
+ * deletes a noted row is recorded anyway, and updates the note.
  *
- * Where the write did not take place (OR IGNORE, DO NOTHING, DO UPDATE, OR FAIL) notes are left
- * over. They do no harm, as they are kept up to date, and only the last of them are kept.
+ * If the write did not take place (OR IGNORE, DO NOTHING, DO UPDATE, OR FAIL), notes remain. They
+ * are harmless, because they are kept up to date, and only the latest are kept.
  */
 export function replacedTriggers(
   table: RecordedTable,
@@ -77,7 +76,7 @@ function note(
   const found = candidates(table, schemaPrefix, conditions);
   const name = quoteIdentifier(table.name);
   const { rowId, values } = conflictKeys("NEW", table);
-  // A row id that is yet to be given reads as -1.
+  // A row id that is not assigned yet reads as -1.
   const keys = [...rowId.map((id) => `nullif(${id}, -1)`), ...values];
   return {
     when: [
@@ -99,9 +98,9 @@ function note(
 }
 
 /**
- * Where a noted row is gone before its write has ended, the present write comes from a trigger,
- * while rows are being replaced. It may take the key of one of them, or be replaced itself without
- * a note, so that the log cannot say what happened. It has a touch instead.
+ * Records a touch if a noted row no longer exists before its write has ended. The present write
+ * then comes from a trigger, while rows are being replaced. It may take the key of one of them, or
+ * be replaced itself without a note, so that the order of changes is unknown.
  */
 function touchOfMissingRows(table: RecordedTable, schemaPrefix: string): readonly string[] {
   if (!table.mayBeInterrupted) return [];
@@ -109,7 +108,7 @@ function touchOfMissingRows(table: RecordedTable, schemaPrefix: string): readonl
   return [`${touch(table)} WHERE EXISTS (SELECT 1 FROM ${gone})`, `DELETE FROM ${gone}`];
 }
 
-/** Where another row has the key of a deleted row, a trigger wrote it first, and the log has it first. */
+/** Handles a deleted row whose key is taken again: a trigger wrote the new row first. */
 function touchesOfTakenRows(table: RecordedTable, schemaPrefix: string): readonly TriggerPart[] {
   const { key, uniques, rowId, hasStableIdentity: isRowLasting } = table;
   const names = rowId !== null && isRowLasting ? [rowId] : key.map(({ name }) => name);
@@ -129,7 +128,7 @@ function touch({ name }: RecordedTable): string {
   return `INSERT INTO "_service_changes" ("table", op) SELECT ${sqliteLiteral(name)}, 'touch'`;
 }
 
-/** Returns true if the row of a note is not in the table. */
+/** Returns a condition that the row of a note is not in the table. */
 function isAbsent(table: RecordedTable, schemaPrefix: string): string {
   const name = quoteIdentifier(table.name);
   const { key, rowId } = table;
@@ -140,7 +139,7 @@ function isAbsent(table: RecordedTable, schemaPrefix: string): string {
         sqliteLiteral(`$.${JSON.stringify(column.name)}`)
       })`
     ).join(" AND ");
-  // Floating-point numbers and bytes of a key have no plain form by which they could be looked up.
+  // Floating-point numbers and bytes in a key have no plain form for a lookup.
   const isPlain = rowId !== null
     ? ""
     : `"row" NOT LIKE '%\n%' AND "row" NOT LIKE '%"$bytes"%' AND `;
@@ -157,7 +156,7 @@ function recordReplaced(
   const { rowId, values } = conflictKeys("NEW", table);
   const hasConflict = `rival IN (${[...rowId, ...values].join(", ")})`;
   const isTaken = `"row" = ${rowText("NEW", table)}`;
-  // Without row ids it cannot be looked up; but no conflicting row can exist any more.
+  // Without row ids the row cannot be looked up, but no conflicting row can exist any more.
   const isGone = table.rowId === null ? "1" : `${isTaken} OR ${isAbsent(table, schemaPrefix)}`;
   const all = [
     notes,
@@ -173,7 +172,7 @@ function recordReplaced(
   ];
 }
 
-/** A note has the row as it is when it is replaced, which triggers may have changed. */
+/** Updates a note to the row as it is when it is replaced, which triggers may have changed. */
 function updateNote(table: RecordedTable): string {
   if (table.rowId === null) return deleteNote(table);
   return `UPDATE "_service_replaced" SET "row" = ${rowText("NEW", table)}, image = ${
@@ -185,14 +184,14 @@ function deleteNote(table: RecordedTable): string {
   return `DELETE FROM ${notesOf(table)} AND "row" = ${rowText("OLD", table)}`;
 }
 
-/** A row conflicts with one other for each of its unique values; the rest is for nested writes. */
+/** A row conflicts with one row for each of its unique values. The rest is for nested writes. */
 const maxNotes = 64;
 
-/** The updates that write unique values: no others can replace rows. */
+/** Returns the updates that write unique values, because no others can replace rows. */
 function updatesOfUniques(table: RecordedTable): string {
   const { columns, rowId } = table;
   const deciding = decidingColumns(table);
-  // It is not known which columns a generated column depends on.
+  // The dependencies of a generated column are unknown.
   if (columns.some(({ name, generated }) => generated && deciding.has(name))) return "UPDATE";
   for (const { name, isRowId } of columns) if (isRowId) deciding.add(name);
   const names = [...(rowId === null ? [] : rowIdNames), ...deciding];
@@ -203,14 +202,14 @@ function decidingColumns({ uniques }: RecordedTable): Set<string> {
   return new Set(uniques.flatMap(({ columns }) => columns));
 }
 
-/** Identifies a row of its table. */
+/** Returns an expression that identifies a row of its table. */
 function rowText(row: string, { key, rowId }: RecordedTable): string {
   return rowId === null ? imageJson(key, valuesOf(row)) : `${row}.${quoteIdentifier(rowId)}`;
 }
 
 /**
- * What a note and the write that replaces its row have in common: the row id, and the values of the
- * other unique indexes. A new row id is not known before the write.
+ * Returns the common values of a note and the write that replaces its row: the row id, and the
+ * values of the other unique indexes. A new row id is unknown before the write.
  */
 function conflictKeys(
   row: string,
@@ -230,7 +229,7 @@ function conflictKeys(
 }
 
 interface Candidates {
-  /** FROM and WHERE, with the rows that hold one of the unique values of NEW. */
+  /** FROM and WHERE, with the rows that have one of the unique values of NEW. */
   readonly from: string;
   readonly conflictKey: string;
 }

@@ -14,19 +14,19 @@ import { affinityOf } from "./column_type.ts";
 export const sqliteImages: ImageDialect = {
   // A statement may chain 500 SELECTs.
   maxRows: 100,
-  // A string in a column for numbers takes the affinity from that column in a whole statement.
+  // In a whole statement, a string in a number column would take the affinity of that column.
   batchKey: (row, columns) =>
     columns.map((column, index) => fits(row[index] ?? null, column) ? "+" : "-").join(""),
   from,
 };
 
 /**
- * No row of the table and then the values, as one table: SQLite takes the affinity and the
- * collation of its columns from the first SELECT, unless a later one may have another class of
- * value. With the casts none may, and they do not change a value that fits.
+ * Returns no row of the table, followed by the values, as one table. SQLite takes the affinity and
+ * the collation of its columns from the first SELECT, unless a later one may have another class of
+ * value. The casts exclude that, and do not change a valid value.
  *
- * A value that does not fit, such as a string in a column for numbers, has no cast and no affinity:
- * what it is compared with is not converted to a number, which it could not equal anyway.
+ * An invalid value, such as a string in a number column, has no cast and no affinity. The compared
+ * value is not converted to a number, which it could not equal anyway.
  */
 function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
   const names = columns.map(({ dbName }) => identifier(dbName));
@@ -36,14 +36,14 @@ function from({ table, from, columns, rows, ordinal }: RowImages): Fragment {
     return sql`SELECT ${join([rawSql(String(index + 1)), ...cells], ", ")}`;
   });
   const all = join([sql`${none} FROM ${from} WHERE 0`, ...images], " UNION ALL ");
-  // The limit keeps SQLite from pushing the conditions down into each of the SELECTs.
+  // The limit prevents SQLite from pushing the conditions down into each of the SELECTs.
   return sql`(${all} LIMIT -1) AS ${identifier(table.name)}`;
 }
 
 function cell(value: SqlValue, column: ColumnInfo): Fragment {
   const affinity = affinityOf(column);
   if (affinity === "BLOB" || !fits(value, column)) return bound(value);
-  // A cast to INTEGER would cut off a fraction, which a column of this affinity can have.
+  // A cast to INTEGER would truncate a fraction, which a column of this affinity can have.
   return sql`CAST(${bound(value)} AS ${rawSql(affinity === "INTEGER" ? "NUMERIC" : affinity)})`;
 }
 

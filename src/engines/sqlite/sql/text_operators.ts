@@ -7,21 +7,20 @@ import { maxPartLength } from "../../../sql/wildcard_pattern.ts";
 import { textCheck } from "./time_check.ts";
 
 /**
- * The SQL function of case folding for the text operators that every SQLite driver registers on
- * each of its connections, deterministic, as `fold` of `fold.ts`; NULL gives NULL. SQLite itself
- * folds ASCII only.
+ * The SQL function of case folding, `fold` of `fold.ts`, which every SQLite driver registers on
+ * each connection. It is deterministic, and NULL for NULL. SQLite itself folds only ASCII.
  */
 export const foldFunctionName = "service_fold";
 
 /**
- * The SQL function for LIKE patterns with a long part between two `%`, which every SQLite driver
- * registers like the other one, as `matchesWildcards` of `wildcard_pattern.ts`: GLOB tries such a
- * part at each position of a string, and a statement cannot be ended within it.
+ * The SQL function for LIKE patterns with a long part between two `%`, `matchesWildcards` of
+ * `wildcard_pattern.ts`, which every SQLite driver registers, too. GLOB compares such a part at
+ * each position of a string, and a statement cannot be ended within it.
  */
 export const likeFunctionName = "service_like";
 
 /**
- * The text operators of SQLite in SQL. None of them uses LIKE: like GLOB it tries a pattern at each
+ * The text operators of SQLite. None of them uses LIKE. Like GLOB it tries a pattern at each
  * position of a string, which takes seconds for a long literal, and blocks the whole process.
  */
 export const sqliteText: TextDialect = {
@@ -48,7 +47,7 @@ export const sqliteText: TextDialect = {
   length: (operand) => sql`length(${operand})`,
 };
 
-/** A condition that takes longer for a longer text: there may be many in one row. */
+/** Adds a check of the time, because a row may have many conditions on long strings. */
 function checked(operand: Fragment, condition: Fragment): Fragment {
   return sql`(${textCheck(operand)} AND ${condition})`;
 }
@@ -63,7 +62,7 @@ function contains(operand: Fragment, argument: string): Fragment {
   return sql`instr(${operand}, ${argument}) > 0`;
 }
 
-/** GLOB takes a tenth of the time of a function, where it has little to try at a position. */
+/** GLOB takes a tenth of the time of a function if it compares little at each position. */
 function matches(operand: Fragment, pattern: string): Fragment {
   return maxPartLength(pattern) > maxGlobPart
     ? sql`${rawSql(likeFunctionName)}(CAST(${operand} AS TEXT), ${pattern})`
@@ -72,7 +71,7 @@ function matches(operand: Fragment, pattern: string): Fragment {
 
 const maxGlobPart = 12;
 
-/** A range, so that an index serves. */
+/** Uses a range, so that an index applies. */
 function startsWith(operand: Fragment, argument: string): Fragment {
   const from = sql`${operand} >= ${argument}`;
   const end = afterPrefix(argument);
@@ -80,17 +79,17 @@ function startsWith(operand: Fragment, argument: string): Fragment {
 }
 
 function endsWith(operand: Fragment, argument: string): Fragment {
-  // substr(v, 0) is the whole text, not its empty end.
+  // substr(v, 0) is the whole string, not its empty end.
   if (argument === "") return contains(operand, "");
   return sql`substr(${operand}, ${-countCodePoints(argument)}) = ${argument}`;
 }
 
-/** The operand folded as far as it matters for `argument`: lower() folds ASCII only. */
+/** Folds the operand as far as it matters for `argument`, because lower() folds only ASCII. */
 function folded(operand: Fragment, argument: string): Fragment {
   return isAscii(argument) ? sql`lower(${operand})` : sql`${rawSql(foldFunctionName)}(${operand})`;
 }
 
-/** `%` → `*`, `_` → `?`, `\x` → x; literals that are wildcards of GLOB go in brackets. */
+/** Converts `%` → `*`, `_` → `?`, `\x` → x. Literal wildcards of GLOB are put in brackets. */
 function toGlob(pattern: string): string {
   return pattern.replace(/\\([^])|[%_*?[]/g, (part, escaped: string | undefined) => {
     if (part === "%") return "*";

@@ -1,9 +1,9 @@
 import { type Fragment, rawSql, sql } from "../../../sql/fragment.ts";
 
 /**
- * The SQL function that every SQLite driver registers on each of its connections for time checks,
- * not deterministic: 1, or {@link overTheLimit} once a statement has run for too long. Its value is
- * the number of bytes that the condition after it looks at, or NULL for a check of rows.
+ * The SQL function of time checks, which every SQLite driver registers on each connection. It is
+ * not deterministic. It returns 1, or {@link overTheLimit} once a statement has run too long. Its
+ * argument is the number of bytes that the next condition examines, or NULL for rows.
  */
 export const timeCheckName = "service_time_check";
 
@@ -11,17 +11,17 @@ export const timeCheckName = "service_time_check";
 export const rowBytesName = "service_row_bytes";
 
 /**
- * What a check of a SQLite statement gives to end it: abs() of it is an error. Neither library can
- * interrupt a statement, and an error that a function throws makes all() of `node:sqlite` hang in
- * Deno.
+ * The result of a check that ends a SQLite statement, because abs() of it is an error. Neither
+ * library can interrupt a statement, and an error that a function throws makes all() of
+ * `node:sqlite` hang in Deno.
  */
 export const overTheLimit: bigint = -(2n ** 63n);
 
 /**
- * A check of the time for some of the rows: a call takes a microsecond, and the rows of a page by
- * index should not take longer for it. By the remainder of an integer it costs next to nothing: that
- * of a prime number, because ids may all be multiples of another one. Without an integer, random()
- * picks the rows, which takes 60 ns for each.
+ * Returns a check of the time for a part of the rows, because each call takes 1 µs, which would
+ * slow down indexed pages. Rows are selected by the remainder of an integer, which costs almost
+ * nothing. The divisor is prime, because ids may all be multiples of another number. Without an
+ * integer, random() selects the rows, which takes 60 ns each.
  */
 export function scanCheck(column?: Fragment, integer?: Fragment): Fragment {
   if (integer !== undefined) return sql`(${integer} % 61 OR abs(${name}(NULL)))`;
@@ -30,24 +30,24 @@ export function scanCheck(column?: Fragment, integer?: Fragment): Fragment {
     : sql`(random() & 15 OR abs(${name}(nullif(${column}, ${column}))))`;
 }
 
-/** A condition of groups in which a check looks at the rows that are added up. */
+/** Returns a condition on groups that runs a check for the aggregated rows. */
 export function groupCheck(check: Fragment): Fragment {
   return sql` HAVING count(*) FILTER (WHERE ${check}) >= 0`;
 }
 
-/** A statement of SQLite without its checks of rows: {@link scanCheck} and {@link groupCheck}. */
+/** Removes the checks of rows from a SQLite statement: {@link scanCheck}, {@link groupCheck}. */
 export function withoutRowChecks(text: string): string {
   return text.replace(groupChecks, "").replace(rowChecks, "1");
 }
 
-/** A check of the time before a condition that takes longer for a longer text. */
+/** Returns a check of the time before a condition that takes longer for longer strings. */
 export function textCheck(operand: Fragment): Fragment {
   return sql`abs(${name}(octet_length(${operand})))`;
 }
 
 /**
- * The text of a SELECT of SQLite that counts the bytes of each row by {@link rowBytesName} before
- * the next one is read, which the text alone would not: all rows are in memory before one is seen.
+ * Returns the SQL of a SELECT that counts the bytes of each row by {@link rowBytesName} before the
+ * next row is read. Otherwise all rows would be in memory before the first is seen.
  */
 export function countedRows(text: string, columns: number): string {
   const names = Array.from({ length: columns }, (_, index) => `c${index}`);

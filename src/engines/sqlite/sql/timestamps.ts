@@ -12,15 +12,12 @@ import {
 } from "../../../schema/table_info.ts";
 import type { SqlValue } from "../../../sql/fragment.ts";
 
-/**
- * The format of SQLite timestamps that is assumed for a column without rows: that of
- * CURRENT_TIMESTAMP.
- */
+/** The format of SQLite timestamps in a column without rows: that of CURRENT_TIMESTAMP. */
 export const defaultTimestamps: TimestampText = "date time[.fff]";
 
 /**
- * Encodes a canonical moment as a SQLite timestamp in the format of the rows of a column; never
- * rounded to fit.
+ * Encodes a canonical timestamp as a SQLite timestamp in the format of a column's rows. It is never
+ * rounded.
  */
 export function encodeTimestamp(instant: string, format: TimestampFormat): SqlValue {
   const micros = fractionOf(instant);
@@ -36,7 +33,7 @@ export function encodeTimestamp(instant: string, format: TimestampFormat): SqlVa
   }
 }
 
-/** Decodes a stored SQLite timestamp to a canonical moment, or null if it is none. */
+/** Decodes a stored SQLite timestamp to a canonical timestamp, or null if it is none. */
 export function decodeTimestamp(value: SqlValue, format: TimestampFormat): string | null {
   switch (format) {
     case "epoch-seconds":
@@ -44,7 +41,7 @@ export function decodeTimestamp(value: SqlValue, format: TimestampFormat): strin
     case "epoch-milliseconds":
       return fromNumber(value, 1e3);
     case ownTimestamps:
-      // Rows of our own tables need no parsing.
+      // Rows of the service's own tables need no parsing.
       if (typeof value === "string" && microsText.test(value)) {
         return value.endsWith("000Z") ? `${value.slice(0, 23)}Z` : value;
       }
@@ -55,11 +52,11 @@ export function decodeTimestamp(value: SqlValue, format: TimestampFormat): strin
 }
 
 /**
- * Returns true if all values of a SQLite column are timestamps in this format: each equals the encoding of
- * its decoded form.
+ * Returns true if all values of a SQLite column are timestamps in this format: each equals the
+ * encoding of its decoded form.
  */
 export function isTimestampFormat(format: TimestampFormat, values: readonly SqlValue[]): boolean {
-  // As text, 12:00:00Z comes after 12:00:00.5Z: such rows have no order in any format.
+  // As text, 12:00:00Z comes after 12:00:00.5Z, so that such rows have no order in any format.
   const widths = new Set(format.endsWith("Z") ? values.map((value) => String(value).length) : []);
   return widths.size <= 1 && values.every((value) => {
     const instant = decodeTimestamp(value, format);
@@ -89,7 +86,7 @@ function fromNumber(value: SqlValue, microsPerUnit: number): string | null {
   return instantFromEpoch(epochMs, micros - epochMs * 1000);
 }
 
-/** Text without a zone is UTC, as in SQLite's date functions. */
+/** A timestamp without a zone is UTC, as in SQLite's date functions. */
 function fromText(value: SqlValue): string | null {
   if (typeof value !== "string") return null;
   if (isCalendarDate(value)) return `${value}T00:00:00.000Z`;

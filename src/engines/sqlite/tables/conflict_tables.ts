@@ -4,9 +4,9 @@ import { DatabaseError } from "../../../db/database_error.ts";
 import type { Connection } from "../../../db/driver.ts";
 
 /**
- * Returns those of the tables that say themselves what becomes of a row which violates a constraint,
- * such as to replace the rows that have its unique values. The database alone knows: neither a
- * declaration nor a PRAGMA says it.
+ * Returns the tables that define what happens to a row which violates a constraint, for example
+ * that it replaces the rows with its unique values. Only the database knows, because neither a
+ * declaration nor a PRAGMA shows it.
  */
 export async function sqliteConflictTables(
   connection: Connection,
@@ -22,7 +22,7 @@ export async function sqliteConflictTables(
     );
     return tables.filter(({ name }) => names.has(name.toLowerCase()));
   } catch (error) {
-    // A file that is locked now: no row may be lost because it was.
+    // The file may be locked now, which must not cause the loss of a row.
     if (error instanceof DatabaseError) return tables;
     throw error;
   }

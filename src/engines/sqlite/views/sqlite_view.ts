@@ -2,8 +2,8 @@ import { DatabaseError, reasonOf } from "../../../db/database_error.ts";
 import type { Connection, Driver, ReadLimits } from "../../../db/driver.ts";
 
 /**
- * A connection for the first look at the views of a SQLite file, which may take long by themselves:
- * in another thread, and for so long.
+ * Returns a connection for the first read of the views of a SQLite file, which may be slow: in
+ * another thread, and with a time limit.
  */
 export function connectionForViews(driver: Driver): Connection {
   return driver.reads(limits);
@@ -17,7 +17,7 @@ const limits: ReadLimits = {
   isLong: true,
 };
 
-/** Returns what `read` resolves to, or the reason why a view cannot be read at all. */
+/** Returns the result of `read`, or the reason why a view cannot be read at all. */
 export async function readOrReason<T>(
   read: () => Promise<T>,
 ): Promise<{ readonly value: T } | { readonly reason: string }> {
@@ -29,12 +29,12 @@ export async function readOrReason<T>(
   }
 }
 
-/** What is wrong with the view itself, like a table or a function that is missing. */
+/** Errors of the view itself, like a missing table or function. */
 const ofView: ReadonlySet<string> = new Set([
   ...["other", "broken-table", "invalid-value", "failed-computation"],
 ]);
 
-/** Returns what `read` resolves to, and `otherwise` where that takes too long. */
+/** Returns the result of `read`, or `otherwise` if it takes too long. */
 export async function readInTime<T>(read: () => Promise<T>, otherwise: T): Promise<T> {
   try {
     return await read();

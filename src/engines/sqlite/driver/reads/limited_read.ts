@@ -18,22 +18,22 @@ import type { Plan } from "../../../../plan/plan.ts";
 import type { ColumnInfo, TableInfo } from "../../../../schema/table_info.ts";
 import { scanCheck } from "../../sql/time_check.ts";
 
-/** What limited reads of a SQLite file work with. */
+/** Options of limited reads of a SQLite file. */
 export interface LimitedReadsOptions {
   readonly reader: SqliteConnection;
   readonly clock: Clock;
   readonly threads: ReaderThreads;
-  /** The length of the longest value that was written since the last call; 0 for none. */
+  /** Returns the length of the longest value written since the last call, or 0 for none. */
   readonly takeLongestWritten: () => number;
 }
 
-/** A read of one request: its rows, or a promise of them where the read takes longer. */
+/** A read of one request. It returns its rows, or a promise if it takes longer. */
 export type LimitedReadOf = (statement: Statement) => QueryResult | Promise<QueryResult>;
 
 /**
- * The reads of a SQLite file that may look at many rows. Each begins in this thread, where most end
- * within a fraction of a millisecond. One that takes longer blocks all requests: it is ended, and
- * begins again elsewhere. One that is known to take longer begins there.
+ * The reads of a SQLite file that may examine many rows. Each starts in this thread, where most
+ * finish within a fraction of a millisecond. A read that takes longer would block all requests. It
+ * is ended, and starts again in a thread. A read that is known to take longer starts there.
  */
 export class LimitedReads {
   readonly #options: LimitedReadsOptions;
@@ -41,7 +41,7 @@ export class LimitedReads {
   readonly #widths: RowWidths;
   readonly #shortScans: ShortScans;
 
-  /** Measures nothing yet. */
+  /** Creates the reads, without measuring anything yet. */
   constructor(options: LimitedReadsOptions) {
     this.#options = options;
     const { clock, takeLongestWritten } = options;
@@ -60,7 +60,7 @@ export class LimitedReads {
     });
   }
 
-  /** The reads of one request, which share its bytes. */
+  /** Returns the reads of one request, which share its limit of bytes. */
   of(limits: ReadLimits): LimitedReadOf {
     const bytes: BytesLeft = { left: limits.maxBytes };
     return (statement) => this.#read(statement, limits, bytes);
@@ -88,7 +88,7 @@ export class LimitedReads {
     return this.#readElsewhere(statement, limits, bytes, atOnce);
   }
 
-  /** In a thread, or with its whole time in this one where there is no other. */
+  /** Reads in another thread, or without a time limit in this one if there is no other. */
   #readElsewhere(
     statement: Statement,
     limits: ReadLimits,
@@ -101,7 +101,7 @@ export class LimitedReads {
     return threads.run({ statement, limits, bytes, inline });
   }
 
-  /** Seldom: the widths of a small table are worth a little more time than other reads have. */
+  /** Returns null if measuring is slow. Because it is rare, it has more time than other reads. */
   #measure(statement: Statement): number | null {
     const time = fixedLimit(maxInlineMeasureMs, () => false);
     try {
@@ -126,7 +126,7 @@ export class LimitedReads {
 }
 
 function planOf(statement: Statement): Plan | null {
-  // A statement has a plan when a compiler made it.
+  // Only a compiler adds a plan to a statement.
   return "plan" in statement ? (statement as PlannedStatement).plan : null;
 }
 
@@ -142,24 +142,24 @@ const databaseSize: Statement = {
 const maxInlineMeasureMs = 10;
 const maxMeasureMs = 5_000;
 
-/** What the widths of rows are measured with. */
+/** Options of measuring the widths of rows. */
 export interface RowWidthsOptions {
   readonly clock: Pick<Clock, "elapsedMs">;
-  /** The length of the longest value that was written since the last call, to whichever table. */
+  /** Returns the length of the longest value written to any table since the last call. */
   readonly takeLongestWritten: () => number;
-  /** Returns the one number that a statement reads; null if that takes long. */
+  /** Returns the number that a statement reads, or null if that takes long. */
   readonly measure: (statement: Statement) => number | null;
-  /** The same elsewhere, however long it takes. */
+  /** Returns the number that a statement reads in another thread, however long it takes. */
   readonly measureElsewhere: (statement: Statement) => Promise<number>;
-  /** The size of the whole database. */
+  /** Returns the size of the whole database. */
   readonly databaseBytes: () => number;
 }
 
-/** How the rows of a read are to be read. */
+/** How to read the rows of a read. */
 export interface ReadStrategy {
-  /** True if all of them fit in memory before their bytes are counted. */
+  /** True if all rows fit in memory before their bytes are counted. */
   readonly atOnce: boolean;
-  /** True if another thread is to read them, in any case. */
+  /** True if another thread must read the rows in any case. */
   readonly isElsewhere: boolean;
 }
 
@@ -167,51 +167,51 @@ const atOnce: ReadStrategy = { atOnce: true, isElsewhere: false };
 const rowByRow: ReadStrategy = { atOnce: false, isElsewhere: false };
 const elsewhere: ReadStrategy = { atOnce: false, isElsewhere: true };
 
-/** What is known of the rows of a table. */
+/** The known size of a table's rows. */
 interface TableWidth {
-  /** Of its widest row; Infinity where it was not measured. */
+  /** The bytes of the widest row, or Infinity if it was not measured. */
   bytes: number;
-  /** Of all its rows; Infinity where the widest one says more. */
+  /** The bytes of all rows, or Infinity if the widest row is the better limit. */
   total: number;
   freshUntil: number;
 }
 
-/** A measured width is used for so long, and longer where measuring takes long. */
+/** How long a measured width is used, in milliseconds, or longer if measuring is slow. */
 const freshForMs = 60_000;
-/** The part of the time that measuring one table may take. */
+/** The maximum part of the time that measuring one table may take. */
 const shareOfMeasuring = 1 / 200;
-/** What a cell of a column takes whose values cannot be long. */
+/** The bytes of a cell in a column without long values. */
 const bytesOfShortCell = 32;
 /**
- * A read of a table with a row so wide runs elsewhere from the start: the time is looked at between
- * rows, and to sort fifty of a megabyte takes longer than any read may take here.
+ * The width of a row from which a table is read elsewhere. The time is checked between rows, and
+ * sorting fifty rows of a megabyte takes longer than any read may take here.
  */
 const wideRow = 64 * 1024;
-/** A value so long may make rows much wider than they were. */
+/** The length of a value that may make rows much wider than before. */
 const longValue = 64 * 1024;
-/** A read that may give more bytes than this, in multiples of its limit, counts row by row. */
+/** A read that may exceed its limit by this factor counts row by row. */
 const maxExcess = 4;
 
 /**
- * How many bytes the widest row of each table has: a read whose rows have few bytes, whichever they
- * are, may take them all at once, which is twice as fast as one by one.
+ * Measures the widest row of each table. A read whose rows are certainly small may fetch them all
+ * at once, which is twice as fast as one by one.
  */
 export class RowWidths {
   readonly #options: RowWidthsOptions;
   readonly #widths = new Map<TableInfo, TableWidth>();
 
-  /** Nothing is measured before the first read. */
+  /** Creates the widths, without measuring anything before the first read. */
   constructor(options: RowWidthsOptions) {
     this.#options = options;
   }
 
-  /** Returns how the rows of a statement with this plan are to be read; null for an unknown plan. */
+  /** Returns how to read the rows of a statement with this plan, or null for an unknown plan. */
   strategyFor(plan: Plan | null, maxBytes: number): ReadStrategy {
     const rows = plan === null ? null : rowsOf(plan);
     const written = this.#options.takeLongestWritten();
     if (written > 0) this.#widen(written);
     if (rows === null) return rowByRow;
-    // Nothing can end what a view does by itself, and to measure it would take as long.
+    // The work of a view cannot be ended, and measuring it would take as long.
     if (rows.table.readOnly) return elsewhere;
     const most = maxExcess * maxBytes;
     const width = this.#width(rows.table, most);
@@ -220,7 +220,7 @@ export class RowWidths {
     return isWide ? elsewhere : fits ? atOnce : rowByRow;
   }
 
-  /** The bytes of the widest row of a table, as far as it is known; else Infinity. */
+  /** Returns the bytes of the widest row of a table, or Infinity if they are unknown. */
   widestRow(table: TableInfo): number {
     return this.#widths.get(table)?.bytes ?? Infinity;
   }
@@ -259,21 +259,21 @@ export class RowWidths {
     width.bytes = Infinity;
     width.total = databaseBytes();
     width.freshUntil = now + freshForMs;
-    // Where no page can have more, the widest row need not be known, nor a thread be started for it.
+    // No page can have more bytes, so that neither the widest row nor a thread is needed.
     if (width.total <= most) return;
     width.total = Infinity;
-    // Until it is measured, or where that takes too long.
+    // Until the width is measured, or if measuring takes too long.
     width.freshUntil = now + 10 * freshForMs;
     measureElsewhere(statement).then(measured, () => {});
   }
 }
 
 interface RowsOfPlan {
-  /** The table of their cells. */
+  /** The table of the cells. */
   readonly table: TableInfo;
-  /** The most of them; 0 where the plan gives a number alone. */
+  /** The maximum number of rows, or 0 if the plan reads only a number. */
   readonly most: number;
-  /** True if none of them is there more than once. */
+  /** True if each row occurs at most once. */
   readonly isOnce: boolean;
 }
 
@@ -294,14 +294,14 @@ function rowsOf(plan: Plan): RowsOfPlan | null {
   }
 }
 
-/** Every cell of an existing table may be long: SQLite does not enforce types. */
+/** Returns the columns with long values: any, in an existing table without enforced types. */
 function longColumns({ own, columns }: TableInfo): readonly ColumnInfo[] {
   return own ? columns.filter(({ kind }) => longKinds.has(kind)) : columns;
 }
 
 const longKinds: ReadonlySet<string> = new Set(["text", "json", "bytes"]);
 
-/** The widths of one column and another may be those of different rows. */
+/** Sums the maximum of each column, although they may come from different rows. */
 function widest(table: TableInfo, columns: readonly ColumnInfo[]): Statement {
   const lengths = columns.map(({ dbName }) => sql`ifnull(octet_length(${identifier(dbName)}), 0)`);
   return toStatement(

@@ -7,43 +7,43 @@ import type { SqliteLibrary } from "../sqlite_library.ts";
 import type { Additions } from "../application_functions.ts";
 import type { ReaderAnswer, ReaderData, ThreadRead } from "./serve_reads.ts";
 
-/** A thread that reads a SQLite file over a connection of its own, one statement at a time. */
+/** A thread that reads a SQLite file on its own connection, one statement at a time. */
 export interface ReaderThread {
-  /** Runs a read; the one before it must have been answered. */
+  /** Starts a read. The previous one must have ended. */
   post(read: ThreadRead): void;
-  /** Ends the read with this number, if it runs. */
+  /** Ends the read with this number if it is running. */
   cancel(id: number): void;
-  /** Ends the thread; resolves when it has closed the file. */
+  /** Ends the thread. Resolves when it has closed the file. */
   close(): Promise<void>;
 }
 
-/** What a reader thread of a SQLite file is started with, and its callbacks. */
+/** Options and callbacks of a reader thread of a SQLite file. */
 export interface ReaderThreadOptions {
   readonly path: string;
   readonly library: SqliteLibrary["source"];
   readonly additions: Additions;
   readonly clock: Clock;
-  /** Ends the start, which rejects. */
+  /** Aborts the start, which rejects. */
   readonly signal: AbortSignal;
-  /** Called with the answer of each read. */
+  /** Called with the result of each read. */
   onAnswer(answer: Exclude<ReaderAnswer, string>): void;
-  /** Called when the thread has ended by itself, after its start. */
+  /** Called when the thread has ended unexpectedly after its start. */
   onEnd(error: unknown): void;
 }
 
 /**
- * What a thread opens, eight times. The thread has its first descriptors before `new Worker`
- * returns, and a lack of them ends the process; until then this thread accepts no connection that
- * could take them. A later lack fails the start of the thread, and nothing else.
+ * Eight times the descriptors that a thread opens. Its first descriptors are opened before `new
+ * Worker` returns, and a lack of them ends the process. Until then this thread accepts no
+ * connection that could use them. A later lack only fails the start of the thread.
  */
 const reservedDescriptors = 64;
 
-/** A thread that is inside of a long comparison notices only later that it is to end. */
+/** A thread inside of a long comparison notices only later that it must end. */
 const maxCloseMs = 2_000;
 
 /**
- * Starts a reader thread of a SQLite file; resolves when it can read. Rejects where the host has no
- * threads or the program does not start, and as `overloaded` while the process has too few file
+ * Starts a reader thread of a SQLite file. Resolves when it can read. Rejects if the host has no
+ * threads or the program does not start, and as `overloaded` if the process has too few file
  * descriptors. The thread does not keep the process alive.
  */
 export async function startReaderThread(options: ReaderThreadOptions): Promise<ReaderThread> {
@@ -56,7 +56,7 @@ export async function startReaderThread(options: ReaderThreadOptions): Promise<R
   const cancelled = new Int32Array(new SharedArrayBuffer(4));
   const data: ReaderData = { path, library, additions, cancelled };
   const worker: Worker = new threads.Worker(program(), { workerData: data });
-  // The reads keep the process alive, and not the threads that wait for some.
+  // Reads keep the process alive, but threads that wait for reads do not.
   worker.unref();
   const { promise: started, resolve: start, reject: refuse } = Promise.withResolvers<void>();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -68,7 +68,7 @@ export async function startReaderThread(options: ReaderThreadOptions): Promise<R
     } else if (answer === "closed") finish(new Error("The thread was closed"));
     else options.onAnswer(answer);
   });
-  // Deno ends the thread after an error, but does not always say so.
+  // Deno ends the thread after an error, but does not always report that.
   worker.on("error", finish);
   worker.on("exit", () => finish(new Error("The thread has ended")));
   const abort = () => finish(signal.reason);
@@ -105,7 +105,7 @@ export async function startReaderThread(options: ReaderThreadOptions): Promise<R
   };
 }
 
-/** Only a file can be named as it is: another URL is imported by a program in a URL. */
+/** Returns the program. A URL that is no file is imported by a program in a data URL. */
 function program(): URL {
   const url = new URL("./serve_reads.ts", import.meta.url);
   if (url.protocol === "file:") return url;

@@ -13,10 +13,10 @@ import type { SqliteLibrary } from "../sqlite_library.ts";
 import type { Additions } from "../application_functions.ts";
 import type { ReaderAnswer } from "./serve_reads.ts";
 
-/** What the reader threads of a SQLite file work with. */
+/** Options of the reader threads of a SQLite file. */
 export interface ReaderThreadsOptions {
   readonly path: string;
-  /** For observations. */
+  /** Names the database in observations. */
   readonly label: string;
   readonly library: SqliteLibrary["source"];
   readonly additions: Additions;
@@ -29,7 +29,7 @@ export interface SlowRead {
   readonly statement: Statement;
   readonly limits: ReadLimits;
   readonly bytes: BytesLeft;
-  /** Runs it in this thread, where no other can be started. */
+  /** Runs the read in this thread, if no other can be started. */
   readonly inline: () => QueryResult;
 }
 
@@ -40,22 +40,22 @@ interface Job extends SlowRead {
   readonly id: number;
   readonly identity: string;
   readonly beganAt: number;
-  /** Null while it waits for one. */
+  /** The thread of the read, or null while it waits for one. */
   thread: ReaderThread | null;
-  /** How long it waited for its thread. */
+  /** How long the read waited for its thread, in milliseconds. */
   waitedMs: number;
   stopWatch: () => void;
-  /** Resolves or rejects it; a second call does nothing. */
+  /** Settles the read. A second call has no effect. */
   readonly finish: (outcome: () => QueryResult) => void;
 }
 
 /**
- * The threads that run the reads of a SQLite file which would block the thread of all requests, and
- * the queue before them. A read has its whole time for waiting and running.
+ * The threads that run slow reads of a SQLite file, which would block the thread of all requests,
+ * and their queue. The time of a read includes its wait.
  */
 export class ReaderThreads implements DriverThreads {
   readonly #options: ReaderThreadsOptions;
-  /** Those that can read, each with what it reads. */
+  /** The running threads, each with its current read. */
   readonly #threads = new Map<ReaderThread, Job | null>();
   readonly #queue: FairQueue<Job> = new FairQueue<Job>({ maxWaiting: maxWaitingReads });
   readonly #closing = new AbortController();
@@ -64,13 +64,13 @@ export class ReaderThreads implements DriverThreads {
   #starting: Promise<void> | null = null;
   /** True if threads are started before reads wait for them. */
   #isEager = false;
-  /** True if threads can be started here; false where the first one could not. */
+  /** True if threads can be started here. False if the first could not. */
   #isPossible: boolean;
   #hasStarted = false;
   /** True if the last start failed. */
   #hasFailed = false;
 
-  /** Starts no thread before the first read. */
+  /** Creates the threads. None is started before the first read. */
   constructor(options: ReaderThreadsOptions) {
     this.#options = options;
     this.#isPossible = options.maxThreads > 0;
@@ -84,12 +84,12 @@ export class ReaderThreads implements DriverThreads {
     letGo();
   }
 
-  /** From now on reports threads that fail to this observer. */
+  /** Sets the observer of failed threads. */
   observeBy(observe: Observer): void {
     this.#observe = observe;
   }
 
-  /** Runs a read. Rejects with `overloaded` where too many wait, also later, when no turn came. */
+  /** Runs a read. Rejects with `overloaded` if too many wait, or if its wait took too long. */
   run(read: SlowRead): Promise<QueryResult> {
     if (this.#closing.signal.aborted) return Promise.reject(closed());
     if (!this.#isPossible) return new Promise((resolve) => resolve(read.inline()));
@@ -140,7 +140,7 @@ export class ReaderThreads implements DriverThreads {
     if (this.#isEager || this.#queue.size > 0) this.#startMore();
   }
 
-  /** The next of an identity that has no thread; one that has waits for all others. */
+  /** Returns the next read of an identity without a thread, or else the next read. */
   #takeNext(): Job | undefined {
     const served = new Set([...this.#threads.values()].map((job) => job?.identity));
     return this.#queue.take(({ identity }) => !served.has(identity)) ?? this.#queue.take();
@@ -150,7 +150,7 @@ export class ReaderThreads implements DriverThreads {
     for (let job = this.#queue.take(); job !== undefined; job = this.#queue.take()) yield job;
   }
 
-  /** One at a time: each start keeps the thread of all requests for some 50 ms. */
+  /** Starts threads one by one, because each start blocks the thread of all requests for 50 ms. */
   #startMore(): void {
     const { maxThreads } = this.#options;
     if (this.#starting !== null || !this.#isPossible || this.#closing.signal.aborted) return;
@@ -176,11 +176,11 @@ export class ReaderThreads implements DriverThreads {
     }
   }
 
-  /** The next read tries again, unless the first start has failed: then none can succeed here. */
+  /** The next read tries again, unless the first start has failed, so that none can succeed. */
   #failedToStart(error: unknown): void {
     if (!this.#hasFailed) this.#report(error);
     this.#hasFailed = true;
-    // A lack of descriptors passes: it must not bring long reads into the thread of all requests.
+    // A temporary lack of descriptors must not move long reads into the thread of all requests.
     this.#isPossible = this.#hasStarted ||
       (error instanceof DatabaseError && error.kind === "overloaded");
     if (this.#threads.size > 0) return;
@@ -214,7 +214,7 @@ export class ReaderThreads implements DriverThreads {
     const job = this.#threads.get(thread);
     if (!this.#threads.delete(thread) || this.#closing.signal.aborted) return;
     this.#report(error);
-    // It is not repeated: it may be what has ended the thread.
+    // The read is not repeated, because it may have ended the thread.
     job?.finish(() => fail(new DatabaseError("unavailable", error)));
     this.#dispatch();
   }
@@ -238,7 +238,7 @@ function outcomeOf(job: Job, answer: Exclude<ReaderAnswer, string>): QueryResult
     return answer.result;
   }
   const cause = new Error(answer.reason);
-  // With its whole time it might have come to its end.
+  // Most of its time was spent waiting, so that the read might have finished otherwise.
   if (answer.kind === "too-slow" && job.waitedMs > job.limits.timeoutMs / 2) throw overloaded();
   return fail(answer.kind === null ? cause : new DatabaseError(answer.kind, cause));
 }

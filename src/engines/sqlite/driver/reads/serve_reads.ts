@@ -10,14 +10,14 @@ import { isBusy, toSqliteError } from "../sqlite_errors.ts";
 import type { SqliteLibrary } from "../sqlite_library.ts";
 import { fixedLimit } from "../read_limits.ts";
 
-// The program of a reader thread: it answers reads of one SQLite file over a connection of its own.
+// The program of a reader thread: it runs reads of one SQLite file on its own connection.
 
-/** What a thread that serves reads of a SQLite file is started with. */
+/** The start data of a thread that reads a SQLite file. */
 export interface ReaderData {
   readonly path: string;
   readonly library: SqliteLibrary["source"];
   readonly additions: Additions;
-  /** Holds the number of the read that is to end. */
+  /** Contains the number of the read that must end. */
   readonly cancelled: Int32Array;
 }
 
@@ -32,17 +32,17 @@ export interface ThreadRead {
   readonly maxBytes: number;
 }
 
-/** The message of a thread that serves reads of a SQLite file: its state, or an answer. */
+/** The message of a thread that reads a SQLite file: its state, or a result. */
 export type ReaderAnswer =
   | "ready"
   | "closed"
   | { readonly result: QueryResult; readonly bytesLeft: number }
-  /** Null if it is no error of the database. */
+  /** The kind of the error, or null if it is not from the database. */
   | { readonly kind: DatabaseErrorKind | null; readonly reason: string };
 
 // Only the driver starts this module, with such data.
 const { path, library: { module, name }, additions, cancelled } = workerData as ReaderData;
-// The library itself has said where it is.
+// The library itself has named this module.
 const { [name]: found } = await import(module) as { readonly [name: string]: SqliteLibrary };
 if (found === undefined) throw new Error(`${module} has no ${name}`);
 const library = found;

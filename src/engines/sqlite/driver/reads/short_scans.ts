@@ -10,43 +10,42 @@ import {
   toStatement,
 } from "../../../../sql/fragment.ts";
 
-/** What the sizes of tables are found with. */
+/** Options of finding the sizes of tables. */
 export interface ShortScansOptions {
   readonly clock: Pick<Clock, "elapsedMs">;
-  /** Returns the one number that a statement reads. */
+  /** Returns the number that a statement reads. */
   readonly read: (statement: Statement) => number;
-  /** The bytes of the widest row of a table; Infinity where that is not known. */
+  /** Returns the bytes of the widest row of a table, or Infinity if they are unknown. */
   readonly widestRow: (table: TableInfo) => number;
 }
 
-/** A statement may look at so many values without a check of the time: a few milliseconds. */
+/** The number of values that take a few milliseconds and need no check of the time. */
 const maxValues = 200_000;
-/** And at so many bytes of rows. */
+/** The bytes of rows that need no check of the time. */
 const maxBytes = 16 * 1024 * 1024;
-/** Groups are made by sorting: each row is compared with several others. */
+/** The cost of grouping by sorting, in values: each row is compared with several others. */
 const valuesOfKey = 8;
-/** Long enough to cost nothing, and too short for a table to grow by much more than it may have. */
+/** The time for which a size is used, in milliseconds, too short for a table to grow much. */
 const freshForMs = 100;
 
 /** The plan of a statement that may be a scan. */
 export type ScanPlan = CountPlan | AggregatePlan;
 
 interface TableSize {
-  /** The most rows that the table may have. */
+  /** The maximum number of rows in the table. */
   readonly rows: number;
   readonly freshUntil: number;
 }
 
 /**
- * Finds the scans that are short whichever rows there are: counts and aggregates of a table with few
- * rows. They end in time by themselves and need no check of the time, which takes as long as all else
- * in a count.
+ * Finds scans that are always short: counts and aggregates of a table with few rows. They finish in
+ * time and need no checks of the time, which take as long as all other work of a count.
  */
 export class ShortScans {
   readonly #options: ShortScansOptions;
   readonly #sizes = new Map<TableInfo, TableSize>();
 
-  /** No size is known. */
+  /** Creates the collection without any size. */
   constructor(options: ShortScansOptions) {
     this.#options = options;
   }
@@ -71,7 +70,7 @@ export class ShortScans {
   }
 }
 
-/** How many values a plan looks at in each row; Infinity where it looks at other rows as well. */
+/** Returns how many values a plan examines in each row, or Infinity with other tables' rows. */
 function valuesOf(plan: ScanPlan): number {
   const compared = 1 + valuesOfFilter(plan.where);
   return plan.kind === "count"
@@ -93,14 +92,14 @@ function valuesOfFilter(filter: Filter): number {
   }
 }
 
-/** A single integer as the key is the rowid: its least and its greatest value bound the rows. */
+/** Returns a single integer key, which is the rowid. Its extremes limit the number of rows. */
 function numberedKey({ own, primaryKey: [key, another] }: TableInfo): ColumnInfo | null {
   return own && key?.kind === "integer" && another === undefined ? key : null;
 }
 
 function rangeOf(key: ColumnInfo, table: TableInfo): Statement {
   const [name, from] = [identifier(key.dbName), tableName(table)];
-  // In one SELECT, SQLite would look at every row.
+  // In one SELECT, SQLite would scan all rows.
   return toStatement(
     sql`SELECT 1 + (SELECT max(${name}) FROM ${from}) - (SELECT min(${name}) FROM ${from})`,
     () => "?",

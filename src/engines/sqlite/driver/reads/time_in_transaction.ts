@@ -2,16 +2,16 @@ import type { PlannedStatement } from "../../../../compile/compile.ts";
 import type { Statement } from "../../../../sql/fragment.ts";
 import { fixedLimit, type TimeLimit } from "../read_limits.ts";
 
-/** No other request is served then, and no other thread can run a part of a transaction. */
+/** The time limit of a statement that blocks all other requests, in milliseconds. */
 const maxLockingMs = 100;
 
 /**
- * How long a statement of a transaction on SQLite may run: less where it reads rows to write them, by
- * key, but with a filter of a client, which may take long for each row; and as long as a read may
- * where an operation in code reads. Null for any other statement.
+ * Returns the time limit of a statement in a SQLite transaction, or null for none. A statement that
+ * reads rows before a write is limited, because a client's filter may be slow. A read of an
+ * operation in code has the time of a normal read.
  */
 export function timeInTransaction(statement: Statement): TimeLimit | null {
-  // A statement has a plan when a compiler made it.
+  // Only a compiler adds a plan to a statement.
   const plan = "plan" in statement ? (statement as PlannedStatement).plan : null;
   const isLocking = plan?.kind === "read" && plan.lock === true;
   const limitMs = isLocking ? maxLockingMs : statement.timeoutMs;

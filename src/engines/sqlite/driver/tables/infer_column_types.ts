@@ -11,9 +11,9 @@ export type InferredType = Pick<
 >;
 
 /**
- * Infers the types that a SQLite column may have, likeliest first, from its declared type and some
- * of its values. SQLite stores any value whatever was declared, so that the last type takes all of
- * them. It is the only one where the declared type is none that says what is stored.
+ * Infers the types that a SQLite column may have, likeliest first, from its declared type and a
+ * sample of values. SQLite stores any value whatever the declared type, so that the last type
+ * accepts all values. If the declared type does not tell what is stored, this is the only type.
  */
 export function inferColumnTypes(declared: string, sample: readonly SqlValue[]): InferredType[] {
   const format = timestampFormat(sample);
@@ -22,7 +22,7 @@ export function inferColumnTypes(declared: string, sample: readonly SqlValue[]):
   const [first = null, second = null] = (digits ?? "").split(",").map(wholeNumber);
   const kind = declaredKind(name.trim().toUpperCase());
   const affinity = affinityOfType(declared);
-  // SQLite looks for INT before TEXT and FLOAT, and knows no STRING.
+  // SQLite checks for INT before TEXT and FLOAT, and does not know STRING.
   if (kind === null || affinities[kind]?.includes(affinity) === false) return [any];
   const stored = affinity === "BLOB" ? any : storedShape(sample, affinity);
   switch (kind) {
@@ -32,7 +32,7 @@ export function inferColumnTypes(declared: string, sample: readonly SqlValue[]):
       return [{ ...plain, kind }, ...moment, stored];
     case "decimal": {
       const scale = first === null ? null : second ?? 0;
-      // Rows may have more digits than declared, from sums of doubles: each value keeps its own.
+      // Rows may have more digits than declared, from sums of doubles. Each value keeps its digits.
       return [{ ...plain, kind, precision: first, scale }, { ...plain, kind }, stored];
     }
     case "text":
@@ -56,7 +56,7 @@ function wholeNumber(text: string): number | null {
   return /^\s*\d+\s*$/.test(text) ? Number(text) : null;
 }
 
-/** Null if the name says nothing certain, as INTEGER_OR_TEXT. */
+/** Returns null for an ambiguous name, like INTEGER_OR_TEXT. */
 function declaredKind(name: string): ColumnKind | null {
   return declaredKinds.find(([pattern]) => pattern.test(name))?.[1] ?? null;
 }
@@ -76,7 +76,7 @@ const declaredKinds: readonly (readonly [RegExp, ColumnKind])[] = [
 
 const numeric: readonly Affinity[] = ["INTEGER", "NUMERIC"];
 
-/** The affinities of columns that keep and compare the values of a kind; all for other kinds. */
+/** The affinities of columns that store and compare the values of a kind. Other kinds have all. */
 const affinities: Partial<Readonly<Record<ColumnKind, readonly Affinity[]>>> = {
   boolean: numeric,
   decimal: numeric,
@@ -85,8 +85,8 @@ const affinities: Partial<Readonly<Record<ColumnKind, readonly Affinity[]>>> = {
 };
 
 /**
- * The type that fits the values of a column whose declared type does not: numbers, bytes, or any.
- * As `real` integers among doubles would lose digits, except for a column that keeps none.
+ * Returns the type of a column whose declared type does not fit its values: numbers, bytes, or any.
+ * As `real`, integers among doubles would lose digits, unless the column stores doubles only.
  */
 function storedShape(sample: readonly SqlValue[], affinity: Affinity): InferredType {
   if (sample.every(isInteger)) return { ...plain, kind: "integer" };
@@ -101,7 +101,7 @@ function isInteger(value: SqlValue): boolean {
   return typeof value === "bigint" || Number.isSafeInteger(value);
 }
 
-/** The form that all the values have; that of CURRENT_TIMESTAMP when there are none. */
+/** Returns the common format of the values, or that of CURRENT_TIMESTAMP if there are none. */
 function timestampFormat(
   sample: readonly SqlValue[],
 ): { readonly kind: "timestamp"; readonly timestampFormat: TimestampFormat } | null {
@@ -109,7 +109,7 @@ function timestampFormat(
   return format === undefined ? null : { kind: "timestamp", timestampFormat: format };
 }
 
-/** The formats that the values may have, likeliest first. */
+/** Returns the formats that the values may have, likeliest first. */
 function candidates(sample: readonly SqlValue[]): readonly TimestampFormat[] {
   const [first] = sample;
   if (first === undefined) return [defaultTimestamps];
@@ -119,10 +119,10 @@ function candidates(sample: readonly SqlValue[]): readonly TimestampFormat[] {
     return fractions.map((fraction) => `date${separator}time${fraction}${zone}` as const);
   }
   if (!sample.every(isInteger)) return [];
-  // 10^11 seconds are the year 5138; 10^11 milliseconds are 1973.
+  // 10^11 seconds are the year 5138, and 10^11 milliseconds are the year 1973.
   const isMillis = sample.some((value) => Math.abs(Number(value)) >= 1e11);
   return [isMillis ? "epoch-milliseconds" : "epoch-seconds"];
 }
 
-/** Narrower formats come before the wider ones that fit the same rows. */
+/** Narrower formats precede the wider ones that fit the same rows. */
 const fractions = [".ffffff", ".fff", "[.fff]", "[.ffffff]"] as const;

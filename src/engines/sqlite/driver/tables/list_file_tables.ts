@@ -4,7 +4,7 @@ import { isInternal, type LeftOut } from "../../../../db/introspection.ts";
 import { denoKvParts } from "../../../../runtime/files/deno_kv_tables.ts";
 import { shadowTables } from "./shadow_tables.ts";
 
-/** A table or view as a SQLite file lists it. */
+/** A table or view in a SQLite file. */
 export interface ListedTable {
   readonly name: string;
   readonly withoutRowid: boolean;
@@ -12,7 +12,7 @@ export interface ListedTable {
   readonly sql: string;
 }
 
-/** The tables and views of a SQLite file, and which were left out and why. */
+/** The tables and views of a SQLite file, and the excluded ones with reasons. */
 export interface ListedTables {
   readonly tables: readonly ListedTable[];
   readonly views: readonly ListedTable[];
@@ -47,7 +47,7 @@ export async function listFileTables(connection: Connection): Promise<ListedTabl
   };
 }
 
-/** The modules of virtual tables that the library has. */
+/** Returns the modules of virtual tables that the library has. */
 async function readModules(connection: Connection): Promise<ReadonlySet<string>> {
   const rows = await selectNamed(connection, { name: "lower(name)" }, "FROM pragma_module_list");
   return new Set(rows.map(({ name }) => String(name)));

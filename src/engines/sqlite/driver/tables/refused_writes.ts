@@ -5,15 +5,15 @@ import type { LeftOut } from "../../../../db/introspection.ts";
 import { selectNamed } from "../../../../db/named_columns.ts";
 import { missingPart } from "../sqlite_errors.ts";
 
-/** A table, and its columns. */
+/** A table and its columns. */
 interface WrittenTable {
   readonly table: { readonly name: string };
   readonly columns: readonly { readonly name: string; readonly generated: boolean }[];
 }
 
 /**
- * Why SQLite refuses to prepare writes of tables: their triggers, indexes, checks or generated columns
- * call a function, or their indexes have a collation, that only another program has.
+ * Returns why SQLite refuses to prepare writes of tables. Their triggers, indexes, checks or
+ * generated columns use a function or a collation that only another program has.
  */
 export async function refusedWrites(
   driver: Driver,
@@ -28,7 +28,7 @@ export async function refusedWrites(
     return found;
   };
   try {
-    // SQLite compiles no checks on a connection that only reads.
+    // On a read-only connection SQLite compiles no checks.
     return await driver.transaction(refused);
   } catch (error) {
     const isUnwritable = error instanceof DatabaseError && unwritable.has(error.kind);
@@ -37,10 +37,10 @@ export async function refusedWrites(
   }
 }
 
-/** Another program may be writing for long. */
+/** Another program may be writing for a long time. */
 const unwritable: ReadonlySet<string> = new Set(["read-only", "unavailable"]);
 
-/** Null if all writes of a table can be prepared. */
+/** Returns null if all writes of a table can be prepared. */
 async function whyRefused(
   connection: Connection,
   table: string,
@@ -66,7 +66,7 @@ async function whyRefused(
   return parts.size === 0 ? null : [...parts].join("; ");
 }
 
-/** The triggers and the indexes that name a missing part, or the table itself. */
+/** Returns the triggers and the indexes that name a missing part, or the table itself. */
 async function placesOf(connection: Connection, table: string, part: string): Promise<string> {
   const rows = await selectNamed(
     connection,

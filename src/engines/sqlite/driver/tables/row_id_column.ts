@@ -3,10 +3,10 @@ import { rowIdNames } from "../../sql/recorded_table.ts";
 import type { ColumnDraft } from "../../../../db/introspection.ts";
 
 /**
- * The column that gives each row of a SQLite table without a key its number, by a name that no
- * column of the table has. Null if all of these names are taken.
+ * Returns the row id column of a SQLite table without a key, under a name that no column of the
+ * table has. Returns null if all of these names are taken.
  *
- * A row keeps its number until VACUUM, which may give the rows other ones.
+ * A row keeps its number until VACUUM, which may change the numbers.
  */
 export function rowIdColumn(columns: readonly string[]): ColumnDraft | null {
   const taken = new Set(columns.map((name) => name.toLowerCase()));

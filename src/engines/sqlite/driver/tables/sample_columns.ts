@@ -7,20 +7,20 @@ import type { Connection } from "../../../../db/driver.ts";
 import type { ColumnDraft } from "../../../../db/introspection.ts";
 import { inferColumnTypes, type InferredType } from "./infer_column_types.ts";
 
-/** A column of a SQLite table or view, as it is declared. */
+/** A declared column of a SQLite table or view. */
 export interface DeclaredColumn {
   readonly name: string;
-  /** Empty where there is none. */
+  /** The declared type, or an empty string if there is none. */
   readonly type: string;
 }
 
-/** What is known of a column by its declared type and some of its values. */
+/** The type of a column, from its declared type and a sample of values. */
 type SampledColumn =
   & typeof plainColumn
   & InferredType
   & Pick<ColumnDraft, "name" | "dbName" | "existingType">;
 
-/** What the declared type of a column and some of its values say about it. */
+/** Returns the type of a column, from its declared type and a sample of values. */
 export function sampledColumn(
   { name, type }: DeclaredColumn,
   values: readonly SqlValue[],
@@ -31,7 +31,7 @@ export function sampledColumn(
   return {
     ...plainColumn,
     ...fitting,
-    // What no number holds exactly is read as a bigint.
+    // An integer that no number can represent is read as a bigint.
     isWide: fitting.kind === "integer" &&
       (/BIG|INT8/i.test(type) || typical.some((value) => typeof value === "bigint")),
     exactCase: fitting.kind === "uuid",
@@ -42,9 +42,9 @@ export function sampledColumn(
 }
 
 /**
- * The values that a column's kind is inferred from: those of the class that its affinity prefers,
- * where they are not fewer than the others. The rest are misfits, as those are that come later. An
- * empty BLOB says as little as NULL.
+ * Returns the values from which a column's kind is inferred: those of the class that its affinity
+ * prefers, unless the others are more. The others count as invalid, like later ones. An empty BLOB
+ * tells as little as NULL.
  */
 function typicalValues(declared: string, values: readonly SqlValue[]): readonly SqlValue[] {
   const affinity = affinityOfType(declared);
@@ -60,7 +60,7 @@ function typicalValues(declared: string, values: readonly SqlValue[]): readonly 
   return preferred.length * 2 >= given.length ? preferred : given;
 }
 
-/** Some values of each column; of long ones the beginning, which is enough to infer a type. */
+/** Reads a sample of each column. Of long values only the beginning is read, which suffices. */
 export async function readSample(
   connection: Connection,
   table: string,
@@ -75,14 +75,14 @@ export async function readSample(
   return (await connection.query(toStatement(query, () => "?"))).rows;
 }
 
-/** The first type that all values have; the last one fits any. */
+/** Returns the first type that all values have. The last type accepts any value. */
 function fittingType(
   types: readonly InferredType[],
   values: readonly SqlValue[],
   dialect: Dialect,
 ): InferredType {
   const fitting = types.find((type) => {
-    // The sample has the beginning of a document, which is no document.
+    // The sample contains only the beginning of a document.
     if (type.kind === "json") return true;
     const column: ColumnInfo = { ...bareColumn, ...type };
     let fits = true;

@@ -1,16 +1,16 @@
-/** A table, view or virtual table as `pragma_table_list` has it. */
+/** A table, view or virtual table as in `pragma_table_list`. */
 export interface ListedName {
   readonly name: string;
-  /** `table`, `view`, `virtual` or `shadow`. */
+  /** The type: `table`, `view`, `virtual` or `shadow`. */
   readonly type: string;
   /** The CREATE statement. */
   readonly sql: string;
 }
 
 /**
- * The names of the tables that hold the content of virtual tables. SQLite knows those of a virtual
- * table whose module the library has. Of another one, a library lists them as ordinary tables:
- * there they are known by the names that the usual modules give them.
+ * Returns the names of the tables that store the content of virtual tables. SQLite knows them if
+ * the library has the module of the virtual table. Otherwise it lists them as ordinary tables, and
+ * they are recognized by the names that common modules use.
  */
 export function shadowTables(
   listed: readonly ListedName[],
@@ -25,12 +25,12 @@ export function shadowTables(
   return new Set(listed.filter(isShadow).map(({ name }) => name));
 }
 
-/** In lower case, as SQLite compares the names of modules. */
+/** Returns the module in lower case, because SQLite ignores the case of its name. */
 function moduleOf(sql: string): string | null {
   return usingClause.exec(sql)?.[1]?.toLowerCase() ?? null;
 }
 
-/** CREATE VIRTUAL TABLE name USING module, where quotes and brackets keep a name in one piece. */
+/** CREATE VIRTUAL TABLE name USING module. Quotes and brackets keep a name together. */
 const usingClause =
   /^CREATE\s+VIRTUAL\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(?:"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|'(?:[^']|'')*'|[^\s"'`[])+\s*USING\s+["'`[]?([^\s"'`\](]+)/i;
 
@@ -48,7 +48,7 @@ function isNamedBy(
 const fullText3 = /^(?:content|segments|segdir|docsize|stat)$/;
 const spatial = /^(?:node|rowid|parent)$/;
 
-/** What modules of SQLite and usual extensions append to the name of their table. */
+/** The suffixes that modules of SQLite and common extensions append to the name of their table. */
 const endingsOf: ReadonlyMap<string, RegExp> = new Map([
   ["fts3", fullText3],
   ["fts4", fullText3],
@@ -60,7 +60,7 @@ const endingsOf: ReadonlyMap<string, RegExp> = new Map([
   ["vec0", /^(?:info|chunks|rowids|auxiliary|(?:vector_chunks|metadatachunks|metadatatext)\d+)$/],
 ]);
 
-/** Of a module that is not known here: what any of them could append. */
+/** The suffixes for an unknown module: those of any of them. */
 const allEndings = {
   test: (ending: string) => [...endingsOf.values()].some((endings) => endings.test(ending)),
 };

@@ -5,8 +5,8 @@ import { type Fragment, identifier, join, sql, toStatement } from "../../../../s
 import { missingPart } from "../sqlite_errors.ts";
 
 /**
- * The generated columns of a table that call a function which only another program has, with the
- * reason of each: no statement can read one that is computed when it is read.
+ * Returns the generated columns of a table that use a function of another program, with reasons. No
+ * statement can read a column that is computed when it is read.
  */
 export async function unreadableColumns(
   connection: Connection,
@@ -22,7 +22,7 @@ export async function unreadableColumns(
   return reasons;
 }
 
-/** The columns of a table or view whose collation only another program has, by their names. */
+/** Returns the columns of a table or view with a collation that only another program has. */
 export async function unknownCollations(
   connection: Connection,
   table: string,
@@ -42,8 +42,8 @@ export async function unknownCollations(
 }
 
 /**
- * Completes the reason why a table cannot be read. A table WITHOUT ROWID is its index, and SQLite does
- * not say that the collation of that is missing.
+ * Completes the reason why a table cannot be read. A table WITHOUT ROWID is its own index, and
+ * SQLite does not report that the index's collation is missing.
  */
 export async function reasonWithCollations(
   connection: Connection,
@@ -67,7 +67,7 @@ export async function reasonWithCollations(
   return named.length === 0 ? reason : `it cannot be read: ${named.join(", ")}`;
 }
 
-/** Returns the reason why a statement needs another program; null if it can run. */
+/** Returns the reason why a statement needs another program, or null if it can run. */
 async function missingIn(connection: Connection, statement: Fragment): Promise<string | null> {
   try {
     await connection.query(toStatement(statement, () => "?"));
