@@ -63,7 +63,7 @@ const graceMs = 1_000;
 /**
  * One postgres.js connection: a client with a pool of one, which is discarded with its first
  * connection. Otherwise the library would reconnect and send the queued statements there, so that a
- * statement of a transaction would be committed separately. It also never settles a statement that
+ * statement of a transaction would be committed separately. It also never resolves a statement that
  * was sent between the error of a socket and its end.
  */
 export class PostgresJsConnection implements PostgresConnection {
@@ -280,7 +280,7 @@ export class PostgresJsConnection implements PostgresConnection {
     // An attempt to connect that was already due is still made, and must be closed, too.
     await sleep(10);
     // The declarations lack this function. Unlike a second end(), it closes the connection again.
-    // Its promise may never settle if the first end has rejected a statement.
+    // Its promise may never resolve if the first end has rejected a statement.
     void (this.#client as postgres.Sql & { close(): Promise<void> }).close();
   }
 }

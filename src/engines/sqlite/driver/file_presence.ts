@@ -45,7 +45,7 @@ export class FilePresence {
     if (this.#lost !== null) throw this.#lost;
   }
 
-  /** Sets the observer that is told when the file is gone. */
+  /** Sets the observer of the event that the file is gone. */
   observeBy(observe: Observer): void {
     this.#observe = observe;
   }

@@ -45,7 +45,7 @@ interface Job extends SlowRead {
   /** How long the read waited for its thread, in milliseconds. */
   waitedMs: number;
   stopWatch: () => void;
-  /** Settles the read. A second call has no effect. */
+  /** Ends the read. A second call has no effect. */
   readonly finish: (outcome: () => QueryResult) => void;
 }
 

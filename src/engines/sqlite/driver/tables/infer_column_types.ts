@@ -13,7 +13,7 @@ export type InferredType = Pick<
 /**
  * Infers the types that a SQLite column may have, likeliest first, from its declared type and a
  * sample of values. SQLite stores any value whatever the declared type, so that the last type
- * accepts all values. If the declared type does not tell what is stored, this is the only type.
+ * accepts all values. If the declared type does not show what is stored, this is the only type.
  */
 export function inferColumnTypes(declared: string, sample: readonly SqlValue[]): InferredType[] {
   const format = timestampFormat(sample);

@@ -44,7 +44,7 @@ export function sampledColumn(
 /**
  * Returns the values from which a column's kind is inferred: those of the class that its affinity
  * prefers, unless the others are more. The others count as invalid, like later ones. An empty BLOB
- * tells as little as NULL.
+ * says as little as NULL.
  */
 function typicalValues(declared: string, values: readonly SqlValue[]): readonly SqlValue[] {
   const affinity = affinityOfType(declared);
