@@ -10,8 +10,8 @@ import type { Connection } from "./driver.ts";
 import type { RowReader } from "./rows.ts";
 
 /**
- * One group of an aggregate: the values of its keys and of its metrics, in the plan's order and in
- * wire form.
+ * One group of an aggregate: the values of its keys and metrics in wire form, in the order of the
+ * plan.
  */
 export interface AggregateGroup {
   readonly key: readonly unknown[];
@@ -20,7 +20,7 @@ export interface AggregateGroup {
 
 type Cells = readonly (readonly SqlValue[])[];
 
-/** Runs an aggregate's plan and gives its groups. */
+/** Runs the plan of an aggregate, and returns its groups. */
 export function fetchGroups(
   connection: Connection,
   plan: AggregatePlan,
@@ -37,7 +37,7 @@ export function fetchGroups(
   return chain(cells, (rows) => decodeGroups(rows, plan, reader));
 }
 
-/** Returns true if quicker metrics may serve: those that are compared have their exact form. */
+/** Returns true if quick metrics may be used. Compared metrics need their exact form. */
 function mayBeQuick({ metrics, having, order }: AggregatePlan, dialect: Dialect): boolean {
   const { quick } = dialect.metrics;
   if (quick === null || having.kind !== "all") return false;
@@ -52,7 +52,7 @@ function unlessInexact(error: unknown): null {
 }
 
 function isInexact(cells: Cells, { metrics: { quick } }: Dialect): boolean {
-  // The text may also be the key of a group: then the exact form finds the same once more.
+  // The string may also be the key of a group. Then the exact form returns the same again.
   return quick !== null && cells.some((row) => row.includes(quick.inexact));
 }
 
@@ -71,9 +71,9 @@ export function decodeGroups(
 }
 
 /**
- * The wire form of an exact metric in an aggregate's group, from a plain decimal; null if it has
- * more digits than the column. Sums of integers have the wire form of the integers of their column,
- * however long they are.
+ * Returns the wire form of an exact metric from a plain decimal, or null if it has more digits than
+ * the column. Sums of integers have the wire form of their column's integers, however long they
+ * are.
  */
 export function exactValue(plain: string, { column, as }: ColumnMetric): unknown {
   const scaled = withScale(plain, as.scale);
@@ -100,8 +100,8 @@ function decodeValue(
 }
 
 /**
- * The wire form of a row's value in an aggregate's group. Equal decimals of a column without a
- * scale may have different digits, `1.5` and `1.50`: in a group they have the shortest form.
+ * Returns the wire form of a row's value in a group. Equal decimals of a column without a scale may
+ * have different digits, `1.5` and `1.50`. In a group they have the shortest form.
  */
 export function groupValue(value: unknown, column: ColumnInfo): unknown {
   const isOpen = column.kind === "decimal" && column.scale === null;

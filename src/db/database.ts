@@ -9,14 +9,14 @@ import type { MigrateOptions } from "./migrations/migrate_options.ts";
 export interface Database extends DatabaseHandle {
   /** The driver of its library. */
   readonly driver: Driver;
-  /** For messages: the scheme and the path or host, never a password. */
+  /** The scheme and the path or host for messages, never with a password. */
   readonly label: string;
-  /** Creates the missing tables, all or none; existing tables stay as they are. */
+  /** Creates the missing tables in one transaction. Existing tables are not changed. */
   createTables(tables: readonly TableLike<unknown, unknown>[]): Promise<void>;
   /**
-   * Makes the database as the tables are declared: adds what is missing and changes what differs, in
-   * one transaction, and gives what was done. What loses values needs to be named in `allowDrop`.
-   * Throws an Error that says what stands in the way.
+   * Changes the database to the declared tables in one transaction: adds what is missing and
+   * changes what differs. Returns what was done. Changes that lose values must be named in
+   * `allowDrop`. Throws an Error that names the obstacle.
    *
    * @example
    * ```ts
@@ -33,8 +33,8 @@ export interface Database extends DatabaseHandle {
     tables: readonly TableLike<unknown, unknown>[],
     options?: MigrateOptions,
   ): Promise<Migration>;
-  /** Describes the existing tables, and which were left out and why. */
+  /** Describes the existing tables, and the excluded ones with reasons. */
   introspect(options?: IntrospectOptions): Promise<Introspection>;
-  /** Waits for running transactions, then closes the database. A second call does nothing. */
+  /** Waits for running transactions, then closes the database. A second call has no effect. */
   close(): Promise<void>;
 }

@@ -1,69 +1,70 @@
-/** The kind of a database error: the answer to the client is chosen by it. */
+/** The kind of a database error, which determines the response to the client. */
 export type DatabaseErrorKind =
   | "unique"
   | "foreign-key"
   | "not-null"
   | "check"
-  /** A value the engine refused: out of range, bad encoding. */
+  /** The engine rejected a value: out of range, or with an invalid encoding. */
   | "invalid-value"
   /** A computation of a view, a trigger or a policy failed, such as a division by zero. */
   | "failed-computation"
-  /** Serialisation failure or deadlock: the same work may succeed when run again. */
+  /** A serialization failure or a deadlock. The work may succeed if it runs again. */
   | "retryable"
-  /** The statement was ended by a time limit. */
+  /** A time limit ended the statement. */
   | "timeout"
   /** A read took longer than the limit of its request. */
   | "too-slow"
   /** The rows of a read have more bytes than the limit of its request. */
   | "too-large"
-  /** Too many reads wait for their turn. */
+  /** Too many reads are waiting. */
   | "overloaded"
-  /** Busy past its time, full, or not reachable; nothing was written. */
+  /** The database is busy, full or unreachable. Nothing was written. */
   | "unavailable"
-  /** The path names another file than the one that is open; nothing was read or written. */
+  /** The path names another file than the open one. Nothing was read or written. */
   | "replaced"
-  /** The connection was lost during commit: the write may or may not have happened. */
+  /** The connection was lost during the commit. The write may or may not have happened. */
   | "unknown-outcome"
   | "read-only"
-  /** A view calls a function that writes, and the transaction of the read is read-only. */
+  /** A view calls a function that writes, in a read-only transaction. */
   | "writing-read"
-  /** The table takes no such write: a part of it names a table, function or collation that is missing. */
+  /** The table rejects such a write: a part of it needs a missing table, function or collation. */
   | "broken-table"
-  /** The service's own role has no right to it, or a policy of the database hides the row. */
+  /** The service's role has no right to it, or a policy of the database hides the row. */
   | "forbidden"
-  /** A rule of the table rewrites an INSERT in a way that gives no rows back; nothing was written. */
+  /** A rule rewrites an INSERT so that it returns no rows. Nothing was written. */
   | "no-returning"
-  /** A trigger or a function of the database refused it by an error code of its own. */
+  /** A trigger or a function of the database rejected it with a custom error code. */
   | "raised"
   | "other";
 
 /**
- * What a database said about the constraint that refused a write: the names by which its columns
- * are found. No client sees any of them.
+ * The constraint that rejected a write, as the database names it. It serves to find the columns. No
+ * client sees these names.
  */
 export interface FailedConstraint {
-  /** The schema of the table, or of the type; null if the engine names none. */
+  /** The schema of the table or of the type, or null if the engine names none. */
   readonly schema: string | null;
   /** The table that the constraint belongs to. */
   readonly table: string | null;
-  /** The one column, where the engine names it. */
+  /** The single column, if the engine names it. */
   readonly column: string | null;
-  /** The type whose constraint it is: a domain. */
+  /** The type with the constraint: a domain. */
   readonly type: string | null;
-  /** The name of the constraint; of SQLite what its message says after the colon. */
+  /** The name of the constraint. For SQLite, the part of the message after the colon. */
   readonly name: string | null;
 }
 
-/** What a trigger or a function said when it refused a statement on purpose. */
+/** The message of a trigger or a function that rejected a statement on purpose. */
 export interface RaisedError {
-  /** For clients; null if it said nothing, or clients may not see it. */
+  /** The message for clients, or null if there is none or clients may not see it. */
   readonly message: string | null;
-  /** The status of the answer that its code names; null for another code. */
+  /** The response status that the error code names, or null for another code. */
   readonly status: number | null;
 }
 
 /**
- * A database error of any driver, translated by code, never by text. The original is the `cause`.
+ * A database error of any driver, translated by its code and never by its message. The original is
+ * the `cause`.
  *
  * @example
  * ```ts
@@ -84,14 +85,14 @@ export interface RaisedError {
  * ```
  */
 export class DatabaseError extends Error {
-  /** What went wrong, for choosing the answer. */
+  /** The kind of the error, which determines the response. */
   readonly kind: DatabaseErrorKind;
-  /** What the engine said about the constraint that refused a write; null if it said nothing. */
+  /** The constraint that rejected a write, or null if the engine names none. */
   readonly constraint: FailedConstraint | null;
-  /** What a trigger or a function raised on purpose; null for the engine's own errors. */
+  /** The error that a trigger or a function raised on purpose, or null for the engine's errors. */
   readonly raised: RaisedError | null;
 
-  /** `cause` is the driver's own error. */
+  /** Creates the error. `cause` is the driver's own error. */
   constructor(
     kind: DatabaseErrorKind,
     cause: unknown,
@@ -106,16 +107,14 @@ export class DatabaseError extends Error {
   }
 }
 
-/**
- * The driver's message in a database error, for operators of the service; never for its clients.
- */
+/** Returns the driver's message of a database error, for operators and never for clients. */
 export function reasonOf({ kind, cause }: DatabaseError): string {
   return cause instanceof Error ? cause.message : kind;
 }
 
 /**
- * {@link reasonOf} with what Postgres adds to its messages: what refers to a table, or which values
- * are not distinct. For the deployer, who may see these.
+ * Returns {@link reasonOf} with the details that Postgres adds: what refers to a table, or which
+ * values are not distinct. Only the deployer may see these.
  */
 export function fullReasonOf(error: DatabaseError): string {
   const { cause } = error;
@@ -125,8 +124,8 @@ export function fullReasonOf(error: DatabaseError): string {
 }
 
 /**
- * Returns true if the reason of an error helps the operator more than its kind does: the kind of these asks
- * for another try, or says that nothing is known.
+ * Returns true if the reason of an error helps the operator more than its kind. False for kinds
+ * that suggest a retry, or that have an unknown outcome.
  */
 export function isLasting(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && error.kind !== "retryable" &&

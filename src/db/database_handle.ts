@@ -7,8 +7,8 @@ import { SqlPlans } from "./template/sql_plan.ts";
 import { createSqlTag, type SqlTag } from "./template/sql_statement.ts";
 
 /**
- * What runs statements: a database, or a transaction of one. Application code, hooks and procedures
- * have the same.
+ * Runs statements: a database, or a transaction of one. Application code, hooks and procedures use
+ * the same interface.
  *
  * @example
  * ```ts
@@ -25,24 +25,23 @@ import { createSqlTag, type SqlTag } from "./template/sql_statement.ts";
  */
 export interface DatabaseHandle {
   /**
-   * Runs the statement of a template, whose text means the same on every engine. Interpolated
-   * tables and columns are quoted names, filters are conditions, and everything else is a value
-   * that is bound.
+   * Runs the statement of a template, which means the same on every engine. Interpolated tables and
+   * columns become quoted names, filters become conditions, and all other values are bound.
    */
   readonly sql: SqlTag;
-  /** Runs a statement as the driver takes it: its own placeholders, and cells as it stores them. */
+  /** Runs a statement in the driver's form: with its placeholders, and cells as it stores them. */
   query(statement: Statement): Promise<QueryResult>;
   /**
-   * Runs `work` in a transaction: commits when it resolves, rolls back when it throws. Inside a
-   * transaction it is a part that is rolled back by itself. Until it ends, only the handle that
-   * `work` receives may be used.
+   * Runs `work` in a transaction. It commits when `work` resolves, and rolls back when `work`
+   * throws. Inside a transaction, this is a part that is rolled back separately. Until the end,
+   * only the handle that `work` receives may be used.
    */
   transaction<T>(work: (tx: DatabaseHandle) => PromiseLike<T>): Promise<T>;
-  /** What differs between the engines. */
+  /** The differences between the engines. */
   readonly dialect: Dialect;
 }
 
-/** The handle of a whole database. */
+/** Returns the handle of a whole database. */
 export function databaseHandle(driver: Driver, plans: SqlPlans = new SqlPlans()): DatabaseHandle {
   const { dialect } = driver;
   const connection: Connection = { query: (statement) => driver.query(statement) };
@@ -57,7 +56,7 @@ export function databaseHandle(driver: Driver, plans: SqlPlans = new SqlPlans())
   };
 }
 
-/** The handle of an open transaction. A transaction in it is a savepoint. */
+/** Returns the handle of an open transaction. A transaction in it is a savepoint. */
 export function transactionHandle(
   connection: Connection,
   dialect: Dialect,
@@ -79,7 +78,7 @@ export function transactionHandle(
       hasPart = true;
       let hasEnded = false;
       const part: Connection = {
-        // What runs after the part would stay when the part is rolled back.
+        // A statement that runs after the part would remain when the part is rolled back.
         query: (statement) =>
           hasEnded
             ? Promise.reject(new Error("Cannot query: the part of the transaction has ended"))
@@ -100,7 +99,7 @@ export function transactionHandle(
   };
 }
 
-/** SQLite knows what a statement is when it has prepared it; Postgres would run it. */
+/** SQLite classifies a statement when it prepares it. Postgres would run it. */
 function queryOf(connection: Connection, { engine }: Dialect): DatabaseHandle["query"] {
   return async (statement) => {
     if (engine === "postgres" && isTransactionBoundary(statement.text)) refuseBoundary();
@@ -108,7 +107,7 @@ function queryOf(connection: Connection, { engine }: Dialect): DatabaseHandle["q
   };
 }
 
-/** Runs a part of an open transaction, which is rolled back alone where it fails. */
+/** Runs a part of an open transaction. If it fails, only the part is rolled back. */
 export async function inSavepoint<T>(
   connection: Connection,
   name: string,
@@ -122,7 +121,7 @@ export async function inSavepoint<T>(
     await run("RELEASE SAVEPOINT");
     return result;
   } catch (error) {
-    // Where the transaction itself is lost, its end says so.
+    // If the transaction itself is lost, its end reports that.
     await run("ROLLBACK TO SAVEPOINT").then(() => run("RELEASE SAVEPOINT")).catch(() => {});
     throw error;
   }

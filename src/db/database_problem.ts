@@ -3,9 +3,9 @@ import { unreachable } from "../problem/unreachable.ts";
 import { DatabaseError } from "./database_error.ts";
 
 /**
- * Makes the problem that a client receives for a database error, in fixed words: no SQL, no
- * constraint, no value. A message that a trigger or a function raised on purpose takes their place. Any
- * other error is returned as it is.
+ * Returns the problem that a client receives for a database error, in fixed words without SQL,
+ * constraints or values. A message that a trigger or a function raised on purpose replaces these
+ * words. Any other error is returned unchanged.
  */
 export function databaseProblem(error: unknown, access: string): unknown {
   if (!(error instanceof DatabaseError)) return error;
@@ -35,7 +35,7 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
     case "check":
       return refusedRow(access, cause);
     case "failed-computation":
-      // A read computes nothing of what the client has sent.
+      // A read computes nothing from values of the client.
       if (access === "read" && error.raised === null) return error;
       // A delete has no values.
       return access === "delete" ? refusedRow(access, cause) : refusedValue(access, cause);
@@ -55,7 +55,7 @@ function fixedProblem(error: DatabaseError, access: string): unknown {
     case "replaced":
     case "read-only":
       return unavailable(`Cannot ${access}: the database is not available`, cause);
-    // Rules of the table make it another statement.
+    // Rules of the table rewrite the statement.
     case "no-returning":
     case "forbidden":
       return new Problem("forbidden", `Cannot ${access}: the database does not allow it`, {
@@ -107,7 +107,7 @@ function refusedValue(access: string, cause: unknown): Problem {
   );
 }
 
-/** A status that a code of the database names, with the header that every answer of it has. */
+/** Returns the options of a status that an error code names, with the status's usual header. */
 function namedStatus(status: number | null): ProblemOptions {
   if (status === null) return {};
   if (status === 401) return { status, headers: { "www-authenticate": "Bearer" } };
@@ -117,7 +117,7 @@ function namedStatus(status: number | null): ProblemOptions {
 }
 
 function refusedRow(access: string, cause: unknown): Problem {
-  // Another row would lose what it must have, or a rule of the database keeps the row.
+  // Another row would lose a required reference, or a rule of the database protects the row.
   return access === "delete"
     ? new Problem("conflict", "Cannot delete: the database keeps this row", { cause })
     : new Problem(
@@ -131,7 +131,7 @@ function unavailable(detail: string, cause: unknown): Problem {
   return new Problem("database-unavailable", detail, { cause, headers: { "retry-after": "1" } });
 }
 
-/** An update can break a reference at either end: it may set a column that other rows refer to. */
+/** Returns the message. An update can break a reference at either of its two ends. */
 function brokenReference(access: string): string {
   if (access === "create") return "there is no row that this one refers to";
   if (access === "delete") return "another row refers to this one";

@@ -8,7 +8,7 @@ function refused(advice: string) {
 
 const ofSqlite = refused("belongs to SQLite: a Postgres has what its CREATE statements make");
 
-/** The options that every driver has, described. */
+/** The description of the options that every driver has. */
 export const driverOptions = {
   readOnly: flag().unlessSet(false),
   raisedMessages: flag().unlessSet(true),
@@ -24,20 +24,20 @@ export const driverOptions = {
   collations: ofSqlite,
 };
 
-/** What a program adds to SQLite. */
+/** The additions of a program to SQLite. */
 export interface SqliteAdditions {
   /**
-   * The URL of a module, `new URL("./functions.ts", import.meta.url)`, whose exports are functions in
-   * SQL by their names: every connection imports it, those of threads as well.
+   * The URL of a module, `new URL("./functions.ts", import.meta.url)`. Its exports are SQL
+   * functions by name. Every connection imports it, including those of threads.
    */
   readonly functions?: URL | string | undefined;
-  /** Paths of extensions of SQLite, which every connection loads: the way to have collations. */
+  /** Paths of SQLite extensions, which every connection loads. An extension can add collations. */
   readonly extensions?: readonly string[] | undefined;
-  /** Refused: no library of SQLite takes a function as a collation. */
+  /** Rejected, because no SQLite library accepts a function as a collation. */
   readonly collations?: undefined;
 }
 
-/** What a program adds to SQLite, described. */
+/** The description of the additions to SQLite. */
 export const sqliteAdditions = {
   functions: other<URL | string>(
     'the URL of a module, as in new URL("./functions.ts", import.meta.url)',
@@ -52,22 +52,22 @@ export const sqliteAdditions = {
 
 /** Options of the SQLite driver, with any library. */
 export interface SqliteOptions extends SqliteAdditions {
-  /** Changes nothing, not even the journal mode: for a file of another program. */
+  /** Opens the file without changing even its journal mode, for a file of another program. */
   readonly readOnly?: boolean | undefined;
   /**
-   * True if clients see the messages that triggers and functions raise on purpose; true by default.
+   * True if clients see the messages that triggers and functions raise on purpose. Default: true.
    */
   readonly raisedMessages?: boolean | undefined;
-  /** How long a write waits for its turn, and for other processes. 5,000 by default. */
+  /** How long a write waits in the queue and for processes, in milliseconds. Default: 5,000. */
   readonly waitLimitMs?: number | undefined;
-  /** The time of the machine by default. */
+  /** The clock. Default: that of the machine. */
   readonly clock?: Clock | undefined;
 }
 
-/** The options of the SQLite driver, described. */
+/** The description of the options of the SQLite driver. */
 export const sqliteOptions = group(
   { ...driverOptions, ...sqliteAdditions } satisfies Described<SqliteOptions>,
 ).required();
 
-/** Begins the messages about options of a driver. */
+/** The beginning of messages about options of a driver. */
 export const openingPlace: OptionPlace = { subject: "Cannot open the database", path: "" };

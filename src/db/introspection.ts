@@ -11,22 +11,22 @@ import {
 } from "../schema/table_info.ts";
 import type { SimpleView } from "./views/simple_view.ts";
 
-/** Options of the introspection of an existing database: which tables are described. */
+/** Options of describing an existing database. */
 export interface IntrospectOptions {
   /**
-   * Postgres schemas, `*` for all that the role may use; by default the first one of the search path.
-   * Tables of the first schema that is given keep their names, those of others are served as
+   * Postgres schemas, or `*` for all that the role may use. Default: the first schema of the search
+   * path. Tables of the first schema keep their names. Those of others are served as
    * `schema.table`.
    */
   readonly schemas?: readonly string[] | undefined;
   /**
-   * The key columns of views and of tables without a key, by their names: `{ totals: ["region"] }`.
-   * The keys that follow from the definition of a view need not be named.
+   * The key columns of views and of tables without a key, by name: `{ totals: ["region"] }`. Keys
+   * that follow from the definition of a view need not be named.
    */
   readonly keys?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
-/** The options of introspection, described. */
+/** The description of the options of introspection. */
 export const introspectOptions = group(
   {
     schemas: listOf("names of schemas", textLike("the name of a schema", /./)),
@@ -34,69 +34,66 @@ export const introspectOptions = group(
   } satisfies Described<IntrospectOptions>,
 ).required();
 
-/** The result of introspection, on either engine: the tables found in a live database. */
+/** The result of introspection: the tables found in a database. */
 export interface Introspection {
   /** Tables that can be served. */
   readonly tables: readonly TableInfo[];
-  /** Tables, views and generated columns that cannot, and why. */
+  /** The tables, views and generated columns that cannot be served, with reasons. */
   readonly leftOut: readonly LeftOut[];
-  /** Tables that can be read, and some writes of which the database refuses, and why. */
+  /** The readable tables of which the database rejects some writes, with reasons. */
   readonly refusedWrites?: readonly LeftOut[];
-  /** Schemas of Postgres with tables that were not asked for. */
+  /** The other Postgres schemas that have tables. */
   readonly otherSchemas: readonly LeftOutSchema[];
 }
 
-/** A schema whose tables introspection has not described, as it was not asked to. */
+/** A schema that was not requested, so that its tables were not described. */
 export interface LeftOutSchema {
-  /** Its name. */
+  /** The name of the schema. */
   readonly schema: string;
-  /** How many tables and views it has that could be served. */
+  /** The number of its tables and views that could be served. */
   readonly tables: number;
-  /** True if the role may use it. */
+  /** True if the role may use the schema. */
   readonly isOpen: boolean;
 }
 
-/** A table, a view or a column that introspection found but leaves out: it cannot be served. */
+/** A table, a view or a column that was found but cannot be served. */
 export interface LeftOut {
-  /** Its name in the database; a column has its table before it, as in `notes.folded`. */
+  /** The name in the database. A column's name includes its table, as in `notes.folded`. */
   readonly table: string;
   /** Completes "… is left out: ". */
   readonly reason: string;
 }
 
-/**
- * A table as introspection reads it on either engine, before its foreign keys are matched with the
- * others.
- */
+/** A table as introspection reads it, before its foreign keys are matched with other tables. */
 export interface TableDraft {
   readonly name: string;
   readonly schema: string | null;
-  /** Its name in paths. */
+  /** The table's name in paths. */
   readonly label: string;
   readonly columns: readonly ColumnDraft[];
-  /** True if it is a view, also one whose rows are stored. */
+  /** True for a view or a materialized view. */
   readonly isView: boolean;
-  /** The definition of a view, where it is a simple one; else null. */
+  /** The definition of a simple view, or null. */
   readonly simple: SimpleView | null;
-  /** True if its rows are only read: those of a view, or by a key that nothing enforces. */
+  /** True if rows are only read: those of a view, or of a table whose key is not enforced. */
   readonly isReadOnly: boolean;
-  /** True if its first column is the number of the row, which `*` leaves out. */
+  /** True if the first column is the number of the row, which `*` omits. */
   readonly hasRowId: boolean;
-  /** The names of its columns, in key order; empty when there is none. */
+  /** The names of the key columns in key order, or none. */
   readonly key: readonly string[];
   /** True if no two rows have the same key. */
   readonly isDistinct: boolean;
   readonly foreignKeys: readonly ForeignKeyDraft[];
 }
 
-/** A column as introspection reads it on either engine. */
+/** A column as introspection reads it. */
 export interface ColumnDraft extends Omit<ColumnInfo, "primaryKey" | "references" | "default"> {
   readonly existingType: string;
   /** The DEFAULT clause, or null. */
   readonly defaultSql: string | null;
 }
 
-/** A foreign key as introspection reads it; SQLite may leave out the columns that it refers to. */
+/** A foreign key as introspection reads it. SQLite may omit the referenced columns. */
 export interface ForeignKeyDraft
   extends
     Pick<ForeignKey, "columns" | "schema" | "table">,
@@ -104,14 +101,14 @@ export interface ForeignKeyDraft
   readonly references: readonly string[] | null;
 }
 
-/** Returns true if introspection passes over a table because it is the service's own or its engine's. */
+/** Returns true if introspection ignores a table of the service or of the engine. */
 export function isInternal(name: string): boolean {
   return name.startsWith("_service_") || name.startsWith("service_fts_") || /^sqlite_/i.test(name);
 }
 
 /**
- * Completes the drafts that introspection of either engine has read to table descriptions. Foreign
- * keys to tables that are not among them are left out.
+ * Completes the drafts of introspection to table descriptions. Foreign keys to tables that are not
+ * among them are omitted.
  */
 export function completeDrafts(
   drafts: readonly TableDraft[],
@@ -121,7 +118,7 @@ export function completeDrafts(
   return wide.map((draft) => completeDraft(draft, wide, refreshLabels));
 }
 
-/** With keys of any values, and the columns that reference wide ones, or such columns, wide as well. */
+/** Widens keys of any values, and the columns that reference wide columns. */
 function widened(drafts: readonly TableDraft[]): readonly TableDraft[] {
   let isSame = true;
   const wider = drafts.map((draft): TableDraft => {
@@ -180,7 +177,7 @@ function completeDraft(
   });
 }
 
-/** The keys whose tables are served. */
+/** Returns the foreign keys whose tables are served. */
 function foreignKeysOf(
   keys: readonly ForeignKeyDraft[],
   draft: TableDraft,
@@ -194,7 +191,7 @@ function foreignKeysOf(
   });
 }
 
-/** The foreign key as the columns are spelled; SQLite keeps the spelling of the REFERENCES clause. */
+/** Returns the foreign key in the columns' spelling. SQLite keeps that of the clause. */
 function foreignKey(key: ForeignKeyDraft, from: TableDraft, to: TableDraft): ForeignKey[] {
   const columns = key.columns.map((name) => spelledBy(from, name));
   const references = (key.references ?? to.key).map((name) => spelledBy(to, name));
@@ -210,7 +207,7 @@ function spelledBy(table: TableDraft, name: string): string | null {
   return table.columns.find((column) => sameName(column.dbName, name))?.dbName ?? null;
 }
 
-/** Exactly, or as SQLite compares names; Postgres never gives two spellings of one name. */
+/** Compares exactly, or else as SQLite does. Postgres never returns two spellings of one name. */
 function sameName(left: string, right: string): boolean {
   return left === right || left.toLowerCase() === right.toLowerCase();
 }
@@ -236,19 +233,19 @@ function completeColumn(
   return Object.freeze({ ...info, default: columnDefault(defaultSql, info) });
 }
 
-/** A constant, where the clause is a plain one: it completes a body without a query. */
+/** Returns a constant for a plain clause, because it completes a body without a query. */
 function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | null {
   if (sql === null) return null;
   const database: ColumnDefault = { kind: "database", sql: column.primaryKey ? null : sql };
-  // `('draft'::text)` → `'draft'`.
+  // Matches `'draft'` in `('draft'::text)`.
   const constant = constantClause.exec(sql)?.[1];
   const isStructure = (column.databaseType?.shape.kind ?? "text") !== "text";
   if (constant === undefined || column.generated || isStructure) return database;
   if (/^null$/i.test(constant)) return null;
   const isText = constant.startsWith("'");
-  // Only the database knows what `TRUE` or `9.50` is in a string: in SQLite it is 1 and 9.5.
+  // Only the database knows what `TRUE` or `9.50` is in a string. In SQLite it is 1 and 9.5.
   if (!isText && (column.kind === "text" || column.kind === "json")) return database;
-  // A number is a moment in the format of the column's rows, which is not known yet.
+  // A number is a timestamp in the format of the column's rows, which is not known yet.
   if (column.kind === "timestamp" && /^'?[-+]?[\d.]+'?$/.test(constant)) return database;
   const text = isText ? constant.slice(1, -1).replaceAll("''", "'") : constant.toLowerCase();
   try {
@@ -259,6 +256,6 @@ function columnDefault(sql: string | null, column: ColumnInfo): ColumnDefault | 
   }
 }
 
-/** A string, a number, TRUE, FALSE or NULL; perhaps in parentheses, perhaps cast. */
+/** A string, a number, TRUE, FALSE or NULL, perhaps in parentheses, perhaps with a cast. */
 const constantClause =
   /^\(*('(?:[^']|'')*'|[-+]?\d[\d.]*|true|false|null)\)*(?:::[\w ()",[\]]+)?\)*$/i;

@@ -1,27 +1,27 @@
 import type { SqlValue } from "../sql/fragment.ts";
 import type { Connection } from "./driver.ts";
 
-/** The columns of a handwritten select list by name, so that no code counts the cells of a row. */
+/** The columns of a handwritten select list by name, so that no code depends on their order. */
 export interface NamedColumns<Name extends string> {
-  /** What stands after SELECT. */
+  /** The columns after SELECT. */
   readonly selectList: string;
-  /** The cells of a row, which are in the order of the select list. */
+  /** Returns the cells of a row by name. The cells are in the order of the select list. */
   decode(cells: readonly SqlValue[]): NamedCells<Name>;
 }
 
 /** The cells of a row by the names of their columns in a handwritten select list. */
 export type NamedCells<Name extends string> = Readonly<Record<Name, SqlValue>>;
 
-/** Makes a select list of named columns; `columns` has the SQL of each column under its name. */
+/** Creates a select list of named columns. `columns` contains the SQL of each column by name. */
 export function namedColumns<Name extends string>(
   columns: Readonly<Record<Name, string>>,
 ): NamedColumns<Name> {
-  // The keys of a Record are its names; `Object.keys` has a wider type.
+  // The keys of a Record are its names, but `Object.keys` has a wider type.
   const names = Object.keys(columns) as Name[];
   return {
     selectList: names.map((name) => `${columns[name]} AS "${name}"`).join(", "),
     decode(cells) {
-      // The loop gives every name its cell.
+      // The loop sets the cell of every name.
       const row = {} as Record<Name, SqlValue>;
       names.forEach((name, index) => row[name] = cells[index] ?? null);
       return row;
@@ -29,7 +29,7 @@ export function namedColumns<Name extends string>(
   };
 }
 
-/** Runs a SELECT of named columns; `rest` is the statement from its FROM on, if it has one. */
+/** Runs a SELECT of named columns. `rest` is the part of the statement from FROM on, if any. */
 export async function selectNamed<Name extends string>(
   connection: Connection,
   columns: Readonly<Record<Name, string>>,
@@ -41,7 +41,7 @@ export async function selectNamed<Name extends string>(
   return rows.map(decode);
 }
 
-/** The cell of a named column if it is a string; null for every other value. */
+/** Returns the cell of a named column if it is a string, or null for any other value. */
 export function textOrNull(cell: SqlValue): string | null {
   return typeof cell === "string" ? cell : null;
 }

@@ -1,9 +1,9 @@
-/** The most characters of a raised message that clients see. */
+/** The maximum number of characters of a raised message that clients see. */
 const maxLength = 500;
 
 /**
- * The message that a trigger or a function of a database raised, as clients see it: one line of
- * limited length. Null if nothing is left of it.
+ * Returns the message of a trigger or a function for clients: one line of limited length. Returns
+ * null if nothing remains.
  */
 export function raisedMessage(text: string): string | null {
   const line = text.slice(0, 2 * maxLength).replace(/[\p{Cc}\s]+/gu, " ").trim().toWellFormed();

@@ -5,33 +5,33 @@ import type { ReadLimits } from "./driver.ts";
 import { type ReadEnd, watchRead } from "./watch_read.ts";
 
 /**
- * So many reads which may look at many rows wait for a connection or a thread; of one identity half
- * as many. A crowd of clients may have the address of one proxy.
+ * The maximum number of waiting reads that may examine many rows. Half of them may belong to one
+ * identity, because many clients may share the address of one proxy.
  */
 export const maxWaitingReads = 400;
 
 /** The options of {@link ReadLimiter}. */
 export interface ReadLimiterOptions {
-  /** The most reads that run at a time. */
+  /** The maximum number of concurrent reads. */
   readonly maxRunning: number;
-  /** The most reads that wait; half of them may be of one identity. */
+  /** The maximum number of waiting reads. Half of them may belong to one identity. */
   readonly maxWaiting: number;
-  /** The longest wait; less where a read has less time. */
+  /** The maximum wait, in milliseconds, or the time limit of the read if it is shorter. */
   readonly waitLimitMs: number;
   readonly clock: Clock;
 }
 
-/** The turn of one read. */
+/** One read, whether it runs or waits. */
 export class ReadTurn {
   readonly #limits: ReadLimits;
   #identity: string | null = null;
 
-  /** Neither begun nor waiting. */
+  /** Creates a read that neither runs nor waits. */
   constructor(limits: ReadLimits) {
     this.#limits = limits;
   }
 
-  /** Whose read it is: made when it is first compared. */
+  /** The identity of the read, computed lazily: most reads never wait in the queue. */
   get identity(): string {
     return this.#identity ??= this.#limits.identity;
   }
@@ -39,36 +39,36 @@ export class ReadTurn {
 
 interface Waiter {
   readonly turn: ReadTurn;
-  /** Begins its turn, unless its client has left. */
+  /** Starts the read, unless its client has left. */
   readonly admit: () => void;
 }
 
 /**
- * The turns of reads which may look at many rows: a few run at a time, and the others wait in a
- * bounded queue, in which the identities take turns. One identity never has all that run, so that
- * another one needs not wait for its slow reads; with `maxRunning` 1 it has, of course.
+ * Limits the reads that may examine many rows. A few run concurrently, and others wait in a bounded
+ * queue, in which the identities take turns. One identity never occupies all places, so that others
+ * need not wait for its slow reads, unless `maxRunning` is 1.
  */
 export class ReadLimiter {
   readonly #options: ReadLimiterOptions;
   readonly #running = new Set<ReadTurn>();
   readonly #waiting: FairQueue<Waiter>;
 
-  /** Nothing runs yet. */
+  /** Creates the limiter, in which nothing runs. */
   constructor(options: ReadLimiterOptions) {
     this.#options = options;
     this.#waiting = new FairQueue(options);
   }
 
-  /** The turn of a read, or a promise that rejects as `overloaded`. {@link leave} ends it. */
+  /** Returns the admitted read, or a promise that rejects as `overloaded`. See {@link leave}. */
   enter(limits: ReadLimits): ReadTurn | Promise<ReadTurn> {
-    // What waits while a turn is free is barred, and does not stand in the way of others.
+    // A read that waits despite a free place is barred, and does not block others.
     const turn = new ReadTurn(limits);
     if (this.#isBarred(turn)) return this.#wait(turn, limits);
     this.#running.add(turn);
     return turn;
   }
 
-  /** Ends the turn of a read that has entered. */
+  /** Ends a read that was admitted. */
   leave(turn: ReadTurn): void {
     this.#running.delete(turn);
     while (this.#waiting.size > 0 && this.#running.size < this.#options.maxRunning) {
@@ -78,7 +78,10 @@ export class ReadLimiter {
     }
   }
 
-  /** Returns true if a read has to wait. Identities are compared for the last free turn only: to make one costs time. */
+  /**
+   * Returns true if a read must wait. Computing an identity is slow, so that identities are
+   * compared only for the last free place.
+   */
   #isBarred(turn: ReadTurn): boolean {
     const free = this.#options.maxRunning - this.#running.size;
     if (free !== 1 || this.#running.size === 0) return free < 1;
@@ -97,7 +100,7 @@ export class ReadLimiter {
         turn,
         admit: () => {
           stop();
-          // A crowd that leaves soon after it has asked would otherwise be read for.
+          // Otherwise it would run the reads of many clients that have already left.
           if (limits.signal.aborted) return reject(overloaded(reasons.left));
           this.#running.add(turn);
           resolve(turn);

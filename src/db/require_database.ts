@@ -5,8 +5,8 @@ import { type DrizzleDatabase, isDrizzleDatabase } from "./drizzle/drizzle_datab
 import type { Database } from "./database.ts";
 
 /**
- * An option that takes an open database, with a message for the usual mistakes: a URL that was not
- * opened, a missing `await`.
+ * Returns an option that takes an open database. Its messages explain common mistakes: a URL that
+ * was not opened, or a missing `await`.
  */
 export function databaseOption(): Option<Database | undefined> {
   return having<Database>(takes, "driver").advising((given) =>
@@ -16,7 +16,7 @@ export function databaseOption(): Option<Database | undefined> {
   );
 }
 
-/** The same option of an app, which opens a database of Drizzle by itself. */
+/** Returns that option of an app, which also accepts a database of Drizzle and opens it. */
 export function appDatabaseOption(): Option<Database | DrizzleDatabase | undefined> {
   return other<Database | DrizzleDatabase>(
     takes,
@@ -30,7 +30,7 @@ const takes = "a database from openDatabase()";
 
 function advice(given: unknown): string {
   if (given === undefined) return "is missing: give it db: await openDatabase(url)";
-  // The text itself is not shown: a URL may hold a password.
+  // The string itself is not shown, because a URL may contain a password.
   if (typeof given === "string") return "is a text: open it by db: await openDatabase(url)";
   return given instanceof Promise
     ? "is a promise: write db: await openDatabase(url)"

@@ -6,9 +6,9 @@ import { DatabaseError } from "./database_error.ts";
 import type { Connection } from "./driver.ts";
 import { type FetchedRows, fetchRows, type RowReader } from "./rows.ts";
 
-/** The rows of a plan, page by page. Between two pages it holds nothing: no connection, no lock. */
+/** The rows of a plan, page by page. Between two pages no connection and no lock is held. */
 export interface RowPages {
-  /** The rows after those of the last call, at most `maxRows`. */
+  /** Returns the rows after those of the previous call, at most `maxRows`. */
   next(maxRows: number): Promise<RowPage>;
 }
 
@@ -18,13 +18,13 @@ export interface RowPage extends FetchedRows {
   readonly isLast: boolean;
 }
 
-/** The most bytes of a page that has more than one row. */
+/** The maximum size of a page with more than one row, in bytes. */
 export const maxPageBytes = 1024 * 1024;
 
 /**
- * Reads the rows of a plan in pages, each a seek to the position after the last row of the page
- * before: a row that does not change during the read is in exactly one page. A page whose rows have
- * too many bytes is read again with fewer of them; a row of any size is a page.
+ * Reads the rows of a plan in pages. Each page starts at the position after the last row of the
+ * previous page, so that a row that does not change is in exactly one page. A page with too many
+ * bytes is read again with fewer rows. A row of any size is a page.
  */
 export function rowPages(
   readsWithin: (maxBytes: number) => Connection,
@@ -53,7 +53,7 @@ export function rowPages(
   };
 }
 
-/** The pages of rows that were read already. */
+/** Returns the pages of rows that were already read. */
 export function pagesOfRows({ rows, stored }: FetchedRows): RowPages {
   let at = 0;
   return {
@@ -66,7 +66,7 @@ export function pagesOfRows({ rows, stored }: FetchedRows): RowPages {
   };
 }
 
-/** Where a plan continues: after the row of a position, or among rows that may be equal. */
+/** The place where a plan continues: after a row's position, or among equal rows. */
 interface PlanPosition extends Pick<ReadPlan, "after"> {
   readonly from?: OffsetPosition;
 }
@@ -83,7 +83,7 @@ function positionAfter(stored: FetchedRows["stored"], plan: ReadPlan): PlanPosit
   return { after: null, from: offsetAfter({ stored, columns, order, from }, fittingValues) };
 }
 
-/** A power of two, as the sizes of pages: each size is a statement of its own. */
+/** A power of two, like the sizes of pages, because each size is a separate statement. */
 const shrinkage = 8;
 
 function isTooLarge(error: unknown): boolean {

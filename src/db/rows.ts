@@ -14,9 +14,7 @@ import type { Dialect } from "../sql/dialect.ts";
 import type { SqlValue } from "../sql/fragment.ts";
 import type { Connection } from "./driver.ts";
 
-/**
- * Called by a reader of database rows for a stored value that does not fit the kind of its column.
- */
+/** Called for a stored value that is invalid for its column's kind. */
 export type OnInvalidValue = (column: ColumnInfo) => void;
 
 /** Reads database rows for one engine: compiles plans to statements and decodes the rows. */
@@ -24,25 +22,22 @@ export interface RowReader {
   readonly dialect: Dialect;
   readonly compile: Compile;
   readonly onInvalidValue: OnInvalidValue;
-  /** Cells in the order of `columns` → the row as it is in process. */
+  /** Decodes cells in the order of `columns` to the row in process. */
   toRows(
     cells: readonly (readonly SqlValue[])[],
     columns: readonly ColumnInfo[],
   ): readonly Row[];
 }
 
-/**
- * The rows that a plan gave, as they are in process, and the stored values that they were decoded
- * from.
- */
+/** The decoded rows of a plan, and their stored values. */
 export interface FetchedRows {
   readonly rows: readonly Row[];
   readonly stored: readonly (readonly SqlValue[])[];
 }
 
 /**
- * Fetches the rows that a plan reads from the database. Called with their stored values before these
- * are decoded, `check` may throw.
+ * Fetches the rows of a plan. `check` receives the stored values before they are decoded, and may
+ * throw.
  */
 export function fetchRows(
   connection: Connection,
@@ -57,18 +52,16 @@ export function fetchRows(
   });
 }
 
-/** Related rows that a plan gave, as they are in process. */
+/** The decoded related rows of a plan. */
 export interface RelatedRows {
   readonly rows: readonly Row[];
-  /** For each row the index of its key among those of the plan. */
+  /** The index of each row's key among the keys of the plan. */
   readonly places: readonly number[];
-  /** The values that the rows were decoded from; the index of the key follows them. */
+  /** The stored values of the rows, followed by the index of the key. */
   readonly stored: readonly (readonly SqlValue[])[];
 }
 
-/**
- * Fetches the rows that are related to others in the database: those of one key together, in order.
- */
+/** Fetches rows that are related to others. The rows of one key are adjacent and in order. */
 export async function fetchRelated(
   connection: Connection,
   plan: RelatedPlan,
@@ -80,14 +73,14 @@ export async function fetchRelated(
   return { rows: reader.toRows(rows, plan.columns), places, stored: rows };
 }
 
-/** A page of the rows that a search has found, and how many it has found in total. */
+/** A page of the rows that a search has found, and their total number. */
 export interface FoundRows extends FetchedRows {
   readonly total: number;
 }
 
 /**
- * Fetches a page of the rows that a search has found; `check` is as for {@link fetchRows}. Beyond the
- * last page a second statement gives the total.
+ * Fetches a page of the rows that a search has found. `check` is as for {@link fetchRows}. Beyond
+ * the last page a second statement reads the total.
  */
 export async function fetchFound(
   connection: Connection,
@@ -112,7 +105,7 @@ export async function fetchFound(
   };
 }
 
-/** Fetches the number of rows that a plan counts in the database. */
+/** Fetches the number of rows of a count's plan. */
 export function fetchCount(
   connection: Connection,
   plan: CountPlan,
@@ -121,7 +114,7 @@ export function fetchCount(
   return chain(connection.query(reader.compile(plan)), ({ rows }) => Number(rows[0]?.[0] ?? 0));
 }
 
-/** Fetches the estimated number of rows in the database; null if the engine has no estimate. */
+/** Fetches the estimated number of rows, or null if the engine has no estimate. */
 export async function fetchEstimate(
   connection: Connection,
   plan: EstimatePlan,
@@ -132,8 +125,8 @@ export async function fetchEstimate(
 }
 
 /**
- * Makes a {@link RowReader}, which keeps the decoders of each list of columns. `conflicting` is for
- * its compiler.
+ * Creates a {@link RowReader}, which caches the decoders of each list of columns. `conflicting` is
+ * for its compiler.
  */
 export function createRowReader(
   dialect: Dialect,
@@ -160,14 +153,14 @@ export function createRowReader(
 }
 
 interface RowDecoder {
-  /** A row without values: V8 copies it with room for all, which it does not give to an empty one. */
+  /** A template of the row. V8 copies it with room for all values, unlike an empty object. */
   readonly empty: Row;
   readonly cells: readonly CellDecoder[];
 }
 
 interface CellDecoder {
   readonly name: string;
-  /** Which cells need no decoding: most of them, and to skip the dialect halves the time of a page. */
+  /** The cells that need no decoding: most of them. Skipping the dialect halves the time. */
   readonly plain: "text" | "integer" | null;
   decode(value: Exclude<SqlValue, null>): unknown;
 }

@@ -5,26 +5,26 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { DatabaseError } from "./database_error.ts";
 import type { Connection, Driver } from "./driver.ts";
 
-/** What the waits between tries are drawn from. */
+/** The source of the random waits between attempts. */
 export type RetryRuntime = Pick<Runtime, "random">;
 
-/** How {@link transact} runs its work. */
+/** Options of {@link transact}. */
 export interface TransactOptions {
   /**
-   * The work is one statement, which is a transaction by itself: it runs on the driver. With two
-   * statements that write, another try would repeat the first.
+   * True if the work is one statement, which is a transaction itself and runs on the driver. With
+   * two statements that write, a retry would repeat the first.
    */
   readonly isAutocommit?: boolean;
 }
 
 const maxTries = 3;
 
-/** At most 10 ms after the first try and 40 ms after the second. */
+/** At most 10 ms after the first attempt and 40 ms after the second. */
 const backoff: Backoff = { firstMs: 10, factor: 4, maxMs: 40 };
 
 /**
- * Runs `work` in a transaction, again when the database rolled it back for the sake of other
- * writers (serialisation failure, deadlock). So `work` may run up to three times.
+ * Runs `work` in a transaction. If the database rolled it back because of other writers
+ * (serialization failure, deadlock), `work` runs again, up to three times in all.
  *
  * @example
  * ```ts ignore
@@ -51,19 +51,19 @@ export async function transact<T>(
 }
 
 /**
- * Knows which asynchronous work runs inside a transaction, so that a driver used inside its own
- * transaction fails at once: it would wait for ever for the connection that the transaction holds.
+ * Knows which asynchronous work runs inside a transaction. A driver that is used inside its own
+ * transaction throws immediately. Otherwise it would wait forever for the transaction's connection.
  */
 export interface TransactionGuard {
-  /** Throws when called from the work of an open transaction. */
+  /** Throws if called from the work of an open transaction. */
   check(): void;
   /** Runs `work` as the work of a transaction. */
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Each driver has its own guard. */
+/** Creates the guard of one driver. */
 export function transactionGuard(): TransactionGuard {
-  // Work that outlives its transaction keeps the state, closed by then, and may use the driver.
+  // Work that outlives its transaction keeps the closed state, and may use the driver.
   const transactions = new AsyncLocalStorage<{ open: boolean }>();
   return {
     check() {
@@ -86,9 +86,9 @@ export function transactionGuard(): TransactionGuard {
 
 /** The listeners that a driver calls after its commits. */
 export interface CommitListeners {
-  /** Adds one; the function that it returns removes it. */
+  /** Adds a listener. Returns the function that removes it. */
   add(listener: () => void): () => void;
-  /** Calls all of them. */
+  /** Calls all listeners. */
   notify(): void;
 }
 
@@ -97,7 +97,7 @@ export function commitListeners(): CommitListeners {
   const listeners = new Set<() => void>();
   return {
     add(listener) {
-      // A function of its own, so that one listener can be added twice.
+      // A separate function, so that one listener can be added twice.
       const entry = () => listener();
       listeners.add(entry);
       return () => void listeners.delete(entry);

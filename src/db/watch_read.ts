@@ -1,15 +1,15 @@
 import type { Clock } from "../runtime/runtime.ts";
 import type { ReadLimits } from "./driver.ts";
 
-/** Why a read, or its wait, was ended: its time was over, or its client had left. */
+/** The reason why a read, or its wait, was ended: its time was over, or its client had left. */
 export type ReadEnd = "late" | "left";
 
-/** To make the signal of a request costs more than most reads, which are over by then. */
+/** The signal of a request costs more than most reads, which have ended by this time. */
 const lookForClientAfterMs = 50;
 
 /**
- * Calls `end` once when `limitMs` are over or the client has left. The function that it returns
- * ends the watch.
+ * Calls `end` once when `limitMs` are over or the client has left. Returns the function that ends
+ * the watch.
  */
 export function watchRead(
   limits: ReadLimits,

@@ -4,9 +4,9 @@ import type { ChangeHints, PollingListener } from "../engine/changes_engine.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
 /**
- * The hints about changes in one database: the commits of this process, the signals of other
- * processes, and polling, which alone is enough. Without a listener nothing is polled; commits of
- * this process are signalled to other processes all the same.
+ * Combines the hints about changes in one database: the commits of this process, the signals of
+ * other processes, and polling, which alone is sufficient. Without a listener there is no polling.
+ * Commits of this process are signalled to other processes in any case.
  */
 export function changeHints(
   driver: Driver,
@@ -31,7 +31,7 @@ export function changeHints(
   });
   return {
     add(listener) {
-      // A function of its own, so that one listener can be added twice.
+      // A separate function, so that one listener can be added twice.
       const entry = () => listener();
       listeners.add(entry);
       polling?.start();
@@ -50,17 +50,17 @@ export function changeHints(
   };
 }
 
-/** One signal to other processes covers all commits of this interval. */
+/** The interval whose commits share one signal to other processes, in milliseconds. */
 const signalMs = 5;
 
-/** How long after a signal to poll for transactions that ran beside the one that sent it. */
+/** The delay of the poll for transactions that ran concurrently with the sender of a signal. */
 const soonMs = 10;
 
 interface Polling {
   start(): void;
-  /** Something happened: the polls after the next one come sooner. */
+  /** Reports activity: the polls after the next one come sooner. */
   speedUp(): void;
-  /** The next poll comes almost at once. */
+  /** Makes the next poll come almost immediately. */
   pollSoon(): void;
   stop(): void;
 }
@@ -69,7 +69,7 @@ function createPolling(driver: Driver, clock: Clock, listener: PollingListener):
   const { poll, minMs, maxMs } = engineOf(driver).changes.polling(driver, listener);
   let delayMs = minMs;
   let cancel: (() => void) | null = null;
-  /** A poll that runs while this changes schedules no other. */
+  /** Changes with each round, so that a poll of an earlier round schedules no other. */
   let round = 0;
 
   function schedule(): void {
@@ -109,7 +109,7 @@ interface Throttled {
   cancel(): void;
 }
 
-/** Runs `work` at once; all runs within the interval after that become one, at its end. */
+/** Runs `work` immediately. Further calls within the interval become one run at its end. */
 function throttled(intervalMs: number, clock: Clock, work: () => void): Throttled {
   let cancelTimer: (() => void) | null = null;
   let isWanted = false;

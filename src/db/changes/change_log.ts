@@ -4,59 +4,57 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { Statement } from "../../sql/fragment.ts";
 import type { Position } from "./log_position.ts";
 
-/** A committed change of one row in the change log, whichever program made it. */
+/** A committed change of one row in the change log, by any program. */
 export interface Change {
-  /** Grows with every change of the same row. */
+  /** A number that increases with every change of the same row. */
   readonly seq: number;
-  /** The transaction that made it, where positions are snapshots; else null. */
+  /** The transaction of the change if positions are snapshots, else null. */
   readonly transaction: bigint | null;
-  /** Chance, by which it differs from a change with its number after a restore; null if none is needed. */
+  /** A random number that distinguishes the change after a restore, or null if none is needed. */
   readonly mark: number | null;
-  /** The table of the row. */
   readonly table: TableInfo;
   /**
-   * `truncate` removed all rows without naming them; `touch` says that something was changed, and
-   * it is not known what. Both have no rows.
+   * The kind. `truncate` removed all rows without naming them. `touch` is an unknown change. Both
+   * have no rows.
    */
   readonly kind: "insert" | "update" | "delete" | "truncate" | "touch";
-  /** The whole row before the change, hidden columns included; null for an insert. */
+  /** The whole row before the change, including hidden columns, or null for an insert. */
   readonly before: Row | null;
-  /** The whole row after the change; null for a delete. */
+  /** The whole row after the change, or null for a delete. */
   readonly after: Row | null;
-  /** The name that the client gave to the row that it created; else null. */
+  /** The client's id of the created row, or null. */
   readonly optimisticId: string | null;
-  /** About the size of its rows in memory. */
+  /** The approximate size of the rows in memory, in bytes. */
   readonly sizeBytes: number;
 }
 
 /** One read of the change log: the next changes after a position. */
 export interface Step {
-  /** In an order in which the changes of one row follow each other as they happened. */
+  /** The changes, ordered so that the changes of one row are in their original order. */
   readonly changes: readonly Change[];
   /**
-   * The position after them; null when more of the same step follow (a large step comes in parts):
-   * pass the step itself to {@link ChangeLog.next}.
+   * The position after the changes. Null if more changes of the same step follow, because a large
+   * step comes in parts. Then pass the step itself to {@link ChangeLog.next}.
    */
   readonly to: Position | null;
 }
 
-/**
- * The change log of one database, of either engine, written in the transactions that change its
- * rows.
- */
+/** The change log of one database. It is written in the transactions that change the rows. */
 export interface ChangeLog {
-  /** The tables whose changes are in it. */
+  /** The tables whose changes the log contains. */
   readonly tables: ReadonlySet<TableInfo>;
-  /** Random, kept in the database, and never sent to a client. */
+  /** A random secret, which is kept in the database and never sent to a client. */
   readonly secret: string;
-  /** Where the log ends now. */
+  /** Returns the current end of the log. */
   end(): Promise<Position>;
-  /** The next changes after a position or of an unfinished step; null if history is lost. */
+  /**
+   * Returns the next changes after a position or of an unfinished step. Null if history is lost.
+   */
   next(from: Position | Step): Promise<Step | null>;
   /**
-   * Runs a SELECT, and gives the position that it was read at in the same statement. Without any
-   * row the position may be a little older than the read. Rejects beyond `limits`, as a read of the
-   * driver does.
+   * Runs a SELECT, and returns the position of the read from the same statement. If there is no
+   * row, the position may be slightly older than the read. Rejects beyond `limits`, like a read of
+   * the driver.
    */
   readAt(
     statement: Statement,
@@ -64,18 +62,18 @@ export interface ChangeLog {
   ): Promise<QueryResult & { readonly position: Position }>;
   /** Returns true if a position covers a change. */
   covers(position: Position, change: Change): boolean;
-  /** Returns true if `position` covers all that `earlier` covers. May be false when in doubt. */
+  /** Returns true if `position` covers everything that `earlier` covers. May be false if unsure. */
   includes(position: Position, earlier: Position): boolean;
-  /** A position as a string, which the resume tokens of clients hold. */
+  /** Returns a position as a string, which the resume tokens of clients contain. */
   print(position: Position): string;
-  /** The position of a string; null for a string of another database or epoch. */
+  /** Parses the string of a position. Returns null for one of another database or epoch. */
   parse(text: string): Position | null;
   /**
-   * Returns true if the history of the log is still the one in which a position was given. False after the
-   * database was restored to a state before it, and for a position that was purged.
+   * Returns true if a position belongs to the current history of the log. False after the database
+   * was restored to an earlier state, and for a purged position.
    */
   holds(position: Position): MaybePromise<boolean>;
-  /** Calls `listener` when there may be something new; the function that it returns removes it. */
+  /** Calls `listener` when there may be changes. Returns the function that removes it. */
   onHint(listener: () => void): () => void;
   /** Deletes changes that are older than the retention time. */
   purge(): Promise<void>;

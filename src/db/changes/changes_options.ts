@@ -3,27 +3,28 @@ import { oneOf, other, textLike, whole } from "../../options/option_kinds.ts";
 import { columnInfoOf, type ColumnLike, isColumn, tableInfoOf } from "../../schema/table_like.ts";
 import type { ColumnInfo } from "../../schema/table_info.ts";
 
-/** The option `changes`: how changes are recorded, and for how long. */
+/** The option `changes`: how changes are recorded, and how long they are kept. */
 export interface ChangesOptions {
   /**
-   * `"triggers"`, the default: the database records every change, whichever program makes it.
-   * `"service"`: only writes of this service are recorded, for where no trigger may be installed.
+   * The mode. `"triggers"`, the default: the database records every change, by any program.
+   * `"service"`: only writes of this service are recorded, for databases in which no trigger may be
+   * installed.
    */
   readonly mode?: "triggers" | "service" | undefined;
   /**
-   * The schema of Postgres in which the log is created, where there is none yet: one of the role's
-   * search path. The first schema of that path unless set.
+   * The Postgres schema in which a missing log is created, which must be in the role's search path.
+   * Default: the first schema of that path.
    */
   readonly schema?: string | undefined;
-  /** Columns that are never recorded. A key cannot be left out. */
+  /** Columns that are never recorded. They cannot include key columns. */
   readonly exclude?: readonly ColumnLike<unknown>[] | undefined;
-  /** How long changes are kept. One hour by default, five minutes at least. */
+  /** How long changes are kept, in milliseconds. Default: one hour. Minimum: five minutes. */
   readonly retentionMs?: number | undefined;
-  /** About how many changes are kept once they are five minutes old; 1,000,000 by default. */
+  /** The approximate number of changes kept beyond five minutes. Default: 1,000,000. */
   readonly maxRows?: number | undefined;
 }
 
-/** The least retention that the option `changes` allows: readers of the log lag by less. */
+/** The minimum of the option `retentionMs`. Readers of the log lag by less. */
 export const minRetentionMs = 300_000;
 
 const recordedColumn = other<ColumnLike<unknown>>(
@@ -35,7 +36,7 @@ const recordedColumn = other<ColumnLike<unknown>>(
   return `must not be ${name}: without the key a row cannot be identified`;
 });
 
-/** The options of `changes`, described. Without `mode` it is as the tables are. */
+/** The description of the option `changes`. Without `mode`, the mode of existing tables stays. */
 export const changesOptions = group(
   {
     mode: oneOf("triggers", "service"),
@@ -46,20 +47,17 @@ export const changesOptions = group(
   } satisfies Described<ChangesOptions>,
 ).unlessSet({});
 
-/** The option `changes` with every default filled in. */
+/** The option `changes` with all defaults. */
 export interface ResolvedChangesOptions {
   readonly mode: "triggers" | "service";
-  /** Null for the first schema of the search path. */
+  /** The schema, or null for the first schema of the search path. */
   readonly schema: string | null;
   readonly exclude: ReadonlySet<ColumnInfo>;
   readonly retentionMs: number;
   readonly maxRows: number;
 }
 
-/**
- * Fills in the defaults of the option `changes`. Throws a plain Error for values that cannot be
- * meant.
- */
+/** Fills in the defaults of the option `changes`. Throws a plain Error for invalid values. */
 export function resolveChangesOptions(options?: ChangesOptions): ResolvedChangesOptions {
   const { mode = "triggers", schema = null, exclude, retentionMs, maxRows } = changesOptions.read(
     options,

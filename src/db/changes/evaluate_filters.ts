@@ -7,19 +7,19 @@ import type { Dialect } from "../../sql/dialect.ts";
 import type { SqlValue } from "../../sql/fragment.ts";
 import type { Connection } from "../driver.ts";
 
-/** Filters, and the row images that the database evaluates every one of them on. */
+/** Filters, and the row images on which the database evaluates each of them. */
 export interface FilterEvaluation {
   readonly table: TableInfo;
-  /** Rows as a change left them; they need not be in the table any more. */
+  /** Rows after a change. They need not be in the table any more. */
   readonly images: readonly RowImage[];
   readonly filters: readonly Filter[];
 }
 
 /**
- * Lets the database evaluate filters on row images, as in a list: the result at `[i][f]` is for
- * `images[i]` and `filters[f]`. Related rows are those that the database has now.
+ * Lets the database evaluate filters on row images, as in a list. The result at `[i][f]` is for
+ * `images[i]` and `filters[f]`. Related rows are the current ones of the database.
  *
- * One statement, unless there are very many rows or values, or rows whose values do not fit.
+ * It uses one statement, unless there are very many rows or values, or invalid values.
  */
 export async function evaluateFilters(
   connection: Connection,
@@ -50,22 +50,22 @@ export async function evaluateFilters(
 }
 
 /**
- * Returns true if the database evaluated a filter as true; the truth comes as a letter from Postgres, as a
- * number from SQLite.
+ * Returns true if the database evaluated a filter as true. Postgres returns a letter, and SQLite a
+ * number.
  */
 export function isTrue(truth: SqlValue): boolean {
   return truth === 1 || truth === "t";
 }
 
-/** The columns that the filters read; all columns where a filter has SQL of the application. */
+/** Returns the columns that the filters read, or all columns if a filter has custom SQL. */
 function columnsOf({ table, filters }: FilterEvaluation): readonly ColumnInfo[] {
   const used = new Set<ColumnInfo>();
   const isPlain = filters.every((filter) => collect(filter, used));
-  // A domain of an existing table may refuse the NULL of an omitted value.
+  // A domain of an existing table may reject the NULL of an omitted value.
   return isPlain && table.own ? table.columns.filter((column) => used.has(column)) : table.columns;
 }
 
-/** False where it is not known which columns a filter reads. */
+/** Adds the columns of a filter. Returns false if they are unknown. */
 function collect(filter: Filter, used: Set<ColumnInfo>): boolean {
   switch (filter.kind) {
     case "all":
@@ -94,7 +94,7 @@ function storedRow(
   });
 }
 
-/** The indexes of rows that one statement may hold together. */
+/** Returns the indexes of rows that one statement may contain together. */
 function imageBatches(
   rows: readonly (readonly SqlValue[])[],
   columns: readonly ColumnInfo[],
@@ -118,14 +118,14 @@ function imageBatches(
 }
 
 /**
- * Splits filters into parts that one statement has room to evaluate: every value is bound, every
+ * Splits filters into parts that fit into one statement each: every value is bound, and every
  * filter is a column.
  */
 export function filterParts(
   filters: readonly Filter[],
   { maxValues }: Dialect,
 ): readonly { readonly from: number; readonly filters: readonly Filter[] }[] {
-  // A value is bound twice at most: the folding operators of Postgres need two strings beside it.
+  // Each value is bound at most twice: folding operators of Postgres need two further strings.
   const room = Math.floor(maxValues / 2);
   const parts: { from: number; filters: Filter[]; values: number }[] = [];
   filters.forEach((filter, from) => {
@@ -143,10 +143,10 @@ export function filterParts(
   return parts;
 }
 
-/** The work of a planner grows faster than the number of subqueries. */
+/** The planning time grows faster than the number of subqueries. */
 const maxFilters = 100;
 
-/** The names of a path are bound wherever its value stands, in several forms. */
+/** The names of a path are bound at each place of its value, in several forms. */
 const valuesOfPath = 32;
 
 function countValues(filter: Filter): number {

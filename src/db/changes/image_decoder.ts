@@ -6,9 +6,9 @@ import type { ChangesEngine } from "../engine/changes_engine.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
 /**
- * Creates the decoder of the row images in the change log: it gives rows as a read of the table
- * gives them. Columns that are never recorded are absent; a column that the image does not have is
- * null, see {@link completeImages}.
+ * Creates the decoder of row images in the change log. It returns rows as a read of the table
+ * returns them. Columns that are never recorded are absent. A column that the image lacks is null:
+ * see {@link completeImages}.
  */
 export function imageDecoder(
   reader: RowReader,
@@ -31,8 +31,8 @@ export function imageDecoder(
 }
 
 /**
- * Says whether an image has every column that is recorded of its table. One that has not is of the
- * table as it was before it was altered, or as it is since: it is no row that may be shown.
+ * Returns a function that returns true if an image has every recorded column of its table.
+ * Otherwise the image is of the table before or after an alteration, and its row must not be shown.
  */
 export function completeImages(
   { images }: ChangesEngine,
@@ -40,7 +40,7 @@ export function completeImages(
 ): (image: string, table: TableInfo) => boolean {
   const columnsOf = recordedColumns(exclude);
   return (image, table) => {
-    // To parse every image would cost as much as to decode it, which most are not.
+    // Parsing every image would be as slow as decoding it, and most images are not decoded.
     const missing = columnsOf(table).filter(({ dbName }) => !image.includes(`"${dbName}":`));
     if (missing.length === 0) return true;
     const members = images.parse(image);
@@ -61,7 +61,7 @@ function recordedColumns(
   };
 }
 
-/** SQLite ignores the case of names, so that a declaration may differ from the image in it. */
+/** Returns a member by name without case, because SQLite ignores the case of names. */
 function inAnyCase(members: ReadonlyMap<string, string>, name: string): string | undefined {
   const lower = name.toLowerCase();
   for (const [other, raw] of members) if (other.toLowerCase() === lower) return raw;

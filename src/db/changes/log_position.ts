@@ -1,22 +1,22 @@
 /**
- * A position in the change log: how far a reader has come, who has read every change that the
- * position covers. Valid in every process that serves the same database; clients hold its text,
- * which {@link printPosition} makes.
+ * A position in the change log: a reader has read every change that the position covers. It is
+ * valid in every process that serves the same database. Clients receive it as the string that
+ * {@link printPosition} returns.
  */
 export type Position = SequencePosition | SnapshotPosition;
 
 /**
- * A position in the change log of SQLite: numbers are drawn under the one write lock, so that their
- * order is that of commits.
+ * A position in the change log of SQLite. Numbers are drawn under the one write lock, so that they
+ * are in the order of commits.
  */
 export interface SequencePosition {
-  /** Distinguishes it from the other form. */
+  /** Distinguishes the two forms. */
   readonly kind: "sequence";
-  /** The epoch of the log that it belongs to: a number of another epoch means nothing. */
+  /** The epoch of the log. A number is meaningless in another epoch. */
   readonly epoch: string;
   /** The last change that is covered. */
   readonly seq: number;
-  /** The mark of that change, by which it differs from the one that another history numbers so. */
+  /** The mark of that change, which distinguishes it from its number in another history. */
   readonly mark: number;
 }
 
@@ -25,20 +25,20 @@ export interface SequencePosition {
  * drawn before commits there.
  */
 export interface SnapshotPosition {
-  /** Distinguishes it from the other form. */
+  /** Distinguishes the two forms. */
   readonly kind: "snapshot";
-  /** The epoch of the log that it belongs to. */
+  /** The epoch of the log. */
   readonly epoch: string;
-  /** Every transaction below is covered. */
+  /** Every transaction below this id is covered. */
   readonly xmin: bigint;
-  /** No transaction from here on is covered. */
+  /** No transaction from this id on is covered. */
   readonly xmax: bigint;
-  /** Transactions between the two that were running, and are not covered. Ascending. */
+  /** The uncovered transactions between the two, which were running. Ascending. */
   readonly running: readonly bigint[];
 }
 
 /**
- * Prints a position in the change log as text: `s.<epoch>.<seq>.<mark>` or
+ * Returns a position in the change log as a string: `s.<epoch>.<seq>.<mark>` or
  * `p.<epoch>.<xmin>.<xmax>[.<running>]`.
  */
 export function printPosition(position: Position): string {
@@ -54,8 +54,8 @@ export function printPosition(position: Position): string {
 }
 
 /**
- * Parses the text of a position in the change log; null for a string that {@link printPosition} would
- * not have written.
+ * Parses the string of a position in the change log. Returns null for a string that {@link
+ * printPosition} never returns.
  */
 export function parsePosition(token: string): Position | null {
   if (token.length > maxTokenLength) return null;
@@ -70,15 +70,15 @@ export function covers(position: Position, change: ChangeNumbers): boolean {
 }
 
 /**
- * The position in the change log right after a change that follows `position`; null if there is
- * no position between the changes of a step.
+ * Returns the position right after a change that follows `position`, or null if there is no
+ * position between the changes of a step.
  */
 export function positionAfter(position: Position, change: ChangeNumbers): Position | null {
   const { seq, mark } = change;
   return position.kind === "sequence" && mark !== null ? { ...position, seq, mark } : null;
 }
 
-/** Returns true if one position in the change log covers all that an `earlier` one covers. */
+/** Returns true if a position in the change log covers everything that an `earlier` one covers. */
 export function includes(position: Position, earlier: Position): boolean {
   if (position.epoch !== earlier.epoch) return false;
   if (position.kind === "sequence") {
@@ -91,17 +91,17 @@ export function includes(position: Position, earlier: Position): boolean {
 }
 
 /**
- * A position in the change log as a number: a position that covers more has a greater one, in every
- * process that serves the database. The numbers of changes are not usable for that where they are
- * drawn before commits.
+ * Returns a position in the change log as a number. A position that covers more has a greater one,
+ * in every process that serves the database. The numbers of changes are not usable for this if they
+ * are drawn before commits.
  */
 export function positionOrdinal(position: Position): number {
   if (position.kind === "sequence") return position.seq;
-  // The number of transactions that have ended, which only grows.
+  // The number of ended transactions, which only grows.
   return Number(position.xmax) - position.running.length;
 }
 
-/** Makes a position in the change log from the text of a `pg_snapshot`: `xmin:xmax:xip,xip`. */
+/** Returns the position of a `pg_snapshot` in text form: `xmin:xmax:xip,xip`. */
 export function snapshotPosition(text: string, epoch: string): SnapshotPosition {
   const [xmin = "", xmax = "", running = ""] = text.split(":");
   return {
@@ -113,19 +113,19 @@ export function snapshotPosition(text: string, epoch: string): SnapshotPosition 
   };
 }
 
-/** Prints a position in the change log as the text of a `pg_snapshot`. */
+/** Returns a position in the change log as the text of a `pg_snapshot`. */
 export function snapshotText({ xmin, xmax, running }: SnapshotPosition): string {
   return `${xmin}:${xmax}:${running.join(",")}`;
 }
 
-/** The numbers of a change that decide where it stands in the log. */
+/** The numbers of a change that determine its place in the log. */
 interface ChangeNumbers {
   readonly seq: number;
   readonly transaction: bigint | null;
   readonly mark: number | null;
 }
 
-/** Enough for thousands of running transactions, and a header may be as long. */
+/** The maximum length, enough for thousands of running transactions, and for a header. */
 const maxTokenLength = 8_000;
 
 const sequenceToken = /^s\.([0-9a-f]{16})\.(\d{1,16})\.([0-9a-z]{1,10})$/;
@@ -148,7 +148,7 @@ function parseSnapshot(token: string): SnapshotPosition | null {
     last += fromBase36(gap);
     running.push(last);
   }
-  // A server refuses a snapshot whose numbers are not in order.
+  // A server rejects a snapshot whose numbers are not in order.
   const isOrdered = xmin > 0n && xmin <= xmax && xmax < largestXid && last <= xmax &&
     running.every((xid, index) => xid < xmax && (index === 0 || xid > (running[index - 1] ?? 0n)));
   return isOrdered ? { kind: "snapshot", epoch, xmin, xmax, running } : null;
@@ -156,7 +156,7 @@ function parseSnapshot(token: string): SnapshotPosition | null {
 
 const largestXid = 2n ** 63n;
 
-/** Digit by digit, because nothing built in parses a bigint in base 36. */
+/** Parses digit by digit, because no built-in function parses a bigint in base 36. */
 function fromBase36(text: string): bigint {
   let value = 0n;
   for (const digit of text.slice(0, 13)) value = value * 36n + BigInt(parseInt(digit, 36));

@@ -1,22 +1,22 @@
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 import type { Change } from "./change_log.ts";
 
-/** A row of the change log from which a logged change is made, its images not decoded yet. */
+/** A row of the change log, whose images are not decoded yet. */
 export interface LoggedRow {
   readonly seq: number;
   readonly transaction: bigint | null;
   readonly mark: number | null;
   readonly table: TableInfo;
   readonly kind: Change["kind"];
-  /** JSON, or null. */
+  /** The image as JSON, or null. */
   readonly before: string | null;
   readonly after: string | null;
   readonly optimisticId: string | null;
 }
 
 /**
- * The same row, or no more than that something has changed where an image does not have all columns
- * of its table: streams begin again then.
+ * Returns the row, or a touch if an image does not have all columns of its table, so that streams
+ * start again.
  */
 export function rowOfCompleteImages(
   row: LoggedRow,
@@ -67,7 +67,7 @@ export class LoggedChange implements Change {
   }
 }
 
-/** The kind of a logged change, by its name in the log; a kind of a later version is a `touch`. */
+/** Returns the kind of a change by its name in the log, or `touch` for an unknown kind. */
 export function changeKind(op: string): Change["kind"] {
   return op === "insert" || op === "update" || op === "delete" || op === "truncate" ? op : "touch";
 }

@@ -6,18 +6,18 @@ import type { ResolvedChangesOptions } from "./changes_options.ts";
 import type { Driver } from "../driver.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
-/** The options for opening a change log. */
+/** Options of opening a change log. */
 export interface OpenChangeLogOptions {
   readonly driver: Driver;
-  /** The tables to record, which have to exist. */
+  /** The tables to record, which must exist. */
   readonly tables: Iterable<TableInfo>;
   readonly changes: ResolvedChangesOptions;
-  /** Called with the tables of which a Postgres hides rows, before changes since then are given. */
+  /** Called when the set of tables with hidden rows has changed, before later changes are read. */
   readonly onSecured?: (tables: ReadonlySet<TableInfo>) => void;
   readonly runtime: Pick<Runtime, "clock" | "random" | "observe">;
 }
 
-/** Opens the change log of a database, after setting up the parts of it that are missing or have changed. */
+/** Opens the change log of a database, after setting up its missing or changed parts. */
 export async function openChangeLog(options: OpenChangeLogOptions): Promise<ChangeLog> {
   const { driver, changes, onSecured = ignore, runtime: { clock, random, observe } } = options;
   const tables = [...new Set(options.tables)];
@@ -31,7 +31,7 @@ export async function openChangeLog(options: OpenChangeLogOptions): Promise<Chan
 
 const ignore = () => {};
 
-/** What streams do not see of tables without triggers. */
+/** Returns which changes streams do not show of tables without triggers. */
 function untrackedNotice(driver: Driver, untracked: readonly TableInfo[]): string {
   const names = untracked.map(({ name }) => `"${name}"`).join(", ");
   const consequence = engineOf(driver).changes.untrackedConsequence;

@@ -9,10 +9,10 @@ import { engineOf } from "../engine/engine_of.ts";
 /** The optimistic ids of the rows that a transaction has written, by the ids of their keys. */
 export type OptimisticIds = ReadonlyMap<string, string>;
 
-/** Where a transaction stands in the change log before it writes; null if the log knows that. */
+/** The log position before a transaction writes, or null if the log records transactions. */
 export type LogMark = SqlValue;
 
-/** Marks where a transaction that is about to write stands in the change log. */
+/** Returns the log position before a transaction writes. */
 export async function markLog(connection: Connection, reader: RowReader): Promise<LogMark> {
   const { mark } = engineOf(reader).changes;
   if (mark === null) return null;
@@ -21,9 +21,9 @@ export async function markLog(connection: Connection, reader: RowReader): Promis
 }
 
 /**
- * Records optimistic ids with the changes that the transaction has made to their rows since the
- * mark: a row that it has written several times has its id in each change. Gives the ids that were
- * recorded: a row of a table that is not recorded, or one that no statement has written, has none.
+ * Records optimistic ids with the changes of their rows that the transaction has made since the
+ * mark. A row that was written several times has its id in each change. Returns the ids that were
+ * recorded. They exclude rows of unrecorded tables, and rows that no statement has written.
  */
 export async function recordOptimisticIds(
   connection: Connection,
@@ -59,7 +59,7 @@ interface Mark {
   readonly id: string;
 }
 
-/** Each binds two values. */
+/** The maximum number of ids in a statement. Each binds two values. */
 const marksPerStatement = 500;
 
 function markStatement(marks: readonly Mark[], { dialect }: RowReader): Statement {
@@ -68,7 +68,7 @@ function markStatement(marks: readonly Mark[], { dialect }: RowReader): Statemen
     return `(CAST(${seq} AS bigint), CAST(${id} AS text))`;
   });
   return {
-    // Both engines name the columns of VALUES like this.
+    // All engines name the columns of VALUES like this.
     text: `UPDATE "_service_changes" SET optimistic_id = named.column2
       FROM (VALUES ${pairs.join(", ")}) AS named WHERE seq = named.column1`,
     values: marks.flatMap(({ seq, id }) => [seq, id]),

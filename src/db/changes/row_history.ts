@@ -10,13 +10,13 @@ import { changeKind } from "./logged_change.ts";
 import { engineOf } from "../engine/engine_of.ts";
 import type { HistoryFormat } from "../engine/changes_engine.ts";
 
-/** Which changes of the log to look at for the history of a row. */
+/** The changes of the log to search for the history of a row. */
 export interface RowHistoryRequest {
   readonly table: TableInfo;
   readonly key: Key;
   /** The columns that are never recorded. */
   readonly exclude: ReadonlySet<ColumnInfo>;
-  /** Only changes with a smaller number; null for the newest. */
+  /** Limits the history to changes with a smaller number, or null to start at the newest. */
   readonly before: number | null;
   readonly limit: number;
 }
@@ -24,19 +24,19 @@ export interface RowHistoryRequest {
 /** Changes of one row, the newest first. */
 export interface RowHistory {
   readonly changes: readonly PastChange[];
-  /** The number below which older ones may be; null if the log has none. */
+  /** The number below which there may be older changes, or null at the start of the log. */
   readonly next: number | null;
 }
 
 /** A change of a row that is still in the log, or one of its whole table, which has no rows. */
 export interface PastChange extends Pick<Change, "seq" | "kind" | "before" | "after"> {
-  /** In milliseconds since 1970. */
+  /** The time of the change, in milliseconds since 1970. */
   readonly at: number;
 }
 
 /**
- * Reads the history of one row backwards from the change log, which has no index for it: of 20,000
- * changes at a time. Rejects beyond `limits`, as a read of the driver does.
+ * Reads the history of one row backwards from the change log. The log has no index for rows, so
+ * that 20,000 changes are searched at a time. Rejects beyond `limits`, like a read of the driver.
  */
 export async function readRowHistory(
   request: RowHistoryRequest,
@@ -89,7 +89,7 @@ export async function readRowHistory(
 
 const windowSize = 20_000;
 
-/** Binds values in their order; each has a place of its own. */
+/** Creates a function that binds values in order, each with its own placeholder. */
 function createBinder({ dialect }: Driver) {
   const values: SqlValue[] = [];
   const place = (value: SqlValue) => {
@@ -102,9 +102,9 @@ function createBinder({ dialect }: Driver) {
 type Place = (value: SqlValue) => string;
 
 /**
- * Returns true if an image may be of the row, as SQL, with a place for each value in the order of the text.
- * Which row it is of is decided by its values as they are read: some kinds are written in several
- * ways, and are not compared here.
+ * Returns an SQL condition that an image may be of the row, with a placeholder for each value in
+ * textual order. The caller compares the decoded values, because some kinds are written in several
+ * ways and are not compared here.
  */
 function rowMatch(
   history: HistoryFormat,

@@ -4,9 +4,9 @@ import type { RefusedWrite } from "../engine/constraints_engine.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
 /**
- * The columns of the constraint by which the database has refused a write, in the order of the
- * constraint. Empty where it is a constraint of another table, or the engine does not say which one
- * it is. It asks the database, and so is called after the transaction of the write.
+ * Returns the columns of the constraint by which the database rejected a write, in its order. The
+ * result is empty for a constraint of another table, or if the engine does not name it. It queries
+ * the database, so that it must be called after the transaction of the write.
  */
 export async function constraintColumns(
   error: DatabaseError,
@@ -16,7 +16,7 @@ export async function constraintColumns(
   const columns = [...new Set(names)].map((name) =>
     write.table.columns.find(({ dbName }) => dbName.toLowerCase() === name.toLowerCase())
   );
-  // A column that the service does not know is none that it may name.
+  // Columns that the service does not know cannot be named.
   const known = columns.filter((column) => column !== undefined);
   return known.length === columns.length ? known : [];
 }

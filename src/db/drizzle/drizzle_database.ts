@@ -1,6 +1,6 @@
 import { entityKindOf } from "../../schema/drizzle/drizzle_structure.ts";
 
-/** A database of Drizzle, of its lines 0.45 and 1.0: what `drizzle(client)` gives. */
+/** A database of Drizzle, of its lines 0.45 and 1.0: the result of `drizzle(client)`. */
 export interface DrizzleDatabase {
   /** The client of its library. */
   readonly $client: object;

@@ -5,62 +5,59 @@ import type { Driver } from "../driver.ts";
 import type { SqlValue, Statement } from "../../sql/fragment.ts";
 import type { ChangeLog } from "../changes/change_log.ts";
 
-/**
- * Hints that the change log may have something new, for its readers. A read after a hint may find
- * nothing.
- */
+/** Wakes the readers of the change log when it may have new entries. A hint may be spurious. */
 export interface ChangeHints {
-  /** Calls `listener` at every hint; the function that it returns removes it. */
+  /** Calls `listener` at every hint. Returns the function that removes it. */
   add(listener: () => void): () => void;
-  /** Returns no more hints. */
+  /** Stops all hints. */
   close(): Promise<void>;
 }
 
 /** The listener of a poll. */
 export interface PollingListener {
   readonly notify: () => void;
-  /** Records that other programs wrote to tables without triggers; null if all have them. */
+  /** Records that other programs wrote to tables without triggers. Null if all tables have them. */
   readonly findUntracked: (() => Promise<void>) | null;
 }
 
-/** How to look for changes of other processes. */
+/** How to check for changes of other processes. */
 export interface PollingMethod {
-  /** Returns whether there was anything new. */
+  /** Returns true if there was a change. */
   readonly poll: () => Promise<boolean>;
   readonly minMs: number;
   readonly maxMs: number;
 }
 
-/** The input for setting up a change log: the tables that it has to record, on either engine. */
+/** Input for setting up a change log, on any engine. */
 export interface ChangeLogSetup {
   readonly driver: Driver;
-  /** The tables to record, which have to exist. */
+  /** The tables to record, which must exist. */
   readonly tables: readonly TableInfo[];
   readonly changes: Pick<ResolvedChangesOptions, "mode" | "schema" | "exclude">;
   readonly random: Random;
 }
 
-/** How an engine writes images. */
+/** The format of an engine's row images. */
 export interface ImageFormat {
-  /** The values as they are written, by the names of their columns in the database. */
+  /** Returns the values as they are written, by the database names of their columns. */
   parse(image: string): ReadonlyMap<string, string>;
-  /** A value as a driver would have read it from its column. */
+  /** Returns a value as a driver reads it from its column. */
   decodeCell(raw: string, column: ColumnInfo): SqlValue;
 }
 
 /** How an engine records changes and reads them. */
 export interface ChangesEngine {
-  /** Sets up the parts of the change log that are missing or have changed. */
+  /** Sets up the missing or changed parts of the change log. */
   setUp(setup: ChangeLogSetup): Promise<ChangeSource>;
-  /** The row images of the log. */
+  /** The format of the log's row images. */
   readonly images: ImageFormat;
-  /** Returns how often to look for changes of other processes, and how. */
+  /** Returns how to check for changes of other processes, and how often. */
   polling(driver: Driver, listener: PollingListener): PollingMethod;
-  /** A query for the position before a transaction writes; null if each change has its transaction. */
+  /** A query for the position before a transaction writes. Null if changes have transactions. */
   readonly mark: string | null;
-  /** Returns a query for the changes of a table that the running transaction has made since the mark. */
+  /** Returns a query for the running transaction's changes of a table since the mark. */
   changesSince(table: TableInfo, mark: SqlValue): Statement;
-  /** The members of the log that the history of a row consists of. */
+  /** The SQL with which the history of a row is read. */
   readonly history: HistoryFormat;
   /** A clause for the operator: how streams see tables without triggers. */
   readonly untrackedConsequence: string;
@@ -74,29 +71,29 @@ export interface ChangesEngine {
   ): Promise<string>;
 }
 
-/** The options for opening a change log that is set up. */
+/** Options of opening a change log that is set up. */
 export interface OpenSourceOptions {
   readonly hints: ChangeHints;
   readonly changes: ResolvedChangesOptions;
-  /** Called with the tables of which the database hides rows, before changes since then are given. */
+  /** Called when the set of tables with hidden rows has changed, before later changes are read. */
   readonly onSecured: (tables: ReadonlySet<TableInfo>) => void;
 }
 
-/** A change log that is set up and not open yet. */
+/** A change log that is set up but not open yet. */
 export interface ChangeSource {
   /** The tables of which only the writes of this service are recorded. */
   readonly untracked: readonly TableInfo[];
-  /** Returns a function that records the writes of other programs to those; null if there is none. */
+  /** Returns a function that records other programs' writes to those tables, or null. */
   findUntracked(): Promise<(() => Promise<void>) | null>;
   /** Opens the log. */
   open(options: OpenSourceOptions): Promise<ChangeLog>;
-  /** Returns the driver to write by: one that records its own writes if no trigger does. */
+  /** Returns the driver for writes. It records its own writes if no trigger does. */
   recordingDriver(): Driver;
 }
 
-/** How the log has the changes of a row, as SQL. */
+/** The SQL of the changes of a row in the log. */
 export interface HistoryFormat {
-  /** Returns a condition on the table of a change; `place` binds a value. */
+  /** Returns a condition on the table of a change. `place` binds a value. */
   isTable(table: TableInfo, place: (value: SqlValue) => string): string;
   /** Returns a condition that is true if an image may have the value of a key in its column. */
   mayHave(

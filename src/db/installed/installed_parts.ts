@@ -1,12 +1,12 @@
 /** A part that the service has added to a database, and the statement that removes it. */
 export interface InstalledPart {
   readonly kind: "trigger" | "function" | "table";
-  /** For the operator. */
+  /** The name for the operator. */
   readonly name: string;
   readonly drop: string;
 }
 
-/** What SQLite's own table of sequences is called while it is removed. */
+/** The temporary name of SQLite's own table of sequences while it is removed. */
 export const sequenceTable = "_service_sequence";
 
 /** The names of the tables of the log, of the idempotency store, of search and of migrations. */
@@ -15,7 +15,7 @@ export const ownTables: readonly string[] = [
   ...["_service_search", "_service_idempotency", "_service_migrations", sequenceTable],
 ];
 
-/** `3 tables and 1 trigger`. */
+/** Returns the count in words, like `3 tables and 1 trigger`. */
 export function countOfParts(parts: readonly InstalledPart[]): string {
   const byKind = Map.groupBy(parts, ({ kind }) => kind);
   return [...byKind].map(([kind, { length }]) => `${length} ${kind}${length === 1 ? "" : "s"}`)

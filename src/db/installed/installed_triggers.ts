@@ -2,8 +2,8 @@ import type { Driver } from "../driver.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
 /**
- * A string that is another one once the triggers that record changes are: another program that makes a
- * table again loses those of the table before, although its columns are the same.
+ * Returns a string that changes with the triggers that record changes. A program that rebuilds a
+ * table drops the triggers of the old one, even if the columns stay.
  */
 export async function installedTriggers(driver: Driver): Promise<string> {
   const text = engineOf(driver).installed.triggers;

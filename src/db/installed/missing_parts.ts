@@ -1,7 +1,7 @@
 import type { Driver } from "../driver.ts";
 import { engineOf } from "../engine/engine_of.ts";
 
-/** What a service needs in a database that it writes to. */
+/** The parts that a service needs in a database to which it writes. */
 export interface NeededParts {
   /** The log of changes. */
   readonly log: boolean;
@@ -9,7 +9,7 @@ export interface NeededParts {
   readonly search: boolean;
 }
 
-/** What serving a database for writing will change in it, each as a clause; empty where all is there. */
+/** Returns what serving for writing will change in the database, each as a clause, or nothing. */
 export async function missingParts(
   driver: Driver,
   { log, search }: NeededParts,
@@ -31,7 +31,7 @@ export async function missingParts(
   return missing;
 }
 
-/** Returns true if the role of a database may create tables in the schema where it creates them by itself. */
+/** Returns true if the role of a database may create tables in its default schema. */
 export async function mayCreateTables(driver: Driver): Promise<boolean> {
   const text = engineOf(driver).catalog.mayCreateTables;
   if (text === null) return true;

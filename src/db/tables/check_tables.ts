@@ -5,17 +5,17 @@ import { DatabaseError, reasonOf } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
 import type { NamedDifference } from "./find_drift.ts";
 
-/** A table to check at start, and the database that it is served from. */
+/** A table to check at the start, and its database. */
 export interface TableOfDriver {
   readonly table: TableInfo;
   readonly driver: Driver;
 }
 
 /**
- * Checks at start, by a query of every table, that all tables exist, and compares those that the
- * service declares with what the database has. Throws a plain Error that names what cannot be served,
- * column by column, and what mends it; what can be served, but differs, is observed. A database that
- * cannot be reached now may be reached later: that is an observation, and its tables are not checked.
+ * Checks at the start that all tables exist, by a query of every table. Compares the declared
+ * tables with those of the database. Throws a plain Error that names each missing part, column by
+ * column, and the remedy. Differences that do not prevent serving are observed. An unreachable
+ * database is observed, and its tables are not checked, because it may be reachable later.
  */
 export async function checkTables(
   served: readonly TableOfDriver[],
@@ -62,13 +62,13 @@ async function checkDatabase(
   if (incomplete.length > 0) throw await missingParts(incomplete, driver);
 }
 
-/** A table that cannot be read as it is described, and what the database says of that. */
+/** A table that cannot be read as described, and the database's error. */
 interface IncompleteTable {
   readonly table: TableInfo;
   readonly cause: DatabaseError;
 }
 
-/** The error that names what is missing of tables: of existing ones, and of those of Drizzle. */
+/** Returns the error that names the missing parts of existing tables, and of those of Drizzle. */
 async function missingParts(
   incomplete: readonly IncompleteTable[],
   driver: Driver,
@@ -84,12 +84,12 @@ async function missingParts(
     for (const column of table.columns) {
       if (!await isThere({ table, driver }, [column])) missing.push(column.dbName);
     }
-    // It may be there by now.
+    // The part may exist by now.
     if (missing.length === 0) texts.push(reasonOf(cause));
     texts.push(...missing.map((name) => `${label}.${name} is missing`));
   }
   const named = incomplete.map(({ table }) => JSON.stringify(table.label)).join(", ");
-  // What a program declares, and the service does not create, is of Drizzle.
+  // A declared table that the service does not create belongs to Drizzle.
   const remedy = incomplete.some(({ table }) => table.declared && !table.own)
     ? ": run the migrations of Drizzle, by drizzle-kit"
     : "";
@@ -113,7 +113,7 @@ async function checkDeclared(
   observe({ kind: "notice", message });
 }
 
-/** A table that was made for something else differs in everything. */
+/** The maximum number of named parts, because an unrelated table differs in everything. */
 const maxNamed = 50;
 
 function mendedBy(differences: readonly NamedDifference[]): string {
@@ -127,7 +127,7 @@ function listed(texts: readonly string[]): string {
   return [...texts.slice(0, maxNamed), ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }
 
-/** The types of a table that was declared for another engine would fail at its first request. */
+/** Throws for a table of another engine, whose types would fail at the first request. */
 function requireEngine({ name, engine }: TableInfo, { dialect, label }: Driver): void {
   if (engine === null || engine === dialect.engine) return;
   throw new Error(
@@ -135,7 +135,7 @@ function requireEngine({ name, engine }: TableInfo, { dialect, label }: Driver):
   );
 }
 
-/** Returns true if the database has a table with these columns: all those of its description, unless given. */
+/** Returns true if the database has a table with these columns, by default all of them. */
 export async function isThere(
   { table, driver }: TableOfDriver,
   columns: readonly ColumnInfo[] = table.columns,
@@ -150,12 +150,12 @@ export async function isThere(
 }
 
 /**
- * Returns true if the database has a table with the columns of its description, and their values
- * compare with those of their kinds.
+ * Returns true if the database has a table with the described columns, and their values compare
+ * with those of their kinds.
  */
 export async function isAsDescribed({ table, driver }: TableOfDriver): Promise<boolean> {
   const { dialect } = driver;
-  // Documents are not compared, and json is no jsonb.
+  // Documents are not compared, and json is not jsonb.
   const compared = table.columns.map((column) =>
     column.kind === "json"
       ? dialect.selected(column)
@@ -183,12 +183,12 @@ function selectNothing(
   return toStatement(select, dialect.placeholder);
 }
 
-/** Returns true if the error of so simple a statement means that a table or column in it is missing. */
+/** Returns true if the error of such a simple statement means a missing table or column. */
 function isMissing(error: DatabaseError): boolean {
   return hasCode(error, missingCodes);
 }
 
-/** Returns true if it means that a column is missing, or has another type. */
+/** Returns true if the error means that a column is missing, or has another type. */
 function namesOtherTables(error: DatabaseError): boolean {
   return isMissing(error) || hasCode(error, typeCodes);
 }

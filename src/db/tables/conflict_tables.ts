@@ -2,7 +2,7 @@ import type { TableInfo } from "../../schema/table_info.ts";
 import { engineOf } from "../engine/engine_of.ts";
 import type { TableOfDriver } from "./check_tables.ts";
 
-/** Returns the tables that have a conflict clause of their own. */
+/** Returns the tables that have their own conflict clause. */
 export async function conflictTables(
   served: readonly TableOfDriver[],
 ): Promise<ReadonlySet<TableInfo>> {

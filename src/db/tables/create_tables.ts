@@ -12,8 +12,8 @@ import { engineOf } from "../engine/engine_of.ts";
 import { requireCreatable } from "./require_creatable.ts";
 
 /**
- * Creates the missing tables in a database, all or none; existing tables stay as they are. Runs
- * `more` after them, in the same transaction. Throws an Error that names what cannot be created.
+ * Creates the missing tables of a database, and runs `more` after them, in one transaction.
+ * Existing tables are not changed. Throws an Error that names what cannot be created.
  */
 export async function createTables(
   driver: Driver,
@@ -31,13 +31,13 @@ export async function createTables(
   });
   const created = await driver.transaction(async (connection) => {
     const done: typeof planned = [];
-    // Two processes that start together would both find a table missing, and one would fail.
+    // Two processes that start together would both find no table, and one would fail.
     if (catalog.creationLock !== null) await connection.query(catalog.creationLock);
     for (const one of planned) {
       const { schema, name, formerName } = one.table;
       // An older table may lack the columns of an index.
       if (await isThere({ schema, name }, connection, catalog)) continue;
-      // The rows are in the table that is to be renamed, which the start asks for.
+      // The rows are in the table that must be renamed, which the start reports.
       const former = { schema, name: formerName ?? name };
       if (formerName !== null && await isThere(former, connection, catalog)) continue;
       await create(one.table, one.statements, connection);
@@ -65,8 +65,8 @@ async function create(
 }
 
 /**
- * A table as it is created, and the foreign keys that are added afterwards: Postgres refers to no
- * table that is not there yet.
+ * Splits a table into its creation and the foreign keys to add later, because Postgres accepts no
+ * reference to a missing table.
  */
 function split(
   table: TableInfo,

@@ -1,6 +1,6 @@
 /**
- * Reads enum columns from SQLite's CHECK clauses: the strings of each `CHECK (column IN ('a', 'b'))`
- * of a CREATE TABLE statement, by column in lower case; other forms of CHECK are ignored.
+ * Parses enum columns from SQLite's CHECK clauses: the strings of each `CHECK (column IN ('a',
+ * 'b'))` in a CREATE TABLE statement, by column in lower case. Other forms of CHECK are ignored.
  */
 export function sqliteEnumChecks(createTable: string): ReadonlyMap<string, readonly string[]> {
   const lists = new Map<string, readonly string[]>();
@@ -12,9 +12,9 @@ export function sqliteEnumChecks(createTable: string): ReadonlyMap<string, reado
 }
 
 /**
- * Reads an enum column from a CHECK clause of Postgres: the strings of `CHECK (column IN ('a',
- * 'b'))`, which the catalogue defines with ANY, or with `=` for one string; null for other forms of
- * CHECK.
+ * Parses an enum column from a CHECK clause of Postgres: the strings of `CHECK (column IN ('a',
+ * 'b'))`. The catalog shows it with ANY, or with `=` for one string. Returns null for other forms
+ * of CHECK.
  */
 export function postgresEnumCheck(definition: string): readonly string[] | null {
   const [, list, only] = postgresCheck.exec(definition) ?? [];
@@ -28,7 +28,7 @@ const sqliteCheck =
 const postgresCheck =
   /^CHECK \(+(?:"(?:[^"]|"")+"|[\w$]+)\)?(?:::text)? = (?:ANY \(+ARRAY\[('(?:[^']|'')*'::[a-z ]+(?:, '(?:[^']|'')*'::[a-z ]+)*)\]\)?(?:::text\[\])?|('(?:[^']|'')*')::[a-z ]+)\)+$/;
 
-/** The literals of a list. */
+/** Returns the literals of a list. */
 function textsOf(list: string): readonly string[] {
   return [...list.matchAll(/'((?:[^']|'')*)'/g)].map(([, text = ""]) => text.replaceAll("''", "'"));
 }

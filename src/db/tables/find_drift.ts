@@ -8,15 +8,15 @@ import { existingShapes } from "../migrations/compare/existing_shapes.ts";
 import { isSameSet, shapeOf, type TableShape } from "../migrations/compare/table_shape.ts";
 import { findDifferences, mayBeSame, namesOf } from "../migrations/find_differences.ts";
 
-/** What differs between the declared tables of a database and what it has, in words. */
+/** The differences between declared tables and the database, in words. */
 export interface Drift {
-  /** What keeps a table from being served, by the name of the table. */
+  /** The differences that prevent serving a table, by the name of the table. */
   readonly faults: readonly NamedDifference[];
-  /** What it can be served with. */
+  /** The differences with which a table can be served. */
   readonly notices: readonly NamedDifference[];
 }
 
-/** A difference in words, and the table that it is about. */
+/** A difference in words, and its table. */
 export interface NamedDifference {
   readonly table: string;
   readonly text: string;
@@ -44,8 +44,8 @@ export async function findDrift(driver: Driver, tables: readonly TableInfo[]): P
 }
 
 /**
- * Only the server knows whether two expressions are the same, for which it makes temporary
- * tables. Null if it may not, or is only read from.
+ * Compares expressions by temporary tables, because only the server knows whether two are equal.
+ * Returns null if that is not allowed.
  */
 async function findSurely(
   driver: Driver,
@@ -65,7 +65,7 @@ function named(difference: Difference): NamedDifference {
   return { table: difference.table, text: describeDifference(difference) };
 }
 
-/** Returns true if no request, or not the right rows, could be answered with the difference. */
+/** Returns true if the difference would fail requests, or return wrong rows. */
 function preventsService(
   difference: Difference,
   existing: TableShape | undefined,
@@ -78,7 +78,7 @@ function preventsService(
     case "renamed-column":
       return true;
     case "key": {
-      // Several rows could have one key then, and a write of one would change all of them.
+      // Several rows could have one key, and a write of one would change all of them.
       const isUnique = existing?.uniques.some(({ columns }) =>
         isSameSet(columns, difference.declared)
       );
@@ -86,7 +86,7 @@ function preventsService(
     }
     case "type": {
       const { declared, existing } = difference;
-      // SQLite compares values of any type; Postgres has no operators between these.
+      // SQLite compares values of any type. Postgres has no operators between these types.
       return dialect.engine === "postgres" && familyOf(declared) !== familyOf(existing);
     }
     default:
@@ -94,7 +94,7 @@ function preventsService(
   }
 }
 
-/** Types of one family compare with each other, and take each other's values. */
+/** Returns the family of a type, whose types compare with and accept each other's values. */
 function familyOf(type: string): string {
   const [plain = ""] = type.toLowerCase().split("(");
   const name = plain.trim();
@@ -108,7 +108,7 @@ const families: readonly (readonly string[])[] = [
   ["jsonb", "json"],
 ];
 
-/** Indexes and columns beside the declared ones do no harm, as long as rows can be created. */
+/** Returns false for additional indexes and columns, which are harmless if rows can be created. */
 function isWorthSaying(difference: Difference): boolean {
   if (difference.kind === "superfluous-column") return isNeeded(difference.existing);
   return difference.kind !== "superfluous-index";

@@ -4,8 +4,8 @@ import { DatabaseError } from "../database_error.ts";
 import type { Driver } from "../driver.ts";
 
 /**
- * The leading columns of the indexes in a database: those that an index of their table begins with.
- * None of a database that cannot be reached now: rows are then read in the way that needs no index.
+ * Returns the columns with which an index of their table begins. Returns none for an unreachable
+ * database: rows are then read in a way that needs no index.
  */
 export async function leadingColumns(
   served: readonly TableOfDriver[],

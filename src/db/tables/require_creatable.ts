@@ -3,9 +3,9 @@ import { type ForeignKey, refersTo, type TableInfo } from "../../schema/table_in
 import type { CatalogEngine } from "../engine/catalog_engine.ts";
 
 /**
- * Throws an Error that names what an engine would refuse without saying why, or take and not keep:
- * names of tables and indexes that are not distinct, names that are too long, and foreign keys to
- * columns whose values several rows may share.
+ * Throws an Error for declarations that an engine would reject without a reason, or accept and
+ * break: names of tables and indexes that are not distinct, names that are too long, and foreign
+ * keys to columns that are not unique.
  */
 export function requireCreatable(given: readonly TableInfo[], catalog: CatalogEngine): void {
   const tables = [...new Set(given)];
@@ -20,7 +20,7 @@ export function requireCreatable(given: readonly TableInfo[], catalog: CatalogEn
   }
 }
 
-/** Indexes of a schema share their names, and `a_b` of `c` has the same one as `a` of `b_c`. */
+/** Requires distinct indexes, whose names share a schema: `a_b` of `c` is also `a` of `b_c`. */
 function requireDistinctIndexes(tables: readonly TableInfo[]): void {
   const owners = new Map<string, string>();
   for (const table of tables) {
@@ -38,7 +38,7 @@ function requireDistinctIndexes(tables: readonly TableInfo[]): void {
   }
 }
 
-/** Two declarations of one table would contradict each other, and one table cannot become two. */
+/** Requires distinct tables: two declarations of one table would contradict each other. */
 function requireDistinctNames(tables: readonly TableInfo[], { foldName }: CatalogEngine): void {
   for (const [index, { schema, name, formerName }] of tables.entries()) {
     const others = tables.slice(0, index).filter((one) => one.schema === schema);
@@ -53,7 +53,7 @@ function requireDistinctNames(tables: readonly TableInfo[], { foldName }: Catalo
   }
 }
 
-/** What https://www.postgresql.org/docs/current/sql-syntax-lexical.html says of identifiers. */
+/** Checks the limit of https://www.postgresql.org/docs/current/sql-syntax-lexical.html. */
 function requireShortNames(
   { name, columns, indexes, checks }: TableInfo,
   { maxNameBytes }: CatalogEngine,
@@ -69,7 +69,7 @@ function requireShortNames(
   );
 }
 
-/** SQLite takes such a foreign key, and refuses every write of the two tables then. */
+/** Requires a unique target: SQLite accepts others and then rejects every write. */
 function requireUniqueTarget(
   { references, columns }: ForeignKey,
   { name }: TableInfo,

@@ -6,7 +6,7 @@ import type { Driver } from "../driver.ts";
 import { selectNamed } from "../named_columns.ts";
 import type { TableOfDriver } from "./check_tables.ts";
 
-/** What a database keeps from the role of the service in one table. */
+/** The parts of one table that a database hides from the service's role. */
 export interface RoleLimits {
   readonly role: string;
   /** True if policies decide which rows the role sees. */
@@ -17,7 +17,7 @@ export interface RoleLimits {
   readonly isExempt: boolean;
 }
 
-/** Reads what a database keeps from its role in these tables. SQLite has no roles. */
+/** Reads the limits of the role in these tables. SQLite has no roles. */
 export async function readRoleLimits(
   driver: Driver,
   tables: readonly TableInfo[],
@@ -29,7 +29,7 @@ export async function readRoleLimits(
       place: "t.place",
       role: "current_user",
       hasPolicies: "c.relrowsecurity",
-      // It knows owners, FORCE, BYPASSRLS and superusers.
+      // The function considers owners, FORCE, BYPASSRLS and superusers.
       isActive: "row_security_active(c.oid)",
       unreadable: `(SELECT json_agg(a.attname) FROM pg_attribute a WHERE a.attrelid = c.oid
         AND a.attnum > 0 AND NOT a.attisdropped
@@ -54,23 +54,23 @@ export async function readRoleLimits(
   return limits;
 }
 
-/** How old the limits may be that decide a request. */
+/** The maximum age of the limits that decide a request, in milliseconds. */
 const roleRecheckMs = 60_000;
 
 /**
- * The limits of the roles that an app has in its databases, as they were read last. What statements
- * of the role return obeys them by itself; the images of a change log, a search index and the
- * statistics of a table do not.
+ * The last known limits of the roles in an app's databases. Results of the role's own statements
+ * obey them automatically. Images of a change log, a search index and the statistics of a table do
+ * not.
  */
 export class RoleRights {
   readonly #tables: ReadonlyMap<Driver, ReadonlySet<TableInfo>>;
-  /** Null if nothing is kept from the role. */
+  /** The limits by table, or null if there are none. */
   readonly #known = new Map<TableInfo, RoleLimits | null>();
   readonly #clock: Clock;
   #readAtMs = 0;
   #reading: Promise<void> | null = null;
 
-  /** Nothing is known yet. */
+  /** Creates the collection, in which nothing is known yet. */
   constructor(served: readonly TableOfDriver[], { clock }: Pick<Runtime, "clock">) {
     this.#clock = clock;
     const byDriver = Map.groupBy(served, ({ driver }) => driver);
@@ -84,34 +84,34 @@ export class RoleRights {
     return [...this.#tables.keys()].some(({ dialect }) => dialect.engine !== "sqlite");
   }
 
-  /** Reads all of them. Rejects where a database does not answer, and then keeps what was known. */
+  /** Reads all limits. If a database does not respond, it rejects and keeps the known ones. */
   read(): Promise<void> {
     this.#reading ??= this.#readAll().finally(() => this.#reading = null);
     return this.#reading;
   }
 
-  /** Reads all of them by a read that begins now: one that is under way may have begun before a change. */
+  /** Reads all limits again. A read in progress may have started before a change. */
   async readAgain(): Promise<void> {
     await this.#reading?.catch(() => {});
     await this.read();
   }
 
-  /** The same at the start, when a database may not be there yet. */
+  /** Reads all limits at the start, when a database may not be reachable yet. */
   async readFirst(): Promise<void> {
     try {
       await this.read();
     } catch (error) {
-      // It stays unknown, and is asked for before the first stream.
+      // The limits stay unknown, and are read before the first stream.
       if (!(error instanceof DatabaseError)) throw error;
     }
   }
 
-  /** The limits in a table; null for none, undefined if they are not known yet. */
+  /** Returns the known limits of a table, null for none, and undefined if they are unknown. */
   known(table: TableInfo): RoleLimits | null | undefined {
     return this.#known.get(table);
   }
 
-  /** The same, and reads what is not known, or was read more than a minute ago. */
+  /** Returns the limits of a table. Reads unknown ones, and those older than a minute. */
   async of(table: TableInfo): Promise<RoleLimits | null> {
     const isOld = this.#clock.elapsedMs() - this.#readAtMs > roleRecheckMs;
     if (isOld || !this.#known.has(table)) await this.read();

@@ -7,7 +7,7 @@ import { type Fragment, join, rawSql, sql } from "../../sql/fragment.ts";
 import { DatabaseError } from "../database_error.ts";
 import type { ValuePlace } from "./value_places.ts";
 
-/** Binds a value as its place in the statement wants it, so that every engine stores the same. */
+/** Binds a value according to its place in the statement, so that every engine stores the same. */
 export function boundAt(value: unknown, place: ValuePlace, dialect: Dialect): Fragment {
   switch (place.kind) {
     case "count":
@@ -28,7 +28,7 @@ export function boundAt(value: unknown, place: ValuePlace, dialect: Dialect): Fr
   }
 }
 
-/** Postgres rounds fractions and takes NULL for no limit; SQLite takes negative numbers for that. */
+/** Checks the count: Postgres rounds fractions, and NULL or a negative number may mean no limit. */
 function rowCount(value: unknown): Fragment {
   const count = typeof value === "bigint" ? Number(value) : value;
   if (typeof count === "number" && Number.isSafeInteger(count) && count >= 0) {
@@ -40,12 +40,12 @@ function rowCount(value: unknown): Fragment {
   );
 }
 
-/** Binds a value of a column wherever it stands: its type is in the statement, too. */
+/** Binds a value of a column at any place, because the statement also contains its type. */
 export function boundOfColumn(value: unknown, column: ColumnInfo, dialect: Dialect): Fragment {
   return dialect.bound(inProcess(value, column, false, dialect), column);
 }
 
-/** Beside its column, an engine with types knows the type of the value. */
+/** Binds a value that is compared with its column, from which an engine infers the type. */
 function ofColumn(
   value: unknown,
   column: ColumnInfo,
@@ -58,7 +58,7 @@ function ofColumn(
   return sql`${dialect.encode(inProcess(value, column, stores, dialect), column)}`;
 }
 
-/** Wire form → in-process form. A value that is only compared may break the column's constraints. */
+/** Converts a value from its wire form. A value that is only compared may break constraints. */
 function inProcess(
   value: unknown,
   column: ColumnInfo,
@@ -117,7 +117,7 @@ function boundRows(
   return join(lists, ", ");
 }
 
-/** Beside no column a value is what its type says, as a literal of SQL is. */
+/** Binds a value without a column. As for a literal, its own type determines the SQL type. */
 function freeValue(value: unknown, near: ColumnInfo | null, dialect: Dialect): Fragment {
   if (value === null) return rawSql("NULL");
   const kind = kindOfFree(value);
@@ -126,11 +126,11 @@ function freeValue(value: unknown, near: ColumnInfo | null, dialect: Dialect): F
       `Cannot bind a text near "${near.name}", which is no text: write db.sql.value(column, value), or CAST(value AS text)`,
     );
   }
-  // Functions such as substr() take no longer integers in Postgres; others are cast as they need.
+  // Functions like substr() accept no longer integers in Postgres. Others are cast as needed.
   if (kind === "integer" && near?.kind !== "decimal" && Number(value) === (Number(value) | 0)) {
     return sql`CAST(${Number(value)} AS integer)`;
   }
-  // A double beside a decimal would make its exact digits a double, too.
+  // A double next to a decimal would also make its exact digits a double.
   const isExact = near?.kind === "decimal" && (kind === "real" || kind === "integer");
   return boundOfColumn(value, freeColumn(isExact ? "decimal" : kind), dialect);
 }

@@ -2,20 +2,20 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { FlatTemplate, SqlPart } from "./sql_parts.ts";
 import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
 
-/** The columns that a statement names, interpolated or written as text. */
+/** The columns that a statement names, interpolated or as text. */
 export interface ColumnsInSql {
-  /** The column that ends with a token; null if there is none that is known. */
+  /** Returns the known column that ends with a token, or null. */
   endingAt(index: number): ColumnInfo | null;
-  /** The column that begins with a token, after the name of its table. */
+  /** Returns the column that begins with a token, after the name of its table. */
   startingAt(index: number): ColumnInfo | null;
-  /** The index after a name and its qualifiers that begin with a token. */
+  /** Returns the index after a name and its qualifiers that begin with a token. */
   afterPath(index: number): number;
   /**
-   * The columns that a written name may be: of the interpolated tables, and of subqueries. Null
-   * stands for what a subquery computes.
+   * Returns the columns that a written name may mean: of the interpolated tables, and of
+   * subqueries. Null is a value that a subquery computes.
    */
   named(dbName: string): readonly (ColumnInfo | null)[];
-  /** Returns true if a written name may be one of several, of different kinds. */
+  /** Returns true if a written name may mean several columns of different kinds. */
   isAmbiguous(index: number): boolean;
 }
 
@@ -69,7 +69,7 @@ interface SubqueryName {
   readonly column: ColumnInfo | null;
 }
 
-/** What subqueries name, for the query around them, by AS or before it: `due (id, moment) AS (…)`. */
+/** Returns the names of subqueries' columns, by AS or before it: `due (id, moment) AS (…)`. */
 function namesOfSubqueries(
   tokens: readonly SqlToken[],
   parts: readonly SqlPart[],
@@ -108,7 +108,7 @@ function nameOf(token: SqlToken | undefined): string | null {
 /** The list of a SELECT. */
 export interface SelectList {
   readonly items: readonly (readonly [start: number, end: number])[];
-  /** The parenthesis that opens its subquery; null outside of one. */
+  /** The parenthesis that opens its subquery, or null outside of one. */
   readonly open: number | null;
 }
 
@@ -116,7 +116,7 @@ const listEnds = [
   ...["FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "INTERSECT", "EXCEPT"],
 ];
 
-/** The lists of every SELECT of a statement, in the order of the text. */
+/** Returns the lists of all SELECTs of a statement, in the order of the text. */
 export function selectLists(tokens: readonly SqlToken[]): readonly SelectList[] {
   const opens: number[] = [];
   return tokens.flatMap((token, index): readonly SelectList[] => {
@@ -129,7 +129,7 @@ export function selectLists(tokens: readonly SqlToken[]): readonly SelectList[] 
   });
 }
 
-/** The items after SELECT or RETURNING, at most to before `after`. */
+/** Returns the items after SELECT or RETURNING, at most up to `after`. */
 export function listFrom(
   tokens: readonly SqlToken[],
   index: number,
@@ -137,7 +137,7 @@ export function listFrom(
 ): SelectList["items"] {
   const start = isWord(tokens[index], "DISTINCT", "ALL") ? index + 1 : index;
   let end = outerWord(tokens, listEnds, start, after);
-  // FROM of IS DISTINCT FROM does not end the list.
+  // The FROM of IS DISTINCT FROM does not end the list.
   while (end > 0 && isWord(tokens[end - 1], "DISTINCT")) {
     end = outerWord(tokens, listEnds, end + 1, after);
   }
@@ -146,7 +146,7 @@ export function listFrom(
   return itemsBetween(tokens, start, end >= 0 ? end : last);
 }
 
-/** What is interpolated at a token, if anything. */
+/** Returns the part that is interpolated at a token, if any. */
 export function partAt(
   tokens: readonly SqlToken[],
   parts: readonly SqlPart[],
@@ -156,7 +156,7 @@ export function partAt(
   return token?.kind === "part" ? parts[token.index] : undefined;
 }
 
-/** Returns true if two columns are shown under one name in one form, so that either stands for both. */
+/** Returns true if two columns have one name and one form, so that they are interchangeable. */
 function isSame(left: ColumnInfo | null, right: ColumnInfo | null): boolean {
   if (left === null || right === null) return left === right;
   return left === right ||
@@ -164,7 +164,7 @@ function isSame(left: ColumnInfo | null, right: ColumnInfo | null): boolean {
       left.timestampFormat === right.timestampFormat);
 }
 
-/** The index after the parenthesis that closes what `open` opens; the end where none does. */
+/** Returns the index after the parenthesis that closes `open`, or the end if none does. */
 export function afterParenthesis(tokens: readonly SqlToken[], open: number): number {
   let depth = 0;
   for (let index = open; index < tokens.length; index++) {
@@ -192,7 +192,7 @@ export function itemsBetween(
   return from < end ? [...items, [from, end]] : items;
 }
 
-/** The first of some keywords outside of parentheses; -1 where there is none before `end`. */
+/** Returns the first of these keywords outside of parentheses before `end`, or -1. */
 export function outerWord(
   tokens: readonly SqlToken[],
   keywords: readonly string[],

@@ -11,20 +11,20 @@ import { isSign, isWord } from "./sql_tokens.ts";
 
 /** One item of a select list, as the rows show it. */
 export type ResultItem =
-  /** Under its property; in the form of a column, or where that is null as a plain value. */
+  /** The value of a property, in the form of a column, or as an untyped value if it is null. */
   | {
     readonly kind: "one";
     readonly name: string;
     readonly column: ColumnInfo | null;
-    /** True if it is the value of an expression, and not one that the column holds. */
+    /** True for the value of an expression, and false for that of the column. */
     readonly computed: boolean;
   }
   /** All columns of one or more tables, each of which may have a column of a name. */
   | { readonly kind: "star"; named(dbName: string): readonly (ColumnInfo | null)[] };
 
 /**
- * Reads what a statement returns: the items of RETURNING, or those of its first SELECT. Throws a
- * plain Error for an item whose name or form would depend on the engine.
+ * Parses the items of RETURNING, or of the first SELECT. Throws a plain Error for an item whose
+ * name or form would depend on the engine.
  */
 export function resultItems(
   template: FlatTemplate,
@@ -32,7 +32,7 @@ export function resultItems(
 ): readonly ResultItem[] {
   const { tokens } = template;
   const lists = selectLists(tokens);
-  // What a subquery computes reaches the rows by its name.
+  // The value of a subquery reaches the rows by its name.
   for (const { items } of lists.filter(({ open }) => open !== null)) {
     for (const [from, to] of items) {
       if (isWord(tokens[to - 2], "AS")) resultItem(from, to, template, columns);
@@ -91,7 +91,7 @@ function aliased(
   return { kind: "one", name, column, computed: false };
 }
 
-/** SQLite computes with doubles, whose last digits are wrong, so that a scale has to cut them. */
+/** Requires a scale of computed decimals, because the last digits of SQLite's doubles are wrong. */
 function requireDigits(
   { name, kind, scale }: ColumnInfo,
   from: number,
@@ -108,7 +108,7 @@ function requireDigits(
   );
 }
 
-/** `id`, `notes.id` and `public.notes.id`, interpolated or not. */
+/** Returns true for `id`, `notes.id` and `public.notes.id`, interpolated or not. */
 function isPath(from: number, to: number, { tokens }: FlatTemplate): boolean {
   for (let index = from; index < to; index++) {
     const isName = (index - from) % 2 === 0;
@@ -133,7 +133,7 @@ function wholeColumn(
   return column;
 }
 
-/** The kinds whose stored values look different on the engines. */
+/** The kinds whose stored form depends on the engine. */
 const formedKinds: ReadonlySet<string> = new Set(["timestamp", "boolean", "decimal", "json"]);
 
 function requirePlain(
@@ -157,8 +157,8 @@ function requirePlain(
 }
 
 /**
- * Decodes the rows of results to objects: by property, values in wire form. What the columns of a
- * result mean is kept for the next result, which has the same unless the schema changes.
+ * Returns a function that decodes rows of results to objects: by property, with values in wire
+ * form. It caches the meaning of the columns, which changes only with the schema.
  */
 export function rowReader(
   items: readonly ResultItem[],
@@ -208,14 +208,14 @@ function uniqueCells(
 
 interface ResultCell {
   readonly name: string;
-  /** Null for a plain value. */
+  /** The column, or null for an untyped value. */
   readonly column: ColumnInfo | null;
   readonly computed: boolean;
-  /** The type of a plain value, where the engine has types. */
+  /** The type of an untyped value, if the engine has types. */
   readonly type: number | null;
 }
 
-/** Items before the first `*` are counted from the left, those after the last from the right. */
+/** Returns the cells. Items after the last `*` are counted from the right. */
 function cellsOf(
   columns: readonly ResultColumn[],
   items: readonly ResultItem[],
@@ -263,7 +263,7 @@ function decoded(value: SqlValue, cell: ResultCell, dialect: Dialect): unknown {
   );
 }
 
-/** Engines compute decimals with more digits than a column has, SQLite as doubles. */
+/** Rounds a decimal: engines compute more digits than a column has, and SQLite uses doubles. */
 function rounded(value: SqlValue, { kind, scale }: ColumnInfo): SqlValue {
   if (kind !== "decimal" || scale === null || value instanceof Uint8Array) return value;
   const plain = plainDecimal(String(value));

@@ -13,20 +13,20 @@ import { Fragment } from "../../sql/fragment.ts";
 import { touchesText } from "../../sql/sql_template.ts";
 import { isWord, type SqlToken, sqlTokens } from "./sql_tokens.ts";
 
-/** What one interpolation of a template of SQL stands for. */
+/** The meaning of one interpolation in an SQL template. */
 export type SqlPart =
   | { readonly kind: "column"; readonly column: ColumnInfo }
   | { readonly kind: "table"; readonly table: TableInfo }
   | { readonly kind: "filter"; readonly filter: Filter }
   | { readonly kind: "fragment"; readonly fragment: Fragment }
-  /** The name after AS, and the kind of what stands before it. */
+  /** The name after AS, and the kind of the expression before it. */
   | { readonly kind: "alias"; readonly column: ColumnInfo }
   | { readonly kind: "valueOf"; readonly column: ColumnInfo; readonly value: unknown }
   | { readonly kind: "value"; readonly value: unknown };
 
 /** A value together with the column whose kind it has. */
 export class ValueOfColumn {
-  /** Its column. */
+  /** The column of the value. */
   readonly column: ColumnInfo;
   /** The value in its wire form. */
   readonly value: unknown;
@@ -38,32 +38,32 @@ export class ValueOfColumn {
   }
 }
 
-/** The strings of a template, and what stands between them. */
+/** The strings and values of a template. */
 export interface SqlTemplate {
-  /** One more than the values. */
+  /** The strings, one more than the values. */
   readonly strings: readonly string[];
-  /** What is interpolated. */
+  /** The interpolated values. */
   readonly values: readonly unknown[];
 }
 
-/** A template in which other templates are resolved: there is one part between each two strings. */
+/** A template without nested templates, with one part between each two strings. */
 export interface FlatTemplate {
   readonly texts: readonly string[];
   readonly parts: readonly SqlPart[];
   readonly tokens: readonly SqlToken[];
 }
 
-/** What is interpolated in a template and in the templates in it, without reading their strings. */
+/** The interpolations of a template and of nested templates, without parsing their strings. */
 export interface SqlParts {
   readonly parts: readonly SqlPart[];
-  /** What decides how the strings are read: two templates of equal shapes differ in values only. */
+  /** Determines how the strings are parsed: two templates of equal shape differ only in values. */
   readonly shape: readonly unknown[];
 }
 
-/** Returns the template of a value that is a statement; null for any other value. */
+/** Returns the template of a value that is a statement, or null for any other value. */
 export type TemplateOf = (value: unknown) => SqlTemplate | null;
 
-/** Says what a template interpolates. */
+/** Returns the interpolations of a template. */
 export function partsOf(template: SqlTemplate, templateOf: TemplateOf): SqlParts {
   const parts: SqlPart[] = [];
   const shape: unknown[] = [];
@@ -84,7 +84,7 @@ export function partsOf(template: SqlTemplate, templateOf: TemplateOf): SqlParts
   return { parts, shape };
 }
 
-/** Columns and tables by identity, results by their kind, and values by nothing but being one. */
+/** Returns the identity of columns and tables, the kind of results, and a constant for values. */
 function shapeOf(part: SqlPart): unknown {
   switch (part.kind) {
     case "column":
@@ -102,7 +102,7 @@ function shapeOf(part: SqlPart): unknown {
   }
 }
 
-/** Reads a template, and the templates interpolated in it, whose parts are known already. */
+/** Flattens a template and its nested templates, whose parts are already known. */
 export function flattenTemplate(
   template: SqlTemplate,
   parts: readonly SqlPart[],
@@ -124,7 +124,7 @@ export function flattenTemplate(
       }
       const nested = templateOf(values[token.index]);
       if (nested === null) {
-        // Spaces surround what comes from a template within this one.
+        // Spaces surround the text of a nested template.
         const isApart = token.index === 0 || templateOf(values[token.index - 1]) !== null;
         requireApart(strings, token.index, [isApart ? undefined : parts[next - 1], parts[next]]);
         tokens.push({ kind: "part", index: next++ });
@@ -145,8 +145,8 @@ export function flattenTemplate(
 }
 
 /**
- * A value, a name or a column that touches a word, a number or a quote would be another token in the
- * eyes of the reader, and an alias or a second value for the engine.
+ * Throws if a value, a name or a column touches a word, a number or a quote. It would form another
+ * token for the reader, and an alias or a second value for the engine.
  */
 function requireApart(
   texts: readonly string[],
@@ -168,12 +168,12 @@ function requireApart(
   );
 }
 
-/** True if a part is a value, a name or a column: one token of the statement. */
+/** True if a part is a value, a name or a column, which is one token of the statement. */
 function isName(part: SqlPart | undefined): boolean {
   return part !== undefined && part.kind !== "filter" && part.kind !== "fragment";
 }
 
-/** Strings are read one by one: joined, words would grow together, and a comment would continue. */
+/** Separates strings, because joined words would merge, and comments would continue. */
 function separated(text: string): string {
   return text.includes("--") ? ` ${text}\n` : ` ${text} `;
 }
@@ -198,7 +198,7 @@ function isTable(value: object): value is TableLike<unknown, unknown> | TableInf
   return isTableLike(value) || ("byName" in value && value.byName instanceof Map);
 }
 
-/** No JSON value is a filter: a value of a request can never become a condition. */
+/** Returns true for a filter. No JSON value is one: a request's value is never a condition. */
 function isFilter(value: unknown): value is Filter {
   if (value === allRows || value === noRows) return true;
   if (typeof value !== "object" || value === null || !("kind" in value)) return false;
@@ -211,7 +211,7 @@ function isFilter(value: unknown): value is Filter {
     typeof value.operator.toSql === "function";
 }
 
-/** A column of a result that no table has, as `timestamp().as("latest")` declares it. */
+/** Returns a result column that no table has, as `timestamp().as("latest")` declares it. */
 function resultColumn(
   { declaration }: ColumnBuilder<unknown, boolean, boolean, boolean>,
 ): ColumnInfo {

@@ -19,29 +19,29 @@ import type { FlatTemplate, SqlPart } from "./sql_parts.ts";
 import { requireOneStatement } from "./sql_tokens.ts";
 import { type ValuePlace, valuePlaces } from "./value_places.ts";
 
-/** What a template means, whatever its values are: it is read once, and run many times. */
+/** The meaning of a template, independent of its values. It is parsed once, and run many times. */
 export interface SqlPlan {
   readonly shape: readonly unknown[];
-  /** The SQL between the parts that each run renders, with the names of tables and columns. */
+  /** The SQL between the parts that each run renders, including names of tables and columns. */
   readonly texts: readonly string[];
-  /** The parts that each run renders, by their index, and where they stand. */
+  /** The indexes of the parts that each run renders, and their places. */
   readonly rendered: readonly { readonly index: number; readonly place: ValuePlace }[];
-  /** The SQL of the run before, which most runs share: it has the placeholders of its parts. */
+  /** The SQL of the previous run with its placeholders, which most runs share. */
   last: { readonly fragments: readonly (readonly string[])[]; readonly text: string } | null;
-  /** Decodes the rows of a result to objects: by property, values in wire form. */
+  /** Decodes the rows of a result to objects: by property, with values in wire form. */
   toObjects(result: QueryResult, dialect: Dialect): Record<string, unknown>[];
 }
 
-/** The most plans that one string in the source has: other columns or conditions make another. */
+/** The maximum number of plans for one string, which other columns or conditions need. */
 const maxPlansOfText = 16;
-/** Each value takes a placeholder, of which SQLite has the fewest. */
+/** The maximum number of placeholders, which is that of SQLite, the lowest. */
 const maxValues = 32_766;
 
-/** Remembers the plans of templates, for as long as the source that they are written in. */
+/** Caches the plans of templates, for as long as the source code of the template exists. */
 export class SqlPlans {
   readonly #byText = new WeakMap<readonly string[], SqlPlan[]>();
 
-  /** The plan of a template of a shape; `flatten` divides it where it is unknown. */
+  /** Returns the plan of a template of a shape. `flatten` parses it if there is none. */
   planOf(
     text: readonly string[],
     shape: readonly unknown[],
@@ -57,7 +57,7 @@ export class SqlPlans {
   }
 }
 
-/** A plan outlives the values of the run for which it is made. */
+/** Removes the values, because a plan outlives the run for which it was created. */
 function withoutValues({ texts, tokens, parts }: FlatTemplate): FlatTemplate {
   const kept = parts.map((part): SqlPart => {
     switch (part.kind) {
@@ -102,13 +102,13 @@ function readPlan(shape: readonly unknown[], template: FlatTemplate): SqlPlan {
   return { shape, texts, rendered, last: null, toObjects };
 }
 
-/** The SQL of a part that is a name, and no value. */
+/** Returns the SQL of a part that is a name, or null for a value. */
 function nameOf(part: SqlPart): string | null {
   if (part.kind === "column" || part.kind === "alias") return quoteIdentifier(part.column.dbName);
   return part.kind === "table" ? tableName(part.table).texts.join("") : null;
 }
 
-/** The statement of a plan with the values of one run. */
+/** Returns the statement of a plan with the values of one run. */
 export function statementOf(
   plan: SqlPlan,
   parts: readonly SqlPart[],

@@ -6,15 +6,15 @@ import { type SqlPlans, statementOf } from "./sql_plan.ts";
 
 /** The result of a statement that was written as a template. */
 export interface SqlResult<R> {
-  /** The rows, by property, with the values that JSON answers show. They are the caller's to change. */
+  /** The rows, by property, with values as in JSON responses. The caller may change them. */
   readonly rows: R[];
-  /** Rows inserted, updated or deleted; 0 for a read. */
+  /** The number of rows inserted, updated or deleted. 0 for a read. */
   readonly changed: number;
 }
 
 /**
- * A statement that was written as a template. It runs when it is awaited, and once; interpolated in
- * another template it is a part of that, and does not run.
+ * A statement that was written as a template. It runs once, when it is awaited. Interpolated in
+ * another template it is a part of that template, and does not run.
  */
 export class SqlStatement<R> implements PromiseLike<SqlResult<R>> {
   readonly #template: SqlTemplate;
@@ -35,7 +35,7 @@ export class SqlStatement<R> implements PromiseLike<SqlResult<R>> {
     return (this.#result ??= this.#run(this.#template)).then(onfulfilled, onrejected);
   }
 
-  /** The template of a value that is such a statement; null for any other value. */
+  /** Returns the template of a value that is such a statement, or null for any other value. */
   static templateOf(value: unknown): SqlTemplate | null {
     return typeof value === "object" && value !== null && #template in value
       ? value.#template
@@ -46,14 +46,14 @@ export class SqlStatement<R> implements PromiseLike<SqlResult<R>> {
 /** The template tag that runs statements on a database or in a transaction of it. */
 export interface SqlTag {
   /**
-   * A statement. Tables and columns are interpolated as quoted names, everything else as values or
-   * conditions; `R` is the type of a row.
+   * Creates a statement. Tables and columns are interpolated as quoted names, and everything else
+   * as values or conditions. `R` is the type of a row.
    */
   <R extends object = Record<string, unknown>>(
     strings: TemplateStringsArray,
     ...parts: readonly (string | number | bigint | boolean | object | null)[]
   ): SqlStatement<R>;
-  /** A value of the column's kind where the column does not stand beside it. */
+  /** Returns a value of the column's kind, for a place where it is not compared with the column. */
   value<T>(column: ColumnLike<T>, value: NoInfer<T> | ServedValue<NoInfer<T>> | null): object;
 }
 
@@ -79,7 +79,7 @@ export function createSqlTag(
   });
 }
 
-/** A string that code has put together, where the compiler does not look, may hold what a user sent. */
+/** Requires a template. A concatenated string may contain input of a user. */
 function requireTemplate(strings: unknown): void {
   if (typeof strings === "object" && strings !== null && "raw" in strings) return;
   throw new Error("Cannot run this as SQL: write it as a template without brackets, db.sql`…`");
@@ -98,7 +98,7 @@ async function run<R extends object>(
     () => flattenTemplate(template, parts, SqlStatement.templateOf),
   );
   const result = await connection.query(statementOf(plan, parts, dialect));
-  // The caller says by the type parameter which columns its statement selects.
+  // By its type parameter the caller states which columns its statement selects.
   const rows = plan.toObjects(result, dialect) as R[];
   return { rows, changed: result.changed };
 }

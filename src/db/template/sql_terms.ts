@@ -2,15 +2,15 @@ import type { ColumnInfo } from "../../schema/table_info.ts";
 import type { ColumnsInSql } from "./columns_in_sql.ts";
 import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
 
-/** The terms of a statement: its conditions, assignments and select items, one by one. */
+/** The terms of a statement: its conditions, assignments and select items. */
 export interface SqlTerms {
-  /** The keyword of the clause that a token belongs to, such as WHERE. */
+  /** Returns the keyword of the clause that contains a token, such as WHERE. */
   clauseAt(index: number): string;
-  /** The index after the last token of the term. */
+  /** Returns the index after the last token of the term. */
   endOf(index: number): number;
-  /** Returns true if a token only decides what is chosen: it stands after WHEN. */
+  /** Returns true if a token after WHEN only decides which value is chosen. */
   isCondition(index: number): boolean;
-  /** A column in the term of a token whose values a string could be mistaken for. */
+  /** Returns a column in the term of a token for whose values a string could be mistaken. */
   kindedColumnNear(index: number): ColumnInfo | null;
 }
 
@@ -20,12 +20,12 @@ const clauses: readonly string[] = [
   ...["DELETE", "INTO", "USING"],
 ];
 const separators: readonly string[] = ["AND", "OR", "WHEN", "THEN", "ELSE", "CASE", "END"];
-/** Words that a parenthesis may follow and that are no functions. */
+/** Words that a parenthesis may follow, but that are not functions. */
 const noFunctions: readonly string[] = [...clauses, ...separators, "IN", "NOT", "EXISTS", "AS"];
 
 /**
- * Divides a statement into terms. The arguments of a function and what is compared with its result
- * are one term, and so are the results of a CASE and what is done with them.
+ * Divides a statement into terms. A term includes the arguments of a function and the value
+ * compared with its result. It also includes the results of a CASE and their use.
  */
 export function termsOf(tokens: readonly SqlToken[], columns: ColumnsInSql): SqlTerms {
   const termOf: number[] = [];

@@ -1,4 +1,4 @@
-/** A token of SQL text, as far as a template needs to understand it. */
+/** A token of SQL text, as far as a template needs it. */
 export type SqlToken =
   /** A word as it is written, and in upper case for comparing it with keywords. */
   | { readonly kind: "word"; readonly text: string; readonly keyword: string }
@@ -8,12 +8,12 @@ export type SqlToken =
   | { readonly kind: "literal"; readonly value: string; readonly isText: boolean }
   /** An operator or a punctuation mark. */
   | { readonly kind: "sign"; readonly text: string }
-  /** What is interpolated, by its index. */
+  /** An interpolated part, by its index. */
   | { readonly kind: "part"; readonly index: number };
 
 /**
- * Reads the strings of a template as SQL tokens, a part between each two. Throws a plain Error for
- * SQL that would not mean the same on every engine or with every value.
+ * Parses the strings of a template to SQL tokens, with a part between each two. Throws a plain
+ * Error for SQL that would not mean the same on every engine or with every value.
  */
 export function sqlTokens(texts: readonly string[]): readonly SqlToken[] {
   return texts.flatMap((text, index) => {
@@ -25,12 +25,12 @@ export function sqlTokens(texts: readonly string[]): readonly SqlToken[] {
 /** One alternative matches at every position, so that no character is skipped. */
 const pattern = new RegExp(
   [
-    // Comments in comments end at the first end in SQLite, and at their own in Postgres.
+    // Nested comments end at the first end in SQLite, and at their own in Postgres.
     String.raw`(?<blank>\s+|--[^\n]*(?:\n|$)|/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/)`,
     String.raw`(?<text>'(?:[^']|'')*')`,
     String.raw`(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)`,
     String.raw`(?<quoted>"(?:[^"]|"")*")`,
-    // E'a\'b' ends elsewhere than a string without the letter, and SQLite has only X.
+    // E'a\'b' ends elsewhere than a string without the letter, and SQLite supports only X.
     String.raw`(?<prefix>(?:[A-Za-z]|[uU]&)')`,
     String.raw`(?<word>[\p{L}_][\p{L}\p{N}_]*)`,
     String.raw`(?<open>['"]|/\*|\$)`,
@@ -47,7 +47,7 @@ function tokensOf(text: string, isLast: boolean): readonly SqlToken[] {
     const { blank, text: literal, number, quoted, word, sign } = groups;
     if (blank !== undefined) {
       if (isLast || !blank.startsWith("--") || blank.endsWith("\n")) continue;
-      // The lines of what is interpolated in a comment would be no comment.
+      // A value with several lines would not stay in the comment.
       throw refusal({ open: "--" });
     }
     if (literal !== undefined) {
@@ -65,7 +65,7 @@ function tokensOf(text: string, isLast: boolean): readonly SqlToken[] {
   return tokens;
 }
 
-/** What each engine would read in its own way, or would not read at all. */
+/** Returns the error of a token that engines read differently, or do not read at all. */
 function refusal(found: Readonly<Record<string, string | undefined>>): Error {
   const { open, placeholder, prefix, foreign } = found;
   const why = foreign !== undefined
@@ -88,12 +88,12 @@ export function isSign(token: SqlToken | undefined, ...signs: readonly string[])
   return token?.kind === "sign" && signs.includes(token.text);
 }
 
-/** What a statement begins with: others are of one engine, or concern the requests beside. */
+/** The first words of a statement. Others belong to one engine, or affect other requests. */
 const beginnings: readonly string[] = [
   ...["SELECT", "WITH", "VALUES", "INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP"],
 ];
 
-/** Throws a plain Error for more or less than one statement, and for what other requests would notice. */
+/** Throws a plain Error unless there is one statement, and for one that affects other requests. */
 export function requireOneStatement(tokens: readonly SqlToken[]): void {
   const [first] = tokens;
   if (first === undefined || isSign(first, ";")) throw new Error("Cannot run an empty statement");

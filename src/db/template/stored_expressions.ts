@@ -5,14 +5,14 @@ import type { ColumnsInSql } from "./columns_in_sql.ts";
 import type { SqlTerms } from "./sql_terms.ts";
 import { isSign, isWord, type SqlToken } from "./sql_tokens.ts";
 
-/** What a statement writes into a column: the tokens from `start` to before `end`. */
+/** An expression that a statement stores in a column: the tokens from `start` to before `end`. */
 export interface StoredExpression {
   readonly column: ColumnInfo;
   readonly start: number;
   readonly end: number;
 }
 
-/** The assignments of SET. */
+/** Returns the assignments of SET. */
 export function assignmentsOf(
   tokens: readonly SqlToken[],
   columns: ColumnsInSql,
@@ -27,8 +27,8 @@ export function assignmentsOf(
 }
 
 /**
- * Requires that an engine without types stores what others do, which convert or refuse what does
- * not fit the column: SQLite would keep a moment in a date, 1.5 in a column of integers, and
+ * Requires that an engine without types stores what others do, which convert or reject values that
+ * do not fit the column. SQLite would store a timestamp in a date, 1.5 in a column of integers, and
  * 0.30000000000000004 in a decimal. Throws a plain Error.
  */
 export function requireStorable(
@@ -62,7 +62,7 @@ export function requireStorable(
   }
 }
 
-/** Returns true if a column holds whole numbers only. */
+/** Returns true if a column stores only whole numbers. */
 export function isWhole({ kind }: ColumnInfo): boolean {
   return kind === "integer" || kind === "bigint";
 }
@@ -74,8 +74,8 @@ function fits(source: ColumnInfo, target: ColumnInfo): boolean {
 }
 
 /**
- * Requires that every engine reads a literal as the same value of the column that it stands beside.
- * Throws a plain Error.
+ * Requires that every engine reads a literal as the same value of the column that it is compared
+ * with. Throws a plain Error.
  */
 export function requireLiteralOf(
   column: ColumnInfo,
@@ -95,7 +95,7 @@ function isReadable(column: ColumnInfo, text: string, isText: boolean, stores: b
   if (isText !== ["text", "date", "uuid"].includes(kind)) return false;
   if (!isText && !isWhole(column) && kind !== "decimal") return false;
   try {
-    // Numbers of the text have no sign: that is an operator.
+    // Numbers of the text have no sign, which is an operator.
     const given = kind === "integer" ? Number(text) : text;
     return kinds[kind].fromJson(given, stores ? column : anyValue) === given || !isText;
   } catch (error) {

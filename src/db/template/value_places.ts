@@ -18,23 +18,23 @@ import {
   type StoredExpression,
 } from "./stored_expressions.ts";
 
-/** Where a value stands in a statement, which says how it is bound. */
+/** The place of a value in a statement, which determines how it is bound. */
 export type ValuePlace =
-  /** It is written into the column, or compared with it. */
+  /** The value is stored in the column, or compared with it. */
   | {
     readonly kind: "column";
     readonly column: ColumnInfo;
     readonly stores: boolean;
-    /** A list after IN; `opened` when its parenthesis is in the text. */
+    /** A list after IN. It is `opened` if its parenthesis is in the text. */
     readonly list: "none" | "bare" | "opened";
   }
   /** Rows after VALUES, each with values for these columns. */
   | { readonly kind: "rows"; readonly columns: readonly (ColumnInfo | null)[] }
-  /** It stands below the column of the first SELECT of a UNION. */
+  /** The value is in the position of this column of the first SELECT of a UNION. */
   | { readonly kind: "united"; readonly column: ColumnInfo }
-  /** The number of rows that LIMIT or OFFSET takes. */
+  /** The number of rows of LIMIT or OFFSET. */
   | { readonly kind: "count" }
-  /** Beside no column. */
+  /** The value is not compared with a column. */
   | {
     readonly kind: "free";
     /** A column of the same expression that a string could be meant for. */
@@ -45,7 +45,7 @@ export type ValuePlace =
 
 const comparisons = ["=", "<>", "!=", "<", "<=", ">", ">="];
 
-/** Finds where the values of a statement stand, by the index of their parts. */
+/** Returns the places of a statement's values, by the index of their parts. */
 export function valuePlaces(
   template: FlatTemplate,
   columns: ColumnsInSql,
@@ -69,7 +69,7 @@ export function valuePlaces(
   });
   return places;
 
-  /** The assignment that stores a token as it is. */
+  /** Returns the assignment that stores a token unchanged. */
   function assignedAt(index: number): StoredExpression | undefined {
     return assignments.find(({ start, end }) =>
       start === index && end === index + 1 ||
@@ -121,10 +121,10 @@ function valueForName(): Error {
   return new Error("Cannot bind a value in place of a name: interpolate the table or the column");
 }
 
-/** What only a name follows. */
+/** The keywords that only a name follows. */
 const beforeNames = ["FROM", "INTO", "UPDATE", "JOIN", "SET", "TABLE"];
 
-/** The column of the first SELECT of a UNION that has the position of a value in a later one. */
+/** Returns the column of a UNION's first SELECT with the position of a value in a later one. */
 function unitedColumn(
   tokens: readonly SqlToken[],
   index: number,
@@ -154,7 +154,7 @@ function isResult(tokens: readonly SqlToken[], index: number): boolean {
     isWord(tokens[index + 1], "WHEN", "ELSE", "END");
 }
 
-/** The column that a comparison, BETWEEN or SET puts beside a value. */
+/** Returns the column next to a value in a comparison, BETWEEN or SET. */
 function besideValue(
   tokens: readonly SqlToken[],
   index: number,
@@ -166,7 +166,7 @@ function besideValue(
   return isSign(tokens[index + 1], ...comparisons) ? columns.startingAt(index + 2) : null;
 }
 
-/** The last token of the operand that is compared with the value after it. */
+/** Returns the last token of the operand that is compared with the value after it. */
 function operandBefore(tokens: readonly SqlToken[], index: number): number | null {
   let at = index - 1;
   if (isSign(tokens[at], ...comparisons)) return at - 1;
@@ -177,7 +177,7 @@ function operandBefore(tokens: readonly SqlToken[], index: number): number | nul
     at -= isWord(tokens[at - 2], "NOT") ? 3 : 2;
     return isWord(tokens[at], "IS") ? at - 1 : null;
   }
-  // The second value of BETWEEN stands after the first.
+  // The second value of BETWEEN follows the first.
   if (isWord(tokens[at], "AND") && isWord(tokens[at - 2], "BETWEEN")) at -= 2;
   if (!isWord(tokens[at], "BETWEEN")) return null;
   return isWord(tokens[at - 1], "NOT") ? at - 2 : at - 1;
@@ -187,7 +187,7 @@ function isItem(token: SqlToken | undefined): boolean {
   return token?.kind === "part" || token?.kind === "literal";
 }
 
-/** A value or a list after IN. */
+/** Returns the place of a value or a list after IN. */
 function listPlace(
   tokens: readonly SqlToken[],
   index: number,
@@ -203,13 +203,13 @@ function listPlace(
 }
 
 interface Inserted {
-  /** By the token at which a value stands. */
+  /** The places, by the token of the value. */
   readonly places: ReadonlyMap<number, ValuePlace>;
-  /** What is no value. */
+  /** The stored expressions, which are no single values. */
   readonly stored: readonly StoredExpression[];
 }
 
-/** What INSERT writes, with the columns that it is for. */
+/** Returns the places of the values of an INSERT, with their columns. */
 function insertPlaces(
   { tokens, parts }: FlatTemplate,
   columns: ColumnsInSql,
@@ -266,7 +266,7 @@ function insertPlaces(
 
 const selectEnds = ["FROM", "WHERE", "UNION", "ON", "RETURNING"];
 
-/** The parenthesis of the names of columns; null if VALUES, SELECT or DEFAULT come first. */
+/** Returns the parenthesis of the column names, or null if VALUES, SELECT or DEFAULT come first. */
 function openOfColumns(tokens: readonly SqlToken[], start: number): number | null {
   for (let index = start; index < tokens.length; index++) {
     if (isSign(tokens[index], "(")) return index;

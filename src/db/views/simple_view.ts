@@ -1,15 +1,13 @@
-/**
- * A view that selects rows of one table, each at most once: `SELECT … FROM table WHERE …`.
- */
+/** A view that selects rows of one table, each at most once: `SELECT … FROM table WHERE …`. */
 export interface SimpleView {
   readonly table: ViewedTable;
-  /** Its columns in their order. */
+  /** The view's columns in their order. */
   readonly columns: readonly ViewedColumn[];
 }
 
-/** The table of a simple view, by its names in the view's definition. */
+/** The table of a simple view, as the view's definition names it. */
 export interface ViewedTable {
-  /** Null if the definition has the name alone. */
+  /** The schema, or null if the definition names none. */
   readonly schema: string | null;
   readonly name: string;
 }
@@ -21,8 +19,8 @@ export type ViewedColumn =
   | { readonly kind: "expression" };
 
 /**
- * Parses the definition of a view, as Postgres prints it or as SQLite has kept the CREATE VIEW
- * statement. Null for every view that is not certainly a simple one.
+ * Parses the definition of a view, as Postgres prints it or as SQLite stores the CREATE VIEW
+ * statement. Returns null unless the view is certainly simple.
  */
 export function parseSimpleView(definition: string): SimpleView | null {
   const tokens = [...definition.matchAll(pattern)].map(([token]) => token)
@@ -36,17 +34,17 @@ export function parseSimpleView(definition: string): SimpleView | null {
   return { table, columns: splitAtCommas(clauses.list).map((item) => columnOf(item, alias)) };
 }
 
-/** Blanks, comments, whatever is quoted, words, and single characters. */
+/** Blanks, comments, quoted parts, words, and single characters. */
 const pattern =
   /\s+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 const blank = /^(?:\s|--|\/\*)/;
 
-/** The place after SELECT; null if something else comes first, such as WITH. */
+/** Returns the index after SELECT, or null if something else comes first, such as WITH. */
 function selectOf(tokens: readonly string[]): number | null {
   let at = 0;
   if (isWord(tokens[0], "CREATE")) {
     at = tokens.findIndex((token) => isWord(token, "AS"));
-    // A view with names of its own for its columns is not worth the rules.
+    // A view with a list of column names is rare, and not supported here.
     if (at < 0 || tokens.slice(0, at).includes("(")) return null;
     at++;
   }
@@ -58,7 +56,7 @@ interface Clauses {
   readonly from: readonly string[];
 }
 
-/** The tokens of the select list and of FROM; null if a clause is another than WHERE and ORDER. */
+/** Returns the tokens of the select list and of FROM, or null for unsupported clauses. */
 function clausesOf(tokens: readonly string[]): Clauses | null {
   const list: string[] = [];
   const from: string[] = [];
@@ -76,13 +74,13 @@ function clausesOf(tokens: readonly string[]): Clauses | null {
   return clause === "list" || depth !== 0 ? null : { list, from };
 }
 
-/** With these a row may be there several times, or may be another one each time. */
+/** With these clauses a row may occur several times, or differ between reads. */
 const otherClauses: ReadonlySet<string> = new Set([
   ...["DISTINCT", "GROUP", "HAVING", "WINDOW", "LIMIT", "OFFSET", "FETCH", "FOR", "VALUES"],
   ...["UNION", "INTERSECT", "EXCEPT", "JOIN"],
 ]);
 
-/** `[schema.]table [[AS] alias]`; null for anything more, such as a second table or a function. */
+/** Parses `[schema.]table [[AS] alias]`. Returns null for a second table or a function. */
 function tableOf(
   tokens: readonly string[],
 ): { readonly table: ViewedTable; readonly alias: string } | null {
@@ -112,7 +110,7 @@ function splitAtCommas(tokens: readonly string[]): readonly (readonly string[])[
   return items;
 }
 
-/** `*`, `alias.*`, `[alias.]column [[AS] name]`, or an expression. */
+/** Parses `*`, `alias.*`, `[alias.]column [[AS] name]`, or an expression. */
 function columnOf(item: readonly string[], alias: string): ViewedColumn {
   const rest = [...item];
   if (rest[1] === "." && isSameName(nameOf(rest[0]), alias)) rest.splice(0, 2);
@@ -123,7 +121,7 @@ function columnOf(item: readonly string[], alias: string): ViewedColumn {
   return name === null || !isPlain ? { kind: "expression" } : { kind: "column", name };
 }
 
-/** The identifier that a token is; null for a sign, a string or a number. */
+/** Returns the identifier of a token, or null for a sign, a string or a number. */
 function nameOf(token: string | undefined): string | null {
   if (token === undefined) return null;
   if (/^["`[]/.test(token)) {

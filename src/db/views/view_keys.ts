@@ -3,13 +3,13 @@ import { isSortable } from "../../schema/structured/kind_of_column.ts";
 import type { ColumnDraft, IntrospectOptions, TableDraft } from "../introspection.ts";
 import type { SimpleView } from "./simple_view.ts";
 
-/** True if two names are one to the engine. */
+/** True if the engine treats two names as equal. */
 export type SameName = (left: string, right: string) => boolean;
 
 /**
- * Returns each simple view the key of its table, where its columns are all there: its rows are rows of
- * the table, each at most once. Its columns that are those of the table have stored values. Views of
- * views follow from one another.
+ * Assigns to each simple view the key of its table if its columns include the key: its rows are
+ * rows of the table, each at most once. Its columns that are columns of the table have stored
+ * values. Views of views are resolved repeatedly.
  */
 export function inferViewKeys(
   drafts: readonly TableDraft[],
@@ -24,7 +24,7 @@ export function inferViewKeys(
   }
 }
 
-/** Null if it has a key or gets none. */
+/** Returns null if the view has a key, or if none can be inferred. */
 function inferKey(
   view: TableDraft,
   drafts: readonly TableDraft[],
@@ -43,7 +43,7 @@ function inferKey(
   return { ...view, columns: keyed, key, isDistinct: true };
 }
 
-/** Null if no column of a view is found to be a stored one that was not before. */
+/** Returns null if no further column of the view is found to be stored. */
 function withStoredColumns(
   view: TableDraft,
   drafts: readonly TableDraft[],
@@ -63,7 +63,7 @@ function withStoredColumns(
 interface ViewSources {
   /** The table or view that a simple view selects from. */
   readonly base: TableDraft;
-  /** The column of it that each column of the view is; null for an expression. */
+  /** The column of the base for each column of the view, or null for an expression. */
   readonly sources: readonly (ColumnDraft | null)[];
 }
 
@@ -77,11 +77,11 @@ function findSources(
   const base = drafts.find((one) => one.schema === table.schema && isSame(one.name, table.name));
   if (base === undefined || base === view) return null;
   const sources = sourcesOf(columns, base, isSame);
-  // Another number of columns was counted otherwise than here.
+  // The definition was counted differently here.
   return sources.length === view.columns.length ? { base, sources } : null;
 }
 
-/** The column of the table that each column of a view is; null for an expression. */
+/** Returns the table's column for each column of a view, or null for an expression. */
 function sourcesOf(
   columns: SimpleView["columns"],
   base: TableDraft,
@@ -95,8 +95,8 @@ function sourcesOf(
 }
 
 /**
- * Returns the views and tables that have no key the declared ones. Throws a plain Error for a name
- * that is none of theirs, unless it is among `leftOut`, and for a table that has a key.
+ * Adds the declared keys to views and tables without a key. Throws a plain Error for an unknown
+ * name, unless it is among `leftOut`, and for a table that has a key.
  */
 export function declareKeys(
   drafts: readonly TableDraft[],
@@ -123,7 +123,7 @@ function findDraft(drafts: readonly TableDraft[], name: string): TableDraft | un
     drafts.find((one) => `${one.schema}.${one.name}` === name);
 }
 
-/** Nothing ensures that the key is unique: such a table is only read. */
+/** Returns the table as read-only, because nothing ensures that the key is unique. */
 function withKey(draft: TableDraft, columns: readonly string[]): TableDraft {
   const { label, key, isView } = draft;
   const subject = `Cannot use (${columns.join(", ")}) as the key of "${label}"`;
