@@ -138,5 +138,6 @@ export interface Signals {
 export interface SignalChannel {
   /** Wakes the other processes, outside of every transaction. Never throws. */
   send(): void;
+  /** Stops listening. */
   close(): Promise<void>;
 }

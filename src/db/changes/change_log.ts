@@ -12,6 +12,7 @@ export interface Change {
   readonly transaction: bigint | null;
   /** A random number that distinguishes the change after a restore, or null if none is needed. */
   readonly mark: number | null;
+  /** The table of the row. */
   readonly table: TableInfo;
   /**
    * The kind. `truncate` removed all rows without naming them. `touch` is an unknown change. Both
