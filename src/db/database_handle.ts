@@ -99,10 +99,9 @@ export function transactionHandle(
   };
 }
 
-/** SQLite classifies a statement when it prepares it. Postgres would run it. */
-function queryOf(connection: Connection, { engine }: Dialect): DatabaseHandle["query"] {
+function queryOf(connection: Connection, { refusesBoundaries }: Dialect): DatabaseHandle["query"] {
   return async (statement) => {
-    if (engine === "postgres" && isTransactionBoundary(statement.text)) refuseBoundary();
+    if (!refusesBoundaries && isTransactionBoundary(statement.text)) refuseBoundary();
     return await connection.query(statement);
   };
 }

@@ -1,11 +1,13 @@
 import type { ColumnInfo, TableInfo } from "../schema/table_info.ts";
 import type { ColumnKind } from "../schema/kind.ts";
+import type { DefinitionDialect } from "./definition_dialect.ts";
 import type { ExplainDialect } from "./explain_dialect.ts";
 import type { Fragment, SqlValue, Statement } from "./fragment.ts";
 import type { JsonPathDialect } from "./json_path_dialect.ts";
 import type { ListDialect } from "./list_dialect.ts";
 import type { MetricDialect } from "./metric_dialect.ts";
 import type { PreviewDialect } from "./preview_dialect.ts";
+import type { SqlSyntax } from "./statements/sql_syntax.ts";
 
 /** The engine families of dialects; all other differences are in a {@link Dialect} value. */
 export type Engine = "sqlite" | "postgres";
@@ -31,9 +33,15 @@ export interface Dialect {
   readonly maxValues: number;
   /** True if a statement that writes keeps all other requests of the process waiting. */
   readonly blocksThread: boolean;
+  /** True if the driver itself refuses a statement that begins or ends a transaction. */
+  readonly refusesBoundaries: boolean;
   /** `?` or `$7`. */
   placeholder(position: number): string;
 
+  /** How expressions are compared, and scripts split. */
+  readonly syntax: SqlSyntax;
+  /** The definitions of the tables that we create. */
+  readonly definitions: DefinitionDialect;
   /** The column type of a table that we create. */
   columnType(column: ColumnInfo): string;
   /**

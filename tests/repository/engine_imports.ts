@@ -20,6 +20,10 @@ export const engineImports: Readonly<Record<string, readonly string[]>> = {
   "src/db/migrations/compare/parsed_shape.ts": [
     "sqlite/sql/parse_create_index.ts",
   ],
+  "src/db/migrations/compare/syntax_of.ts": [
+    "postgres/sql/syntax.ts",
+    "sqlite/sql/syntax.ts",
+  ],
   "src/db/migrations/files/migrate_files.ts": [
     "sqlite/migrations/file_state.ts",
   ],
@@ -63,11 +67,5 @@ export const engineImports: Readonly<Record<string, readonly string[]>> = {
   ],
   "src/db/tables/role_rights.ts": [
     "postgres/sql/change_log_schema.ts",
-  ],
-  "src/sql/statements/normal_sql.ts": [
-    "sqlite/sql/parse_create_index.ts",
-  ],
-  "src/sql/statements/parse_create_table.ts": [
-    "sqlite/sql/parse_create_index.ts",
   ],
 };

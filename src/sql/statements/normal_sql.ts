@@ -1,27 +1,24 @@
-import { tokens, unquoted } from "../../engines/sqlite/sql/parse_create_index.ts";
-
-/** The engines whose SQL is compared. */
-export type SqlEngine = "sqlite" | "postgres";
+import type { SqlSyntax } from "./sql_syntax.ts";
+import { unquoted } from "./sql_tokens.ts";
 
 /**
  * A form of an SQL expression in which two are compared: without blanks, comments, parentheses
- * around the whole of it, the case of names, and in Postgres the casts that its catalogue writes.
+ * around the whole of it, the case of names, and additions of the engine's catalog, such as casts.
  * Expressions of the same form mean the same; two of different forms may do so, too.
  */
-export function normalSql(expression: string, engine: SqlEngine): string {
-  let words = wordsOf(expression, engine);
-  if (engine === "postgres") words = withBareComparisons(withoutCasts(words));
+export function normalSql(expression: string, syntax: SqlSyntax): string {
+  let words = syntax.bareWords(wordsOf(expression, syntax.tokens));
   while (isWrapped(words)) words = words.slice(1, -1);
   return words.join(" ");
 }
 
 /** The names in an SQL expression, of columns among others, in lower case. */
 export function sqlNames(expression: string): readonly string[] {
-  return wordsOf(expression, "postgres").filter((word) => /^[^'\d]/.test(word));
+  return wordsOf(expression, standardTokens).filter((word) => /^[^'\d]/.test(word));
 }
 
-function wordsOf(expression: string, engine: SqlEngine): readonly string[] {
-  return [...expression.matchAll(engine === "sqlite" ? tokens : postgresTokens)]
+function wordsOf(expression: string, tokens: RegExp): readonly string[] {
+  return [...expression.matchAll(tokens)]
     .map(([token]) => token)
     .filter((token) => !/^(?:\s|--|\/\*)/.test(token))
     .map((token) => {
@@ -30,47 +27,9 @@ function wordsOf(expression: string, engine: SqlEngine): readonly string[] {
     });
 }
 
-/** In Postgres brackets are those of arrays, and quote nothing. */
-const postgresTokens =
+/** The tokens of an expression where brackets are those of arrays, and quote nothing. */
+export const standardTokens: RegExp =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|::|[\w$\u0080-\u{10ffff}]+|[^]/gu;
-
-function withoutCasts(words: readonly string[]): readonly string[] {
-  const kept: string[] = [];
-  for (let at = 0; at < words.length; at++) {
-    if (words[at] !== "::") {
-      kept.push(words[at] ?? "");
-      continue;
-    }
-    at++;
-    const rest = words.slice(at + 1).join(" ");
-    const [more = ""] = typeTail.exec(rest) ?? [];
-    at += more.split(" ").filter((word) => word !== "").length;
-  }
-  return kept;
-}
-
-/** What follows the first word of a type. */
-const typeTail =
-  /^(?:varying|precision)?(?: ?\( \d+(?: , \d+)? \))?(?: ?(?:with|without) time zone)?(?: ?\[ \])*/;
-
-/** `(a >= 1) AND (a <= 9)` → `a >= 1 AND a <= 9`: a comparison binds more than what joins it. */
-function withBareComparisons(words: readonly string[]): readonly string[] {
-  const kept: string[] = [];
-  for (let at = 0; at < words.length; at++) {
-    const end = words[at] === "(" ? words.indexOf(")", at) : -1;
-    const inner = words.slice(at + 1, end);
-    const isJoined = joins.has(kept.at(-1) ?? "(") && joins.has(words[end + 1] ?? ")");
-    const isComparison = inner.length > 2 && inner.length < 5 &&
-      inner.slice(1, -1).every((word) => /^[<>=!]$/.test(word)) && !inner.includes("(");
-    if (end > 0 && isJoined && isComparison) {
-      kept.push(...inner);
-      at = end;
-    } else kept.push(words[at] ?? "");
-  }
-  return kept;
-}
-
-const joins: ReadonlySet<string> = new Set(["and", "or", "(", ")"]);
 
 /** Returns true if the first parenthesis closes at the end. */
 function isWrapped(words: readonly string[]): boolean {

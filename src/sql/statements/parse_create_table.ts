@@ -1,4 +1,4 @@
-import { tokens, unquoted } from "../../engines/sqlite/sql/parse_create_index.ts";
+import { tokens, unquoted } from "./sql_tokens.ts";
 
 /** A CREATE TABLE statement in parts, of either engine as far as the service writes it. */
 export interface ParsedTable {

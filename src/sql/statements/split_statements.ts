@@ -1,11 +1,11 @@
-import type { SqlEngine } from "./normal_sql.ts";
+import type { SqlSyntax } from "./sql_syntax.ts";
 
 /**
  * Splits a script of SQL into its statements, without the semicolons between them. What is quoted, a
  * comment, the body of a trigger and that of a function is not split. Throws an Error where something
  * is not closed.
  */
-export function splitStatements(script: string, engine: SqlEngine): readonly string[] {
+export function splitStatements(script: string, syntax: SqlSyntax): readonly string[] {
   const statements: string[] = [];
   let from = 0;
   let words: string[] = [];
@@ -16,7 +16,7 @@ export function splitStatements(script: string, engine: SqlEngine): readonly str
     [from, words, depth] = [to + 1, [], 0];
   };
   for (let at = 0; at < script.length;) {
-    const token = tokenAt(script, at, engine);
+    const token = tokenAt(script, at, syntax);
     if (token === ";" && depth === 0) end(at);
     else if (!blank.test(token)) {
       const word = token.toUpperCase();
@@ -56,44 +56,20 @@ function firstWords(words: readonly string[]): string {
   return words.slice(0, 3).join(" ");
 }
 
-/** The token that begins at a place: what is quoted, a comment, blanks, a word or one character. */
-function tokenAt(script: string, at: number, engine: SqlEngine): string {
-  const patterns = engine === "sqlite" ? sqliteTokens : postgresTokens;
-  patterns.lastIndex = at;
-  const token = patterns.exec(script)?.[0] ?? script.charAt(at);
-  if (engine === "postgres") {
-    if (token.startsWith("/*")) return nestedComment(script, at);
-    const [tag] = /^\$(?:[\p{L}_][\p{L}\d_]*)?\$/u.exec(token) ?? [];
-    if (tag !== undefined) return closedBy(script, at, tag);
+/** Returns the token that begins at a place: quoted text, a comment, blanks, a word or one character. */
+function tokenAt(script: string, at: number, { scriptTokens, endOf }: SqlSyntax): string {
+  scriptTokens.lastIndex = at;
+  const token = scriptTokens.exec(script)?.[0] ?? script.charAt(at);
+  const end = endOf(script, at, token);
+  if (end === null ? opened.test(token) && !closed.test(token) : end < 0) {
+    throw new Error(notClosed(script, at));
   }
-  if (opened.test(token) && !closed.test(token)) throw new Error(notClosed(script, at));
-  return token;
+  return end === null ? token : script.slice(at, end);
 }
-
-const sqliteTokens =
-  /\s+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'?|"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]|[\p{L}\d_$]+|[^]/uy;
-const postgresTokens =
-  /\s+|--[^\n]*|\/\*|[eE]'(?:[^'\\]|''|\\[^])*'?|'(?:[^']|'')*'?|"(?:[^"]|"")*"?|\$(?:[\p{L}_][\p{L}\d_]*)?\$|[\p{L}\d_][\p{L}\d_$]*|[^]/uy;
 
 const opened = /^(?:[eE]?'|["`]|\/\*)/;
 const closed =
   /^(?:[eE]'(?:[^'\\]|''|\\[^])*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\/\*[^]*\*\/)$/;
-
-function closedBy(script: string, at: number, tag: string): string {
-  const end = script.indexOf(tag, at + tag.length);
-  if (end < 0) throw new Error(notClosed(script, at));
-  return script.slice(at, end + tag.length);
-}
-
-/** Comments of Postgres nest. */
-function nestedComment(script: string, at: number): string {
-  let depth = 0;
-  for (const match of script.slice(at).matchAll(/\/\*|\*\//g)) {
-    depth += match[0] === "/*" ? 1 : -1;
-    if (depth === 0) return script.slice(at, at + match.index + 2);
-  }
-  throw new Error(notClosed(script, at));
-}
 
 function notClosed(script: string, at: number): string {
   const line = script.slice(0, at).split("\n").length;

@@ -1,8 +1,12 @@
 import { assertEquals, assertThrows } from "@std/assert";
+import { postgresSyntax } from "../../../src/engines/postgres/sql/syntax.ts";
+import { sqliteSyntax } from "../../../src/engines/sqlite/sql/syntax.ts";
 import {
   isTransactionBoundary,
   splitStatements,
 } from "../../../src/sql/statements/split_statements.ts";
+
+const syntaxes = { sqlite: sqliteSyntax, postgres: postgresSyntax };
 
 const cases: readonly (readonly ["sqlite" | "postgres", string, readonly string[]])[] = [
   ["sqlite", "", []],
@@ -65,7 +69,7 @@ const cases: readonly (readonly ["sqlite" | "postgres", string, readonly string[
 
 Deno.test("a script is split where its statements end, and nowhere else", () => {
   for (const [engine, script, statements] of cases) {
-    assertEquals(splitStatements(script, engine), statements, script);
+    assertEquals(splitStatements(script, syntaxes[engine]), statements, script);
   }
 });
 
@@ -79,10 +83,10 @@ Deno.test("what is not closed in a script is an error with its line", () => {
     ["postgres", "SELECT 1;\nSELECT E'a\\';"],
   ];
   for (const [engine, script] of open) {
-    assertThrows(() => splitStatements(script, engine), Error, "line 2", script);
+    assertThrows(() => splitStatements(script, syntaxes[engine]), Error, "line 2", script);
   }
   assertThrows(
-    () => splitStatements("CREATE TRIGGER t AFTER INSERT ON a BEGIN SELECT 1;", "sqlite"),
+    () => splitStatements("CREATE TRIGGER t AFTER INSERT ON a BEGIN SELECT 1;", sqliteSyntax),
     Error,
     "the statement CREATE TRIGGER T has no END",
   );

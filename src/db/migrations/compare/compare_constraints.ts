@@ -1,4 +1,6 @@
-import { normalSql, type SqlEngine, sqlNames } from "../../../sql/statements/normal_sql.ts";
+import { normalSql, sqlNames } from "../../../sql/statements/normal_sql.ts";
+import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
+import { syntaxOf } from "./syntax_of.ts";
 import type { DifferenceKind } from "./difference.ts";
 import {
   type CheckShape,
@@ -68,11 +70,11 @@ function compareUniques(declared: TableShape, existing: TableShape, isOwn: IsOwn
 }
 
 function compareChecks(declared: TableShape, existing: TableShape, isOwn: IsOwn): Found[] {
-  const engine = existing.sql === null ? "postgres" : "sqlite";
+  const syntax = syntaxOf(existing.sql === null ? "postgres" : "sqlite");
   const names = new Set(existing.columns.map(({ name }) => name.toLowerCase()));
   const columnsOf = ({ sql }: CheckShape) =>
     [...new Set(sqlNames(sql))].filter((name) => names.has(name));
-  const formOf = ({ sql }: CheckShape) => normalSql(sql, engine);
+  const formOf = ({ sql }: CheckShape) => normalSql(sql, syntax);
   const wanted = new Set(declared.checks.map(formOf));
   const has = new Set(existing.checks.map(formOf));
   return [
@@ -115,8 +117,8 @@ function isSameKey(left: ForeignKeyShape, right: ForeignKeyShape): boolean {
 }
 
 function compareIndexes(declared: TableShape, existing: TableShape, isOwn: IsOwn): Found[] {
-  const engine = existing.sql === null ? "postgres" : "sqlite";
-  const isSame = (left: IndexShape, right: IndexShape) => isSameIndex(left, right, engine);
+  const syntax = syntaxOf(existing.sql === null ? "postgres" : "sqlite");
+  const isSame = (left: IndexShape, right: IndexShape) => isSameIndex(left, right, syntax);
   return [
     ...declared.indexes.filter((one) => !existing.indexes.some((has) => isSame(one, has)))
       .map((one): Found => [only(one.parts), { kind: "missing-index", declared: one }]),
@@ -127,8 +129,8 @@ function compareIndexes(declared: TableShape, existing: TableShape, isOwn: IsOwn
 }
 
 /** Returns true if two indexes are the same except for their names. */
-export function isSameIndex(left: IndexShape, right: IndexShape, engine: SqlEngine): boolean {
-  const conditionOf = ({ where }: IndexShape) => where === null ? null : normalSql(where, engine);
+export function isSameIndex(left: IndexShape, right: IndexShape, syntax: SqlSyntax): boolean {
+  const conditionOf = ({ where }: IndexShape) => where === null ? null : normalSql(where, syntax);
   return isSameList(left.parts, right.parts) && left.unique === right.unique &&
     left.isValid === right.isValid && conditionOf(left) === conditionOf(right);
 }

@@ -1,5 +1,6 @@
 import type { TableInfo } from "../../../schema/table_info.ts";
 import { normalSql } from "../../../sql/statements/normal_sql.ts";
+import { syntaxOf } from "./syntax_of.ts";
 import { affinityOfType } from "../../../engines/sqlite/sql/column_type.ts";
 import { compareConstraints } from "./compare_constraints.ts";
 import type { Difference, DifferenceKind } from "./difference.ts";
@@ -233,8 +234,8 @@ export function isSameExpression(
   isFile: boolean,
 ): boolean {
   if (left === null || right === null) return left === right;
-  const engine = isFile ? "sqlite" : "postgres";
-  return normalSql(left, engine) === normalSql(right, engine);
+  const syntax = syntaxOf(isFile ? "sqlite" : "postgres");
+  return normalSql(left, syntax) === normalSql(right, syntax);
 }
 
 /** The existing table as it is once its columns are renamed. */

@@ -32,7 +32,7 @@ export interface PendingFiles {
  * changed since, and for one that comes before another that was applied.
  */
 export async function pendingFiles({ driver, folder }: FilesRun): Promise<PendingFiles> {
-  const files = await readMigrationFiles(folder, driver.dialect.engine);
+  const files = await readMigrationFiles(folder, driver.dialect);
   return pendingOf(files, await appliedMigrations(driver, driver.dialect));
 }
 
@@ -45,7 +45,7 @@ export async function migrateFiles(
   before: (file: MigrationFile) => void = () => {},
 ): Promise<readonly string[]> {
   const { driver } = run;
-  const files = await readMigrationFiles(run.folder, driver.dialect.engine);
+  const files = await readMigrationFiles(run.folder, driver.dialect);
   const done: string[] = [];
   for (const file of pendingOf(files, await appliedMigrations(driver, driver.dialect)).pending) {
     const apply = async (connection: Connection) => {
@@ -66,7 +66,7 @@ export async function migrateFiles(
  * names: the tables of a new database are as the files would leave them.
  */
 export async function recordFiles({ driver, folder }: FilesRun): Promise<readonly string[]> {
-  const files = await readMigrationFiles(folder, driver.dialect.engine);
+  const files = await readMigrationFiles(folder, driver.dialect);
   return await restructured(driver, async (connection) => {
     const { pending } = pendingOf(files, await appliedMigrations(connection, driver.dialect));
     for (const file of pending) await recordMigration(connection, file);

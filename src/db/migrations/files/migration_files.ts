@@ -1,5 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
-import type { SqlEngine } from "../../../sql/statements/normal_sql.ts";
+import type { Dialect } from "../../../sql/dialect.ts";
 import {
   isTransactionBoundary,
   splitStatements,
@@ -20,11 +20,11 @@ export interface MigrationFile {
 /** Reads the files of a folder. Throws an Error for a name or a string that cannot be meant. */
 export async function readMigrationFiles(
   folder: string,
-  engine: SqlEngine,
+  dialect: Pick<Dialect, "engine" | "syntax">,
 ): Promise<readonly MigrationFile[]> {
   const files: MigrationFile[] = [];
   for (const name of (await namesOf(folder)).filter((name) => name.endsWith(".sql"))) {
-    files.push(parseFile(name, textOf(name, await readFile(`${folder}/${name}`)), engine));
+    files.push(parseFile(name, textOf(name, await readFile(`${folder}/${name}`)), dialect));
   }
   files.sort((left, right) => left.number - right.number);
   files.forEach(({ name, number }, index) => {
@@ -52,24 +52,28 @@ function textOf(name: string, bytes: Uint8Array): string {
   }
 }
 
-function parseFile(name: string, text: string, engine: SqlEngine): MigrationFile {
+function parseFile(
+  name: string,
+  text: string,
+  dialect: Pick<Dialect, "engine" | "syntax">,
+): MigrationFile {
   const [, digits] = /^(\d+)_[^/]*\.sql$/.exec(name) ?? [];
   if (digits === undefined) {
     throw new Error(`Cannot migrate: ${name} has no name like 0001_notes.sql`);
   }
   // A checkout on another system has other line ends, and the same statements.
   const sql = text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
-  const all = statementsOf(name, sql, engine);
+  const all = statementsOf(name, sql, dialect);
   const boundary = all.find(isTransactionBoundary);
   if (boundary !== undefined) {
     throw new Error(`Cannot migrate: ${name} has ${boundary}, and runs in a transaction by itself`);
   }
-  if (engine === "postgres" && all.some((one) => copying.test(one))) {
+  if (dialect.engine === "postgres" && all.some((one) => copying.test(one))) {
     throw new Error(
       `Cannot migrate: ${name} has a COPY from or to its client, which only psql runs: write INSERT`,
     );
   }
-  const withoutKeys = engine === "sqlite" && keysOff.test(all[0] ?? "");
+  const withoutKeys = dialect.engine === "sqlite" && keysOff.test(all[0] ?? "");
   const statements = withoutKeys ? all.slice(1) : all;
   return { name, number: Number(digits), sql, statements, withoutKeys };
 }
@@ -78,9 +82,13 @@ const copying = /^(?:\s|--[^\n]*\n)*COPY\b[^]*\b(?:FROM\s+STDIN|TO\s+STDOUT)\b/i
 
 const keysOff = /^(?:\s|--[^\n]*\n)*PRAGMA\s+foreign_keys\s*=\s*(?:off|0|false|no)\s*$/i;
 
-function statementsOf(name: string, sql: string, engine: SqlEngine): readonly string[] {
+function statementsOf(
+  name: string,
+  sql: string,
+  dialect: Pick<Dialect, "engine" | "syntax">,
+): readonly string[] {
   try {
-    return splitStatements(sql, engine);
+    return splitStatements(sql, dialect.syntax);
   } catch (cause) {
     if (!(cause instanceof Error)) throw cause;
     throw new Error(`Cannot migrate: in ${name}, ${cause.message}`, { cause });

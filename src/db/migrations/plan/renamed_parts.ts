@@ -19,12 +19,12 @@ export interface RenamedPart {
  * takes the name. Constraints have names of their own on Postgres alone.
  */
 export function renamedParts(table: TableMigration): readonly RenamedPart[] {
-  const { pair: { shape, current, columns }, dialect: { engine } } = table;
+  const { pair: { shape, current, columns }, dialect: { engine, syntax } } = table;
   const isRenamed = columns.renamed.size > 0 || table.of("renamed-table").length > 0;
   const wanted = wantedNames(table);
   const found: { from: string | null; to: string | null; sql: string | null }[] = [];
   for (const wanted of shape.indexes) {
-    const has = current.indexes.find((one) => isSameIndex(one, wanted, engine));
+    const has = current.indexes.find((one) => isSameIndex(one, wanted, syntax));
     if (has !== undefined) found.push({ from: has.name, to: wanted.name, sql: wanted.sql });
   }
   for (const { name, columns, index } of shape.uniques) {
@@ -34,7 +34,7 @@ export function renamedParts(table: TableMigration): readonly RenamedPart[] {
     if (has !== undefined) found.push({ from: has.name, to: name, sql: index });
   }
   for (const { name, sql } of engine === "postgres" ? shape.checks : []) {
-    const has = current.checks.find((one) => normalSql(one.sql, engine) === normalSql(sql, engine));
+    const has = current.checks.find((one) => normalSql(one.sql, syntax) === normalSql(sql, syntax));
     if (has !== undefined) found.push({ from: has.name, to: name, sql: null });
   }
   const names = new Set(

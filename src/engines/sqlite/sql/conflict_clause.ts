@@ -1,4 +1,4 @@
-import { tokens } from "./parse_create_index.ts";
+import { tokens } from "../../../sql/statements/sql_tokens.ts";
 
 /**
  * Returns true if a CREATE TABLE statement has a conflict clause other than ABORT, like `UNIQUE ON

@@ -32,6 +32,8 @@ import { sqliteExplain } from "./explain.ts";
 import { sqlitePreview } from "./preview.ts";
 import { groupCheck, scanCheck } from "./time_check.ts";
 import { decodeTimestamp, encodeTimestamp } from "./timestamps.ts";
+import { sqliteDefinitions } from "./definitions.ts";
+import { sqliteSyntax } from "./syntax.ts";
 import { sqliteEngine } from "../sqlite_engine.ts";
 
 /** Returns the SQL dialect of SQLite, for any library. */
@@ -42,7 +44,11 @@ export function sqliteDialect(options: { readonly text: TextDialect }): Dialect 
     systemName: "sqlite",
     maxValues: 32_766,
     blocksThread: true,
+    // The driver sees the kind of a statement once it is prepared.
+    refusesBoundaries: true,
     placeholder: () => "?",
+    syntax: sqliteSyntax,
+    definitions: sqliteDefinitions,
     columnType: sqliteColumnType,
     check,
     encode,

@@ -1,4 +1,4 @@
-import { tokens, unquoted } from "./parse_create_index.ts";
+import { tokens, unquoted } from "../../../sql/statements/sql_tokens.ts";
 
 /**
  * Returns the columns that a failed CHECK of a CREATE TABLE statement names, in the spelling of

@@ -1,3 +1,5 @@
+import { tokens, unquoted } from "../../../sql/statements/sql_tokens.ts";
+
 /** The parts of a unique index that only its CREATE INDEX statement contains. */
 export interface ParsedIndex {
   /** The expressions between the parentheses, without their collations and directions. */
@@ -48,15 +50,6 @@ export function parseCreateIndex(
   }
 }
 
-/** The tokens of a CREATE statement of SQLite: comments, quoted parts, words, single characters. */
-export const tokens: RegExp =
-  /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\w$\u0080-\u{10ffff}]+|[^]/gu;
 const comment = /^(?:--|\/\*)/;
 const direction = /\s+(?:ASC|DESC)$/i;
 const collation = /\s+COLLATE\s*(?:\w+|["`[][^\]"`]*["`\]])$/i;
-
-/** Returns the name in a quoted identifier of SQLite. */
-export function unquoted(token: string): string {
-  const last = token.at(-1) ?? "";
-  return token.slice(1, -1).replaceAll(last + last, last);
-}

@@ -1,0 +1,66 @@
+import { standardTokens } from "../../../sql/statements/normal_sql.ts";
+import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
+
+/** How Postgres writes SQL. */
+export const postgresSyntax: SqlSyntax = {
+  tokens: standardTokens,
+  // Its catalog writes casts, and parentheses around comparisons.
+  bareWords: (words) => withBareComparisons(withoutCasts(words)),
+  scriptTokens:
+    /\s+|--[^\n]*|\/\*|[eE]'(?:[^'\\]|''|\\[^])*'?|'(?:[^']|'')*'?|"(?:[^"]|"")*"?|\$(?:[\p{L}_][\p{L}\d_]*)?\$|[\p{L}\d_][\p{L}\d_$]*|[^]/uy,
+  endOf(script, at, token) {
+    if (token.startsWith("/*")) return endOfNestedComment(script, at);
+    const [tag] = /^\$(?:[\p{L}_][\p{L}\d_]*)?\$/u.exec(token) ?? [];
+    if (tag === undefined) return null;
+    const end = script.indexOf(tag, at + tag.length);
+    return end < 0 ? -1 : end + tag.length;
+  },
+};
+
+/** Comments of Postgres nest. */
+function endOfNestedComment(script: string, at: number): number {
+  let depth = 0;
+  for (const match of script.slice(at).matchAll(/\/\*|\*\//g)) {
+    depth += match[0] === "/*" ? 1 : -1;
+    if (depth === 0) return at + match.index + 2;
+  }
+  return -1;
+}
+
+function withoutCasts(words: readonly string[]): readonly string[] {
+  const kept: string[] = [];
+  for (let at = 0; at < words.length; at++) {
+    if (words[at] !== "::") {
+      kept.push(words[at] ?? "");
+      continue;
+    }
+    at++;
+    const rest = words.slice(at + 1).join(" ");
+    const [more = ""] = typeTail.exec(rest) ?? [];
+    at += more.split(" ").filter((word) => word !== "").length;
+  }
+  return kept;
+}
+
+/** What follows the first word of a type. */
+const typeTail =
+  /^(?:varying|precision)?(?: ?\( \d+(?: , \d+)? \))?(?: ?(?:with|without) time zone)?(?: ?\[ \])*/;
+
+/** `(a >= 1) AND (a <= 9)` → `a >= 1 AND a <= 9`: a comparison binds more than what joins it. */
+function withBareComparisons(words: readonly string[]): readonly string[] {
+  const kept: string[] = [];
+  for (let at = 0; at < words.length; at++) {
+    const end = words[at] === "(" ? words.indexOf(")", at) : -1;
+    const inner = words.slice(at + 1, end);
+    const isJoined = joins.has(kept.at(-1) ?? "(") && joins.has(words[end + 1] ?? ")");
+    const isComparison = inner.length > 2 && inner.length < 5 &&
+      inner.slice(1, -1).every((word) => /^[<>=!]$/.test(word)) && !inner.includes("(");
+    if (end > 0 && isJoined && isComparison) {
+      kept.push(...inner);
+      at = end;
+    } else kept.push(words[at] ?? "");
+  }
+  return kept;
+}
+
+const joins: ReadonlySet<string> = new Set(["and", "or", "(", ")"]);

@@ -1,0 +1,11 @@
+import type { SqlSyntax } from "../../../sql/statements/sql_syntax.ts";
+import { tokens } from "../../../sql/statements/sql_tokens.ts";
+
+/** How SQLite writes SQL. */
+export const sqliteSyntax: SqlSyntax = {
+  tokens,
+  bareWords: (words) => words,
+  scriptTokens:
+    /\s+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'?|"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]|[\p{L}\d_$]+|[^]/uy,
+  endOf: () => null,
+};
