@@ -235,6 +235,32 @@ for (const { name, open, missing } of alteredDatabases) {
     },
   );
 
+  testUnless(missing, `${name}: no request is refused while the new tables open`, async () => {
+    await using db = await open();
+    await db.run("CREATE TABLE numbers (id integer PRIMARY KEY, n integer, old integer)");
+    await using served = await serveAltered(db.place, "--write");
+    await db.run("DROP TABLE numbers", "CREATE TABLE numbers (id integer PRIMARY KEY, n text)");
+    // A statement that fails starts a check, which is not the check of a refused request.
+    const failing = served.ask("GET", "numbers");
+    while (served.observed.length === 0) await new Promise((resolve) => setTimeout(resolve));
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    const statuses: Promise<number>[] = [];
+    let isDone = false;
+    for (let id = 1; !isDone; id++) {
+      statuses.push(
+        served.ask("POST", "numbers", { id, n: "one" }).then(([status]) => {
+          isDone ||= status === 201;
+          return status;
+        }),
+      );
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    assertEquals((await failing)[0], 200);
+    const found = new Set(await Promise.all(statuses));
+    found.delete(503);
+    assertEquals([...found], [201]);
+  });
+
   testUnless(missing, `${name}: new tables, and tables that get a key, are there`, async () => {
     await using db = await open();
     await db.run(

@@ -44,6 +44,8 @@ class ReopeningService {
   /** The version of the last check, or null if the database did not respond. */
   #version: string | null = null;
   #look: Promise<void> | null = null;
+  /** The part of a check after its pause. It may open the service again. */
+  #comparing: Promise<void> | null = null;
   /** True if the next check must open the service again in any case. */
   #isAsked = false;
   /** The pause between checks after failures, in milliseconds. It is longer after no change. */
@@ -83,7 +85,7 @@ class ReopeningService {
     this.#known = await opened.service.describe();
     this.#installed = await opened.service.installed?.() ?? "";
     const reopening = reopeningApp(opened.app, {
-      ended: () => this.#looked(),
+      ended: () => this.#ended(this.#look),
       version: () => this.#version,
       current: () => this.#lookIfChanged(),
     });
@@ -107,18 +109,20 @@ class ReopeningService {
     let opened: OpenService | null = null;
     const tablesChanged = async () => {
       await this.#outside(() => this.#lookIfChanged());
-      return this.#opened !== null && this.#opened !== opened;
+      // The new service may take longer to open than a request waits.
+      const isReplaced = this.#opened !== null && this.#opened !== opened;
+      return isReplaced || this.#comparing !== null;
     };
     opened = await this.#options.open({ ...this.#runtime, tablesChanged }, isFirst);
     return opened;
   }
 
-  /** Resolves when the check in progress has ended, or takes too long for a request. */
-  async #looked(): Promise<void> {
-    if (this.#look === null) return;
+  /** Resolves when a check in progress has ended, or takes too long for a request. */
+  async #ended(check: Promise<void> | null): Promise<void> {
+    if (check === null) return;
     const late = Promise.withResolvers<void>();
     const cancel = this.#runtime.clock.after(maxWaitMs, late.resolve);
-    await Promise.race([this.#look, late.promise]);
+    await Promise.race([check.catch(() => {}), late.promise]);
     cancel();
   }
 
@@ -188,10 +192,10 @@ class ReopeningService {
     const now = await this.#readVersion();
     const to = clock.elapsedMs();
     this.#checksFrom = to + Math.min(9 * (to - from), maxRestMs);
-    if (now === null || now === this.#version) return;
+    // The version of a check in progress is new, but its service is not open yet.
+    if (now === null || now === this.#version) return await this.#ended(this.#comparing);
     this.#endWait();
-    void this.#lookNow(false);
-    await this.#looked();
+    await this.#ended(this.#lookNow(false));
   }
 
   /** Runs one check at a time. A second request for one receives the result of the first. */
@@ -202,12 +206,13 @@ class ReopeningService {
 
   async #lookAgain(): Promise<void> {
     try {
-      if (!this.#isClosed) await this.#compare();
+      this.#comparing = this.#isClosed ? null : this.#compare();
+      await this.#comparing;
     } catch (error) {
       this.#foundNothing();
       this.#options.runtime.observe({ kind: "tables_unread", error });
     } finally {
-      this.#look = null;
+      this.#look = this.#comparing = null;
     }
   }
 
