@@ -1,4 +1,4 @@
-/** Resolves once a signal is aborted, which it may be already: a lock may come after the end. */
+/** Returns a promise that resolves when the signal is aborted, or immediately afterwards. */
 export function abortOf(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

@@ -1,9 +1,9 @@
 import type { WebDatabases, WebLocks } from "../api/web_platform.ts";
 import type { ClientEnvironment } from "../api/client_environment.ts";
 
-/** The environment of a browser, Deno, Node or Bun. Parts that are missing are undefined. */
+/** Returns the environment of a browser, Deno, Node or Bun. Missing parts are undefined. */
 export function browserEnvironment(): ClientEnvironment {
-  // Each global may be missing, whatever the types of one runtime say.
+  // Each global may be missing in some runtime, although the types declare it.
   const world = globalThis as unknown as Partial<BrowserGlobals>;
   const { document, navigator } = world;
   return {
@@ -18,9 +18,9 @@ export function browserEnvironment(): ClientEnvironment {
     isOnline: () => navigator?.onLine ?? true,
     isHidden: () => !!document?.hidden,
     onWake(run) {
-      // It has the signal that ends listening.
+      // This object contains the signal that removes the listeners.
       const ending = new AbortController();
-      // The last one bubbles from the document.
+      // `visibilitychange` bubbles from the document to the window.
       for (const event of ["online", "pageshow", "visibilitychange"]) {
         world.addEventListener?.(event, run, ending);
       }
@@ -32,7 +32,7 @@ export function browserEnvironment(): ClientEnvironment {
   };
 }
 
-/** The globals of a browser that the client uses, some of which every other runtime lacks. */
+/** The browser globals that the client uses. Every other runtime lacks some of them. */
 interface BrowserGlobals {
   readonly document: { readonly hidden: boolean };
   readonly navigator: { readonly onLine?: boolean; readonly locks?: WebLocks };
@@ -41,12 +41,12 @@ interface BrowserGlobals {
   addEventListener(event: string, run: () => void, options: { signal: AbortSignal }): void;
 }
 
-/** A version 4 UUID. A page that is not served over HTTPS has no `crypto.randomUUID`. */
+/** Returns a version 4 UUID. `crypto.randomUUID` is missing on pages without HTTPS. */
 function randomUuid(): string {
   return "10000000-1000-4000-8000-100000000000".replace(
     /[018]/g,
     (digit: unknown) =>
-      // To an operator a digit, and a list of one number, are that number.
+      // JavaScript's operators convert a digit, and a list of one number, to that number.
       ((digit as number) ^
         (crypto.getRandomValues(new Uint8Array(1)) as unknown as number) &
           15 >> (digit as number) / 4)

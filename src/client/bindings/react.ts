@@ -2,7 +2,7 @@
 import { useSyncExternalStore } from "react";
 import type { Store } from "../live/store.ts";
 
-/** What a live list or aggregate shows, in a component of React: `const { items } = useLive(list)`. */
+/** Returns the value of a live list or aggregate in React: `const { items } = useLive(list)`. */
 export function useLive<T>(store: Store<T>): T {
   return useSyncExternalStore(store.subscribe, store.get, store.get);
 }

@@ -3,40 +3,40 @@ import { connectionOf } from "../live/live_connection.ts";
 import { openListsOf } from "../live/open_lists.ts";
 import type { ClientRequest, Transport } from "../../api/transport.ts";
 
-/** The writes of a collection: each is done once the rows of the collection have it. */
+/** The writes of a collection. A write is done when the collection contains its result. */
 export interface RowWrites {
   /**
-   * Sends a write of a row, after those of the same row, with the tag that the user has seen.
-   * Rejects where it is refused, and where the write before it was.
+   * Sends a write of a row after the earlier writes of that row, with the tag that the user has
+   * seen. Rejects if the service refuses this write or the previous write of the row.
    */
   send(key: string, seenTag: string | undefined, request: ClientRequest): Promise<void>;
-  /** There is a stream, which will have what is written. */
+  /** Records that the collection has a stream, which will deliver the writes. */
   begin(): void;
   /**
-   * The rows of the collection have everything up to a position, of a stream before which so many
-   * were asked for, and these writes by their ids.
+   * Completes the writes that the collection now has: writes with these ids, and writes that were
+   * acknowledged before the stream with the number `asked` was requested.
    */
   committed(asked: number, echoes: ReadonlySet<string>): void;
-  /** Nothing comes any more: what is waited for is done. */
+  /** Completes all waiting writes, because no further events will come. */
   release(): void;
 }
 
 interface WaitingWrite {
-  /** The streams that were asked for before it was answered; `Infinity` until then. */
+  /** Number of streams that were requested before the service responded; `Infinity` until then. */
   askedBefore: number;
   done(): void;
 }
 
-/** Begins without writes, and without a stream. */
+/** Creates a {@link RowWrites} without writes and without a stream. */
 export function createRowWrites(transport: Transport): RowWrites {
   const { uuid, after } = transport.environment;
   const waiting = new Map<string, WaitingWrite>();
   const lanes = new Map<string, Promise<void>>();
-  /** The tags that own writes have given a row, by its key and the tag that it had before. */
+  /** Tags that own writes have set, by the key of the row and its previous tag. */
   const nextTags = new Map<string, string>();
   let hasStream = false;
 
-  /** The tag of a row that the user has seen, after the own writes since then. */
+  /** Returns the tag of a row that the user has seen, updated by later own writes. */
   function currentTag(key: string, tag: string): string {
     const next = nextTags.get(`${tag} ${key}`);
     return next === undefined ? tag : currentTag(key, next);
@@ -48,7 +48,7 @@ export function createRowWrites(transport: Transport): RowWrites {
     const next = answer.headers.get("etag");
     if (!tag || !next) return;
     nextTags.set(`${tag} ${key}`, next);
-    // A row that is again what it was has the tag that it had.
+    // A row that returns to an earlier state gets its earlier tag again.
     nextTags.delete(`${next} ${key}`);
   }
 
@@ -69,7 +69,7 @@ export function createRowWrites(transport: Transport): RowWrites {
         await own;
         write.askedBefore = openListsOf(transport).asked;
         if (!hasStream) return;
-        // Where a filter has no place for the row, there is no event: another stream says so.
+        // A write that moves the row out of the filter causes no event. A new stream confirms it.
         const cancel = after(lateMs, () => connectionOf(transport).reopen());
         await isSeen;
         cancel();
@@ -94,5 +94,5 @@ export function createRowWrites(transport: Transport): RowWrites {
   };
 }
 
-/** An event comes within milliseconds of the answer. */
+/** Milliseconds to wait for the event of a write. It usually follows the response immediately. */
 const lateMs = 2_000;

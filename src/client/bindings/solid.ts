@@ -1,10 +1,10 @@
 import { type Accessor, createSignal, onCleanup, onMount } from "solid-js";
 import type { Store } from "../live/store.ts";
 
-/** What a live list or aggregate shows, as a signal of Solid: until its owner is disposed of. */
+/** Returns the value of a live list or aggregate as a Solid signal, until its owner is disposed. */
 export function useLive<T>(store: Store<T>): Accessor<T> {
   const [value, set] = createSignal(store.get());
-  // Not at once, so that a server that renders the page opens no stream.
+  // The subscription starts after mounting, so that server-side rendering opens no stream.
   onMount(() => onCleanup(store.subscribe((next) => set(() => next))));
   return value;
 }

@@ -11,7 +11,7 @@ import { throwLater } from "../live/store.ts";
 import type { ServiceError } from "../request/service_error.ts";
 import type { RowWrites } from "./row_writes.ts";
 
-/** What a collection of TanStack DB offers to what fills it. */
+/** The interface through which rows are written into a TanStack DB collection. */
 export interface RowSink<Row, Key> {
   begin(): void;
   write(message: SinkMessage<Row, Key>): void;
@@ -25,7 +25,7 @@ export type SinkMessage<Row, Key> =
   | { readonly type: "insert" | "update"; readonly value: Row }
   | { readonly type: "delete"; readonly key: Key };
 
-/** Where the rows of a collection come from. */
+/** The source of the rows of a collection. */
 export interface SyncedRowsOptions<Key> {
   readonly path: string;
   readonly seed: LiveSeed | undefined;
@@ -35,25 +35,26 @@ export interface SyncedRowsOptions<Key> {
 }
 
 /**
- * Fills a collection with the rows of a stream: what one token confirms is one transaction of it,
- * and a list that begins again is compared with what the collection has.
+ * Fills a collection with the rows of a stream. All changes up to one token are one transaction of
+ * the collection. If the stream starts over, the new rows are compared with the rows of the
+ * collection.
  */
 export class SyncedRows<Row, Key> implements Subscriber {
   readonly path: string;
   readonly #options: SyncedRowsOptions<Key>;
   readonly #sink: RowSink<Row, Key>;
-  /** The keys of the rows that the collection has, by the strings of their ids. */
+  /** The keys of the collection's rows, by the string forms of their ids. */
   readonly #keys = new Map<string, Key>();
   #description: RowDescription | undefined;
   #token: string | null = null;
   #asked = 0;
-  /** True if the changes are all rows there are. */
+  /** True if the changes are a complete snapshot of the rows. */
   #isSnapshot = false;
   #changes = new Map<string, LiveRow | null>();
   #echoes = new Set<string>();
   #isClosed = false;
 
-  /** Begins with the rows of the seed, where there is one. */
+  /** Starts with the rows of the seed if there is one. */
   constructor(options: SyncedRowsOptions<Key>, sink: RowSink<Row, Key>) {
     const { path, seed } = options;
     this.path = path;
@@ -67,7 +68,7 @@ export class SyncedRows<Row, Key> implements Subscriber {
     this.#apply();
   }
 
-  /** The fields of the primary key; none before the first rows. */
+  /** The fields of the primary key; empty before the first rows arrive. */
   get primaryKey(): readonly string[] {
     return this.#description?.primaryKey ?? [];
   }
@@ -81,7 +82,7 @@ export class SyncedRows<Row, Key> implements Subscriber {
     try {
       this.#receive(message);
     } catch (error) {
-      // A key of the program or the collection throws: the streams of the others continue.
+      // `getKey` or the collection has thrown. The streams of other subscribers continue.
       this.#isClosed = true;
       throwLater(error);
       this.#changeStatus("closed", null);
@@ -157,7 +158,7 @@ export class SyncedRows<Row, Key> implements Subscriber {
       keys.delete(id);
     }
     if (key === undefined) return;
-    // The service sends the rows of the query, which the types of the collection say.
+    // The service sends the rows of the query, whose type is `Row`.
     this.#sink.write({ type: known === key ? "update" : "insert", value: row as Row });
     keys.set(id, key);
   }

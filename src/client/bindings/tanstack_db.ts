@@ -13,35 +13,35 @@ import type { FieldOf, IncludeOf, RowOf } from "../../api/rows.ts";
 import { createRowWrites } from "./row_writes.ts";
 import { type RowSink, SyncedRows } from "./synced_rows.ts";
 
-/** Which rows of a resource a collection of TanStack DB has, and how they are written. */
+/** The rows of a TanStack DB collection, and how the client writes them. */
 export interface LiveCollectionOptions<
   R extends ApiResource,
   Key extends string | number,
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
 > extends Pick<LiveListQuery<R, Fields, Included>, "filter" | "select" | "include"> {
-  /** The name of the collection; TanStack DB makes one up. */
+  /** Name of the collection. Default: a name that TanStack DB generates. */
   readonly id?: string | undefined;
-  /** The key of a row in the collection. The fields of the primary key have to be in `select`. */
+  /** Returns the key of a row. `select` must contain the fields of the primary key. */
   readonly getKey: (row: CollectionRow<RowOf<R, Fields, Included>>) => Key;
-  /** What `prefetch` has read: the collection has it at once, and continues after it. */
+  /** Result of `prefetch`. The collection shows its rows immediately and continues after them. */
   readonly seed?: LiveSeed | undefined;
-  /** The body that creates a row which was inserted; the row itself unless set. */
+  /** Returns the body that creates an inserted row. Default: the row itself. */
   readonly createBody?:
     | ((row: CollectionRow<RowOf<R, Fields, Included>>) => R["create"])
     | undefined;
-  /** Called when the stream of the collection breaks, and when it is there again. */
+  /** Called when the stream of the collection breaks, and when it works again. */
   readonly onStatus?: ((status: LiveStatus, error: ServiceError | null) => void) | undefined;
 }
 
-/** A row of a collection; `_etag` is its tag, where the resource has tags. */
+/** A row of a collection; `_etag` is the tag of the row if the resource has tags. */
 export type CollectionRow<Row> = Row & { readonly _etag?: string };
 
 /**
- * The options of a collection of TanStack DB whose rows are those of a resource, for
- * `createCollection`. Inserts, updates and deletes are sent to the service, with the tag of the row
- * that was seen; each is optimistic until the stream has it, and is taken back when it is refused.
- * One collection is made of the result.
+ * Returns the options of a TanStack DB collection for `createCollection`; its rows are rows of a
+ * resource. Inserts, updates and deletes are sent to the service with the tag of the row that the
+ * user saw. Each write is optimistic until the stream confirms it, and is rolled back if the
+ * service refuses it. The result serves one collection only.
  */
 export function liveCollectionOptions<
   R extends ApiResource,
@@ -62,7 +62,7 @@ export function liveCollectionOptions<
     const query = queryText({ filter, select, include });
     rows = new SyncedRows({
       path: `${path}/subscribe${query}`,
-      // The rows are those of the query, which the types of `liveCollectionOptions` say.
+      // The rows have the type of the query, as `liveCollectionOptions` declares it.
       getKey: (row) => getKey(row as Row),
       ...{ seed, onStatus, writes },
     }, sink);
@@ -75,7 +75,7 @@ export function liveCollectionOptions<
   }
 
   function pathOf(row: object): string {
-    // The row has the fields of its key, which are values of a key.
+    // The row contains the fields of its primary key, and their values are valid key values.
     return `${path}/${keyPath(idOf(row as LiveRow, rows?.primaryKey ?? []) as KeyInput)}`;
   }
 
@@ -83,7 +83,8 @@ export function liveCollectionOptions<
     { mutations }: { readonly mutations: readonly PendingMutation<Row, T>[] },
     write: (mutation: PendingMutation<Row, T>) => Promise<void>,
   ): Promise<void> {
-    // All are answered before the transaction ends, so that none is on its way when it is taken back.
+    // The transaction ends after all responses: a rollback must not happen while a write is in
+    // flight.
     const results = await Promise.allSettled(mutations.map(write));
     for (const result of results) if (result.status === "rejected") throw result.reason;
   }
@@ -95,12 +96,12 @@ export function liveCollectionOptions<
     onInsert: ({ transaction }) =>
       send(transaction, ({ key, modified: { _etag, ...row } }) =>
         writes.send(String(key), _etag, {
-          // Without `_etag` a row is still a row, which the compiler does not see in generic types.
+          // A row without `_etag` is still a row; the compiler cannot infer that for generic types.
           ...{ method: "POST", path, body: createBody?.(row as Row) ?? row },
         })),
     onUpdate: ({ transaction }) =>
       send(transaction, ({ key, original, changes }) => {
-        // An update has what it changes, unlike an insert.
+        // Unlike an insert, an update has an original row.
         const row = original as Row;
         return writes.send(String(key), row._etag, {
           ...{ method: "PATCH", path: pathOf(row), body: changes },
@@ -108,7 +109,7 @@ export function liveCollectionOptions<
       }),
     onDelete: ({ transaction }) =>
       send(transaction, ({ key, original }) => {
-        // What is deleted was there, unlike what is inserted.
+        // Unlike an insert, a delete has an original row.
         const row = original as Row;
         return writes.send(String(key), row._etag, { method: "DELETE", path: pathOf(row) });
       }),

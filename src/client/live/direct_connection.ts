@@ -6,35 +6,36 @@ import { openListsOf } from "./open_lists.ts";
 import type { Transport } from "../../api/transport.ts";
 
 /**
- * A connection of one stream of `POST /__service/live`, opened again whenever it ends. A set that
- * changes is opened beside the old stream, after which that one is closed: the tokens of the
- * subscribers say where each continues. A stream that is not wanted any more is aborted.
+ * A connection that holds one stream of `POST /__service/live` and opens it again whenever it ends.
+ * When the set of subscribers changes, a new stream is opened first, and then the old stream is
+ * closed: the tokens of the subscribers say where each one continues. A stream that is no longer
+ * needed is aborted.
  */
 export class DirectConnection implements LiveConnection {
   readonly #transport: Transport;
   readonly #members = new Map<string, Member>();
-  /** For what is beyond the subscriptions that one stream takes. */
+  /** A second connection for the subscriptions that exceed the limit of one stream. */
   #overflow: DirectConnection | null = null;
   #lastKey = 0;
-  /** The stream that is read; null if there is none. */
+  /** The stream that is being read; null if there is none. */
   #stream: AbortController | null = null;
-  /** The one that is asked for, which will replace it. */
+  /** The requested stream, which will replace the current stream. */
   #asking: AbortController | null = null;
-  /** When the stream last gave a sign of life; 0 where there is none. */
+  /** Time of the last data from the stream; 0 if there is no stream. */
   #heardAt = 0;
-  /** Streams in a row that failed, or ended within seconds. */
+  /** Number of consecutive streams that failed or ended within seconds. */
   #failures = 0;
-  /** What the service asked for last: the shortest time before another stream. */
+  /** Minimum delay before the next stream, as the service last requested it. */
   #retryMs = 1_000;
-  /** No stream is opened before. */
+  /** No stream is opened before this time. */
   #pausedUntil = 0;
-  /** No sign of life of the page shortens the pause to less. */
+  /** Wake-ups of the page do not shorten the pause below this time. */
   #limitedUntil = 0;
   #opensAt = Infinity;
   #cancelOpening = () => {};
   #stopWaking = () => {};
 
-  /** Begins without subscribers. */
+  /** Starts without subscribers. */
   constructor(transport: Transport) {
     this.#transport = transport;
   }
@@ -53,7 +54,7 @@ export class DirectConnection implements LiveConnection {
     return () => {
       members.delete(key);
       if (members.size > 0) return this.#openAt(now() + quietMs);
-      // A framework that renders again leaves and comes back at once.
+      // When a framework renders again, a component unsubscribes and subscribes again immediately.
       queueMicrotask(() => {
         if (members.size === 0) void this.#open();
       });
@@ -82,7 +83,7 @@ export class DirectConnection implements LiveConnection {
     this.#openAt(0);
   }
 
-  /** Opens a stream at a moment, unless that happens earlier already. */
+  /** Schedules the opening of a stream, unless one is already scheduled for an earlier time. */
   #openAt(wanted: number): void {
     const { now, after } = this.#transport.environment;
     const at = Math.max(wanted, this.#pausedUntil, now());
@@ -99,7 +100,7 @@ export class DirectConnection implements LiveConnection {
     this.#heardAt = 0;
   }
 
-  /** Asks for a stream of those whose time has come, each from where it is, and reads it. */
+  /** Requests a stream for all subscribers whose pause is over, and reads it. */
   async #open(): Promise<void> {
     const { now, isHidden } = this.#transport.environment;
     this.#cancelOpening();
@@ -122,7 +123,7 @@ export class DirectConnection implements LiveConnection {
         if (this.#stream !== own) return;
         this.#heardAt = now();
         if (!isHidden()) seenAt = now();
-        // A page that is not looked at for minutes.
+        // The page was hidden for minutes.
         if (now() - seenAt < hiddenMs) return;
         this.#stop();
         this.#report("stale", null);
@@ -143,7 +144,7 @@ export class DirectConnection implements LiveConnection {
     });
   }
 
-  /** Takes the blocks of one stream, which is being asked for, to their subscribers. */
+  /** Returns a function that passes the blocks of one requested stream to their subscribers. */
   #createReader(subscriptions: readonly AskedSubscription[]): (block: EventBlock) => void {
     const asked = ++openListsOf(this.#transport).asked;
     let current = "";
@@ -176,7 +177,7 @@ export class DirectConnection implements LiveConnection {
     if (member) this.#openAt(member.notBefore = this.#transport.environment.now() + delayMs);
   }
 
-  /** Full jitter over a doubling time, above what the service asks for; `Infinity` for never. */
+  /** Returns the milliseconds before the next attempt, with full jitter and exponential growth. */
   #delayAfter(error: ServiceError | null): number {
     const status = statusAfter(error);
     if (status === "closed" || status === "needs-auth") return Infinity;
@@ -185,26 +186,26 @@ export class DirectConnection implements LiveConnection {
     return Math.max(error?.retryAfterMs ?? 0, this.#retryMs, jitter);
   }
 
-  /** A stream has ended, so long after its beginning, or could not be opened. */
+  /** Handles a stream that ended after `lastedMs` milliseconds, or that could not be opened. */
   #ended(stream: AbortController, lastedMs: number, error: unknown): void {
     const { now, isOnline } = this.#transport.environment;
     this.#failures = lastedMs > longLifeMs ? 0 : this.#failures + 1;
     const cause = error instanceof ServiceError ? error : null;
     const status = statusAfter(cause);
     const delay = this.#delayAfter(cause);
-    // A changed set that could not be opened leaves the old stream, where another try may succeed.
+    // If a stream for a changed set cannot be opened, the old stream continues until one can.
     if (stream !== this.#asking || this.#stream === null || status !== "stale") {
       this.#stop();
       this.#report(status === "stale" && !isOnline() ? "offline" : status, cause);
     }
     if (delay === Infinity) {
-      // Nothing is asked for again; after a sign-in `wake` does.
+      // No further attempt is scheduled. After a sign-in the program calls `wake`.
       for (const member of this.#members.values()) member.notBefore = delay;
       return;
     }
     this.#pausedUntil = now() + delay;
     this.#limitedUntil = status === "limited" ? this.#pausedUntil : 0;
-    // Whatever was planned.
+    // Replaces any scheduled opening.
     this.#opensAt = Infinity;
     this.#openAt(0);
   }
@@ -218,19 +219,19 @@ export class DirectConnection implements LiveConnection {
 
 interface Member {
   readonly subscriber: Subscriber;
-  /** Not asked for before this moment; `Infinity` once it was refused for good. */
+  /** The subscription is not requested before this time; `Infinity` after a permanent refusal. */
   notBefore: number;
 }
 
 const maxSubscriptions = 50;
-/** Until the lists that a page shows together are all there. */
+/** Delay that collects the lists which a page opens together into one request, in milliseconds. */
 const quietMs = 50;
 const longLifeMs = 5_000;
 const hiddenMs = 300_000;
 
 function statusAfter(error: ServiceError | null): LiveStatus {
   if (error?.status === 429) return "limited";
-  // What the service has not said is no verdict: no comparison holds then.
+  // Without a problem the service has said nothing: NaN makes every comparison false.
   const status = Number(error?.problem?.status);
   if (status === 401) return "needs-auth";
   return status < 500 && status !== 408 ? "closed" : "stale";

@@ -9,7 +9,7 @@ import { fieldOf } from "./row_order.ts";
 import { RowSet } from "./row_set.ts";
 import { createStore, type Store, throwLater } from "./store.ts";
 
-/** The options of a live list as they are used, whatever its rows. */
+/** The options of a live list, independent of the type of its rows. */
 export interface UntypedOptions {
   readonly filter?: FilterInput | undefined;
   readonly orderBy?: readonly string[] | undefined;
@@ -19,14 +19,14 @@ export interface UntypedOptions {
   readonly accepts?: ((row: never) => boolean) | undefined;
 }
 
-/** The store of a live list, and the rows that feed it, with those of the seed at the beginning. */
+/** Creates the store of a live list and its row set, which starts with the rows of the seed. */
 export function createListSource(
   { transport, path }: Handle,
   { orderBy = [], seed, filter, select, include, accepts }: UntypedOptions,
 ): readonly [Store<LiveListState<object>>, RowSet] {
   const lists = openListsOf(transport);
   const set = new RowSet(orderBy);
-  // The order is the list's own; the fields that decide it come with the others.
+  // The client sorts the rows of the list, therefore it also requests the fields of `orderBy`.
   const fields = select && [...new Set([...select, ...orderBy.map(fieldOf)])];
   const list: OpenList & Subscriber = {
     resource: path,
@@ -42,7 +42,7 @@ export function createListSource(
         if (message.type === "token") show({ status: "live", error: null });
         else if (message.type === "status") {
           const { status, error } = message;
-          // Before its first rows a list is connecting, however often that takes.
+          // Before its first rows, a list is `connecting`, no matter how often the stream fails.
           show({ status: status === "stale" && !set.description ? "connecting" : status, error });
         }
       }),
@@ -68,12 +68,12 @@ export function createListSource(
     lists.overlays?.closed();
   }
 
-  /** Closes this list, and no other, if its rows or the function of the program throw. */
+  /** Closes only this list if its rows or a function of the program throw. */
   function guard(work: () => void): void {
     try {
       work();
     } catch (error) {
-      // With the next first listener all rows come again.
+      // After the next first listener, the service sends all rows again.
       set.token = null;
       close();
       setState({ ...store.get(), status: "closed", error: null });

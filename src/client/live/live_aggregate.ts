@@ -5,19 +5,19 @@ import { connectionOf } from "./live_connection.ts";
 import type { LiveMessage, LiveStatus } from "./live_messages.ts";
 import { createStore, type Store } from "./store.ts";
 
-/** What a live aggregate shows: the last result. */
+/** The state of a live aggregate: its last result. */
 export interface LiveAggregateState<Group = unknown> {
-  /** As in the answer of `GET /aggregate`. */
+  /** Groups as in the response of `GET /aggregate`. */
   readonly groups: readonly Group[];
-  /** True if there are more groups than were asked for. */
+  /** True if there are more groups than the query requested. */
   readonly hasMore: boolean;
-  /** As of a live list. */
+  /** Status, as for a live list. */
   readonly status: LiveStatus;
-  /** Why it is not live, where the service has said it. */
+  /** Reason why the aggregate is not live, if the service has reported one; otherwise null. */
   readonly error: ServiceError | null;
 }
 
-/** Follows the result of an aggregate; `query` is that of `GET /aggregate`. */
+/** Follows the result of an aggregate; `query` has the parameters of `GET /aggregate`. */
 export function liveAggregate(
   resource: HasHandle,
   query: Readonly<Record<string, unknown>>,

@@ -8,44 +8,44 @@ import { createListSource, type UntypedOptions } from "./list_source.ts";
 import type { LiveRow, LiveSeed } from "./live_messages.ts";
 import type { Store } from "./store.ts";
 
-/** Which rows a live list has, and how. */
+/** The rows of a live list: filter, order and fields. */
 export interface LiveListQuery<
   R extends ApiResource = ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
 > {
-  /** As in a list. */
+  /** Filter, as in a list. */
   readonly filter?: FilterInput | undefined;
-  /** As in a list; nulls come last, and the key decides the rest. */
+  /** Order, as in a list; nulls come last, and the primary key breaks ties. */
   readonly orderBy?: readonly OrderInput<FieldOf<R>>[] | undefined;
-  /** These fields alone, beside those of `orderBy`. */
+  /** Fields of the rows, in addition to those of `orderBy`. Default: all fields. */
   readonly select?: readonly Fields[] | undefined;
-  /** These related rows as well. */
+  /** Related rows to include. */
   readonly include?: readonly Included[] | undefined;
 }
 
-/** How a live list begins, and what it shows before the service has confirmed it. */
+/** The initial rows of a live list, and how it shows unconfirmed writes. */
 export interface LiveListOptions<
   R extends ApiResource = ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,
   Included extends IncludeOf<R> = IncludeOf<R>,
 > extends LiveListQuery<R, Fields, Included> {
-  /** What `prefetch` has read, in a server for instance: the list continues after it. */
+  /** Result of `prefetch`, for instance from a server. The list continues after it. */
   readonly seed?: LiveSeed | undefined;
   /**
-   * Returns true if a row that is not confirmed yet belongs to the list. Unset, new rows show where the list
-   * has no filter, and changed rows stay.
+   * Returns true if an unconfirmed row belongs to the list. Default: new rows are shown only in a
+   * list without a filter, and changed rows stay.
    */
   readonly accepts?: ((row: R["row"]) => boolean) | undefined;
 }
 
-/** A live list: a store of rows, open while it has listeners. */
+/** A live list: a store of rows with an open stream while it has listeners. */
 export interface LiveList<Row = LiveRow> extends Store<LiveListState<Row>> {
-  /** What a list in another process may continue after; null before the first rows. */
+  /** Returns a seed for a list in another process; null before the first rows. */
   seed(): LiveSeed | null;
 }
 
-/** Follows the rows of a resource that pass a filter, gap-free and sorted. */
+/** Follows the rows of a resource that match a filter, sorted and without gaps. */
 export function liveList<
   R extends ApiResource,
   Fields extends FieldOf<R> = FieldOf<R>,

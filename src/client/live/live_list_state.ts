@@ -1,30 +1,30 @@
 import type { ServiceError } from "../request/service_error.ts";
 import type { LiveRow, LiveStatus } from "./live_messages.ts";
 
-/** What a live list shows: a new object after each change. */
+/** The state of a live list: a new object after each change. */
 export interface LiveListState<Row = LiveRow> {
-  /** In the order of `orderBy`. */
+  /** Rows in the order of `orderBy`. */
   readonly items: readonly (Row & LiveMarks)[];
-  /** How current the rows are. */
+  /** Status of the stream, which says how current the rows are. */
   readonly status: LiveStatus;
-  /** How many writes it shows that are not confirmed yet. */
+  /** Number of unconfirmed writes that the list shows. */
   readonly pending: number;
-  /** Why it is `limited`, `needs-auth`, `closed`, or `stale`, where the service has said it. */
+  /** Reason for `limited`, `needs-auth`, `closed` or `stale`, if the service sent one, or null. */
   readonly error: ServiceError | null;
 }
 
-/** What a live list adds to its rows. */
+/** Members that a live list adds to its rows. */
 export interface LiveMarks {
-  /** The tag of the row, where the resource has tags. */
+  /** Tag of the row, if the resource has tags. */
   readonly _etag?: string;
-  /** Present where a write that is not confirmed yet has made or changed the row. */
+  /** Present if an unconfirmed write has created or changed the row. */
   readonly _pending?: true;
-  /** Present until the row is created: names it for further writes, as it has no key yet. */
+  /** Present until the row is created. It names the row in further writes. */
   readonly _new?: NewRow;
 }
 
 /** A row that an outbox will create. */
 export interface NewRow {
-  /** Of the write that creates it. */
+  /** Id of the write that creates the row. */
   readonly id: string;
 }

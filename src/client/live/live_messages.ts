@@ -1,71 +1,72 @@
 import type { ProblemBody } from "../../protocol/problem_codes.ts";
 import type { ServiceError } from "../request/service_error.ts";
 
-/** The key of a row as events have it: a value, or a list of the values of a composite key. */
+/** The key of a row in events: a value, or a list of values for a composite key. */
 export type LiveRowId = unknown;
 
-/** A row as a live list holds it. */
+/** A row of a live list. */
 export type LiveRow = Readonly<Record<string, unknown>>;
 
-/** How rows are identified and sorted: what a subscription says about itself when it opens. */
+/** How rows are identified and sorted. A subscription sends it when it opens. */
 export interface RowDescription {
-  /** The fields of the key, in its order. */
+  /** The fields of the primary key, in order. */
   readonly primaryKey: readonly string[];
   /** The types of the readable fields. */
   readonly types: FieldTypes;
 }
 
-/** Of each readable field. */
+/** The type of each readable field. */
 export type FieldTypes = Readonly<Record<string, FieldType>>;
 
 /**
- * The kind of a field, of its elements if it has lists, `any` for numbers and strings, or the labels
- * of an enum of Postgres in their order.
+ * The kind of a field. For a list field it is the kind of the elements; for a field of numbers and
+ * strings, `any`; for a Postgres enum, its labels in order.
  */
 export type FieldType = string | readonly string[];
 
-/** The rows of a live list at a position of the log, as JSON. */
+/** The rows of a live list at one position of the change log, as JSON. */
 export interface LiveSeed extends RowDescription {
-  /** In no order. */
+  /** Rows in no particular order. */
   readonly items: readonly LiveRow[];
-  /** The ids of the rows, as `select` may have left them out. */
+  /** The ids of the rows, because `select` may omit the key fields. */
   readonly ids: readonly LiveRowId[];
-  /** The position up to which they are. */
+  /** Position of the change log that the rows reflect. */
   readonly token: string;
 }
 
-/** What a live list or aggregate receives from its connection. */
+/** A message from the connection to a live list or aggregate. */
 export type LiveMessage =
-  /** A stream has begun. */
+  /** A stream has started. */
   | (RowDescription & {
     readonly type: "opened";
     /**
-     * True if it continues after the token that it was asked for with; else all rows come. Which of
-     * them, the present token does not say: the stream before may have sent one since.
+     * True if the stream continues after the token of the request; otherwise the service sends all
+     * rows. The subscriber's present token cannot show this, because the previous stream may have
+     * sent a newer one.
      */
     readonly isResumed: boolean;
-    /** How many streams were asked for when this one was, itself included. */
+    /** Number of streams that had been requested, including this one. */
     readonly asked: number;
   })
   | RowsEvent
   | AggregateEvent
-  /** All changes up to a position of the log have been sent. */
+  /** The stream has sent all changes up to a position of the change log. */
   | { readonly type: "token"; readonly token: string }
   | { readonly type: "status"; readonly status: LiveStatus; readonly error: ServiceError | null };
 
-/** The events of rows. */
+/** An event about rows. */
 export type RowsEvent =
   | {
     readonly type: "existing";
     readonly items: readonly LiveRow[];
-    /** Where `select` has left out a part of the key. */
+    /** Ids of the rows; present if `select` omits a part of the key. */
     readonly ids?: readonly LiveRowId[];
   }
   | { readonly type: "added" | "changed"; readonly id: LiveRowId; readonly item: LiveRow }
   | { readonly type: "removed"; readonly id: LiveRowId; readonly _optimisticId?: string }
   | { readonly type: "invalidate" };
 
-/** The event of an aggregate: its result. */
+/** The event of an aggregate: its new result. */
 export interface AggregateEvent {
   readonly type: "aggregate";
   readonly groups: readonly unknown[];
@@ -76,25 +77,25 @@ export interface AggregateEvent {
 export type SetMessage =
   | RowsEvent
   | AggregateEvent
-  /** What follows is of the subscription with this key, which the first such event describes. */
+  /** Selects the subscription of the following events. Its first event also describes its rows. */
   | (Partial<RowDescription> & { readonly type: "subscription"; readonly key: string })
   | RefusedSubscription
   | { readonly type: "ended"; readonly key: string };
 
-/** A subscription that is not opened, as its own request would have been refused. */
+/** A subscription that the service refused, with the problem of a separate `/subscribe` request. */
 export interface RefusedSubscription {
   readonly type: "refused";
   readonly key: string;
   readonly status: number;
   readonly problem: ProblemBody;
-  /** In seconds. */
+  /** Delay before another attempt, in seconds. */
   readonly retryAfter?: number;
 }
 
 /**
- * The state of a live list: `connecting` before its first rows, `live`, `stale` while its stream is
- * broken, `offline` without a network, `limited` where the service asks to wait, `needs-auth` until
- * there is another token, `closed` for good.
+ * The status of a live list: `connecting` before its first rows, `live`, `stale` while its stream
+ * is broken, `offline` without a network, `limited` while the service asks the client to wait,
+ * `needs-auth` until there is another token, and `closed` permanently.
  */
 export type LiveStatus =
   | "connecting"
@@ -105,21 +106,21 @@ export type LiveStatus =
   | "needs-auth"
   | "closed";
 
-/** What a connection is asked to follow. */
+/** A subscription that a connection follows. */
 export interface Subscriber {
-  /** The path of its `/subscribe` route, with its query. */
+  /** Path of the `/subscribe` route, with its query. */
   readonly path: string;
-  /** The position up to which it has everything; null for a beginning. Asked before each stream. */
+  /** Position up to which the subscriber has all changes; null without rows. Read per stream. */
   token(): string | null;
   receive(message: LiveMessage): void;
 }
 
 /** The connection that the live lists and aggregates of a client share. */
 export interface LiveConnection {
-  /** Adds a subscriber; returns what removes it. */
+  /** Adds a subscriber. Returns a function that removes it. */
   add(subscriber: Subscriber): () => void;
-  /** Opens the streams again, from where they are: what was committed before now is in them. */
+  /** Opens the streams again from their tokens. They contain everything committed before now. */
   reopen(): void;
-  /** Tries again at once, where it waits: after a sign-in, for instance. */
+  /** Ends the pause of refused subscriptions, for instance after a sign-in. */
   wake(): void;
 }

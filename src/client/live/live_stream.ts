@@ -2,7 +2,7 @@ import { answerError } from "../request/service_error.ts";
 import { readEvents, type StreamListener } from "./event_reader.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** One item of the body of the request for a stream. */
+/** One item of the request body for a stream. */
 export interface AskedSubscription {
   readonly key: string;
   readonly path: string;
@@ -10,9 +10,9 @@ export interface AskedSubscription {
 }
 
 /**
- * Asks for a stream of `POST /__service/live` and reads it; `arrived` is called when the service
- * answers, and for each chunk, heartbeats included. Resolves at the end of the stream, rejects where
- * it cannot be opened, breaks, is silent, or is aborted by `own`.
+ * Requests a stream of `POST /__service/live` and reads it. Calls `arrived` when the service
+ * responds and for each chunk, including heartbeats. Resolves at the end of the stream. Rejects if
+ * the stream cannot be opened, breaks, is silent for too long, or is aborted by `own`.
  */
 export async function readStream(
   transport: Transport,
@@ -38,12 +38,12 @@ export async function readStream(
     });
     if (!response.body) throw await answerError(response);
     heard();
-    // Also cancels the body of a stream that was aborted before the answer.
+    // Also cancels the body of a stream that was aborted before the response.
     await readEvents(response.body, signal, { take, arrived: heard });
   } finally {
     cancel();
   }
 }
 
-/** Three heartbeats. */
+/** Silence after which a stream counts as broken, in milliseconds: three heartbeats. */
 export const silentMs = 45_000;

@@ -2,44 +2,44 @@ import type { LiveMessage, LiveRow } from "./live_messages.ts";
 import type { RowSet } from "./row_set.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** A live list, as the overlays of unconfirmed writes see it. */
+/** A live list, as the overlays of unconfirmed writes use it. */
 export interface OpenList {
-  /** Of its resource: `/api/posts`. */
+  /** Path of the resource: `/api/posts`. */
   readonly resource: string;
   readonly set: RowSet;
-  /** Returns true if an unconfirmed row belongs to it; undefined if the list does not know. */
+  /** Returns true if an unconfirmed row belongs to the list; undefined if the list cannot know. */
   readonly accepts: ((row: never) => boolean) | undefined;
-  /** True if it takes unconfirmed new rows. */
+  /** True if the list shows unconfirmed new rows. */
   readonly takesNew: boolean;
-  /** Shows what has changed. */
+  /** Publishes the changed state of the list. */
   show(): void;
 }
 
-/** The overlays of the live lists of a client, over the rows that the service has sent. */
+/** The overlays of a client's live lists, which are applied on top of the rows of the service. */
 export interface ShownOverlays {
-  /** The rows of a list as they are shown, and how many overlays change them. */
+  /** Returns the rows that a list shows, and the number of overlays that change them. */
   shown(list: OpenList): { readonly items: readonly LiveRow[]; readonly pending: number };
-  /** The rows of a list have taken a message. */
+  /** Called when the rows of a list have received a message. */
   receive(list: OpenList, message: LiveMessage): void;
-  /** A list has no listeners any more. */
+  /** Called when a list has lost its last listener. */
   closed(): void;
 }
 
 /** The live lists of a client that have listeners. */
 export interface OpenLists {
   readonly all: Set<OpenList>;
-  /** Null while the client has nothing that writes optimistically. */
+  /** Null if the client has no outbox and no other optimistic writes. */
   overlays: ShownOverlays | null;
   /**
-   * How many streams were asked for. What the service has answered before one was asked for is in
-   * the rows of that one.
+   * Number of requested streams. A stream contains everything that the service acknowledged before
+   * the stream was requested.
    */
   asked: number;
 }
 
-/** The open lists of the client with a transport. */
+/** Returns the open lists of the client with this transport. */
 export function openListsOf({ parts }: Pick<Transport, "parts">): OpenLists {
-  // The map gives each key the type that its only writer, this function, has put there.
+  // Only this function writes this key, and always with a value of this type.
   const known = parts.get(openListsOf) as OpenLists | undefined;
   const lists = known ?? { all: new Set(), overlays: null, asked: 0 };
   parts.set(openListsOf, lists);

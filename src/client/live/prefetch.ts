@@ -4,8 +4,8 @@ import { liveList, type LiveListQuery } from "./live_list.ts";
 import type { LiveSeed } from "./live_messages.ts";
 
 /**
- * Reads the rows of a live list once, for the seed of a list in another process: a page that was
- * rendered by a server continues where that has read. Rejects with the error of a list that cannot
+ * Reads the rows of a live list once, as the seed of a list in another process: a page that a
+ * server has rendered continues after these rows. Rejects with the error of the list if it cannot
  * be opened.
  */
 export function prefetch<R extends ApiResource>(
@@ -17,7 +17,7 @@ export function prefetch<R extends ApiResource>(
     const end = list.subscribe(({ error }) => {
       const seed = list.seed();
       if (seed === null && error === null) return;
-      // Not before `subscribe` has returned what ends it.
+      // Waits until `subscribe` has returned `end`.
       queueMicrotask(() => end());
       if (seed !== null) resolve(seed);
       else reject(error);

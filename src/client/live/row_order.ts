@@ -1,11 +1,12 @@
 import type { FieldType, FieldTypes, LiveRow } from "./live_messages.ts";
 
-/** Compares two rows of a list: negative where the first comes first. */
+/** Compares two rows of a list. The result is negative if the first row precedes the second. */
 export type CompareRows = (left: LiveRow, right: LiveRow) => number;
 
 /**
- * The order of a list as the service has it: the fields of `orderBy`, then the primary key; nulls
- * last in both directions, numbers before strings, and those by code point.
+ * Returns the order of a list as the service defines it: the fields of `orderBy`, then the primary
+ * key. Nulls come last in both directions. Numbers precede strings, and strings are compared by
+ * code point.
  */
 export function compareBy(orderBy: readonly string[], types: FieldTypes): CompareRows {
   const keys = orderBy.map((key): [name: string, sign: number] => [
@@ -25,12 +26,12 @@ export function compareBy(orderBy: readonly string[], types: FieldTypes): Compar
   };
 }
 
-/** The field of a key of `orderBy`: `-name`, `name:desc`. */
+/** Returns the field of an `orderBy` key such as `-name` or `name:desc`. */
 export function fieldOf(key: string): string {
   return key.replace(/^-|:.*$/g, "");
 }
 
-/** Puts one row in the place of another in a sorted list of rows; either may be missing. */
+/** Replaces one row of a sorted list by another; either row may be missing. */
 export function replaceRow(
   rows: LiveRow[],
   compare: CompareRows,
@@ -52,41 +53,44 @@ export function replaceRow(
 }
 
 function compareValues(a: unknown, b: unknown, type: FieldType | undefined): number {
-  // The labels of an enum; its columns hold nothing else.
+  // The type is the labels of an enum, and the column contains only these labels.
   if (Array.isArray(type)) return type.indexOf(a) - type.indexOf(b);
   const x = doubleOf(a, type);
   const y = doubleOf(b, type);
-  // A column of numbers and strings has its strings last.
+  // Strings come last in a column of numbers and strings.
   if (isNaN(x) !== isNaN(y)) return isNaN(x) ? 1 : -1;
-  // Exact, whatever the number of digits.
+  // The comparison is exact for any number of digits.
   if (!isNaN(x)) return x - y || Number(scaled(a, b) - scaled(b, a));
   const left = `${a}`;
   const right = `${b}`;
-  // `<` compares UTF-16, in which an emoji comes before U+FFFF.
+  // `<` compares UTF-16 code units, by which an emoji would precede U+FFFF.
   let i = 0;
   while (left[i] && left[i] === right[i]) i++;
-  // The end of a timestamp, so that more digits of a fraction come after fewer.
+  // The `Z` of a timestamp sorts first, so that a longer fraction follows a shorter one.
   const at = (text: string) =>
     type === "timestamp" && text[i] === "Z" ? 0 : text.codePointAt(i) ?? -1;
   return at(left) - at(right);
 }
 
-/** The double next to a number; NaN for anything else. In a column of any values, digits are a string. */
+/**
+ * Returns the nearest double of a number, or NaN for any other value. In a column of numbers and
+ * strings, digits in quotes are a string.
+ */
 function doubleOf(value: unknown, type: FieldType | undefined): number {
   const isNumber = typeof value !== "string" ||
     /^(int|big|dec|re|any-?I)/.test(type + value) && value;
   return isNumber ? Number(plain(value)) : NaN;
 }
 
-/** The service marks numbers that no double has. */
+/** Returns the digits of a number that the service marks because no double is equal to it. */
 function plain(value: unknown): unknown {
-  // Any other value has no such member.
+  // Only marked numbers have this member.
   return (value as { readonly $number?: string }).$number ?? value;
 }
 
-/** An integer of the smallest digit of two numbers. */
+/** Converts a decimal to an integer with a scale that suits both numbers. */
 function scaled(value: unknown, other: unknown): bigint {
-  // No decimal of Postgres has as many digits before its point.
+  // No Postgres decimal has as many digits before its decimal point, so that `Infinity` sorts last.
   const digits = `${plain(value)}`.replace(/I.*/, "9".repeat(2e5));
   // Every string has a first part.
   const [whole, fraction = ""] = digits.split(".") as [string, string?];

@@ -1,30 +1,32 @@
 import type { LiveMessage, LiveRow, LiveRowId, RowDescription } from "./live_messages.ts";
 import { compareBy, type CompareRows, replaceRow } from "./row_order.ts";
 
-/** The rows of a live list at a position of the log, as the service has sent them, in their order. */
+/**
+ * The sorted rows of a live list at one position of the change log, as the service has sent them.
+ */
 export class RowSet {
   readonly #orderBy: readonly string[];
   #changes = new Map<string, LiveRow | null>();
-  /** True if the changes are all rows there are. */
+  /** True if the changes are a complete snapshot of the rows. */
   #isSnapshot = false;
-  /** By the strings of their ids. */
+  /** The rows, by the string forms of their ids. */
   readonly rows = new Map<string, LiveRow>();
-  /** A new list after each commit, never changed. */
+  /** The sorted rows; a new list after each commit, which is never modified. */
   items: readonly LiveRow[] = [];
   compare: CompareRows = () => 0;
-  /** Null before the first stream has said it. */
+  /** Null until the first stream has sent it. */
   description: RowDescription | null = null;
-  /** The position up to which the rows are; null for a beginning. */
+  /** Position of the change log that the rows reflect, or null if there are none. */
   token: string | null = null;
-  /** How many streams were asked for when the present one was. */
+  /** Number of streams that had been requested, including the current one. */
   asked = 0;
 
-  /** Begins without rows. */
+  /** Starts without rows. */
   constructor(orderBy: readonly string[]) {
     this.#orderBy = orderBy;
   }
 
-  /** Takes what a stream says; it shows at the next token. */
+  /** Applies a message of a stream. The rows show it after the next token. */
   take(message: LiveMessage): void {
     if (message.type === "opened") {
       const { primaryKey, types, isResumed, asked } = message;
@@ -42,7 +44,7 @@ export class RowSet {
       );
     } else if (message.type === "token") {
       if (this.#isSnapshot || this.#changes.size > 0) this.#commit();
-      // Not before its rows: a stream that is opened after a fault would not send them again.
+      // The token is set after its rows: a stream after an error would not send them again.
       this.token = message.token;
     } else if ("id" in message) {
       const row = "item" in message ? withoutMark(message.item) : null;
@@ -55,7 +57,7 @@ export class RowSet {
     this.#isSnapshot = isSnapshot;
   }
 
-  /** Each change moves one row of a copy that is made once; of many, everything is sorted again. */
+  /** Applies a few changes to one copy of the sorted rows; after many changes, sorts all rows. */
   #commit(): void {
     const { rows, compare } = this;
     const items = [...this.items];
@@ -71,17 +73,17 @@ export class RowSet {
   }
 }
 
-/** The mark says whose write an event confirms, and is no field of the row. */
+/** Removes `_optimisticId`: it names the write of an event, and is no field of the row. */
 function withoutMark({ _optimisticId, ...row }: LiveRow): LiveRow {
   return row;
 }
 
-/** A string for each id of the rows of one table; those of a composite key are compared as strings. */
+/** Returns a unique string for each id of a table. Values of composite keys become strings. */
 export function idText(id: LiveRowId): string {
   return Array.isArray(id) ? JSON.stringify(id.map(String)) : String(id);
 }
 
-/** The id of a row that holds its key. */
+/** Returns the id of a row that contains its key. */
 export function idOf(row: LiveRow, primaryKey: readonly string[]): LiveRowId {
   const key = primaryKey.map((name) => row[name]);
   return key.length > 1 ? key : key[0];

@@ -1,15 +1,18 @@
 /**
- * A value that changes: what React's `useSyncExternalStore`, Svelte's stores and the signals of
- * other frameworks are bound to.
+ * A value that changes over time. React's `useSyncExternalStore`, Svelte's stores and the signals
+ * of other frameworks can bind to it.
  */
 export interface Store<T> {
-  /** The same object until it changes. */
+  /** Returns the current value: the same object until it changes. */
   get(): T;
-  /** Calls `listener` at once, and after each change; returns what ends that. */
+  /** Calls `listener` immediately and after each change. Returns a function that ends this. */
   subscribe(listener: (value: T) => void): () => void;
 }
 
-/** Makes a store, and what sets its value; `open` runs for the first listener, its result after the last. */
+/**
+ * Returns a store and a function that sets its value. `open` is called for the first listener, and
+ * the function that `open` returns after the last.
+ */
 export function createStore<T>(
   value: T,
   open: () => () => void,
@@ -19,7 +22,7 @@ export function createStore<T>(
   const store: Store<T> = {
     get: () => value,
     subscribe(listener) {
-      // A function of its own, so that the same function may listen twice.
+      // A separate function, so that one function can subscribe twice.
       const entry = () => listener(value);
       listeners.add(entry);
       if (listeners.size === 1) close = open();
@@ -41,7 +44,10 @@ export function createStore<T>(
   }];
 }
 
-/** Shows an error to the program, and lets the caller continue: the stream of all lists must not end. */
+/**
+ * Reports an error to the program, while the caller continues: an error of one list must not end
+ * the stream of all lists.
+ */
 export function throwLater(error: unknown): void {
   queueMicrotask(() => {
     throw error;

@@ -10,33 +10,33 @@ export interface JobConflict {
   readonly job: Job;
   /** The row that the user saw, as the service had sent it; null if it is not known. */
   readonly base: JobRow | null;
-  /** What the write sets; null for a delete. */
+  /** The fields that the write sets; null for a delete. */
   readonly mine: JobRow | null;
-  /** The row as it is now; null if the user can read none. */
+  /** The current row; null if the user cannot read it. */
   readonly theirs: JobRow | null;
 }
 
 /**
- * Returns what to send in place of a write in conflict; for a delete, anything but null deletes the
- * row as it is now. Null leaves the write as a dead letter.
+ * Returns the fields to send instead of a write in conflict. For a delete, any result except null
+ * deletes the current row. Null turns the write into a dead letter.
  */
 export type OnConflict = (conflict: JobConflict) => JobRow | null | Promise<JobRow | null>;
 
-/** What the resolution of a conflict needs. */
+/** The options for resolving a conflict. */
 export interface ConflictOptions {
   readonly transport: Transport;
   readonly signal: AbortSignal;
   readonly onConflict: OnConflict | undefined;
 }
 
-/** What becomes of a job that was refused: another request after a conflict, or a dead letter. */
+/** Returns a job instead of a refused job: a new request after a conflict, or a dead letter. */
 export async function afterRefusal(
   job: Job,
   error: ServiceError,
   { transport, signal, onConflict }: ConflictOptions,
 ): Promise<Job> {
   const { base, body, path, conflicts } = job;
-  // A proxy that changes tags would cause conflicts without end.
+  // The limit exists because a proxy that changes tags would cause endless conflicts.
   if (error.status !== 412 || onConflict === undefined || conflicts > 4) {
     return refusedJob(job, error);
   }

@@ -14,13 +14,13 @@ import type { Outbox, OutboxOptions, Write } from "./outbox.ts";
 import { type JobTokens, sendJobs } from "./send_jobs.ts";
 
 /**
- * Makes the outbox of a client: one for each client and user. Without an identity nothing is stored:
- * the next user of the browser would have it.
+ * Creates the outbox of a client: one for each client and user. Without an identity nothing is
+ * stored, because the next user of the browser would have access to the writes.
  */
 export function createOutbox(api: HasHandle, options: OutboxOptions): Outbox {
-  // A program without types may omit them.
+  // A program without types may omit the options.
   if (!options) throw new TypeError("Cannot create an outbox: set identity");
-  // The service takes and gives what the types of its `Api` say, which the compiler cannot compare.
+  // The types of `Api` describe the rows of the service, which the compiler cannot check.
   return openOutbox(api[handle].transport, options) as Outbox;
 }
 
@@ -30,7 +30,7 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   const name = `outbox ${transport.baseUrl}${transport.basePath} ${identity}`;
   const isKept = identity && (options.storage ?? indexedDB);
   const storage = isKept ? options.storage : memoryStorage();
-  // A browser may refuse its database, as in some private windows.
+  // A browser may refuse its database, for instance in private windows.
   const opening = storage
     ? Promise.resolve(storage)
     : indexedDbStorage(indexedDB as WebDatabases, name).catch(memoryStorage); // See `isKept`.
@@ -64,7 +64,7 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   void opening.then(({ isShared }) => {
     if (!isShared || !locks) return drain();
     void book.sync();
-    // A page that may not have locks sends its writes by itself.
+    // A page that has no access to locks sends its own writes.
     return locks.request(name, { signal }, drain).catch(() => signal.aborted ? undefined : drain());
   });
   const change = (kind: NewWrite["kind"]): UntypedChange => (resource, target, body, base) =>
@@ -100,7 +100,7 @@ function openOutbox(transport: Transport, options: OutboxOptions): Untyped {
   };
 }
 
-/** Binds a job to the token of now: without an identity, the next token may be of another user. */
+/** Binds a job to the current token. Without an identity the next user could send it. */
 function bind(id: string, tokens: JobTokens, transport: Transport): void {
   tokens.set(id, transport.tokens.current().catch(() => ({})));
 }

@@ -7,8 +7,8 @@ import type {
 import type { Job, JobStorage } from "./job.ts";
 
 /**
- * Keeps jobs in a database of IndexedDB; rejects where the browser refuses that, as in some private
- * windows. The database stays open, so that a job is on its way to the disk once `add` was called:
+ * Keeps jobs in an IndexedDB database. Rejects if the browser refuses the database, for instance in
+ * private windows. The database stays open, so that `add` starts the disk write in the same call:
  * the user may leave the page in the next millisecond.
  */
 export async function indexedDbStorage(databases: WebDatabases, name: string): Promise<JobStorage> {
@@ -23,7 +23,7 @@ export async function indexedDbStorage(databases: WebDatabases, name: string): P
         opening.result.createObjectStore(name, { keyPath: "order", autoIncrement: true });
       opening.onsuccess = () => {
         const opened = opening.result;
-        // An open database would block its own removal.
+        // An open database would block its own deletion.
         opened.onclose = opened.onversionchange = () => {
           database = null;
           opened.close();
@@ -35,22 +35,22 @@ export async function indexedDbStorage(databases: WebDatabases, name: string): P
 
   const begin = async () => (await (database ??= open())).transaction(name, "readwrite");
 
-  /** What `work` returns gives the result once the transaction is complete. */
+  /** Runs `work` in a transaction. After the commit, calls its result for the value. */
   async function run<T>(work: (store: WebObjectStore) => () => T): Promise<T> {
     const transaction = await begin().catch(() => {
-      // Safari closes the databases of hidden pages, and does not always say so.
+      // Safari closes the databases of hidden pages, sometimes without an event.
       database = null;
       return begin();
     });
     return new Promise((resolve, reject) => {
       transaction.onabort = () => reject(transaction.error);
-      // Throws for what cannot be stored.
+      // Throws if the value cannot be stored.
       const result = work(transaction.objectStore(name));
       transaction.oncomplete = () => resolve(result());
     });
   }
 
-  /** As {@link run}, for a single request. A browser may undo what has no commit yet on leaving. */
+  /** Runs one request, with an explicit commit: leaving the page could undo an open transaction. */
   const runOne = <T>(request: (store: WebObjectStore) => WebRequest<T>) =>
     run((store) => {
       const sent = request(store);
@@ -60,12 +60,12 @@ export async function indexedDbStorage(databases: WebDatabases, name: string): P
 
   return {
     isShared: true,
-    // Only this file writes to the database, and the key that it generates is a number.
+    // Only this file writes to the database, and the generated key is a number.
     all: () => runOne((store) => store.getAll() as WebRequest<Job[]>),
     add: (job) => runOne((store) => store.add(job) as WebRequest<number>),
     update: (order, change) =>
       run((store) => {
-        // As above.
+        // Only this file writes to the database.
         const stored = store.get(order) as WebRequest<Job | undefined>;
         let changed: Job | undefined;
         stored.onsuccess = () => {

@@ -7,90 +7,90 @@ export type JobRow = Readonly<Record<string, unknown>>;
 
 /** A write that waits for the service, as it is stored. */
 export interface Job {
-  /** Also its `Service-Optimistic-Id`. */
+  /** Id of the write, also its `Service-Optimistic-Id`. */
   readonly id: string;
-  /** Its place among all jobs; infinite until it is stored. */
+  /** Position among all jobs; `Infinity` until the job is stored. */
   readonly order: number;
-  /** Made once, and kept when the same request is sent again. */
+  /** Idempotency key, which stays the same when the same request is sent again. */
   readonly idempotencyKey: string;
-  /** What it does to the row. */
+  /** The operation on the row. */
   readonly kind: "create" | "update" | "replace" | "delete";
-  /** The path of its resource: `/api/posts`. */
+  /** Path of the resource: `/api/posts`. */
   readonly resource: string;
-  /** The path of its row: `/api/posts/7`; that of the resource while there is no row. */
+  /** Path of the row: `/api/posts/7`; the path of the resource until the row exists. */
   readonly path: string;
-  /** The id of the job that creates the row, which is its own for that job; null for known rows. */
+  /** Id of the job that creates the row, possibly of this job; null if the row exists already. */
   readonly of: string | null;
-  /** What is sent; null for a delete. */
+  /** Body of the request; null for a delete. */
   readonly body: JobRow | null;
-  /** The tag of the row that the user saw; null if no tag is known. */
+  /** Tag of the row that the user saw; null if no tag is known. */
   readonly ifMatch: string | null;
   /** The row that the user saw, without any waiting write; null if it is not known. */
   readonly base: JobRow | null;
-  /** When its key was made: milliseconds since 1970. */
+  /** Time at which the idempotency key was created, in milliseconds since 1970. */
   readonly createdAt: number;
   /**
-   * The idempotency key of the request that waited for its row when it was added, whose effect the
-   * user saw: the tag that it leads to replaces its own. Null without one, and once that is done.
+   * Idempotency key of the earlier request whose effect the user saw when this job was added. Its
+   * resulting tag replaces `ifMatch`. Null without such a request, and after the replacement.
    */
   readonly after: string | null;
-  /** How often its row had changed since the user saw it. */
+  /** Number of conflicts: how often the row had changed since the user saw it. */
   readonly conflicts: number;
-  /** How often it was sent with its key, or may have been. */
+  /** Number of times the job was sent with its key, including attempts with an unknown outcome. */
   readonly attempts: number;
   /**
-   * A dead job was refused, and is kept until it is revived or discarded. Those that were sent or
-   * discarded are kept no longer.
+   * A dead job was refused, and stays stored until it is revived or discarded. Sent and discarded
+   * jobs are removed.
    */
   readonly state: "waiting" | "dead" | "sent" | "discarded";
-  /** Why it was refused or discarded. */
+  /** Reason for which the job was refused or discarded. */
   readonly problem: JobProblem | null;
 }
 
-/** The facts of a `ServiceError` that can be stored. */
+/** The storable facts of a `ServiceError`. */
 export interface JobProblem {
-  /** What went wrong. */
+  /** The slug of the error. */
   readonly slug: ServiceErrorSlug;
-  /** In words. */
+  /** The message of the error. */
   readonly message: string;
-  /** Of the answer; 0 where there was none. */
+  /** Status of the response; 0 if there was none. */
   readonly status: number;
-  /** The body of the answer; null without one. */
+  /** Body of the response; null if there was none. */
   readonly problem: ProblemBody | null;
   /** The CAPTCHA that has to be solved; null for every other error. */
   readonly captcha: RequiredCaptcha | null;
 }
 
-/** A job for its storage, which gives it its place. */
+/** A job before it is stored. The storage assigns its position. */
 export type NewJob = Omit<Job, "order">;
 
 /**
- * Keeps jobs between two visits of a page. Its operations take effect, and resolve, in the order in
+ * Stores jobs between two visits of a page. Operations take effect, and resolve, in the order in
  * which they are called.
  */
 export interface JobStorage {
-  /** True if other tabs, or other processes, have the same jobs. */
+  /** True if other tabs or processes use the same jobs. */
   readonly isShared: boolean;
-  /** All jobs, by their places. */
+  /** Returns all jobs in the order of their positions. */
   all(): Promise<readonly Job[]>;
-  /** Adds a job after all others, and gives its place. */
+  /** Adds a job after all others and returns its position. */
   add(job: NewJob): Promise<number>;
   /**
-   * Replaces the job at a place by what `change` makes of it, and gives that; undefined if there
-   * is none, or where `change` gives undefined. No other operation comes in between.
+   * Replaces the job at a position by the result of `change` and returns it. Returns undefined if
+   * there is no such job or `change` returns undefined. No other operation may run in between.
    */
   update(order: number, change: (stored: Job) => Job | undefined): Promise<Job | undefined>;
-  /** Removes the job at a place. */
+  /** Removes the job at a position. */
   remove(order: number): Promise<unknown>;
 }
 
-/** The job after it was refused, or could not be stored. */
+/** Returns the job after it was refused or could not be stored. */
 export function refusedJob(job: Job, error: JobProblem): Job {
-  // The message of an Error is no member that a spread takes.
+  // A spread does not copy the message of an Error.
   return { ...job, state: "dead", problem: { ...error, message: error.message } };
 }
 
-/** The job with another request in the place of its own: under a new key, as if it were new. */
+/** Returns the job with another request instead of its own, under a new idempotency key. */
 export function renewedJob(
   job: Job,
   changes: Partial<Job>,
@@ -109,9 +109,9 @@ export function renewedJob(
 }
 
 /**
- * A dead job over the row as it is now: as lists show it, or as the service has said. Where it may have
- * been carried out in spite of its refusal, it is the same request again, which the service knows by
- * its key.
+ * Returns a dead job for another attempt, based on the current row as lists show it or the service
+ * reported it. If the refused request may have been carried out, the job keeps its idempotency key,
+ * so that the service recognizes it.
  */
 export function revivedJob(
   job: Job,
@@ -121,8 +121,8 @@ export function revivedJob(
 ): Job {
   const { base, ifMatch, idempotencyKey, attempts, problem } = job;
   const { status, details } = problem?.problem ?? {};
-  // These refusals are kept under the key; with another one the key is free again, or used before.
-  // A 400 or 404 may also come from a process that has not looked the key up.
+  // The service stores these refusals under the key. After other refusals the key is free again, or
+  // was already used. A 400 or 404 may also come from a process that has not looked up the key.
   const isAnswered = (attempts === 1 ? /40[049]|412|422/ : /409|412|422/).test(`${status}`) &&
     !problem?.slug.startsWith("idem");
   const current = rowTag(seen ?? { _etag: details?.currentETag });
@@ -135,7 +135,7 @@ export function revivedJob(
   );
 }
 
-/** The jobs of a lane are sent one after the other: a row's path, or the job that creates the row. */
+/** Returns the lane of a job: row path or creating job. Jobs of a lane are sent in sequence. */
 export function laneOf(
   { of, path }: Job,
   created: ReadonlyMap<string | null, { readonly path: string }>,
@@ -143,12 +143,12 @@ export function laneOf(
   return created.get(of)?.path ?? of ?? path;
 }
 
-/** The tag of a row that was read with one. */
+/** Returns the tag of a row, or null if the row has none. */
 export function rowTag(row: JobRow | null): string | null {
   return typeof row?._etag === "string" ? row._etag : null;
 }
 
-/** The key of the row at a path, its values as text: a list for a composite key. */
+/** Returns the key of the row at a path, with its values as strings: a list for a composite key. */
 export function rowKey(path: string): string | readonly string[] {
   const parts = path.slice(path.lastIndexOf("/") + 1).split(",").map(decodeURIComponent);
   return parts.length > 1 ? parts : parts[0] ?? "";

@@ -4,50 +4,52 @@ import { type Job, type JobRow, type JobStorage, refusedJob } from "./job.ts";
 import type { JobView, KnownJobs } from "./job_view.ts";
 import type { ClientEnvironment } from "../../api/client_environment.ts";
 
-/** What waits and what was refused, as an outbox shows it. */
+/** The state of an outbox: the waiting and the refused writes. */
 export interface OutboxState {
-  /** How many writes wait. */
+  /** Number of waiting writes. */
   readonly waiting: number;
-  /** How many were refused. */
+  /** Number of refused writes. */
   readonly dead: number;
-  /** In the order in which they were added. */
+  /** Jobs in the order in which they were added. */
   readonly jobs: readonly Job[];
 }
 
-/** The jobs of an outbox: what happens to them is stored, then shown in all tabs. */
+/** The jobs of an outbox. Each change of a job is stored, and then shown in all tabs. */
 export interface JobBook extends Store<OutboxState> {
-  /** Shows a job at once, and stores it. */
+  /** Shows a job immediately and stores it. */
   add(job: Job): void;
   /**
-   * Stores and shows another state of a job. Gives undefined, and changes nothing, where another tab
-   * has already made another request of it, or has removed it.
+   * Stores and shows a new state of a job. Returns undefined and changes nothing if another tab has
+   * already replaced its request or removed the job.
    */
   change(job: Job, changes: Partial<Job>): Promise<Job | undefined>;
-  /** Changes a job to the path and the tag that the jobs before it have led to, and counts it as sent. */
+  /** Sets the path and the tag of a job from the results of earlier jobs, and counts an attempt. */
   prepare(job: Job): Promise<Job | undefined>;
-  /** Removes a job that was sent or discarded, and shows its end, with the row of the answer. */
+  /** Removes a job that was sent or discarded, and shows its end with the row of the response. */
   end(job: Job, row?: JobRow | null): Promise<void>;
-  /** Reads what is stored, after which the jobs of all tabs are here. */
+  /** Reads the stored jobs. Afterwards the jobs of all tabs are known here. */
   sync(): Promise<void>;
 }
 
-/** What a book of jobs needs. */
+/** The options of a {@link JobBook}. */
 export interface JobBookOptions extends KnownJobs {
   readonly view: JobView;
-  /** Never rejects. */
+  /** The storage. This promise never rejects. */
   readonly opening: Promise<JobStorage>;
-  /** To the other tabs: the end of a job, or null when they have to read; null if there are none. */
+  /**
+   * Sends to the other tabs the end of a job, or null to make them read; null without other tabs.
+   */
   readonly channel: BroadcastChannel | null | undefined;
   readonly environment: ClientEnvironment;
   readonly signal: AbortSignal;
 }
 
-/** Begins without jobs: `sync` reads them. */
+/** Creates a job book without jobs; `sync` reads them. */
 export function createJobBook(
   { jobs, created, sent, view, opening, channel, environment, signal }: JobBookOptions,
 ): JobBook {
   const [store, set] = createStore(stateOf(jobs), () => () => {});
-  /** What is read and written, one after the other; never rejects. */
+  /** The queue of reads and writes, which run one after the other. This promise never rejects. */
   let storing: Promise<unknown> = Promise.resolve();
   let reading: Promise<void> | null = null;
 
@@ -57,7 +59,7 @@ export function createJobBook(
     return result;
   }
 
-  /** A closed channel would throw. */
+  /** Sends a message to the other tabs, unless the channel is closed and would throw. */
   function announce(message: readonly [Job, JobRow | null] | null): void {
     if (!signal.aborted) channel?.postMessage(message);
   }
@@ -73,7 +75,7 @@ export function createJobBook(
       if (job.order === Infinity || ids.has(job.id)) continue;
       jobs.set(job.id, { ...job, order: Infinity });
       environment.after(1_000, () => {
-        // No message about its end: the tab that has sent it was closed, or this one was asleep.
+        // No message came about its end: the sending tab was closed, or this tab slept.
         const isGone = jobs.get(job.id)?.order === Infinity && !signal.aborted;
         if (isGone) show({ ...job, state: "sent" });
       });
@@ -86,17 +88,17 @@ export function createJobBook(
     return reading ??= queue(async (storage) => {
       reading = null;
       if (!signal.aborted) showStored(await storage.all());
-      // What cannot be read now is read at the next wake, and a write that cannot be added says so.
+      // A failed read is repeated at the next wake-up. A failed write is reported by `add`.
     }).catch(() => {});
   }
 
   async function change(job: Job, changes: Partial<Job>): Promise<Job | undefined> {
     const { id, state, idempotencyKey } = job;
-    // Refused, or replaced by another request.
+    // The old request was refused or replaced.
     if (changes.idempotencyKey) await release(job);
     return queue(async (storage) => {
       const changed = await storage.update(
-        // It may have been stored in between.
+        // The job may have been stored in between.
         jobs.get(id)?.order ?? job.order,
         (stored) =>
           stored.state === state && stored.idempotencyKey === idempotencyKey
@@ -113,8 +115,8 @@ export function createJobBook(
   }
 
   /**
-   * Changes what waits for a request that is done, or is not sent any more: what was seen over that
-   * was then seen over what it had seen.
+   * Updates the jobs that depend on a request that has been sent or will not be sent. A job that
+   * depended on an unsent request then depends on its predecessor.
    */
   async function release(job: Job): Promise<void> {
     const { id, idempotencyKey, state, after, ifMatch } = job;
@@ -126,7 +128,7 @@ export function createJobBook(
     }
   }
 
-  /** What the requests that were sent change in a job. */
+  /** Returns the members of a job that follow from the requests sent before it. */
   function led(job: Job): Pick<Job, "path" | "of" | "ifMatch" | "after"> {
     const row = created.get(job.of);
     const tag = sent.get(job.after)?.tag;
@@ -140,7 +142,7 @@ export function createJobBook(
 
   async function end(job: Job, row: JobRow | null = null): Promise<void> {
     if (job.state === "sent") view.learn(job, row);
-    // Before its removal: a page that is closed in between sends it again, and learns it again.
+    // Precedes the removal: after a crash in between, the job is sent and recorded again.
     await release(job);
     await queue(async (storage) => {
       await storage.remove(jobs.get(job.id)?.order ?? job.order);
@@ -152,7 +154,7 @@ export function createJobBook(
   if (channel) {
     channel.onmessage = ({ data }) => {
       if (data === null) void sync();
-      // What is being read may be older than the message.
+      // The message waits in the queue, since a read that already runs may be older.
       else void queue(() => show(...data as [Job, JobRow | null]));
     };
   }
@@ -164,7 +166,7 @@ export function createJobBook(
     add(job) {
       show(job);
       const { order: _order, ...added } = job;
-      // Not in the queue: the user may leave the page.
+      // This does not wait for the queue, because the user may leave the page.
       const adding = opening.then((storage) => {
         const place = storage.add(added);
         announce(null);
@@ -175,7 +177,7 @@ export function createJobBook(
       }));
       void queue(async () => {
         const stored = await adding;
-        // It may have been read in between.
+        // A read may have shown the job in between.
         if (jobs.get(job.id)?.order === Infinity) show(stored);
       });
     },

@@ -2,43 +2,43 @@ import type { Overlays } from "../overlays/overlays.ts";
 import { ServiceError } from "../request/service_error.ts";
 import { type Job, type JobRow, rowKey, rowTag } from "./job.ts";
 
-/** What an outbox needs of the overlays of its client. */
+/** The functions of the overlays that an outbox needs. */
 export type JobOverlays = Pick<Overlays, "add" | "acknowledge" | "reject" | "rowOf">;
 
-/** A row as it was created. */
+/** A row that a job has created. */
 export interface CreatedRow {
   readonly path: string;
-  /** Null if its resource has no tags. */
+  /** Null if the resource has no tags. */
   readonly tag: string | null;
 }
 
-/** What a request has done to a row. */
+/** The effect of a request on a row. */
 export interface SentRequest {
   readonly path: string;
-  /** Null for a new row, and where none was known. */
+  /** Tag of the row before the request; null for a new row or an unknown tag. */
   readonly before: string | null;
   readonly tag: string;
 }
 
-/** What a tab knows of the jobs of an outbox. */
+/** The jobs of an outbox, as one tab knows them. */
 export interface KnownJobs {
-  /** By their ids, in the order in which they are shown. */
+  /** The jobs by id, in the order in which they are shown. */
   readonly jobs: Map<string, Job>;
-  /** The rows that were created, by the ids of the jobs that have done it. */
+  /** The created rows, by the ids of the jobs that created them. */
   readonly created: Map<string | null, CreatedRow>;
-  /** What requests have changed, by their idempotency keys, until lists show it. */
+  /** The effects of requests by idempotency key, until lists show them. */
   readonly sent: Map<string | null, SentRequest>;
   readonly overlays: JobOverlays;
   readonly onDead: ((job: Job, error: ServiceError) => void) | undefined;
 }
 
-/** How a tab shows jobs: in its live lists by overlays, and to what waits for their end. */
+/** Shows jobs in one tab: as overlays in live lists, and to callers that wait for a job. */
 export interface JobView {
-  /** Takes the present state of a job, with the row of the answer. */
+  /** Shows the current state of a job, with the row of the response. */
   show(job: Job, row: JobRow | null): void;
-  /** Remembers what follows from a job that was sent. */
+  /** Remembers the effect of a sent job. */
   learn(job: Job, row: JobRow | null): void;
-  /** Resolves when lists show what a job has done; rejects when it is dead or discarded. */
+  /** Resolves when lists show the effect of a job. Rejects when the job is dead or discarded. */
   wait(id: string): Promise<JobRow | null>;
 }
 
@@ -49,7 +49,7 @@ interface Waiter {
 
 const relating = /^{"(connect|disconnect|set|create)"/;
 
-/** Begins without jobs. */
+/** Creates a job view without jobs. */
 export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJobs): JobView {
   const waiters = new Map<string, Waiter>();
 
@@ -66,13 +66,13 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJo
       const before = jobs.get(id);
       const waiter = waiters.get(id);
       const isKnown = before?.state === state && before.idempotencyKey === job.idempotencyKey;
-      // In the order in which they are shown: another request is shown above all that are here.
+      // A renewed request is shown above all existing jobs, therefore it moves to the end.
       if (!isKnown) jobs.delete(id);
       if (state === "waiting" || state === "dead") jobs.set(id, job);
       if (state === "waiting") {
         if (isKnown) return;
         const key = path === resource ? null : rowKey(path);
-        // What a body asks of relations is no value of the row, in which others may stand.
+        // Instructions about relations are not values of the row. They are not shown.
         const fields = Object.fromEntries(
           Object.entries(body ?? {}).filter(([, value]) => !relating.test(JSON.stringify(value))),
         );
@@ -94,7 +94,7 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJo
         const error = new ServiceError(problem.slug, problem.message, problem);
         overlays.reject(id);
         waiter?.reject(error);
-        // What fails in it is a fault of the program, not of the outbox.
+        // An error in `onDead` is an error of the program and must not affect the outbox.
         if (state === "dead" && before?.state === "waiting") {
           queueMicrotask(() => onDead?.(job, error));
         }
@@ -105,7 +105,7 @@ export function createJobView({ jobs, created, sent, overlays, onDead }: KnownJo
         waiters.set(id, { resolve, reject })
       );
       const forget = () => void waiters.delete(id);
-      // Also, a write whose promise is not used must not end the process.
+      // Also, an unused promise of a write must not end the process with an unhandled rejection.
       done.then(forget, forget);
       return done;
     },

@@ -4,7 +4,7 @@ import { type KeyInput, keyPath } from "../request/key_path.ts";
 import { type Job, type JobRow, laneOf, rowKey, rowTag } from "./job.ts";
 import type { JobOverlays, KnownJobs } from "./job_view.ts";
 
-/** A write as it is added. */
+/** A write as the program adds it. */
 export interface NewWrite {
   readonly kind: Job["kind"];
   /** The row: its key, or the write that creates it; null for a new row. */
@@ -14,7 +14,7 @@ export interface NewWrite {
   readonly base?: JobRow | undefined;
 }
 
-/** The job of a write to a resource, which is not stored yet. */
+/** Returns the job for a write to a resource. The job is not stored yet. */
 export function newJob(
   { kind, target, body, base }: NewWrite,
   { transport: { environment }, path: resource }: Handle,
@@ -50,18 +50,19 @@ export function newJob(
     other.state === "waiting" && laneOf(other, created) === lane
   );
   if (before === undefined) return job;
-  // The user sees what that job sets, and not what others have set since.
+  // The user has seen the values of the previous job, but not later changes by other users.
   const seen = base === undefined ? before : job;
   return { ...job, after: before.idempotencyKey, base: seen.base, ifMatch: seen.ifMatch };
 }
 
 /**
- * The tag of a row after what was sent, and is still shown over the row of the lists. Where lists have
- * another row below that, the user sees parts of both: a tag that was replaced makes it a conflict.
+ * Returns the tag of a row after the sent requests that are still shown on top of the listed row.
+ * If lists contain a newer row, the user sees a mixture of both: the outdated tag then causes a
+ * conflict.
  */
 function presentTag(path: string, listed: string | null, sent: KnownJobs["sent"]): string | null {
   let present = listed;
-  // In the order in which they were sent.
+  // The requests are in the order in which they were sent.
   for (const { path: changed, before, tag } of sent.values()) {
     if (changed !== path) continue;
     present = before === present || tag === listed ? tag : before ?? present;
@@ -70,15 +71,15 @@ function presentTag(path: string, listed: string | null, sent: KnownJobs["sent"]
 }
 
 /**
- * A copy, as the service receives it: what a framework observes cannot be stored, and the program
- * may change its objects while the job waits.
+ * Returns a copy of the value as the service receives it. The reactive proxies of a framework
+ * cannot be stored, and the program may modify its objects while the job waits.
  */
 export function asSent<T>(value: T): T {
-  // JSON gives what it was given, apart from what the service cannot receive.
+  // JSON preserves the type of the value, except for parts that the service cannot receive.
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
-/** The row of a job as the service has sent it to live lists; null if none has it. */
+/** Returns the row of a job as the service has sent it to live lists; null if no list has it. */
 export function seenRow(
   { resource, path }: Pick<Job, "resource" | "path">,
   overlays: JobOverlays,

@@ -10,59 +10,59 @@ import type { OutboxState } from "./job_book.ts";
 /** The options of an outbox. */
 export interface OutboxOptions {
   /**
-   * Of the user: the next user of the browser has another outbox. With the empty string nothing is
-   * stored, every page has its own, and a write that waits is a dead letter, `expired`, once the
-   * client has another token than the one that it was added with.
+   * Identity of the user. Another identity has another outbox. With the empty string nothing is
+   * stored, and every page has a separate outbox. A waiting write then becomes a dead letter with
+   * the slug `expired` if the client's token has changed since the write was added.
    */
   readonly identity: string;
-  /** Where the jobs are; IndexedDB unless set, and the memory where there is none. */
+  /** Storage of the jobs. Default: IndexedDB, or memory if IndexedDB is missing. */
   readonly storage?: JobStorage | undefined;
-  /** Resolves conflicts. Without it a write in conflict is a dead letter. */
+  /** Resolves conflicts. Without this function, a write in conflict becomes a dead letter. */
   readonly onConflict?: OnConflict | undefined;
-  /** Called in each tab when a write was refused. */
+  /** Called in each tab when the service has refused a write. */
   readonly onDead?: ((job: Job, error: ServiceError) => void) | undefined;
   /**
-   * How old a write may be when it is sent; 23 hours unless set, because the service remembers for
-   * 24 hours which writes it has carried out.
+   * Maximum age of a write when it is sent, in milliseconds. Default: 23 hours, because the service
+   * remembers idempotency keys for 24 hours.
    */
   readonly maxAgeMs?: number | undefined;
 }
 
 /** A write that was added to an outbox. */
 export interface Write<Row> {
-  /** Of its job, and its `Service-Optimistic-Id`. */
+  /** Id of the job, also its `Service-Optimistic-Id`. */
   readonly id: string;
   /**
-   * Resolves to the row of the answer once live lists show what the write did: null after a delete,
-   * and where another tab has received the answer and was closed. Rejects with a `ServiceError` when
-   * the write is refused, discarded, or cannot be stored.
+   * Resolves to the row of the response once live lists show the effect of the write. The value is
+   * null after a delete, and if the tab that received the response was closed. Rejects with a
+   * `ServiceError` if the write is refused, discarded, or cannot be stored.
    */
   readonly done: Promise<(Row & WithTag) | null>;
 }
 
-/** A row from the service has its tag, where the resource has tags. */
+/** A row from the service with its tag, if the resource has tags. */
 export interface WithTag {
-  /** For `base`. */
+  /** Tag of the row, for `base`. */
   readonly _etag?: string;
 }
 
-/** What names a row: its key, or the write that creates it, which is `_new` of the row in a list. */
+/** A reference to a row: its key, the write that creates it, or `_new` of a listed row. */
 export type Target<R extends ApiResource> = R["key"] | Write<R["row"]> | NewRow;
 
 /** The options of a write to a row. */
 export interface OutboxWriteOptions<R extends ApiResource> {
   /**
-   * The row that the user saw, with its `_etag`, as live lists have it. Unless set it is the one
-   * that a live list of the client shows.
+   * The row that the user saw, with its `_etag`, as live lists contain it. Default: the row that a
+   * live list of the client shows.
    */
   readonly base?: (Partial<R["row"]> & WithTag) | undefined;
 }
 
-/** Writes that are shown at once, stored, and sent as soon as the service can be reached. */
+/** An outbox shows writes immediately, stores them, and sends them once the service responds. */
 export interface Outbox extends Store<OutboxState> {
   /** Creates a row. */
   create<R extends ApiResource>(resource: ResourceClient<R>, body: R["create"]): Write<R["row"]>;
-  /** Changes the fields of the patch. */
+  /** Changes the fields that the patch contains. */
   update<R extends ApiResource>(
     resource: ResourceClient<R>,
     target: Target<R>,
@@ -83,13 +83,13 @@ export interface Outbox extends Store<OutboxState> {
     options?: OutboxWriteOptions<R>,
   ): Write<R["row"]>;
   /**
-   * Sends a dead letter once more, with another body where one is given: as a new request over the
-   * row as it is now, or as the same one where it may have been carried out. Resolves when that is
+   * Sends a dead letter again, with a new body if there is one. The request is a new one for the
+   * current row, or the same request if it may have been carried out. Resolves when the job is
    * stored.
    */
   revive(id: string, body?: JobRow): Promise<void>;
-  /** Takes a write back, and with the creation of a row the writes to it. */
+  /** Discards a write. If the write creates a row, the writes to that row are discarded too. */
   discard(id: string): Promise<void>;
-  /** Ends the outbox. What waits stays stored, and is no longer shown. */
+  /** Closes the outbox. Waiting writes stay stored and are no longer shown. */
   close(): void;
 }

@@ -3,8 +3,8 @@ import type { Job, JobRow } from "./job.ts";
 import type { Bearer, Transport } from "../../api/transport.ts";
 
 /**
- * Sends a job once. Gives it as it was sent, with the path of its row, and the row of the answer,
- * null for a delete. Throws what the transport does, and for an answer that cannot be read.
+ * Sends a job once. Returns the job with the path of its row, and the row of the response, or null
+ * for a delete. Throws the errors of the transport, and an error for an unreadable response.
  */
 export async function sendJob(
   job: Job,
@@ -20,12 +20,12 @@ export async function sendJob(
       "idempotency-key": job.idempotencyKey,
       "service-optimistic-id": job.id,
       "if-match": ifMatch,
-      // The source may give another token by now.
+      // The token source may return another token by now.
       ...(token && { authorization: token.value && `Bearer ${token.value}` }),
     },
   });
   if (job.kind === "delete" && await response.text() !== "{}") throw await answerError(response);
-  // A proxy may give the paths of the service another beginning.
+  // A proxy may change the prefix of the paths of the service.
   const segment = response.headers.get("location")?.match(/\/[^/]*$/)?.[0] ?? "";
   return [
     { ...job, path: path + segment, state: "sent" },
@@ -33,7 +33,7 @@ export async function sendJob(
   ];
 }
 
-/** Reads the row of an answer, with its tag as `_etag`. Throws where it has none. */
+/** Reads the row of a response, with its tag as `_etag`. Throws if the response contains no row. */
 export async function rowOf(response: Response): Promise<JobRow | null> {
   const { _optimisticId, ...row } = await response.json();
   const tag = response.headers.get("etag");
@@ -41,12 +41,12 @@ export async function rowOf(response: Response): Promise<JobRow | null> {
 }
 
 /**
- * Returns true if the service would refuse the same request again, as opposed to a passing failure, and to
- * what it has not said: the write may have been carried out before.
+ * Returns true if the service would refuse the same request again. Returns false for a temporary
+ * failure and for an error that the service did not report: the write may have been carried out.
  */
 export function isRefusal(error: unknown): error is ServiceError {
   return error instanceof ServiceError && (error.slug === "expired" ||
-    // The last one is in flight.
+    // `idempotency-in-flight` means that an earlier attempt is still running.
     error.problem !== null && error.status < 500 && !error.slug.endsWith("flight") &&
       ![401, 408, 429].includes(error.status));
 }

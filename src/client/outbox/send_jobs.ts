@@ -7,17 +7,17 @@ import { isRefusal, sendJob } from "./send_job.ts";
 import type { ClientEnvironment } from "../../api/client_environment.ts";
 import type { Bearer } from "../../api/transport.ts";
 
-/** What the sending of jobs needs. */
+/** The options for sending jobs. */
 export interface SendJobsOptions extends ConflictOptions, KnownJobs {
   readonly book: JobBook;
   readonly maxAgeMs: number;
   readonly tokens: JobTokens;
 }
 
-/** The tokens of the jobs that may be sent with no other token, by their ids. */
+/** The tokens of the jobs that must not be sent with another token, by job id. */
 export type JobTokens = Map<string, Promise<Bearer>>;
 
-/** A pause of all jobs, of those of a row, or of those of a resource that limits requests. */
+/** A pause of all jobs, of the jobs of one row, or of a resource with a rate limit. */
 interface Pause {
   readonly isLimit: boolean;
   failures: number;
@@ -25,9 +25,9 @@ interface Pause {
 }
 
 /**
- * Sends the jobs of a row one after the other, and those of four rows at a time, until the signal
- * ends it. A dead job stops those of its row. Returns what tries again at once, except where the
- * service limits requests.
+ * Sends the jobs of one row one after the other, and the jobs of up to four rows at the same time,
+ * until the signal is aborted. A dead job blocks the later jobs of its row. Returns a function that
+ * ends all pauses except those of rate limits.
  */
 export function sendJobs(options: SendJobsOptions): () => void {
   const { transport, signal, created, book } = options;
@@ -65,8 +65,8 @@ export function sendJobs(options: SendJobsOptions): () => void {
       const prepared = await book.prepare(job);
       if (prepared !== undefined) {
         const [sent, row] = await sendJob(job = prepared, transport, signal, token);
-        // The jobs that have waited for a new row continue at its path: those that another page has
-        // prepared may be under way already.
+        // Jobs that waited for a new row continue at the path of the row, where jobs that another
+        // page prepared may already be running.
         if (!busy.has(sent.path)) busy.add(path = sent.path);
         await book.end(sent, row);
         for (const scope of [lane, job.resource, ""]) {
@@ -83,7 +83,7 @@ export function sendJobs(options: SendJobsOptions): () => void {
     run();
   }
 
-  /** Never rejects: where this fails as well, the job is sent again. */
+  /** Handles a failed job. Never rejects: if the handling fails too, the job is sent again. */
   async function failed(job: Job, error: unknown, lane: string): Promise<void> {
     try {
       if (!isRefusal(error)) throw error;
@@ -102,7 +102,10 @@ export function sendJobs(options: SendJobsOptions): () => void {
   };
 }
 
-/** The only token that may send a job; undefined for any. Throws if the job must not be sent any more. */
+/**
+ * Returns the only token that may send a job; undefined for any token. Throws if the job must not
+ * be sent any more.
+ */
 async function tokenOf(
   { id, createdAt }: Job,
   { tokens, transport, maxAgeMs }: SendJobsOptions,
@@ -116,21 +119,22 @@ async function tokenOf(
 }
 
 /**
- * Pauses what a failure concerns, of what is no answer, as a storage that fails, the jobs of the row:
- * full jitter over a doubling time, above what the service asks for.
+ * Pauses the jobs that a failure concerns. A failure that is not a response, such as a storage
+ * error, concerns the jobs of the row. The delay has full jitter, grows exponentially, and is at
+ * least the delay that the service requested.
  */
 function pauseAfter(
   cause: unknown,
   { job, lane, pauses }: { job: Job; lane: string; pauses: Map<string, Pause> },
   { now, random }: ClientEnvironment,
 ): void {
-  // Whatever else was thrown has none of these.
+  // Any other thrown value has none of these members.
   const { status, slug, retryAfterMs } = Object(cause) as Partial<ServiceError>;
   const isLimit = status === 429;
   const scope = isLimit ? job.resource : slug === "network" || status === 401 ? "" : lane;
   const pause = pauses.get(scope) ?? { isLimit, failures: 0, until: 0 };
   pauses.set(scope, pause);
-  // Requests that fail together count once.
+  // Requests that fail at the same time count once.
   if (pause.until <= now()) pause.failures++;
   const ms = Math.max(retryAfterMs ?? 0, random() * Math.min(30_000, 500 * 2 ** pause.failures));
   pause.until = Math.max(pause.until, now() + ms);

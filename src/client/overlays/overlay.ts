@@ -1,16 +1,16 @@
 import type { LiveRow, LiveRowId } from "../live/live_messages.ts";
 
-/** A write that live lists show although no stream has confirmed it yet. */
+/** A write that live lists show before a stream has confirmed it. */
 export interface Overlay {
-  /** Its `Service-Optimistic-Id`, by which a stream confirms it. */
+  /** `Service-Optimistic-Id` of the write, which the confirming event contains. */
   readonly id: string;
-  /** The path of its resource: `/api/posts`. */
+  /** Path of the resource: `/api/posts`. */
   readonly path: string;
   readonly kind: "create" | "update" | "delete";
-  /** The row that it changes; null for a new row, and for one that `of` names. */
+  /** Id of the changed row; null for a new row, and for a row that `of` names. */
   readonly key: LiveRowId | null;
-  /** The overlay that creates the row that this one changes, where no key is known yet. */
+  /** Id of the overlay that creates the changed row, if the row has no key yet. */
   readonly of?: string | null;
-  /** The fields that it sets, and no others. */
+  /** The fields that the write sets, and no others. */
   readonly fields: LiveRow;
 }

@@ -11,40 +11,40 @@ import { idOf, idText } from "../live/row_set.ts";
 import type { Overlay } from "./overlay.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** A write, and the open lists that have it already in the rows of the service. */
+/** A write, and the open lists that already have it in the rows of the service. */
 interface ShownWrite {
   readonly overlay: Overlay;
   readonly has: Set<OpenList>;
-  /** The lists that have received its event, and will have it at the next token. */
+  /** The lists that have received the event of the write, and will show it at the next token. */
   readonly echoes: Set<OpenList>;
-  /** The streams that were asked for before the service acknowledged it; `Infinity` until then. */
+  /** Number of streams requested before the acknowledgement of the write; `Infinity` until then. */
   askedBefore: number;
-  /** The tag of the row after it, where it has one. */
+  /** Tag of the row after the write, if it has one. */
   tag: unknown;
-  /** Every list has it. */
+  /** Resolves the promise of `acknowledge`, because every list has the write. */
   confirm(): void;
 }
 
 /**
- * The overlays of a client: between what writes and what shows. One leaves a list by its own event,
- * by rejection, or once the list has read everything up to a moment after the service has
- * acknowledged the write; never because of time alone.
+ * The overlays of a client, which connect its outboxes with its live lists. An overlay leaves a
+ * list when the list receives the event of the write, when the write is rejected, or when the list
+ * has read all changes up to a time after the acknowledgement. It never expires by time alone.
  */
 export class Overlays implements ShownOverlays {
   readonly #transport: Transport;
   readonly #lists: OpenLists;
   readonly #writes = new Map<string, ShownWrite>();
-  /** The strings of the ids of rows that were created here, by the ids of the overlays. */
+  /** The string forms of the ids of rows that were created here, by the ids of the overlays. */
   readonly #created = new Map<string, string>();
 
-  /** Shows itself in the lists of a client that are open, and in those that will be. */
+  /** Registers itself with the current and future lists of a client. */
   constructor(transport: Transport) {
     this.#transport = transport;
     this.#lists = openListsOf(transport);
     this.#lists.overlays = this;
   }
 
-  /** Shows a write in all live lists of its resource, over all others; replaces one of its id. */
+  /** Shows a write in all live lists of its resource, above all others. Replaces its old state. */
   add(overlay: Overlay): void {
     this.#writes.delete(overlay.id);
     this.#writes.set(overlay.id, {
@@ -54,7 +54,7 @@ export class Overlays implements ShownOverlays {
     for (const list of this.#lists.all) if (list.resource === overlay.path) list.show();
   }
 
-  /** Resolves when each list has what the write did, and shows it without the overlay. */
+  /** Resolves when each list contains the result of the write and shows it without the overlay. */
   acknowledge(id: string, row: LiveRow | null): Promise<void> {
     const { after } = this.#transport.environment;
     const write = this.#writes.get(id);
@@ -80,7 +80,7 @@ export class Overlays implements ShownOverlays {
     });
   }
 
-  /** Takes a write back, because the service has refused it. */
+  /** Removes the overlay of a write that the service has refused. */
   reject(id: string): void {
     const write = this.#writes.get(id);
     if (write === undefined) return;
@@ -89,7 +89,7 @@ export class Overlays implements ShownOverlays {
     for (const list of lists) list.show();
   }
 
-  /** The row as a live list has it from the service, with its `_etag`; null if none has it. */
+  /** Returns the row and its `_etag` as a live list received it; null if no list has it. */
   rowOf(path: string, key: LiveRowId): LiveRow | null {
     for (const { resource, set } of this.#lists.all) {
       const row = resource === path && set.rows.get(idText(key));
@@ -100,7 +100,7 @@ export class Overlays implements ShownOverlays {
 
   shown(list: OpenList): { readonly items: readonly LiveRow[]; readonly pending: number } {
     const { set, takesNew } = list;
-    // The function takes the rows of this list, as the types of `liveList` say.
+    // The function accepts the rows of this list, as the types of `liveList` ensure.
     const accepts = list.accepts as ((row: LiveRow) => boolean) | undefined;
     const items = [...set.items];
     const changed = new Map<string, LiveRow | null>();
@@ -153,13 +153,15 @@ export class Overlays implements ShownOverlays {
 
   #resolve(write: ShownWrite): void {
     if (write.askedBefore === Infinity || this.#holding(write).length > 0) return;
-    // Another write may have its id by now: the same job after a conflict.
+    // A later write may use the same id, for instance the same job after a conflict.
     const { id } = write.overlay;
     if (this.#writes.get(id) === write) this.#writes.delete(id);
     write.confirm();
   }
 
-  /** The text of the id of the row that an overlay changes, or a mark of the one that creates it. */
+  /**
+   * Returns the row id of an overlay as a string, or a mark for the overlay that creates the row.
+   */
   #targetOf({ id, key, of }: Overlay): string {
     const creation = of ?? id;
     return key === null ? this.#created.get(creation) ?? newMark + creation : idText(key);
@@ -171,7 +173,7 @@ export class Overlays implements ShownOverlays {
     return list.takesNew && creation?.overlay.kind === "create" && !creation.has.has(list);
   }
 
-  /** Returns true if the rows of the service already say what an acknowledged overlay has done. */
+  /** Returns true if the rows of the service contain the effect of an acknowledged overlay. */
   #isDone(write: ShownWrite, list: OpenList): boolean {
     const { askedBefore, tag, overlay } = write;
     const row = list.set.rows.get(this.#targetOf(overlay));
@@ -182,16 +184,16 @@ export class Overlays implements ShownOverlays {
   }
 }
 
-/** No string of an id begins with it. */
+/** No string form of an id begins with this character. */
 const newMark = "\0";
 
-/** An event comes within milliseconds of the answer; where it does not, a stream is asked for. */
+/** Milliseconds to wait for the event of a write before a new stream is requested. */
 const lateMs = 2_000;
 
-/** The overlays of the client with a transport: made once. */
+/** Returns the overlays of the client with this transport, and creates them on first use. */
 export function overlaysOf(transport: Transport): Overlays {
   const { parts } = transport;
-  // The map gives each key the type that its only writer, this function, has put there.
+  // Only this function writes this key, and always with a value of this type.
   const known = parts.get(overlaysOf) as Overlays | undefined;
   const overlays = known ?? new Overlays(transport);
   parts.set(overlaysOf, overlays);

@@ -3,20 +3,20 @@ import { type Challenge, createNonceSearch } from "./nonce_search.ts";
 import { startSearchWorkers } from "./search_workers.ts";
 import { compileSearch, createSimdScan } from "./simd_scan.ts";
 
-/** Options for solving a challenge of proof of work in the client. */
+/** Options for solving a proof-of-work challenge in the client. */
 export interface SolveOptions {
-  /** Ends the search; the promise then rejects with the signal's reason. */
+  /** Aborts the search; the promise then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
-  /** Workers for a difficult challenge; one less than there are cores, at most 8, unless set. */
+  /** Workers for a difficult challenge. Default: the number of cores minus one, at most 8. */
   readonly workers?: number | undefined;
-  /** Makes a worker that runs a script; from a `data:` URL unless set. */
+  /** Creates a worker that runs a script. Default: a worker from a `data:` URL. */
   readonly makeWorker?: ((script: string) => Worker) | undefined;
 }
 
 /**
- * Finds the nonce that solves a challenge. It searches with workers and vectors where they are
- * available, and does not block this thread. Throws a RangeError for a difficulty over 32, which no
- * client solves in time.
+ * Finds the nonce that solves a challenge. The search uses workers and SIMD if they are available,
+ * and does not block this thread. Throws a RangeError for a difficulty over 32, which no client can
+ * solve in time.
  */
 export async function findNonce(
   challenge: Challenge,
@@ -62,14 +62,14 @@ export async function findNonce(
 
 const maxDifficulty = 32;
 
-/** Below this difficulty the plain scan ends before a module is compiled. */
+/** Below this difficulty the plain scan finishes before a module would be compiled. */
 const minForModule = 14;
 
-/** Below this difficulty one thread ends before a worker has started. */
+/** Below this difficulty one thread finishes before a worker would have started. */
 const minForWorkers = 19;
 
 function defaultWorkers(): number {
-  // Node 20 has none, whatever the types of this runtime say.
+  // Node 20 has no `navigator`, although the types of this runtime declare it.
   const { navigator } = globalThis as Partial<typeof globalThis>;
   return Math.min(Math.max((navigator?.hardwareConcurrency ?? 1) - 1, 1), 8);
 }
@@ -79,8 +79,8 @@ function dataWorker(script: string): Worker {
 }
 
 /**
- * Yields to other work of the thread. A message to itself would arrive sooner than a timer, but Deno
- * handles dozens of messages before anything else.
+ * Yields to other work of the thread. A message to the thread itself would arrive sooner than a
+ * timer, but Deno handles dozens of messages before other tasks.
  */
 function nextTurn(): Promise<void> {
   // deno-lint-ignore project/no-ambient -- a client has no Runtime: it lives in browsers too

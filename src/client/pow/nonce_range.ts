@@ -2,23 +2,23 @@ import { base64urlLetters } from "../../protocol/base64url.ts";
 import { blockBytes, type Midstate, midstateAfter } from "../../protocol/sha256.ts";
 
 /**
- * A range of 65,536 nonces that differ in their last four characters only. These are one word of
- * the last block: the rest of the hash is computed once for the whole range.
+ * A range of 65,536 nonces that differ only in their last four characters. These characters are one
+ * word of the last block, so that the rest of the hash is computed once for the whole range.
  */
 export interface NonceRange {
-  /** The common beginning of the nonces. */
+  /** The common prefix of the nonces. */
   readonly prefix: string;
-  /** The state of the hash after all blocks but the last. */
+  /** The state of the hash after all blocks except the last. */
   readonly midstate: Midstate;
-  /** The 16 words of the last block, padding and length included. */
+  /** The 16 words of the last block, including padding and length. */
   readonly block: Int32Array;
-  /** The index of the word that varies. */
+  /** Index of the word that varies. */
   readonly at: number;
 }
 
 /**
- * A scan of a part of a nonce range: the index of a nonce whose hash begins with the required zero
- * bits, at most 32, or -1.
+ * Scans a part of a nonce range. Returns the index of a nonce whose hash begins with the required
+ * number of zero bits (at most 32), or -1.
  */
 export type Scan = (range: NonceRange, part: RangePart) => number;
 
@@ -26,14 +26,14 @@ export type Scan = (range: NonceRange, part: RangePart) => number;
 export interface RangePart {
   readonly difficulty: number;
   readonly from: number;
-  /** The index after the part; a multiple of four, like `from`. */
+  /** The index after the part: a multiple of four, like `from`. */
   readonly to: number;
 }
 
-/** The number of nonces in a range. */
+/** Number of nonces in a range. */
 export const rangeSize = 65_536;
 
-/** Makes a range of nonces for a token; other counters give other nonces. */
+/** Returns a range of nonces for a token. Different counters produce different nonces. */
 export function nonceRange(token: string, counter: number): NonceRange {
   const start = token.length + 1;
   // Three characters suffice for 2^34 nonces; longer searches are rare.
@@ -53,7 +53,7 @@ export function nonceRange(token: string, counter: number): NonceRange {
   };
 }
 
-/** The nonce at this index of a nonce range. */
+/** Returns the nonce at an index of a nonce range. */
 export function nonceAt(range: NonceRange, index: number): string {
   const word = varyingWord(index);
   return range.prefix +
@@ -61,8 +61,8 @@ export function nonceAt(range: NonceRange, index: number): string {
 }
 
 /**
- * The word that varies within a nonce range: four characters, `aaaa` to `pppp`, one for each four
- * bits of the index.
+ * Returns the varying word at an index of a nonce range: four characters, `aaaa` to `pppp`, one for
+ * each four bits of the index.
  */
 export function varyingWord(index: number): number {
   return firstWord +
@@ -72,14 +72,14 @@ export function varyingWord(index: number): number {
 /** The varying word of the first nonce of a range: `aaaa`. */
 export const firstWord = 0x61616161;
 
-/** The bits that must be zero in the first word of the digest, for scans of a nonce range. */
+/** Returns a mask of the bits that must be zero in the first word of the digest. */
 export function zeroBits(difficulty: number): number {
   return difficulty === 0 ? 0 : -1 << (32 - difficulty);
 }
 
 const wordBytes = 4;
 
-/** The offset of a whole word that leaves room in its block for the padding of nine bytes. */
+/** Returns the offset of the first word that leaves nine bytes of its block for padding. */
 function wordOffset(from: number): number {
   const offset = Math.ceil(from / wordBytes) * wordBytes;
   const room = blockBytes - offset % blockBytes;

@@ -11,24 +11,24 @@ export interface Challenge {
   readonly difficulty: number;
 }
 
-/** The state of one nonce search, to which this thread and the workers contribute. */
+/** The state of one nonce search, which this thread and the workers share. */
 export interface NonceSearch {
-  /** The nonce, once it is found. */
+  /** Returns the nonce, or null until it is found. */
   found(): string | null;
-  /** Reserves a range that is not searched elsewhere. */
+  /** Reserves a range that no other thread searches. */
   takeCounter(): number;
-  /** Searches for some milliseconds in this thread. */
+  /** Searches in this thread for some milliseconds. */
   searchPart(): void;
-  /** Takes the solution of a scan or a worker once it is verified. */
+  /** Verifies a solution of a scan or a worker, and accepts it if it is correct. */
   propose(counter: number, index: number): void;
-  /** False once a proposal was wrong: then only the plain scan is used. */
+  /** Returns false after a wrong proposal: the search then uses only the plain scan. */
   isTrusted(): boolean;
   /** Resolves at the next {@link wake}. */
   nextEvent(): Promise<void>;
   wake(): void;
 }
 
-/** A faster {@link Scan} for a nonce search, for ranges whose word `at` varies. */
+/** A faster {@link Scan} for nonce ranges whose varying word is `at`. */
 export interface FastScan {
   readonly at: number;
   readonly scan: Scan;
@@ -80,7 +80,7 @@ export function createNonceSearch(
   };
 }
 
-/** The nonces of about ten milliseconds; with vectors a whole range takes five. */
+/** Nonces of one part of a plain scan, about 10 ms of work. With SIMD a range takes 5 ms. */
 const plainPart = 32_768;
 
 function solves(token: string, nonce: string, difficulty: number): boolean {

@@ -1,7 +1,7 @@
 import { compress, scheduleWords } from "../../protocol/sha256.ts";
 import { type Scan, varyingWord, zeroBits } from "./nonce_range.ts";
 
-/** Makes a {@link Scan} in plain TypeScript, for clients without WebAssembly vectors. */
+/** Returns a {@link Scan} in plain TypeScript, for runtimes without WebAssembly SIMD. */
 export function createPlainScan(): Scan {
   const state = new Int32Array(8);
   const schedule = new Int32Array(scheduleWords);

@@ -1,35 +1,35 @@
 import { nonceRange, rangeSize } from "./nonce_range.ts";
 import { searchInput } from "./simd_scan.ts";
 
-/** The workers that search for a nonce, each in its own ranges. */
+/** Workers that search for a nonce, each in separate ranges. */
 export interface SearchWorkers {
-  /** How many workers have reported that they are ready and were not lost since. */
+  /** Number of workers that have reported to be ready and have not failed since. */
   readonly readyCount: number;
-  /** Terminates all of them. */
+  /** Terminates all workers. */
   stop(): void;
 }
 
-/** What the search workers look for, and their callbacks. */
+/** The search of the workers, and its callbacks. */
 export interface SearchWorkersOptions {
   readonly token: string;
   readonly difficulty: number;
-  /** The search, compiled for the ranges of this token. */
+  /** The SIMD module, compiled for the ranges of this token. */
   readonly module: WebAssembly.Module;
   readonly workers: number;
-  /** Makes a worker that runs this script; may throw where there are none. */
+  /** Creates a worker that runs this script. May throw if workers are not available. */
   makeWorker(script: string): Worker;
-  /** Reserves a range that is not searched elsewhere. */
+  /** Reserves a range that no other thread searches. */
   takeCounter(): number;
-  /** Called with the solution that a worker reports: this index of this range. */
+  /** Called when a worker reports a solution: an index of a range. */
   onFound(counter: number, index: number): void;
   /** Called when `readyCount` has changed. */
   onChange(): void;
 }
 
 /**
- * Starts the workers that search for a nonce. One that cannot be made, fails or stops reporting
- * costs only its part of the speed: there are more nonces than a search needs, so no range has to
- * be searched again.
+ * Starts the workers that search for a nonce. A worker that cannot be created, fails or stops
+ * reporting only slows the search down. There are more nonces than a search needs, so that no range
+ * has to be searched again.
  */
 export function startSearchWorkers(options: SearchWorkersOptions): SearchWorkers {
   const ready = new Set<Worker>();
@@ -74,15 +74,15 @@ export function startSearchWorkers(options: SearchWorkersOptions): SearchWorkers
   };
 }
 
-/** A message of a worker: it wants ranges, or it has found a solution. */
+/** A message of a worker: a request for ranges, or a solution. */
 type WorkerReport = "more" | { readonly counter: number; readonly index: number };
 
-/** One message for half a million nonces: 40 ms of work. */
+/** Ranges in one message to a worker: half a million nonces, or 40 ms of work. */
 const rangesAtOnce = 8;
 
 /**
- * The script of a worker. It is a string, so that it needs no URL, whatever bundles this; the ranges
- * it receives are ready to be written to the memory of the search.
+ * The script of a worker. It is a string, so that it needs no URL with any bundler. The ranges that
+ * it receives are already in the memory layout of the search.
  */
 const script = `
 let memory, scan;
@@ -105,7 +105,7 @@ function makeWorker(options: SearchWorkersOptions): Worker | null {
   try {
     return options.makeWorker(script);
   } catch {
-    // No workers here, or not for this page: by contract the search then runs in this thread.
+    // No workers here, or not for this page. By contract the search then runs in this thread.
     return null;
   }
 }

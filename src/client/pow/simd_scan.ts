@@ -2,9 +2,9 @@ import { type NonceRange, type Scan, zeroBits } from "./nonce_range.ts";
 import { simdMemory, simdModule } from "./simd_wasm_module.ts";
 
 /**
- * Compiles the SIMD scan, which hashes four nonces at a time, for ranges whose word `at` varies.
- * Null if WebAssembly with vectors is missing, as in old browsers, or forbidden, as by the rules
- * of a page: by contract the caller then searches without it.
+ * Compiles the SIMD scan, which hashes four nonces at a time, for ranges whose varying word is
+ * `at`. Returns null if WebAssembly SIMD is missing, as in old browsers, or forbidden, as by a
+ * content security policy. By contract the caller then searches without it.
  */
 export async function compileSearch(at: number): Promise<WebAssembly.Module | null> {
   try {
@@ -16,11 +16,11 @@ export async function compileSearch(at: number): Promise<WebAssembly.Module | nu
 }
 
 /**
- * Makes a SIMD {@link Scan} of a compiled module, for ranges whose word `at` varies, and no others.
+ * Returns a SIMD {@link Scan} from a compiled module, only for ranges whose varying word is `at`.
  */
 export async function createSimdScan(module: WebAssembly.Module): Promise<Scan> {
   const { exports } = await WebAssembly.instantiate(module);
-  // The module exports just these two, as `simdModule` wrote it.
+  // The module exports only these two members, as `simdModule` wrote it.
   const { memory, scan } = exports as {
     memory: WebAssembly.Memory;
     scan(from: number, to: number): number;
@@ -32,7 +32,7 @@ export async function createSimdScan(module: WebAssembly.Module): Promise<Scan> 
   };
 }
 
-/** The input of a SIMD scan, at the beginning of the module's memory: state, block and mask. */
+/** Returns the input of a SIMD scan, for the start of the memory: state, block and mask. */
 export function searchInput({ midstate, block }: NonceRange, difficulty: number): Int32Array {
   const input = new Int32Array(simdMemory.mask / 4 + 1);
   input.set(midstate.state, simdMemory.state / 4);

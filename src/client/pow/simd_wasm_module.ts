@@ -19,12 +19,11 @@ import {
 export const simdMemory = { state: 0, block: 32, mask: 96 } as const;
 
 /**
- * Builds the SIMD WebAssembly module that hashes four nonces at a time, for blocks whose word `at`
- * varies. It is built here from its instructions instead of being shipped as a binary, so that a
- * reader can verify it. `scan(from, to)` returns an index or -1.
- *
- * The 64 rounds are unrolled, and each letter keeps its local. The rounds before `at`, and all words
- * of the schedule that do not depend on the word `at`, are computed once for each call.
+ * Returns the SIMD WebAssembly module that hashes four nonces at a time, for blocks whose varying
+ * word is `at`. The module is built from its instructions instead of being shipped as a binary, so
+ * that a reader can verify it. `scan(from, to)` returns an index or -1.
+ * The 64 rounds are unrolled, and each letter keeps its local. The rounds before `at`, and all
+ * schedule words that do not depend on the word `at`, are computed once for each call.
  */
 export function simdModule(at: number): Uint8Array<ArrayBuffer> {
   const varies = varyingWords(at);
@@ -45,13 +44,13 @@ export function simdModule(at: number): Uint8Array<ArrayBuffer> {
   ]);
 }
 
-// The locals: two parameters and a third one of 32 bits, then vectors.
+// The locals: two parameters and a third local of 32 bits, followed by the vectors.
 const index = 0;
 const end = 1;
 const hits = 2;
 const startLetters = 3;
 const letters = 11;
-/** The last 16 words of the schedule, those that vary. */
+/** The last 16 varying words of the schedule. */
 const ring = 19;
 const vectors = 32;
 
@@ -59,17 +58,17 @@ const vectors = 32;
 const constants = 256;
 /** A vector for each word of the schedule: the part that does not vary. */
 const fixedWords = 1024;
-/** The same with the constant of its round. */
+/** A vector for each word of the schedule: the constant part plus the constant of its round. */
 const fixedTerms = 2048;
 
-/** Which words of the schedule depend on the word `at`. */
+/** Returns for each word of the schedule whether the word depends on the word `at`. */
 function varyingWords(at: number): readonly boolean[] {
   const varies = Array.from({ length: 64 }, (_, t) => t === at);
   for (let t = 16; t < 64; t++) varies[t] = sources(t).some(([source]) => varies[source]);
   return varies;
 }
 
-/** The terms of a word of the schedule: earlier words, unchanged or through a sigma. */
+/** Returns the terms of a schedule word: earlier words, unchanged or through a sigma function. */
 function sources(
   t: number,
 ): readonly (readonly [source: number, form: (x: WasmCode) => WasmCode])[] {
@@ -77,7 +76,7 @@ function sources(
   return [[t - 16, itself], [t - 15, smallSigma0], [t - 7, itself], [t - 2, smallSigma1]];
 }
 
-/** Computes what all nonces of a call share. */
+/** Returns the code that computes the values which all nonces of a call share. */
 function prologue(at: number, varies: readonly boolean[]): WasmCode {
   const code = [
     eachLetter((letter) =>
@@ -98,7 +97,7 @@ function prologue(at: number, varies: readonly boolean[]): WasmCode {
   return code;
 }
 
-/** The rounds from the first word that varies on. */
+/** Returns the code of the rounds that begin with the first varying word. */
 function mainRounds(at: number, varies: readonly boolean[]): WasmCode {
   const code: WasmCode[] = [];
   for (let t = at; t < 64; t++) {
@@ -117,7 +116,7 @@ function mainRounds(at: number, varies: readonly boolean[]): WasmCode {
   return code;
 }
 
-/** One round; instead of moving the letters, it rotates the locals that they are in. */
+/** Returns one round. Instead of the letters, the locals that contain them are rotated. */
 function round(t: number, base: number, term: WasmCode): WasmCode {
   const local = (letter: number) => base + (letter - t + 64) % 8;
   const [a, b, c] = [localGet(local(0)), localGet(local(1)), localGet(local(2))];
@@ -133,7 +132,9 @@ function round(t: number, base: number, term: WasmCode): WasmCode {
   ];
 }
 
-/** Four successive words: the index is a multiple of four, and its last bits select the last letter. */
+/**
+ * Returns four successive words. The last bits of the index, a multiple of four, select the letter.
+ */
 function fourWords(): WasmCode {
   const nibble = (mask: number, shift: number) =>
     i32.shiftLeft(i32.and(localGet(index), i32.constant(mask)), shift);
@@ -146,7 +147,7 @@ function fourWords(): WasmCode {
   );
 }
 
-/** One bit for each of the four nonces whose digest begins with enough zeros. */
+/** Returns one bit for each of four nonces, set if its digest begins with enough zeros. */
 function solved(): WasmCode {
   const digest = v128.add(localGet(letters), v128.loadSplat(simdMemory.state));
   const bits = v128.and(digest, v128.loadSplat(simdMemory.mask));
@@ -161,7 +162,7 @@ function smallSigma1(x: WasmCode): WasmCode {
   return v128.xor(rotations(x, [17, 19]), v128.shiftRight(x, 10));
 }
 
-/** The exclusive or of a value rotated right by each of these numbers of bits. */
+/** Returns the exclusive or of a value that is rotated right by each of these numbers of bits. */
 function rotations(x: WasmCode, bits: readonly number[]): WasmCode {
   return bits.map((n) => v128.or(v128.shiftRight(x, n), v128.shiftLeft(x, 32 - n)))
     .reduce(v128.xor);
@@ -179,7 +180,7 @@ function eachLetter(write: (letter: number) => WasmCode): WasmCode {
   return [0, 1, 2, 3, 4, 5, 6, 7].map(write);
 }
 
-/** A module with one page of memory and one function, `memory` and `scan` (chapter 5.5). */
+/** Returns a module that exports one page of `memory` and the function `scan` (chapter 5.5). */
 function moduleOf(body: WasmCode): Uint8Array<ArrayBuffer> {
   const i32Type = 0x7f;
   const v128Type = 0x7b;
@@ -196,13 +197,13 @@ function moduleOf(body: WasmCode): Uint8Array<ArrayBuffer> {
   ]));
 }
 
-/** Little-endian, as WebAssembly reads them. */
+/** Returns the round constants as bytes in little-endian order, as WebAssembly reads them. */
 function constantBytes(): WasmCode[] {
   return Array.from(roundConstants, (word) => [0, 8, 16, 24].map((bits) => word >>> bits & 255))
     .flat().map((byte) => [byte]);
 }
 
-/** A section with one entry. */
+/** Returns a section with one entry. */
 function section(id: number, entry: WasmCode): WasmCode {
   return [id, sized(vector([entry]))];
 }

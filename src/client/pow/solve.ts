@@ -3,7 +3,7 @@ import { callback, having, whole } from "../../options/option_kinds.ts";
 import { findNonce, type SolveOptions } from "./find_nonce.ts";
 import type { Challenge } from "./nonce_search.ts";
 
-/** The options for solving a challenge, described. */
+/** The descriptions of the options for solving a challenge. */
 export const solveOptions = group(
   {
     signal: having<AbortSignal>("an AbortSignal", "aborted", "addEventListener"),
@@ -13,10 +13,10 @@ export const solveOptions = group(
 ).required();
 
 /**
- * Solves a challenge of proof of work in the client: finds a nonce for which
- * `sha256(token + ":" + nonce)` begins with so many zero bits. It searches with workers and vectors
- * where they are available, and does not block this thread. Throws a RangeError for a difficulty
- * over 32, which no client solves in time.
+ * Solves a proof-of-work challenge in the client: finds a nonce for which `sha256(token + ":" +
+ * nonce)` begins with the required number of zero bits. The search uses workers and SIMD if they
+ * are available, and does not block this thread. Throws a RangeError for a difficulty over 32,
+ * which no client can solve in time.
  */
 export async function solve(challenge: Challenge, options: SolveOptions = {}): Promise<string> {
   const read = solveOptions.read(options, { subject: "Cannot solve the challenge", path: "" });

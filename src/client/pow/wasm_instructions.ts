@@ -1,11 +1,11 @@
 /**
- * The WebAssembly instructions that the search needs, as functions from operands to bytes
- * (WebAssembly 2.0, chapter 5), so that the code reads as an expression. The bytes of an operand
- * stay a nested list until {@link flatten}.
+ * The WebAssembly instructions of the search, as functions from operands to bytes (WebAssembly 2.0,
+ * chapter 5), so that the code reads as an expression. The bytes of an operand are a nested list
+ * until {@link flatten} is called.
  */
 export type WasmCode = readonly (number | WasmCode)[];
 
-/** All the bytes of WebAssembly instructions as a flat list. */
+/** Returns all bytes of WebAssembly instructions as a flat list. */
 export function flatten(code: WasmCode): number[] {
   const bytes: number[] = [];
   collect(code, bytes);
@@ -19,7 +19,7 @@ function collect(code: WasmCode, bytes: number[]): void {
   }
 }
 
-/** An unsigned number in WebAssembly code, as LEB128. */
+/** Returns an unsigned number of WebAssembly code, as LEB128. */
 export function unsigned(value: number): WasmCode {
   return value < 128 ? [value] : [value & 127 | 128, ...unsigned(value >>> 7)];
 }
@@ -39,15 +39,15 @@ export function sized(content: WasmCode): WasmCode {
   return [unsigned(bytes.length), bytes];
 }
 
-/** The WebAssembly instruction that gives the value of a local. */
+/** Returns the WebAssembly instruction that reads a local. */
 export const localGet = (local: number): WasmCode => [0x20, unsigned(local)];
-/** The WebAssembly instruction that sets a local. */
+/** Returns the WebAssembly instruction that sets a local. */
 export const localSet = (
   local: number,
   value: WasmCode,
 ): WasmCode => [value, 0x21, unsigned(local)];
 
-/** The WebAssembly instructions on whole numbers of 32 bits. */
+/** The WebAssembly instructions on 32-bit integers. */
 export const i32 = {
   constant: (value: number): WasmCode => [0x41, signed(value)],
   add: (x: WasmCode, y: WasmCode): WasmCode => [x, y, 0x6a],
@@ -58,10 +58,10 @@ export const i32 = {
   trailingZeros: (x: WasmCode): WasmCode => [x, 0x68],
 };
 
-/** The WebAssembly instructions on vectors of four whole numbers of 32 bits. */
+/** The WebAssembly instructions on vectors of four 32-bit integers. */
 export const v128 = {
   load: (address: number): WasmCode => [atZero, simd(0x00), 4, unsigned(address)],
-  /** One number of the memory, in all four lanes. */
+  /** Loads one number of the memory into all four lanes. */
   loadSplat: (address: number): WasmCode => [atZero, simd(0x09), 2, unsigned(address)],
   store: (address: number, value: WasmCode): WasmCode => [
     atZero,
@@ -76,12 +76,12 @@ export const v128 = {
   and: (x: WasmCode, y: WasmCode): WasmCode => [x, y, simd(0x4e)],
   or: (x: WasmCode, y: WasmCode): WasmCode => [x, y, simd(0x50)],
   xor: (x: WasmCode, y: WasmCode): WasmCode => [x, y, simd(0x51)],
-  /** Bits of `x` where the mask has ones, of `y` elsewhere. */
+  /** Selects bits of `x` where the mask has ones, and bits of `y` elsewhere. */
   select: (x: WasmCode, y: WasmCode, mask: WasmCode): WasmCode => [x, y, mask, simd(0x52)],
   shiftLeft: (x: WasmCode, bits: number): WasmCode => [x, i32.constant(bits), simd(0xab)],
   shiftRight: (x: WasmCode, bits: number): WasmCode => [x, i32.constant(bits), simd(0xad)],
   areEqual: (x: WasmCode, y: WasmCode): WasmCode => [x, y, simd(0x37)],
-  /** One bit for each of the four lanes, set where the lane is all ones. */
+  /** Returns one bit for each of the four lanes, set if the lane consists of ones. */
   bitmask: (x: WasmCode): WasmCode => [x, simd(0xa4)],
 };
 
@@ -92,16 +92,14 @@ function simd(instruction: number): WasmCode {
 }
 
 /**
- * The WebAssembly instructions of a loop, which repeats while `condition` is not zero, at least
- * once.
+ * Returns the WebAssembly instructions of a loop that runs at least once and repeats while
+ * `condition` is not zero.
  */
 export function repeat(body: WasmCode, condition: WasmCode): WasmCode {
   return [0x03, 0x40, body, condition, 0x0d, 0, 0x0b];
 }
 
-/**
- * The WebAssembly instructions that leave the function with a value if the condition is not zero.
- */
+/** Returns the WebAssembly instructions that return a value if the condition is not zero. */
 export function returnIf(condition: WasmCode, value: WasmCode): WasmCode {
   return [condition, 0x04, 0x40, value, 0x0f, 0x0b];
 }

@@ -2,7 +2,7 @@ import { queryText } from "./query_text.ts";
 import { answerError } from "./service_error.ts";
 import type { Handle } from "../../api/handle.ts";
 
-/** What a request takes: its signal, its headers, and the parameters of its query. */
+/** The options of a request: its signal, its headers, and its query parameters. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
@@ -13,20 +13,20 @@ export interface CallOptions {
   readonly [parameter: string]: unknown;
 }
 
-/** The value of an answer, and its tag. */
+/** The value of a response, and its tag. */
 export interface CallResult {
-  /** By contract it is what the types of the client say. */
+  /** By contract the value has the type that the client declares. */
   readonly value: unknown;
   readonly etag: string | null;
 }
 
-/** Sends one kind of request, and reads the JSON of the answer. */
+/** Sends one kind of request and reads the JSON of the response. */
 export type Call<Result> = (options?: CallOptions, body?: unknown) => Promise<Result>;
 
-/** Makes a call by its method and its place below the path of the resource. */
+/** Returns the call for a method and a path below the path of the resource. */
 export type MakeCall = (method: string, place: string) => Call<CallResult>;
 
-/** Makes the calls of a resource, which give the value of the answer with its tag. */
+/** Returns the calls of a resource, which return the value of the response with its tag. */
 export function createCalls({ transport, path }: Handle): MakeCall {
   return (method, place) =>
   async (
@@ -46,18 +46,18 @@ export function createCalls({ transport, path }: Handle): MakeCall {
       signal,
       timeoutMs,
     });
-    // What the service answers as JSON is never falsy.
+    // A JSON value of the service is never falsy.
     const value = await response.json().catch(() => null);
     if (!value && response.status !== (ifNoneMatch ? 304 : 0)) throw await answerError(response);
     return { value, etag: response.headers.get("etag") };
   };
 }
 
-/** A call that gives the value of the answer alone, or the member of it that is named. */
+/** Returns a call that returns only the value of the response, or the named member of the value. */
 export function valueOf(call: Call<CallResult>, member?: string): Call<unknown> {
   return async (options, body) => {
     const { value } = await call(options, body);
-    // By contract an answer of which a member is wanted is an object that has it.
+    // By contract the response is an object with the named member.
     return member ? (value as Readonly<Record<string, unknown>>)[member] : value;
   };
 }

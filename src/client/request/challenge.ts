@@ -3,19 +3,19 @@ import { powHeaders } from "../../protocol/pow_protocol.ts";
 import type { CreateClientOptions } from "./client_options.ts";
 import type { ServiceError } from "./service_error.ts";
 
-/** A request that was refused until it answers a challenge. */
+/** A request that the service refused with a challenge. */
 export interface Refusal {
   readonly request: { readonly signal?: AbortSignal | undefined };
   readonly response: Response;
   readonly error: ServiceError;
-  /** How many challenges were solved before this one. */
+  /** Number of challenges that were solved for this request before. */
   readonly attempts: number;
 }
 
 /**
- * The headers that answer the challenge of a 428, proof of work or a CAPTCHA. Throws the error where
- * there is no challenge, too many came before it, or this client does not solve it. It is loaded when
- * it is needed, and loads the solver.
+ * Returns the headers that solve the challenge of a 428: proof of work or a CAPTCHA. Throws the
+ * error if there is no challenge, the limit of attempts is reached, or this client does not solve
+ * it. This module is loaded on demand and loads the solver.
  */
 export async function solveChallenge(
   { error, response: { headers }, request: { signal }, attempts }: Refusal,

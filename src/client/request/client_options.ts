@@ -3,47 +3,47 @@ import type { ClientEnvironment } from "../../api/client_environment.ts";
 
 /** The options of a client. */
 export interface CreateClientOptions {
-  /** Where the service is, as `https://example.com`; the empty string is the origin of the page. */
+  /** Origin of the service, such as `https://example.com`. An empty string: the page's origin. */
   readonly baseUrl: string;
-  /** The path below which the resources are; `/api` unless set. */
+  /** Path below which the resources are. Default: `/api`. */
   readonly basePath?: string | undefined;
   /**
-   * The bearer token, or a function that gives it: it is asked for each request, and once more with
-   * `refresh: true` after a 401. Null sends the request without one.
+   * Bearer token, or a function that returns it. The function is called for each request, and again
+   * with `refresh: true` after a 401. Null sends the request without a token.
    */
   readonly token?: string | TokenSource | undefined;
   /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Sends the requests in the place of the runtime's `fetch`, as `app.fetch` in one process. */
+  /** Sends the requests instead of `fetch`, for instance `app.fetch` in the same process. */
   readonly fetch?: ClientEnvironment["fetch"] | undefined;
-  /** How long an answer may take, its body included; 30,000 unless set, 0 is without limit. */
+  /** Timeout of a request with its response body, in milliseconds. Default: 30,000; 0 for none. */
   readonly timeoutMs?: number | undefined;
-  /** True if and how proof of work is done. */
+  /** Settings of proof of work. */
   readonly pow?: ClientPow | undefined;
-  /** Shows a CAPTCHA and gives its token. Without it a request that needs one is refused. */
+  /** Shows a CAPTCHA and returns its token. Without it, requests that need a CAPTCHA fail. */
   readonly captcha?: ((challenge: RequiredCaptcha) => Promise<string>) | undefined;
-  /** The header for the CAPTCHA's token, where the service reads another one. */
+  /** Header for the token of the CAPTCHA, if the service reads another header than the default. */
   readonly captchaHeader?: string | undefined;
-  /** Other surroundings than those of the runtime, in part or in whole, as in tests. */
+  /** Replacements for parts of the runtime environment, for instance in tests. */
   readonly environment?: Partial<ClientEnvironment> | undefined;
 }
 
-/** Returns the bearer token of a request; null for none. */
+/** Returns the bearer token of a request, or null for none. */
 export type TokenSource = (
   wanted: { readonly refresh: boolean },
 ) => string | null | Promise<string | null>;
 
-/** True if and how the client does the proof of work that a request requires. */
+/** How the client does the proof of work that a request requires. */
 export interface ClientPow {
-  /** `false` refuses requests that need it; `true` unless set. */
+  /** `false` lets requests that need proof of work fail. Default: `true`. */
   readonly enabled?: boolean | undefined;
-  /** How many challenges of one request are solved before it is refused; 3 unless set. */
+  /** Number of challenges that are solved for one request before it fails. Default: 3. */
   readonly maxAttempts?: number | undefined;
-  /** Solves a challenge in the place of the own solver, which is loaded when it is needed. */
+  /** Solves a challenge instead of the built-in solver, which is loaded on demand. */
   readonly solve?: PowSolver | undefined;
 }
 
-/** Returns the nonce for a challenge of proof of work. */
+/** Returns the nonce for a proof-of-work challenge. */
 export type PowSolver = (
   challenge: { readonly token: string; readonly difficulty: number },
   options: { readonly signal?: AbortSignal | undefined },

@@ -5,25 +5,25 @@ import { createRequests } from "./requests.ts";
 import { createTransport } from "./transport.ts";
 
 /**
- * Makes a client of a service. `Api` describes its resources: `resource-api types` writes it, and
- * `InferApi` takes it from the configuration of the service.
+ * Creates a client of a service. `Api` is the type of the service's resources: `resource-api types`
+ * writes it, and `InferApi` derives it from the configuration of the service.
  */
 export function createClient<Api extends ApiOf<Api>>(options: CreateClientOptions): Client<Api> {
   const transport = createTransport(options);
   const { basePath } = transport;
   const resources: Record<PropertyKey, unknown> = {
-    // A resource may have the name of a member of every object.
+    // Without a prototype, since a resource may have the name of a member of every object.
     __proto__: null,
     [handle]: { transport, path: basePath },
   };
   const client = new Proxy(resources, {
     get(known, name) {
-      // A client that is awaited is asked for `then`.
+      // `await` reads `then` of a client.
       if (typeof name === "symbol" || name === "then") return known[name];
       const path = `${basePath}/${encodeURIComponent(name).replace(/%2F/g, "/")}`;
       return known[name] ??= createRequests({ transport, path });
     },
   });
-  // The service has a resource at each path of its `Api`, with the requests that this says.
+  // The service has a resource at each path of `Api`, with the operations of its type.
   return client as unknown as Client<Api>;
 }

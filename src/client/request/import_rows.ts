@@ -1,14 +1,14 @@
 import type { CallOptions } from "./call.ts";
 import type { ServiceError } from "./service_error.ts";
 
-/** What an import takes beside its rows. */
+/** The options of an import. */
 export interface ImportOptions extends CallOptions {
   readonly upsert?: boolean | undefined;
   readonly size?: number | undefined;
   readonly onProgress?: ((count: number) => void) | undefined;
 }
 
-/** Where the rows of an import are sent, and where its key comes from. */
+/** The destination of the rows of an import, and the source of its key. */
 export interface ImportTarget {
   createBatch(rows: readonly unknown[], options: CallOptions): Promise<unknown>;
   upsertBatch(rows: readonly unknown[], options: CallOptions): Promise<unknown>;
@@ -16,8 +16,8 @@ export interface ImportTarget {
 }
 
 /**
- * Sends rows in parts, each of which is one batch with an Idempotency-Key of its own, and gives
- * their number. A part that is larger than the service takes is divided.
+ * Sends rows in parts and returns their number. Each part is one batch with a separate
+ * Idempotency-Key. A part that exceeds a limit of the service is divided.
  */
 export async function importRows(
   rows: Iterable<unknown> | AsyncIterable<unknown>,
@@ -31,7 +31,7 @@ export async function importRows(
   async function sendPart(): Promise<void> {
     const part = waiting.slice(0, size);
     try {
-      // The same rows have the same key again when an import is repeated.
+      // When an import is repeated, equal parts get equal keys.
       await send(part, { ...options, idempotencyKey: `${idempotencyKey}.${count}.${part.length}` });
     } catch (error) {
       const limit = smallerSize(error, part.length);
@@ -52,9 +52,9 @@ export async function importRows(
   return count;
 }
 
-/** The size of parts that the service takes; null if the refusal has another reason. */
+/** Returns a smaller size of parts; null if the refusal has another reason. */
 function smallerSize(error: unknown, size: number): number | null {
-  // Whatever else was thrown has no slug. The class itself would be loaded a second time here.
+  // Any other thrown value has no slug. An import of the class would load it a second time.
   const { slug, problem } = error as Partial<ServiceError>;
   const limit = slug === "batch-limit-exceeded"
     ? Number(problem?.details?.limit)

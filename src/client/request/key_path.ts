@@ -1,25 +1,25 @@
-/** A key of a row: a value, or the values of a composite key in its order. */
+/** The key of a row: a value, or the values of a composite key in order. */
 export type KeyInput = KeyPart | readonly KeyPart[];
 
-/** A value of a key. */
+/** One value of a key. */
 export type KeyPart = string | number | boolean;
 
 /**
- * The path segment of a row: the values of its key are encoded one by one and joined by commas. The
- * name of a route, such as `count`, is spelt so that the service takes it for a key. Throws a
- * RangeError for a key that no URL can hold: the empty string, `.` and `..`. Throws a TypeError for
- * undefined, for objects, and for a number beyond 2^53, which JavaScript may have rounded.
+ * Returns the path segment of a row: the encoded values of its key, joined by commas. A key that
+ * equals a route name, such as `count`, is encoded so that the service reads it as a key. Throws a
+ * RangeError for a key that no URL can contain: the empty string, `.` and `..`. Throws a TypeError
+ * for undefined, for objects, and for a number beyond 2^53, which JavaScript may have rounded.
  */
 export function keyPath(key: KeyInput): string {
   const segment = `${[key].flat().map((part) => encodeURIComponent(exact(part)))}`;
-  // A URL is normalised before it is sent: `/posts/..` is `/`, also with its dots encoded.
+  // A URL is normalized before it is sent: `/posts/..` becomes `/`, even if the dots are encoded.
   if (/^\.{0,2}$/.test(segment)) throw new RangeError(`No URL has the key "${segment}"`);
   return segment.replace(routeName, (first) => `%${first.charCodeAt(0).toString(16)}`);
 }
 
 /**
- * The value. Throws a TypeError for undefined and objects, and for a number beyond 2^53, which
- * JavaScript may have rounded.
+ * Returns the value. Throws a TypeError for undefined, for objects, and for a number beyond 2^53,
+ * which JavaScript may have rounded.
  */
 export function exact<T>(value: T): T {
   if (
@@ -31,5 +31,5 @@ export function exact<T>(value: T): T {
   return value;
 }
 
-/** The first letter of a name. */
+/** Matches the first letter of a route name. */
 const routeName = /^(?=(aggregate|batch|count|import|rpc|search|subscribe)$)./;

@@ -6,14 +6,13 @@ import type { Page } from "../../api/rows.ts";
 import type { UpdateOptions } from "./merge_update.ts";
 
 /**
- * The requests to one resource, as they are sent. Their types are those of `ResourceClient`, which
- * the compiler cannot compare with what a service answers. What few pages need is loaded when it is
- * needed.
+ * Returns the requests to one resource. Their types are those of `ResourceClient`, which the
+ * compiler cannot compare with the responses of a service. Rarely used code is loaded on demand.
  */
 export function createRequests(own: Handle) {
   const call = createCalls(own);
 
-  // Asynchronous, so that a key that no URL can hold rejects like any other mistake.
+  // Asynchronous, so that a key which no URL can contain rejects like any other error.
   const ofRow = (method: string, place = "") =>
   // deno-lint-ignore require-await -- see above
   async (key: KeyInput, options?: CallOptions, body?: unknown) =>
@@ -31,7 +30,7 @@ export function createRequests(own: Handle) {
 
   async function* pages(options?: CallOptions) {
     do {
-      // By contract the answer of a list.
+      // By contract this is the response of a list.
       const page = await list(options) as Page<unknown>;
       yield page;
       options = { ...options, offset: null, cursor: page.nextCursor };
@@ -62,7 +61,7 @@ export function createRequests(own: Handle) {
     replace: (key: KeyInput, body: unknown, options?: CallOptions) =>
       ofRow("PUT")(key, options, body),
     delete: ofRow("DELETE"),
-    // The type of its body says that no page of another origin has sent it.
+    // The content type of the JSON body proves that no page of another origin has sent the request.
     restore: (key: KeyInput, options?: CallOptions) => ofRow("POST", "/restore")(key, options, {}),
     createBatch,
     upsertBatch,

@@ -1,20 +1,20 @@
 import { exact } from "./key_path.ts";
 
-/** A filter that `rsql` has made. */
+/** A filter that `rsql` has created. */
 export interface FilterExpression {
-  /** In the filter language. */
+  /** The filter in the filter language. */
   readonly filter: string;
-  /** The filter. */
+  /** Returns the filter. */
   toString(): string;
 }
 
-/** A number that no double has, as rows show it in documents and in columns of any values. */
+/** A number that no double equals, as rows contain it in documents and columns of any type. */
 export interface MarkedNumber {
-  /** The number as JSON has it. */
+  /** The number as JSON text. */
   readonly $number: string;
 }
 
-/** A value in the template of a filter; a list is for `=in=` and other operators that take lists. */
+/** A value in a filter template. A list is for `=in=` and other operators that take lists. */
 export type FilterOperand =
   | FilterExpression
   | MarkedNumber
@@ -27,10 +27,10 @@ export type FilterOperand =
   | readonly (MarkedNumber | string | number | bigint | boolean | Date)[];
 
 /**
- * Writes a filter. The values in the template are data: their content is never read as a part of
- * the language. A filter within a filter stands in parentheses. Throws a TypeError for
- * undefined and other objects, for a number beyond 2^53, of which a string or a bigint keeps the digits, and
- * for a value between quotes or next to a part of a word: the message shows its place.
+ * Returns a filter. Values in the template are data and are never parsed as a part of the filter
+ * language. A nested filter is enclosed in parentheses. Throws a TypeError for undefined and
+ * unsupported objects, for a number beyond 2^53 (use a string or a bigint), and for a value within
+ * quotes or next to a part of a word. The message shows the position.
  *
  * @example
  * ```ts
@@ -47,32 +47,32 @@ export function filterTemplate(
   parts: TemplateStringsArray,
   ...values: readonly FilterOperand[]
 ): FilterExpression {
-  // No filter has the character that stands for a value here.
+  // A filter never contains the character that marks a value here.
   const place = parts.join("\0").replace(quoted, "x").replace(/&&|\|\|/g, ";").match(misplaced);
   if (place) throw new TypeError("No filter has " + place[0].replaceAll("\0", "${…}"));
   const written = values.map((value, index) =>
-    // A list between parentheses of the template is their items.
+    // A list between parentheses of the template is written as its items.
     Array.isArray(value) && /[([]\s*$/.test(parts[index]!) ? value.map(operand) : operand(value)
   );
   const filter = String.raw({ raw: parts }, ...written);
   return { filter, toString: () => filter };
 }
 
-/** A quoted string without a value in it. */
+/** Matches a quoted string that contains no value. */
 const quoted = /(["'])(\\[^\0]|[^\\\0])*?\1/g;
 
-/** A value within quotes, and one that would be a part of a word. */
+/** Matches a value within quotes, and a value that would be a part of a word. */
 const misplaced = /(["']|[^ \t\r\n=<>(,;[]\0|\0[^ \t\r\n),;\]]|\0\s*[=!<>]).*/;
 
 function operand(value: unknown): string {
   if (Array.isArray(value)) return `(${value.map(operand)})`;
-  // Nothing else that the types allow has members of these names.
+  // No other type of operand has members with these names.
   const { filter, $number } = Object(value) as Partial<FilterExpression & MarkedNumber>;
   if (typeof filter === "string") return `(${filter})`;
-  // Only a date has this function.
+  // Only a Date has this function.
   const text = (value as Date | null)?.toISOString?.() ?? value;
-  // Null, and the numbers and booleans that some operators take, have no quotes.
+  // Null, numbers and booleans have no quotes, as some operators require.
   if (typeof text === "string") return `"${text.replace(/["\\]/g, "\\$&")}"`;
-  // The declaration forbids strings, and JavaScript reads them. Undefined is NaN.
+  // The declaration of `isNaN` forbids strings, which JavaScript accepts. Undefined is NaN.
   return `${isNaN($number as never) ? exact(text) : $number}`;
 }

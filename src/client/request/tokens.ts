@@ -1,28 +1,30 @@
 import type { CreateClientOptions } from "./client_options.ts";
 
-/** A bearer token as it was given. */
+/** A bearer token as the source has returned it. */
 export interface Token {
-  /** Without one a request is sent without a token. */
+  /** Without a value, a request is sent without a token. */
   readonly value: string | null | undefined | false;
-  /** How many refreshes came before it. */
+  /** Number of refreshes that preceded this token. */
   readonly age: number;
 }
 
 /** The tokens of a client's requests, which share one refresh. */
 export interface Tokens {
-  /** The token for a new request. */
+  /** Returns the token for a new request. */
   current(): Promise<Token>;
-  /** The token to use after this one was refused; without a value where there is no other. */
+  /** Returns the token to use after this one was refused, or a token without a value if none. */
   after(refused: Token): Promise<Token>;
 }
 
-/** Asks the source for tokens: for each request, and once more for all that are refused together. */
+/**
+ * Returns the tokens of a source, which is called for each request and once for all refused ones.
+ */
 export function createTokens(source: CreateClientOptions["token"]): Tokens {
   let refreshes = 0;
   let refreshing: Promise<Token> | null = null;
 
   async function ask(refresh: boolean): Promise<Token> {
-    // The source may take its time, in which another request has the token refreshed.
+    // While the source is working, another request may have caused a refresh of the token.
     const age = refreshes;
     const value = typeof source === "function" ? await source({ refresh }) : !refresh && source;
     return { value, age: refresh ? ++refreshes : age };
@@ -30,7 +32,7 @@ export function createTokens(source: CreateClientOptions["token"]): Tokens {
 
   return {
     current: () => refreshing ?? ask(false),
-    // Another request may have had the token refreshed while this one was on its way.
+    // While this request was in flight, another request may have caused a refresh of the token.
     after: ({ age }) =>
       age < refreshes ? ask(false) : (refreshing ??= ask(true).finally(() => refreshing = null)),
   };

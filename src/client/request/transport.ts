@@ -5,10 +5,10 @@ import { answerError, ServiceError } from "./service_error.ts";
 import type { ClientEnvironment } from "../../api/client_environment.ts";
 import type { ClientRequest, RequestHeaders, Transport } from "../../api/transport.ts";
 
-/** Of the answers of the service to what the client asks for. */
+/** The content types of responses that come from the service. */
 const answerType = /^(application\/json;.*numbers=safe|text\/event-stream)/;
 
-/** Makes the transport of a client. */
+/** Creates the transport of a client. */
 export function createTransport(options: CreateClientOptions): Transport {
   const environment: ClientEnvironment = {
     ...browserEnvironment(),
@@ -36,7 +36,7 @@ export function createTransport(options: CreateClientOptions): Transport {
       const type = response.headers.get("content-type")!; // Null is tested as "null".
       if (response.status === 304 || answerType.test(type)) return response;
       const error = await answerError(response);
-      // Only the service asks for a proof, or for another token.
+      // Only the service requests a proof or another token: the status of its problem counts.
       const status = error.problem?.status;
       if (status === 428) {
         const { solveChallenge } = await import("./challenge.ts");
@@ -49,7 +49,7 @@ export function createTransport(options: CreateClientOptions): Transport {
     }
   }
 
-  /** Sends it once and follows no redirect. The body has arrived, unless it is a stream. */
+  /** Sends the request once, without redirects. Reads the whole body, except of a stream. */
   async function exchange(
     { method, path, signal, timeoutMs }: ClientRequest,
     body: string | undefined,
@@ -63,7 +63,7 @@ export function createTransport(options: CreateClientOptions): Transport {
       const response = await environment.fetch(
         new Request(baseUrl + path, {
           method,
-          // Headers without a value were just left out, and a body may be undefined.
+          // The filter removes headers without a value. `fetch` accepts an undefined body.
           headers: Object.entries(headers).filter(([, value]) => value) as [string, string][],
           body: body as string,
           redirect: "manual",
@@ -71,7 +71,7 @@ export function createTransport(options: CreateClientOptions): Transport {
         }),
       );
       if (timeoutMs === 0 && response.ok) return response;
-      // An answer without a body, as 204 and 304, may not be made with an empty one.
+      // A response with a status such as 204 or 304 must not be created with an empty body.
       return new Response(await response.text() || null, response);
     } catch (cause) {
       signal?.throwIfAborted();

@@ -7,32 +7,32 @@ import type { WebLocks } from "../../api/web_platform.ts";
 import type { FollowRequest, TabMessage } from "./tab_messages.ts";
 import type { Transport } from "../../api/transport.ts";
 
-/** What the tabs of a user have in common. */
+/** The resources that the tabs of a user share. */
 export interface SharedByTabs {
-  /** Of the lock of the tab that has the streams. */
+  /** Name of the lock, which the leader holds. */
   readonly name: string;
   readonly locks: WebLocks;
   readonly channel: BroadcastChannel;
 }
 
-/** The connection of a tab that shares the streams of one tab with all others. */
+/** The connection of a tab. The tabs share the streams of one tab, the leader. */
 export class TabConnection implements LiveConnection {
   readonly #transport: Transport;
   readonly #shared: SharedByTabs;
   readonly #tab: string;
   readonly #own = new Map<string, OwnSubscription>();
   readonly #direct: DirectConnection;
-  /** What ends the subscriptions of other tabs, in the tab that has the streams. */
+  /** Functions that end the subscriptions of other tabs; used in the leader. */
   readonly #others = new Map<string, () => void>();
   readonly #ending = new AbortController();
   readonly #stopWaking: () => void;
   #lastKey = 0;
-  /** True if others would notice the end of this tab. */
+  /** True if other tabs would notice the end of this tab. */
   #isAlive = false;
-  /** Returns the lock back; null in every other tab. */
+  /** Releases the lock; null in every tab except the leader. */
   #stepDown: (() => void) | null = null;
 
-  /** Begins to wait for the lock, and to ask the tab that has it. */
+  /** Starts to wait for the lock, and to send requests to the leader. */
   constructor(transport: Transport, shared: SharedByTabs) {
     const { environment } = transport;
     const { name, locks, channel } = this.#shared = shared;
@@ -41,14 +41,14 @@ export class TabConnection implements LiveConnection {
     this.#direct = new DirectConnection(transport);
     channel.onmessage = ({ data }: MessageEvent<TabMessage>) => this.#receive(data);
     this.#stopWaking = environment.onWake(() => this.#sayWhetherHidden());
-    // Held as long as this tab lives, so that the leader notices its end; first of all, because the
-    // leader waits for it as soon as it knows the tab.
+    // This tab holds this lock as long as it lives, so that the leader notices its end. The request
+    // is the first one, because the leader waits for this lock as soon as it knows the tab.
     void locks.request(`${name} ${this.#tab}`, {}, () => {
       this.#isAlive = true;
       this.#followAll();
       void this.#stand();
       return abortOf(this.#ending.signal);
-      // A page that may not have locks has streams of its own.
+      // A page that has no access to locks uses separate streams.
     }).catch(() => this.#lead());
   }
 
@@ -74,7 +74,7 @@ export class TabConnection implements LiveConnection {
     this.#send({ kind: "wake" });
   }
 
-  /** Ends the part of this tab; another one continues. */
+  /** Ends the part of this tab; the other tabs continue. */
   close(): void {
     this.#stopWaking();
     this.#ending.abort();
@@ -94,7 +94,7 @@ export class TabConnection implements LiveConnection {
     for (const [key, one] of this.#own) this.#follow(key, one);
   }
 
-  /** By a stream of this tab, or by that of another one, which answers once there is one. */
+  /** Follows a subscription by a stream of this tab, or by the leader once there is one. */
   #follow(key: string, one: OwnSubscription): void {
     const { subscriber } = one;
     if (this.#stepDown !== null) {
@@ -107,12 +107,12 @@ export class TabConnection implements LiveConnection {
     this.#send({ kind: "add", tab: this.#tab, key, path, token: subscriber.token(), asked });
   }
 
-  /** Waits for its turn, and again after it has handed over. */
+  /** Waits for the lock, and again after this tab has released it. */
   async #stand(): Promise<void> {
     const { name, locks } = this.#shared;
     const { signal } = this.#ending;
     try {
-      // The lock may come after the end.
+      // The lock may be granted after the abort.
       const lead = () => signal.aborted ? undefined : this.#lead();
       while (!signal.aborted) await locks.request(name, { signal }, lead);
     } catch (error) {
@@ -153,12 +153,12 @@ export class TabConnection implements LiveConnection {
     }
   }
 
-  /** What answers to an earlier request is older than the token of the last one. */
+  /** An event for an earlier request is older than the token of the last request. */
   #deliver({ key, asked, message }: TabMessage & { readonly kind: "event" }): void {
     const one = this.#own.get(key);
     if (one?.asked !== asked) return;
     let known = message;
-    // The streams are counted as this tab has asked for them.
+    // `asked` becomes the number of streams that this tab has requested.
     if (message.type === "opened") known = { ...message, asked };
     else if (message.type === "status" && message.error !== null) {
       const { slug, message: text } = message.error;
@@ -167,7 +167,7 @@ export class TabConnection implements LiveConnection {
     one.subscriber.receive(known);
   }
 
-  /** Follows something for another tab, until that ends; returns what ends it before. */
+  /** Follows a subscription for another tab, until that tab ends. Returns what ends it earlier. */
   #serve({ tab, key, path, token, asked }: FollowRequest): () => void {
     const { name, locks } = this.#shared;
     const ending = new AbortController();
@@ -177,7 +177,7 @@ export class TabConnection implements LiveConnection {
       receive: (message) => {
         if (message.type === "token") token = message.token;
         else if (message.type === "invalidate") token = null;
-        // Of an error, a channel passes nothing but the message.
+        // A channel transfers only the message of an error.
         const known = message.type === "status" && message.error !== null
           ? { ...message, error: { ...message.error, message: message.error.message } }
           : message;
@@ -197,7 +197,7 @@ export class TabConnection implements LiveConnection {
 
 interface OwnSubscription {
   readonly subscriber: Subscriber;
-  /** The number of the last request for it; 0 while this tab has the streams. */
+  /** Number of the last request for the subscription; 0 while this tab is the leader. */
   asked: number;
   leave(): void;
 }

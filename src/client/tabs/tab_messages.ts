@@ -1,33 +1,33 @@
 import type { LiveMessage } from "../live/live_messages.ts";
 
-/** What the tabs of an origin send each other; `tab` is the id of a tab. */
+/** A message between the tabs of an origin; `tab` is the id of a tab. */
 export type TabMessage =
-  /** The sender has the streams now: the others answer with what they follow. */
+  /** The sender is the leader now. The other tabs respond with their subscriptions. */
   | { readonly kind: "leader" }
-  /** The sender is hidden, and asks for one that is not. */
+  /** The sender is hidden, and asks for a visible tab. */
   | { readonly kind: "hidden" }
   | { readonly kind: "visible" }
-  /** Waiting subscriptions are to be tried again at once. */
+  /** Waiting subscriptions must be tried again immediately. */
   | { readonly kind: "wake" }
   | FollowRequest
   | { readonly kind: "remove"; readonly tab: string; readonly key: string }
-  /** For a subscription of `tab`, from the tab that has the streams. */
+  /** An event for a subscription of `tab`, sent by the leader. */
   | {
     readonly kind: "event";
     readonly tab: string;
     readonly key: string;
-    /** That of the request. */
+    /** Number of the request. */
     readonly asked: number;
     readonly message: LiveMessage;
   };
 
-/** What a tab asks of the one that has the streams; the last request with a key counts. */
+/** A request of a tab to the leader. The last request with a key is valid. */
 export interface FollowRequest {
   readonly kind: "add";
   readonly tab: string;
   readonly key: string;
   readonly path: string;
   readonly token: string | null;
-  /** How many streams the tab had asked for, this one included. */
+  /** Number of streams that the tab had requested, including this one. */
   readonly asked: number;
 }
