@@ -31,25 +31,25 @@ import { streamStartOf } from "./stream/stream_start.ts";
 import { Subscription } from "./stream/subscription.ts";
 import type { StreamContext } from "./stream_context.ts";
 
-/** What the hub of one database's live streams needs. */
+/** The options of the hub of one database's live streams. */
 export interface LiveHubOptions extends OpenedLogOptions {
   readonly quota: StreamQuota;
-  /** Of the aggregates, shared with the hubs of other databases. */
+  /** Memory for aggregates, shared with the hubs of other databases. */
   readonly groupMemory: GroupMemory;
   /** The columns that are never recorded. */
   readonly excluded: ReadonlySet<ColumnInfo>;
   readonly credentials: Pick<Credentials, "of">;
-  /** How often the credentials of open streams are read again. */
+  /** Interval between rechecks of the credentials of open streams, in milliseconds. */
   readonly recheckMs: number;
 }
 
-/** Makes a stream, which calls back at its end. */
+/** Creates a stream, which calls `ended` at its end. */
 type MakeStream = (ended: (stream: LiveStream) => void) => LiveStream;
 type Prepare = (context: StreamContext) => MaybePromise<MakeStream>;
 
-/** The hub of all live streams over one database: opens, watches and ends them. */
+/** The hub of all live streams over one database: opens, checks and ends them. */
 export class LiveHub {
-  /** Since it began. */
+  /** Counts since the hub was created. */
   readonly counts = noCounts();
   readonly #options: LiveHubOptions;
   readonly #scopes: ScopeRecheck;
@@ -66,7 +66,7 @@ export class LiveHub {
   #hidden: ReadonlySet<TableInfo> = new Set();
   #cancelTimers: (() => void)[] = [];
 
-  /** Begins without streams. */
+  /** Starts without streams. */
   constructor(options: LiveHubOptions) {
     this.#options = options;
     this.#opened = new OpenedLog(options);
@@ -89,12 +89,12 @@ export class LiveHub {
     this.#expiries = new ExpiryTimer(options.runtime.clock, (stream) => stream.expire());
   }
 
-  /** The number of open streams. */
+  /** Number of open streams. */
   get size(): number {
     return this.#sessions.size;
   }
 
-  /** The number of open streams that have sent all published changes. */
+  /** Number of open streams that have sent all published changes. */
   get liveSize(): number {
     let count = 0;
     for (const stream of this.#sessions.keys()) if (stream.isLive) count++;
@@ -106,12 +106,12 @@ export class LiveHub {
     return this.#sessions.values();
   }
 
-  /** How many changes it has published to streams; 0 before the first one. */
+  /** Number of changes that the hub has published to streams. */
   get published(): number {
     return this.#opened.published;
   }
 
-  /** Opens the log, so that changes are recorded, and starts to purge old ones. */
+  /** Opens the log, so that changes are recorded, and starts the purge of old changes. */
   async start(): Promise<void> {
     const { runtime, recheckMs } = this.#options;
     this.#cancelTimers.push(
@@ -122,14 +122,14 @@ export class LiveHub {
     await this.#opened.log();
   }
 
-  /** Deletes the changes of the log that are older than they are kept. */
+  /** Deletes the changes of the log that are older than the retention period. */
   async purge(): Promise<void> {
     await (await this.#opened.log()).purge();
   }
 
   /**
-   * Opens a stream of rows; null for one that is a part of another. Throws a 429 or a 503 before it
-   * opens.
+   * Opens a stream of rows; null for a part of a multiplexed stream. Throws a 429 or a 503 before
+   * the stream opens.
    */
   subscribe(request: SubscribeRequest): Promise<ReadableStream<Uint8Array> | null> {
     const opening = this.#open(request, async (context) => {
@@ -142,11 +142,11 @@ export class LiveHub {
     return countOpening(this.counts.rows, opening);
   }
 
-  /** Opens a stream of groups. Throws as {@link subscribe}. */
+  /** Opens a stream of an aggregate. Throws like {@link subscribe}. */
   subscribeAggregate(request: AggregateRequest): Promise<ReadableStream<Uint8Array> | null> {
     const opening = this.#open(request, async (context) => {
       const query = liveQueryOf(request);
-      // It may be given what was read before policies hid rows: reading the log calls `hide`.
+      // A shared result may have been read before policies hid rows. Reading the log calls `hide`.
       await context.log.end();
       const { groupMemory } = this.#options;
       const aggregates = this.#aggregates ??= new SharedAggregates(context, groupMemory);
@@ -207,7 +207,7 @@ export class LiveHub {
     }
   }
 
-  /** Ends all streams, evenly over a time, so that their clients do not reconnect all at once. */
+  /** Ends all streams evenly over a time, so that their clients do not reconnect simultaneously. */
   async drain(windowMs: number): Promise<void> {
     this.#isClosing = true;
     const steps = Math.max(1, Math.floor(windowMs / drainStepMs));
@@ -223,20 +223,20 @@ export class LiveHub {
     }
   }
 
-  /** Ends the streams of these tables, and those that begin until it is called again. */
+  /** Ends the current and future streams of these tables, until the next call. */
   hide(tables: ReadonlySet<TableInfo>): void {
     this.#hidden = tables;
     this.revoke(tables);
   }
 
-  /** Ends the streams of these tables as those of callers who have lost their rights. */
+  /** Ends the streams of these tables as if their callers had lost their rights. */
   revoke(tables: ReadonlySet<TableInfo>): void {
     for (const session of [...this.#sessions.values()]) {
       if (tables.has(session.stream.query.table)) session.revoke();
     }
   }
 
-  /** Ends all streams at once, and reads nothing more. */
+  /** Ends all streams immediately, and reads nothing more. */
   async close(): Promise<void> {
     this.#isClosing = true;
     for (const cancel of this.#cancelTimers) cancel();
@@ -246,7 +246,7 @@ export class LiveHub {
     await this.#opened.close();
   }
 
-  /** Ends the streams whose lifetime is over, and sends heartbeats on the others. */
+  /** Ends the streams whose lifetime is over, and sends heartbeats to the others. */
   async #checkSessions(streams: ReadonlySet<LiveStream>): Promise<void> {
     const context = await this.#opened.present();
     if (context === null) return;
@@ -269,7 +269,7 @@ export class LiveHub {
     for (const stream of streams) this.#end(stream, context, withinMs);
   }
 
-  /** Ends a stream whose client is to reconnect, with a token of where to resume. */
+  /** Ends a stream with a resume token, so that its client reconnects. */
   #end(stream: LiveStream, context: StreamContext, withinMs: number): void {
     const delayMs = jitteredBetween(this.#options.runtime, 0, Math.max(withinMs, shortestRetryMs));
     const part = this.#sessions.get(stream)?.part ?? null;
@@ -277,7 +277,7 @@ export class LiveHub {
     else part.endWhole(delayMs);
   }
 
-  /** Ends a stream with the delay after which its client is to reconnect. */
+  /** Ends a stream with the delay after which its client reconnects. */
   #endAfter(stream: LiveStream, { feed, dispatcher }: StreamContext, delayMs: number): void {
     const token = dispatcher.isDelivering ? "" : stream.tokenAt(feed.position);
     stream.end(token + retryText(delayMs));

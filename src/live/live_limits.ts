@@ -1,40 +1,38 @@
 import type { GroupMemoryLimits } from "./aggregate/group_memory.ts";
 import type { RingBufferLimits } from "./feed/ring_buffer.ts";
 
-/**
- * The limits of live streams: how much is read, kept and sent at a time. Tests use smaller limits.
- */
+/** The limits of reads, memory and writes of live streams. Tests use smaller limits. */
 export interface LiveLimits {
-  /** For the steps that are kept in memory. */
+  /** Limits of the steps in memory. */
   readonly ringBuffer: RingBufferLimits;
-  /** For the pages of a snapshot. */
+  /** Rows in a page of a snapshot. */
   readonly maxRowsPerPage: number;
-  /** The pages that are read at once. */
+  /** Pages that are read at the same time. */
   readonly maxConcurrentReads: number;
-  /** The aggregates that are read at once. */
+  /** Aggregates that are read at the same time. */
   readonly maxConcurrentAggregates: number;
-  /** With so many reads waiting, no new stream is opened. */
+  /** Number of waiting reads at which no new stream is opened. */
   readonly maxWaitingReads: number;
-  /** An aggregate with more groups is not maintained in memory. */
+  /** Groups of an aggregate that is maintained in memory. */
   readonly maxGroupsInMemory: number;
-  /** Beyond it aggregates are not maintained in memory. */
+  /** Memory for aggregates that are maintained in memory. */
   readonly groupMemory: GroupMemoryLimits;
   /**
-   * About so many bytes are sent at once: a page, the changes that a client has missed, the events of
-   * one commit. One row is sent whatever it has; the answer of an aggregate has no more.
+   * Approximate limit of bytes sent together: a page, the changes that a client has missed, the
+   * events of one commit, or the result of an aggregate. A single row may be larger.
    */
   readonly maxEventBytes: number;
-  /** One row with more bytes is not sent. */
+  /** Size above which a row is not sent, in bytes. */
   readonly maxRowBytes: number;
-  /** How long one query may run. */
+  /** Timeout of one query, in milliseconds. */
   readonly queryTimeoutMs: number;
-  /** For one filter that reads related rows: which rows clients hold is kept of no more rows. */
+  /** Rows that the memory of held rows tracks for one filter that reads related rows. */
   readonly maxHeldRows: number;
-  /** After so many transitions an aggregate is compared with the database. */
+  /** Number of transitions after which an aggregate is compared with the database. */
   readonly maxUncheckedEvents: number;
-  /** About so many changes at once are sent to a client that lags. */
+  /** Approximate number of changes sent together to a client that lags. */
   readonly maxChangesAtOnce: number;
-  /** With so many unread bytes, a stream is parked until its client reads again. */
+  /** Number of unread bytes at which a stream is parked until its client reads again. */
   readonly maxUnreadBytes: number;
 }
 

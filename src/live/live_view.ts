@@ -6,24 +6,24 @@ import type { MaybePromise } from "../runtime/maybe_promise.ts";
 import type { ScopedRequest } from "./stream/scope_recheck.ts";
 
 /**
- * The view of rows in a live stream: which columns and relations it shows, and how; handed in by
- * the resource, which alone masks them.
+ * The view of rows in a live stream: the shown columns and relations, and their format. The
+ * resource creates the view, because only the resource masks values.
  */
 export interface LiveView {
-  /** Views of one resource with the same key show rows alike, so that their frames are shared. */
+  /** Views of one resource with the same key show rows alike and share their frames. */
   readonly key: string;
-  /** The same for views that differ only in the rights to included rows. */
+  /** Equal for views that differ only in the rights to included rows. */
   readonly shape: string;
-  /** True if rows and their ids are in the safe form of numbers. */
+  /** True if rows and their ids use the safe form of numbers. */
   readonly safeNumbers: boolean;
   /** The included relations. */
   readonly shown: readonly ShownRelation[];
-  /** The rights that decide which related rows are included. */
+  /** The rights that determine which related rows are included. */
   readonly rights: readonly ViewRight[];
   /**
-   * Whole rows → the rows as they are shown, in the same order. A promise only where it must read.
-   * Where too many related rows would be read at once, it shows only the first rows, at least one.
-   * The reads take the turns of `identity`, the user or the address that they are for.
+   * Converts whole rows to shown rows in the same order. Returns a promise only if it must read. If
+   * too many related rows would have to be read, it shows only the first rows, at least one. Reads
+   * are queued under `identity`, the user or the address of the stream.
    */
   present(rows: readonly Row[], identity: string): MaybePromise<readonly Row[]>;
 }
@@ -31,21 +31,21 @@ export interface LiveView {
 /** A relation whose rows are included in a live view. */
 export interface ShownRelation {
   readonly relation: Relation;
-  /** Over its target: which of the related rows are included. */
+  /** Filter of the target table, which determines the included rows. */
   readonly filter: Filter;
-  /** Over the link table of `manyToMany`. */
+  /** Filter of the link table of `manyToMany`. */
   readonly links: Filter;
-  /** True if an index finds the including rows, and no primary key of theirs is NULL. */
+  /** True if an index finds the including rows, and their primary keys are never NULL. */
   readonly isIndexed: boolean;
-  /** The relations that its rows include in turn. */
+  /** The relations that the included rows include in turn. */
   readonly shown: readonly ShownRelation[];
 }
 
-/** The right to included rows of another resource that a live view needs. */
+/** The right of a live view to included rows of another resource. */
 export interface ViewRight extends ScopedRequest {
-  /** Null if the subscriber has none: then no row of that resource is included. */
+  /** Null if the subscriber has no right; then no row of that resource is included. */
   readonly grant: Grant | null;
-  /** The view with another grant. */
+  /** Returns the view with another grant. */
   regranted(grant: Grant | null): LiveView;
 }
 

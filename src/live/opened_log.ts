@@ -6,21 +6,21 @@ import {
   type StreamContextOptions,
 } from "./stream_context.ts";
 
-/** What the log of a hub is opened with. */
+/** The options for opening the log of a hub. */
 export interface OpenedLogOptions extends StreamContextOptions {
-  /** Opens the log of the database. Called again where it has failed. */
+  /** Opens the log of the database. Called again after a failure. */
   openLog(): Promise<ChangeLog>;
 }
 
 /**
- * The change log of a hub, and the context that its streams share: each is opened once, when it is
- * first needed, and again where that has failed.
+ * The change log of a hub, and the context that its streams share. Each is opened once on demand,
+ * and again after a failure.
  */
 export class OpenedLog {
   readonly #options: OpenedLogOptions;
   #log: Promise<ChangeLog> | null = null;
   #context: Promise<StreamContext> | null = null;
-  /** That of the context, once it is open. */
+  /** The feed of the context, once it is open. */
   #feed: ChangeFeed | null = null;
 
   /** Opens nothing yet. */
@@ -28,12 +28,12 @@ export class OpenedLog {
     this.#options = options;
   }
 
-  /** How many changes were published to streams; 0 before the first one. */
+  /** Number of changes published to streams. */
   get published(): number {
     return this.#feed?.published ?? 0;
   }
 
-  /** The log, from which on changes are recorded. */
+  /** Returns the log. Changes are recorded from then on. */
   log(): Promise<ChangeLog> {
     return this.#log ??= this.#options.openLog().catch((error) => {
       this.#log = null;
@@ -41,7 +41,7 @@ export class OpenedLog {
     });
   }
 
-  /** The context, for a stream that begins. */
+  /** Returns the context for a new stream. */
   context(): Promise<StreamContext> {
     return this.#context ??= this.log().then((log) => openStreamContext(log, this.#options))
       .then((context) => {
@@ -53,7 +53,7 @@ export class OpenedLog {
       });
   }
 
-  /** The context as far as it was asked for; null if no stream has begun yet. */
+  /** Returns the context if it was requested before; null if no stream has started yet. */
   present(): Promise<StreamContext | null> {
     return this.#context ?? Promise.resolve(null);
   }

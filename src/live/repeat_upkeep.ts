@@ -2,8 +2,8 @@ import { jitteredBetween } from "../runtime/jitter.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
 /**
- * Runs the upkeep of live streams repeatedly, until the function that is returned is called; an
- * error is observed, and the next run tries again.
+ * Runs the upkeep of live streams repeatedly, until the returned function is called. An error is
+ * observed, and the next run tries again.
  */
 export function repeatUpkeep(
   runtime: Runtime,

@@ -22,11 +22,11 @@ export interface StreamContext {
   readonly feed: ChangeFeed;
   readonly history: ChangeHistory;
   readonly snapshots: SnapshotReader;
-  /** Limits how many pages are read at once. */
+  /** Limits the number of pages that are read at the same time. */
   readonly semaphore: Semaphore;
-  /** Limits how many streams catch up at once by reads. */
+  /** Limits the number of streams that read missed changes at the same time. */
   readonly catchUpSemaphore: FairSemaphore;
-  /** The same for aggregates, which take longer. */
+  /** Limits the reads of aggregates, which take longer. */
   readonly aggregateSemaphore: Semaphore;
   readonly dispatcher: ChangeDispatcher;
   readonly matcher: Matcher;
@@ -34,7 +34,7 @@ export interface StreamContext {
   readonly limits: LiveLimits;
 }
 
-/** What the context of live streams needs beside a change log. */
+/** The options of the context of live streams, in addition to a change log. */
 export interface StreamContextOptions {
   readonly matcher: Matcher;
   readonly runtime: Runtime;
@@ -42,8 +42,8 @@ export interface StreamContextOptions {
 }
 
 /**
- * Opens the context of live streams: starts the feed of a change log, and everything else that the
- * streams share.
+ * Opens the context of live streams: starts the feed of a change log, and creates the other parts
+ * that the streams share.
  */
 export async function openStreamContext(
   log: ChangeLog,
@@ -84,7 +84,7 @@ export async function openStreamContext(
   };
 }
 
-/** Compares a decision of memory with the database; where they differ, the streams begin again. */
+/** Compares a decision of memory with the database. If they differ, the streams start over. */
 async function checkDecision(
   { query: { table, filter } }: SubscriberGroup,
   { before, after }: RowChange,
@@ -95,7 +95,7 @@ async function checkDecision(
   try {
     if (!await matcher.check(table, image, filter)) dispatcher.recompile(table);
   } catch (error) {
-    // A check that could not be made says nothing about the decision.
+    // A check that could not be made does not show that the decision was wrong.
     runtime.observe({ kind: "live_upkeep_failed", error });
   }
 }

@@ -9,15 +9,15 @@ import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 import { type MaintenancePlan, maintenancePlan } from "./maintenance_plan.ts";
 import type { LiveQuery } from "../live_query.ts";
 
-/** An answer of the database to an aggregate query, and the position that it was read at. */
+/** The result of an aggregate query, and the position at which it was read. */
 export interface AggregateReading {
   readonly groups: readonly AggregateGroup[];
-  /** Maintains the answer in memory; null if every event requires another reading. */
+  /** Maintains the result in memory; null if every event requires another read. */
   readonly incremental: IncrementalAggregate | null;
   readonly position: Position;
 }
 
-/** What the reader of a live aggregate reads, and for which holder of groups. */
+/** The query that the reader of a live aggregate runs, and the holder of its groups. */
 export interface AggregateReaderOptions {
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
@@ -26,16 +26,16 @@ export interface AggregateReaderOptions {
 }
 
 /**
- * The reader of a live aggregate: reads all groups where memory can maintain them and has room for
- * them, else the groups that are shown.
+ * Reads the result of a live aggregate: all groups if memory can maintain and hold them, otherwise
+ * only the groups that are shown.
  */
 export class AggregateReader {
   readonly #context: StreamContext;
   readonly #options: AggregateReaderOptions;
   readonly #plan: AggregatePlan;
-  /** Null if memory cannot maintain the answer. */
+  /** Null if memory cannot maintain the result. */
   #maintenancePlan: MaintenancePlan | null;
-  /** The bytes of the groups, where there was no room for them. */
+  /** Size of the groups in bytes, if they did not fit in memory. */
   #neededBytes = 0;
   #restsUntil = 0;
   readonly #abort = new AbortController();
@@ -51,20 +51,20 @@ export class AggregateReader {
     });
   }
 
-  /** When the next reading may begin, by the monotonic clock. */
+  /** Earliest time of the next read, by the monotonic clock. */
   get restsUntil(): number {
     return this.#restsUntil;
   }
 
-  /** There was no room for groups of so many bytes: they are not read again before there is. */
+  /** Records that groups of this size did not fit. They are read again only once they would. */
   noRoomFor(bytes: number): void {
     this.#neededBytes = bytes;
   }
 
-  /** Reads the answer. Rejects where the answer is too large, or takes too long. */
+  /** Reads the result. Rejects if the result is too large or the query takes too long. */
   async read(): Promise<AggregateReading> {
     const { runtime: { clock }, limits } = this.#context;
-    // The group that only shows that there are more, and metrics that are not shown, count as well.
+    // The limit includes metrics that are not shown, and the extra group that indicates more.
     const maxAnswerBytes = 2 * limits.maxEventBytes;
     const startedAt = clock.elapsedMs();
     const reading = await this.#readIncremental() ??
@@ -74,12 +74,12 @@ export class AggregateReader {
     return reading;
   }
 
-  /** Ends a reading that is underway. */
+  /** Aborts a read that is in progress. */
   close(): void {
     this.#abort.abort();
   }
 
-  /** Null if memory cannot maintain what was read, or has no room for it. */
+  /** Reads all groups. Returns null if memory cannot maintain or hold them. */
   async #readIncremental(): Promise<AggregateReading | null> {
     const { memory, holder } = this.#options;
     if (this.#maintenancePlan === null || !memory.hasRoom(holder, this.#neededBytes)) return null;
@@ -92,7 +92,7 @@ export class AggregateReader {
     }
   }
 
-  /** Null if memory cannot maintain what was read; then it is not tried again. */
+  /** Reads all groups. Returns null, permanently, if memory cannot maintain them. */
   async #readGroups(plan: MaintenancePlan): Promise<AggregateReading | null> {
     const { limits: { groupMemory: { perAggregate } }, matcher } = this.#context;
     const { groups: found, position } = await this.#fetch(plan.base, perAggregate);
@@ -116,5 +116,5 @@ export class AggregateReader {
   }
 }
 
-/** The pause after a reading, in multiples of its duration. */
+/** The pause after a read, as a multiple of its duration. */
 const restFactor = 4;

@@ -10,7 +10,7 @@ import type { AggregateListener, LiveAggregate } from "./live_aggregate.ts";
 import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 import type { SharedAggregates } from "./shared_aggregates.ts";
 
-/** What an aggregate stream follows: its query, and the aggregates that streams share. */
+/** The query of an aggregate stream, and the aggregates that streams share. */
 export interface AggregateStreamOptions {
   readonly aggregates: SharedAggregates;
   readonly query: LiveQuery;
@@ -20,9 +20,9 @@ export interface AggregateStreamOptions {
 }
 
 /**
- * A live stream of aggregates: it sends the groups and metrics of one request to one client. Each
- * event is the whole answer: a client that reads slowly receives the latest one when there is room
- * again, and a client that reconnects begins with it, so that there are no positions.
+ * A live stream that sends the groups and metrics of one aggregate to one client. Each event
+ * contains the complete result. A slow client therefore skips to the latest result, and a client
+ * that reconnects starts with it. There are no positions.
  */
 export class AggregateStream extends LiveStream implements AggregateListener {
   readonly identity: string;
@@ -31,7 +31,7 @@ export class AggregateStream extends LiveStream implements AggregateListener {
   /** The event that was sent last. */
   #sent: Uint8Array | null = null;
 
-  /** `ended` is called once, however the stream ends. */
+  /** `ended` is called once when the stream ends for any reason. */
   constructor(
     context: StreamContext,
     { aggregates, query, aggregateQuery, identity }: AggregateStreamOptions,

@@ -1,23 +1,23 @@
-/** The most bytes that the groups of live aggregates may take in the memory of the process. */
+/** Limits of the memory for the groups of live aggregates, in bytes. */
 export interface GroupMemoryLimits {
   readonly perAggregate: number;
-  /** For the aggregates of one user, or of one address. */
+  /** Limit for the aggregates of one user or address. */
   readonly perIdentity: number;
   readonly inAll: number;
 }
 
 /** A live aggregate that keeps its groups in memory. */
 export interface GroupHolder {
-  /** The user or the address that its bytes count for. */
+  /** The user or the address to which the bytes are attributed. */
   readonly identity: string;
-  /** Called when others need the memory: the groups are to be dropped. */
+  /** Drops the groups, because other aggregates need the memory. */
   dropGroups(): void;
 }
 
 /**
- * The memory that the groups of all live aggregates of an app share. It is given to the small ones
- * first: where it is full, the aggregate with the most bytes loses its groups, and is queried again
- * at each change from then on.
+ * The memory that the groups of all live aggregates of an app share. Small aggregates have
+ * priority: when the memory is full, the aggregate with the most bytes loses its groups, and is
+ * queried at each change from then on.
  */
 export class GroupMemory {
   readonly #limits: GroupMemoryLimits;
@@ -25,24 +25,24 @@ export class GroupMemory {
   readonly #byIdentity = new Map<string, Account>();
   readonly #identities = new Map<GroupHolder, string>();
 
-  /** Begins empty. */
+  /** Starts empty. */
   constructor(limits: GroupMemoryLimits) {
     this.#limits = limits;
   }
 
-  /** The bytes of all groups that are held. */
+  /** Size of all held groups in bytes. */
   get bytes(): number {
     return this.#inAll.bytes;
   }
 
-  /** Returns true if a holder could hold so many bytes beside all that is held now. */
+  /** Returns true if the memory has room for this many additional bytes of a holder. */
   hasRoom({ identity }: GroupHolder, bytes: number): boolean {
     const { perAggregate, perIdentity, inAll } = this.#limits;
     return bytes <= perAggregate && this.#inAll.bytes + bytes <= inAll &&
       (this.#byIdentity.get(identity)?.bytes ?? 0) + bytes <= perIdentity;
   }
 
-  /** A holder holds so many bytes from now on; false where it may not, and then it holds none. */
+  /** Assigns bytes to a holder. Returns false if there is no room; the holder then holds none. */
   hold(holder: GroupHolder, bytes: number): boolean {
     this.release(holder);
     const { perAggregate, perIdentity, inAll } = this.#limits;
@@ -51,7 +51,7 @@ export class GroupMemory {
     if (!this.#makeRoom(this.#accountOf(identity), perIdentity - bytes, bytes)) return false;
     if (!this.#makeRoom(this.#inAll, inAll - bytes, bytes)) return false;
     this.#inAll.add(holder, bytes);
-    // The account was closed where the room was made by its last holder.
+    // Making room may have closed the account, which is therefore looked up again.
     const account = this.#accountOf(identity);
     account.add(holder, bytes);
     this.#byIdentity.set(identity, account);
@@ -59,7 +59,7 @@ export class GroupMemory {
     return true;
   }
 
-  /** A holder holds nothing any more. */
+  /** Removes a holder and its bytes. */
   release(holder: GroupHolder): void {
     const identity = this.#identities.get(holder);
     if (identity === undefined) return;
@@ -74,7 +74,7 @@ export class GroupMemory {
     return this.#byIdentity.get(identity) ?? new Account();
   }
 
-  /** Takes groups from larger holders; false where the one that needs the room is the largest. */
+  /** Drops groups of larger holders. Returns false if the requesting holder is the largest. */
   #makeRoom(account: Account, maxBytes: number, needed: number): boolean {
     while (account.bytes > maxBytes) {
       const largest = account.largest();

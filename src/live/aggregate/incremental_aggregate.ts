@@ -19,9 +19,9 @@ import {
 import type { MaintenancePlan } from "./maintenance_plan.ts";
 
 /**
- * An aggregate that is computed incrementally: its groups are read once, kept in memory, and
- * updated by each row that comes, changes or goes. Where the result could differ from the database,
- * it is null.
+ * Computes an aggregate incrementally: reads its groups once, keeps them in memory, and updates
+ * them by each row that is added, changed or removed. The result is null whenever it might differ
+ * from the database.
  */
 export class IncrementalAggregate {
   readonly #plan: MaintenancePlan;
@@ -34,7 +34,7 @@ export class IncrementalAggregate {
     this.#having = having;
   }
 
-  /** Begins with the groups that a plan has read; null if memory cannot maintain them. */
+  /** Creates an aggregate from the groups of a query; null if memory cannot maintain them. */
   static of(
     groups: readonly AggregateGroup[],
     plan: MaintenancePlan,
@@ -50,7 +50,7 @@ export class IncrementalAggregate {
       });
       const maintained = fits ? maintainedGroup(group, rank, plan) : null;
       const id = idOf(group.key, columns);
-      // Two groups of the database can decode alike, as with strings that are not UTF-8.
+      // Two groups of the database can decode to equal keys, for instance with invalid UTF-8.
       if (maintained === null || incremental.#entries.has(id)) return null;
       const entry = { ...maintained, shown: null, bytes: 0 };
       incremental.#entries.set(id, entry);
@@ -59,12 +59,12 @@ export class IncrementalAggregate {
     return incremental;
   }
 
-  /** About how many bytes its groups take. */
+  /** Estimated size of the groups in bytes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Applies a transition; false where memory cannot, and then this object is no longer usable. */
+  /** Applies a transition. Returns false if memory cannot; the object is then unusable. */
   apply({ kind, rowChange: { before, after } }: Transition): boolean {
     const from = kind === "added" ? null : before?.row ?? null;
     const to = kind === "removed" ? null : after?.row ?? null;
@@ -72,12 +72,12 @@ export class IncrementalAggregate {
     const right = to === null ? null : this.#keyOf(to);
     if (left === undefined || right === undefined) return false;
     const stays = left?.id === right?.id;
-    // The added value is counted first, so that an extreme that grows is never missing.
+    // The new value is added first, so that an extreme that grows is never missing.
     return (to === null || right === null || this.#count(to, 1, right, stays ? from : null)) &&
       (from === null || left === null || this.#count(from, -1, left, stays ? to : null));
   }
 
-  /** The groups in order; null if memory cannot give them. */
+  /** Returns the groups in order; null if memory cannot compute them. */
   groups(): readonly AggregateGroup[] | null {
     const { order, limit } = this.#plan.requested;
     const shown: Shown[] = [];
@@ -90,7 +90,7 @@ export class IncrementalAggregate {
       .map(({ group }) => group);
   }
 
-  /** The group of a row; undefined if memory does not know it. */
+  /** Returns the group of a row; undefined if memory cannot determine it. */
   #keyOf(row: Row): RowGroupKey | undefined {
     const columns = this.#plan.requested.keys.map(({ column }) => column);
     const key = columns.map((column) => knownValue(row, column));
@@ -118,7 +118,7 @@ export class IncrementalAggregate {
     return true;
   }
 
-  /** Extremes become longer and shorter. */
+  /** Updates the size of a group, whose extremes have variable length. */
   #measure(id: string, entry: Entry): void {
     const bytes = groupSize(id, entry);
     this.#bytes += bytes - entry.bytes;
@@ -135,7 +135,7 @@ export class IncrementalAggregate {
       shown.push(result.shown);
       values.set(metric.as, result.compared);
     }
-    // Where a key and a metric have the same name, it means the metric.
+    // If a key and a metric have the same name, the name refers to the metric.
     const row = Object.fromEntries([...values].map(([{ name }, value]) => [name, value]));
     const passes = this.#having({ row });
     return passes === null
@@ -163,23 +163,23 @@ interface RowGroupKey {
   readonly key: readonly unknown[];
 }
 
-/** A group, and what is shown of it. */
+/** A group, and its shown result. */
 interface Entry extends MaintainedGroup {
-  /** The group as it is shown; null if that is to be computed again. */
+  /** The shown result; null if it has to be computed again. */
   shown: Shown | null;
-  /** Its part of {@link IncrementalAggregate.bytes}. */
+  /** The share of the group in {@link IncrementalAggregate.bytes}. */
   bytes: number;
 }
 
 interface Shown {
   readonly group: AggregateGroup;
-  /** By the columns of having and order. */
+  /** Values by the columns of `having` and the order. */
   readonly values: ReadonlyMap<ColumnInfo, unknown>;
   readonly entry: Entry;
   readonly passes: boolean;
 }
 
-/** A string that two keys share exactly when they belong to one group. */
+/** Returns a string that is equal for two keys exactly if they belong to one group. */
 function idOf(key: readonly unknown[], columns: readonly ColumnInfo[]): string {
   const ids = columns.map((column, index) => {
     const value = key[index] ?? null;
@@ -188,7 +188,7 @@ function idOf(key: readonly unknown[], columns: readonly ColumnInfo[]): string {
   return JSON.stringify(ids);
 }
 
-/** In the order of the database; infinite where one is NULL, which is last in both directions. */
+/** Compares values as the database does. NULL is last in both directions: `Infinity`. */
 function compareValues(left: unknown, right: unknown, { kind }: ColumnInfo): number {
   const [one, other] = [left ?? null, right ?? null];
   if (one === null || other === null) {

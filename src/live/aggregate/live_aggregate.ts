@@ -15,60 +15,60 @@ import type { GroupHolder, GroupMemory } from "./group_memory.ts";
 import type { IncrementalAggregate } from "./incremental_aggregate.ts";
 import type { LiveAggregateQuery } from "./live_aggregate_query.ts";
 
-/** A stream that a live aggregate notifies of each new answer. */
+/** A stream that a live aggregate notifies of each new result. */
 export interface AggregateListener {
-  /** The user or the address of its request. */
+  /** The user or the address of the request. */
   readonly identity: string;
-  /** There is another {@link LiveAggregate.frame}. */
+  /** Called when there is a new {@link LiveAggregate.frame}. */
   show(): void;
-  /** There will be none any more, because of an error of ours. */
+  /** Called when the aggregate ends because of an internal error. */
   fail(error: unknown): void;
 }
 
-/** What a live aggregate begins with. */
+/** The options of a live aggregate. */
 export interface LiveAggregateOptions {
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
-  /** The memory for its groups. */
+  /** The memory for the groups. */
   readonly memory: GroupMemory;
-  /** The first one. */
+  /** The first listener. */
   readonly listener: AggregateListener;
 }
 
 /**
- * A live aggregate: the answer to one aggregate query, kept up to date for all streams that follow
- * it. It is read once with its position, and maintained in memory by the transitions of the rows.
- * Where memory cannot maintain it exactly, or has no room for its groups, it is read again, with
- * pauses of four times the duration of a reading.
+ * A live aggregate: the result of one aggregate query, kept current for all streams that follow it.
+ * It is read once with its position, and then maintained in memory from the transitions of the
+ * rows. If memory cannot maintain it exactly, or has no room for its groups, it is read again at
+ * each change. A pause of four times the read's duration follows each read.
  */
 export class LiveAggregate implements TransitionListener, GroupHolder {
   readonly query: LiveQuery;
   readonly aggregateQuery: LiveAggregateQuery;
   readonly #listeners: Set<AggregateListener>;
-  /** The user or the address of the listener that has been here for longest. */
+  /** The user or the address of the listener that was added first. */
   #identity: string;
   readonly #memory: GroupMemory;
   readonly #context: StreamContext;
   readonly #group: SubscriberGroup;
   readonly #reader: AggregateReader;
   #incremental: IncrementalAggregate | null = null;
-  /** True if the answer in memory is exact at the position of the feed. */
+  /** True if the result in memory is exact at the position of the feed. */
   #isExact = false;
-  /** The number of transitions since the last reading. */
+  /** Number of transitions since the last read. */
   #events = 0;
-  /** The position of the last answer that was shown. */
+  /** Position of the result that was last shown. */
   #shownAt: Position | null = null;
   #frame: Uint8Array | null = null;
   /** Increases when changes of the rows may have been missed. */
   #round = 0;
   #isReading = false;
   #isClosed = false;
-  /** When the next reading is due; infinite where none is. */
+  /** Time at which the next read is due; `Infinity` if none is. */
   #readsAt = Infinity;
   #cancelReading: (() => void) | null = null;
   #cancelShow: (() => void) | null = null;
 
-  /** Begins to read. */
+  /** Starts to read. */
   constructor(
     context: StreamContext,
     { query, aggregateQuery, memory, listener }: LiveAggregateOptions,
@@ -85,7 +85,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     void this.#read();
   }
 
-  /** The event with the last answer; null before the first one. */
+  /** The event with the latest result; null before the first one. */
   get frame(): Uint8Array | null {
     return this.#frame;
   }
@@ -99,7 +99,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     this.#listeners.add(listener);
   }
 
-  /** Removes a listener; whether any is left. */
+  /** Removes a listener. Returns true if any listener remains. */
   remove(listener: AggregateListener): boolean {
     this.#listeners.delete(listener);
     const [eldest] = this.#listeners;
@@ -119,7 +119,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
   }
 
   receive(transitions: readonly Transition[]): void {
-    // An answer that is not exact is read again, and these transitions are in that reading.
+    // An inexact result is read again, and that read includes these transitions.
     if (!this.#isExact) return;
     this.#count(transitions);
     if (!this.#isExact) return this.#readIn(coalesceMs);
@@ -128,7 +128,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
   }
 
   invalidate(reason: InvalidationReason): void {
-    // Positions of the lost history cannot be compared with those of this one.
+    // The positions of the lost history cannot be compared with those of the new one.
     if (reason === "history_lost") this.#shownAt = null;
     this.#invalidateCount();
   }
@@ -137,7 +137,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     for (const listener of [...this.#listeners]) listener.fail(error);
   }
 
-  /** Leaves the group, and reads nothing more. */
+  /** Leaves the group and reads nothing more. */
   close(): void {
     this.#isClosed = true;
     this.#reader.close();
@@ -155,7 +155,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     this.#readIn(coalesceMs);
   }
 
-  /** Where there is no room for the groups, they are read from now on. */
+  /** Reserves memory for the groups. Without room, the result is read from then on. */
   #holdGroups(): void {
     if (this.#incremental === null || this.#isClosed) return;
     if (!this.#memory.hold(this, this.#incremental.bytes)) this.dropGroups();
@@ -173,7 +173,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     if (this.#isClosed) return;
     this.#cancelShow ??= this.#context.runtime.clock.after(delayMs, () => {
       this.#cancelShow = null;
-      // Several steps may be one transaction, of which no half may be shown.
+      // Several steps may be one transaction, which must never be shown in part.
       if (tries < maxTries && !this.#context.feed.isIdle) this.#showIn(coalesceMs, tries + 1);
       else void this.#showIncremental();
     });
@@ -224,11 +224,11 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     try {
       const reading = await aggregateSemaphore.run(() => this.#reader.read());
       const isReached = this.#isClosed || await feed.readUpTo(reading.position);
-      // The history of the log was replaced after the reading.
+      // The history of the log was replaced after the read.
       if (!isReached) this.invalidate("history_lost");
       else if (!this.#isClosed) await feed.whilePaused(() => this.#adopt(reading));
     } catch (error) {
-      // When the database is closed during a reading, all streams have ended before.
+      // Before the database is closed during a read, all streams have ended.
       if (isOverload(error)) delayMs = overloadMs;
       else this.fail(error);
     }
@@ -237,7 +237,7 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     else if (this.#events > 0) this.#readIn(checkMs);
   }
 
-  /** Adopts a reading, and compares the maintained answer with it, where both are exact. */
+  /** Adopts the result of a read, and compares it with the maintained result if both are exact. */
   async #adopt({ groups, incremental, position }: AggregateReading): Promise<void> {
     const { log, history, matcher, runtime } = this.#context;
     const round = this.#round;
@@ -259,24 +259,24 @@ export class LiveAggregate implements TransitionListener, GroupHolder {
     if (counted !== null && latest !== null && this.#print(counted) !== this.#print(latest)) {
       runtime.observe({ kind: "aggregate_mismatch", resource: this.query.resource });
     }
-    // It was the answer at that position, whatever has changed since: a wait for a moment without
-    // changes could last for ever.
+    // The result was correct at its position. It is shown despite later changes, because a wait for
+    // a time without changes could last for ever.
     const isNewer = this.#shownAt === null || log.includes(position, this.#shownAt);
     if (isLatest || isNewer) this.#show(groups, position);
     if (this.#isExact && !isLatest) this.#showIn(coalesceMs);
   }
 }
 
-/** Changes within this time are one event. */
+/** Changes within this time, in milliseconds, become one event. */
 const coalesceMs = 100;
 
-/** How long a reading waits after one for which too many others waited. */
+/** Delay before a new read after the queue of reads was full, in milliseconds. */
 const overloadMs = 1_000;
 
-/** How often an answer waits for a feed that is still reading. */
+/** How often a result waits for a feed that is still reading. */
 const maxTries = 10;
 
-/** How long after its first change a maintained answer is compared with the database. */
+/** Milliseconds from the first change until a maintained result is compared with the database. */
 const checkMs = 60_000;
 
 function isOverload(error: unknown): boolean {

@@ -3,16 +3,16 @@ import type { AggregateSchema } from "../../plan/aggregate_schema.ts";
 import type { AggregatePlan } from "../../plan/plan.ts";
 
 /**
- * The aggregate query of a live stream, without its filter: the groups and metrics to compute, and
- * how to show them.
+ * The aggregate query of a live stream without its filter: the groups and metrics to compute, and
+ * their presentation.
  */
 export interface LiveAggregateQuery {
-  /** Queries of one resource with the same key have the same answer, and share the work. */
+  /** Queries of one resource with the same key have the same result and share the work. */
   readonly key: string;
-  /** Without its rows, which the live query names. */
+  /** The plan without its filter, which the live query contains. */
   readonly plan: Omit<AggregatePlan, "where">;
   /** The columns and metrics that the resource offers. */
   readonly groups: AggregateSchema;
-  /** The groups of the plan → the data of an event. */
+  /** Converts the groups of the plan to the data of an event. */
   present(groups: readonly AggregateGroup[]): Readonly<Record<string, unknown>>;
 }

@@ -15,37 +15,34 @@ import {
 } from "../../sql/exact_decimal.ts";
 import type { MaintenancePlan } from "./maintenance_plan.ts";
 
-/**
- * One group of an aggregate as it is maintained in memory: its keys, the number of its rows, its
- * sums and extremes.
- */
+/** One group of an aggregate in memory: its keys, the number of its rows, its sums and extremes. */
 export interface MaintainedGroup {
   readonly key: readonly unknown[];
-  /** Its index among the groups that were read, in the order of their keys. */
+  /** Index of the group in the order of keys that the query returned. */
   readonly rank: number;
   rows: number;
-  /** For each summed column. */
+  /** The total of each summed column. */
   readonly totals: Total[];
-  /** Null if there is no value. */
+  /** The extremes; null if there is no value. */
   readonly extremes: unknown[];
 }
 
 interface Total {
   sum: ExactDecimal;
-  /** The number of values in the sum. */
+  /** Number of values in the sum. */
   values: number;
 }
 
 /**
- * The result of one metric of a maintained group, in wire form and in the form that `having` and
- * order compare.
+ * The result of one metric of a maintained group, in wire form, and in the form that `having` and
+ * the order compare.
  */
 export interface MetricResult {
   readonly shown: unknown;
   readonly compared: unknown;
 }
 
-/** Makes a maintained group of one that was read; null if memory cannot maintain it. */
+/** Converts a group of a query to a maintained group; null if memory cannot maintain it. */
 export function maintainedGroup(
   { key, metrics }: AggregateGroup,
   rank: number,
@@ -63,7 +60,7 @@ export function maintainedGroup(
   return fits ? { key, rank, rows: Number(metrics[0]), totals, extremes: [...values] } : null;
 }
 
-/** A maintained group that has no rows yet. */
+/** Returns a maintained group without rows. */
 export function emptyGroup(
   key: readonly unknown[],
   { summed, extremes }: MaintenancePlan,
@@ -78,7 +75,7 @@ export function emptyGroup(
 }
 
 /**
- * Adds a row to a maintained group, or subtracts it; false where the new values would not be known.
+ * Adds a row to a maintained group or subtracts it. Returns false if the new values are unknown.
  */
 export function addRow(
   group: MaintainedGroup,
@@ -112,7 +109,7 @@ export function addRow(
   return true;
 }
 
-/** The result of a metric of a maintained group; null if memory cannot give every digit. */
+/** Returns the result of a metric; null if memory cannot compute every digit. */
 export function metricResult(
   metric: Metric,
   group: MaintainedGroup,
@@ -152,8 +149,7 @@ function sumOf(metric: ColumnMetric, total: Total | undefined): MetricResult | n
 }
 
 /**
- * A row's value for a maintained group, in wire form; undefined if it is not recorded, or not of
- * its kind.
+ * Returns the value of a row in wire form; undefined if it is not recorded or invalid for its kind.
  */
 export function knownValue(row: Row, column: ColumnInfo): unknown {
   if (!Object.hasOwn(row, column.name)) return undefined;
@@ -162,7 +158,7 @@ export function knownValue(row: Row, column: ColumnInfo): unknown {
   return isExact ? groupValue(value, column) : undefined;
 }
 
-/** Null if the sum is no plain number, such as NaN. */
+/** Returns null if the sum is not an ordinary number, for instance NaN. */
 function totalOf(sum: unknown, values: unknown): Total | null {
   if (sum === null) return values === 0 ? { sum: zero, values: 0 } : null;
   const plain = String(sum);

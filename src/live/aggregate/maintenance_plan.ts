@@ -6,41 +6,38 @@ import type { AggregatePlan, ColumnMetric, GroupKey, Metric, OrderKey } from "..
 import type { Dialect } from "../../sql/dialect.ts";
 import { relatedTables } from "../match/may_affect_filter.ts";
 
-/**
- * The plan by which memory maintains an aggregate: which sums, counts and extremes it keeps of each
- * group.
- */
+/** The plan for maintaining an aggregate in memory: the sums, counts and extremes of each group. */
 export interface MaintenancePlan {
   readonly requested: AggregatePlan;
   /**
-   * Reads the initial values: every group with its keys, the number of its rows, the sum and number
-   * of the values of each summed column, and the extremes.
+   * Reads the initial values of every group: its keys, the number of its rows, the sum and count of
+   * each summed column, and the extremes.
    */
   readonly base: AggregatePlan;
   readonly summed: readonly ColumnInfo[];
   readonly extremes: readonly Extreme[];
   /**
-   * True if the order of the keys is known only from the read: strings of an existing table have a
+   * True if only the read shows the order of the keys: strings of an existing table have a
    * collation that memory does not know.
    */
   readonly isRanked: boolean;
 }
 
-/** A minimum or maximum in a maintenance plan, and how its values compare. */
+/** A minimum or maximum of a maintenance plan, and the comparison of its values. */
 export interface Extreme {
   readonly metric: ColumnMetric;
-  /** Positive where the left value is the more extreme one; 0 where they are equal. */
+  /** Returns a positive number if the left value is more extreme, and 0 if both are equal. */
   compare(left: unknown, right: unknown): number;
 }
 
-/** Plans how memory maintains an aggregate; null if the result might not be exact. */
+/** Returns a plan for maintaining an aggregate in memory; null if the result might not be exact. */
 export function maintenancePlan(
   requested: AggregatePlan,
   groups: AggregateSchema,
   { dialect, maxGroups }: { readonly dialect: Dialect; readonly maxGroups: number },
 ): MaintenancePlan | null {
   const { keys, metrics, where, order } = requested;
-  // Which rows come and go with a related one is not known in memory.
+  // Memory does not know which rows a change of a related row adds or removes.
   if (relatedTables(where).size > 0) return null;
   const isWholly = (column: ColumnInfo) => dialect.comparesAsMemory(column) === "wholly";
   if (keys.some(({ column }) => dialect.comparesAsMemory(column) === "never")) return null;
@@ -52,7 +49,7 @@ export function maintenancePlan(
   const extremes: Extreme[] = [];
   for (const metric of ofColumns) {
     if (metric.name === "min" || metric.name === "max") extremes.push(extreme(metric));
-    // Doubles have another sum when they are added in another order.
+    // The sum of doubles depends on the order of addition.
     else if (metric.column.kind === "real") return null;
     else summed.add(metric.column);
   }

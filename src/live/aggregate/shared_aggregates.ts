@@ -13,13 +13,13 @@ export class SharedAggregates {
   readonly #memory: GroupMemory;
   readonly #aggregates = new Map<string, LiveAggregate>();
 
-  /** Begins without aggregates, whose groups are kept in `memory`. */
+  /** Starts without aggregates; `memory` holds their groups. */
   constructor(context: StreamContext, memory: GroupMemory) {
     this.#context = context;
     this.#memory = memory;
   }
 
-  /** Adds a listener to the aggregate over the rows of a query. */
+  /** Adds a listener to the aggregate of a query. */
   enter(
     query: LiveQuery,
     aggregateQuery: LiveAggregateQuery,
@@ -37,7 +37,7 @@ export class SharedAggregates {
     return aggregate;
   }
 
-  /** Removes a listener; without any the aggregate is closed. */
+  /** Removes a listener. The aggregate is closed with its last listener. */
   leave(aggregate: LiveAggregate, listener: AggregateListener): void {
     if (aggregate.remove(listener)) return;
     this.#aggregates.delete(`${liveQueryKey(aggregate.query)} ${aggregate.aggregateQuery.key}`);

@@ -10,27 +10,27 @@ import { toBytes, tokenText } from "./server_sent_events.ts";
 import { sharedIdentity } from "../match/evaluation_limits.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
-/** What the delivery of a batch's events needs. */
+/** The options for delivering the events of a batch. */
 export interface BatchDeliveryOptions {
   readonly log: Pick<ChangeLog, "print">;
   readonly resumeTokens: ResumeTokens;
   readonly fanOut: FanOut;
-  /** Several events have about so many bytes at most. */
+  /** Approximate limit of several events together, in bytes. */
   readonly maxEventBytes: number;
   /** The position after the batch; null if more of the step follows. */
   readonly to: Position | null;
 }
 
 /**
- * The delivery of a batch of changes: renders its events, once for each view, and hands them to all
+ * Delivers the events of a batch of changes: renders them once for each view, and sends them to all
  * listeners.
  */
 export class BatchDelivery {
   readonly #events: BatchEvents;
   readonly #options: BatchDeliveryOptions;
-  /** By {@link rendererKey}: groups that show and number rows alike share the bytes. */
+  /** The renderers by {@link rendererKey}: groups with equal views and numbering share bytes. */
   readonly #renderers = new Map<string, EventRenderer>();
-  /** The printed position after the batch, once anything is sent. */
+  /** The printed position after the batch; null until something is sent. */
   #position: string | null = null;
 
   constructor(events: BatchEvents, options: BatchDeliveryOptions) {
@@ -38,7 +38,7 @@ export class BatchDelivery {
     this.#options = options;
   }
 
-  /** Waits only where related rows must be read for a view, or where there are many subscribers. */
+  /** Delivers the events. Waits only for reads of related rows, or for many subscribers. */
   deliver(): MaybePromise<void> {
     this.#addToRenderers();
     const prepared = [...this.#renderers.values()].map((renderer) =>
@@ -122,7 +122,7 @@ export class BatchDelivery {
     return served;
   }
 
-  /** The bytes for the subscribers of a group; null if no event concerns them. */
+  /** Returns the bytes for the subscribers of a group; null if no event concerns them. */
   #chunk(group: SubscriberGroup, transitions: GroupTransitions): Chunk {
     const renderer = this.#renderers.get(rendererKey(group));
     let text = "";
@@ -130,7 +130,7 @@ export class BatchDelivery {
       if (transition === null || renderer === undefined) continue;
       const hasMore = text !== "";
       text += renderer.text(transition);
-      // Each stream whose client does not read would hold them, and streams show rows differently.
+      // Every stream whose client does not read would hold these bytes, which differ by view.
       if (hasMore && text.length > this.#options.maxEventBytes) return "too-large";
     }
     if (text === "") return null;
@@ -140,7 +140,7 @@ export class BatchDelivery {
   }
 }
 
-/** A string that groups share where their rows are shown and numbered alike. */
+/** Returns a string that is equal for groups whose rows are shown and numbered alike. */
 function rendererKey({ viewKey, isSentByStep }: SubscriberGroup): string {
   return isSentByStep ? `step ${viewKey}` : viewKey;
 }

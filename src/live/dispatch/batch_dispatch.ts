@@ -22,21 +22,21 @@ import { RelatedFilterDispatch } from "./related_filter_dispatch.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
-/** What the dispatch of a batch of changes needs. */
+/** The options for dispatching a batch of changes. */
 export interface DispatchOptions {
   readonly matcher: Matcher;
   readonly log: ChangeLog;
   readonly resumeTokens: ResumeTokens;
-  /** For the events of a step. */
+  /** Approximate limit of the events of a step, in bytes. */
   readonly maxEventBytes: number;
-  /** Compares a decision of memory with the database, without being waited for. */
+  /** Compares a decision of memory with the database, in the background. */
   check(group: SubscriberGroup, rowChange: RowChange): void;
 }
 
 /**
- * The dispatch of one batch of changes: the `match` methods collect the groups that its changes may
- * concern, and `finish` evaluates their filters, first in memory and then in the database, and
- * delivers the events.
+ * Dispatches one batch of changes. The `match` methods collect the groups that its changes may
+ * concern. `finish` evaluates their filters, first in memory and then in the database, and delivers
+ * the events.
  */
 export class BatchDispatch {
   readonly #options: DispatchOptions;
@@ -44,7 +44,7 @@ export class BatchDispatch {
   readonly #fanOut: FanOut;
   readonly #events = new BatchEvents();
   readonly #deferred = new Map<TableInfo, DeferredEvaluations>();
-  /** The row changes of groups that include related rows, which are evaluated once for the step. */
+  /** The row changes of groups that include related rows, evaluated once for each step. */
   readonly #rowChanges = new Map<SubscriberGroup, RowChange[]>();
   readonly #affectedParents = new AffectedParents<IncludeGroup>(sharedIdentity);
   #relatedFilters: RelatedFilterDispatch | null = null;
@@ -59,7 +59,7 @@ export class BatchDispatch {
     this.#events.invalidate(group, reason);
   }
 
-  /** Does what concerns some groups only: an error is theirs, and the others continue. */
+  /** Runs work that concerns some groups: an error ends only these groups. */
   isolate(groups: Iterable<SubscriberGroup>, work: () => void): void {
     try {
       work();
@@ -68,7 +68,7 @@ export class BatchDispatch {
     }
   }
 
-  /** A row of the group's own table may have changed for it. */
+  /** Handles a change of a row of the group's own table. */
   matchRow(group: SubscriberGroup, rowChange: RowChange): void {
     this.isolate([group], () => this.#matchRow(group, rowChange));
   }
@@ -88,7 +88,7 @@ export class BatchDispatch {
     }
   }
 
-  /** A related row has changed that the group's filter reads. */
+  /** Handles a change of a related row that the group's filter reads. */
   matchRelated(group: SubscriberGroup, change: Change): void {
     if (!group.hasListeners) return;
     this.isolate([group], () => {
@@ -97,13 +97,13 @@ export class BatchDispatch {
     });
   }
 
-  /** A related row has changed that the groups include. */
+  /** Handles a change of a related row that the groups include. */
   matchIncluded(includeGroup: IncludeGroup, change: Change): void {
     if (change.kind === "truncate" || change.kind === "touch") return this.#overflow(includeGroup);
     this.isolate(includeGroup.groups, () => this.#affectedParents.add(change, includeGroup));
   }
 
-  /** Delivers the events. Waits only where the database must decide, or related rows are read. */
+  /** Delivers the events. Waits only if the database must decide, or for reads of related rows. */
   finish(): MaybePromise<void> {
     return chain(this.#followRelations(), () => {
       for (const [group, rowChanges] of this.#rowChanges) {
@@ -126,7 +126,7 @@ export class BatchDispatch {
     );
   }
 
-  /** Included rows are read when a step is over; a part of one can only invalidate. */
+  /** Included rows are read after a step. A part of a step can therefore only invalidate. */
   #refusePart(group: SubscriberGroup, { before, after }: RowChange): void {
     const isShown = [before, after].some((image) =>
       image !== null && group.decide(image) !== false
@@ -138,7 +138,7 @@ export class BatchDispatch {
     for (const group of groups) this.invalidate(group, "relation_overflow");
   }
 
-  /** The rows that are affected by changes of related ones. */
+  /** Finds and evaluates the rows that changes of related rows affect. */
   #followRelations(): MaybePromise<void> {
     if (this.#affectedParents.isEmpty && this.#relatedFilters === null) return;
     return chain(this.#followIncludes(), () => this.#followFilters());
@@ -216,7 +216,7 @@ export class BatchDispatch {
       for (const part of waiting) await this.#evaluatePart(part);
     };
     await Promise.all(Array.from({ length: maxConcurrentParts }, evaluateNext));
-    // Events of all other streams would wait for them: their clients catch up one by one.
+    // The events of all other streams would wait for them, therefore these clients reconnect.
     for (const { groups } of left) this.#events.fail(groups, tooMuchWork());
   }
 
@@ -239,12 +239,12 @@ export class BatchDispatch {
   }
 }
 
-/** As many as a database with readers of its own works on at once. */
+/** Number of statements that run at the same time in a database with separate readers. */
 const maxConcurrentParts = 2;
-/** What the parts of a batch take together: some seconds at most, over however many tables. */
+/** Limit for all parts of a batch: a few seconds, over all tables. */
 const maxSteps = 8 * maxStepsOfPart;
 
-/** The parts of few steps come first. A statement is stopped by a time limit of its own as well. */
+/** Selects the parts within the limit, cheapest first. A statement also has a time limit. */
 function withinSteps(parts: readonly DeferredPart[]): {
   readonly affordable: readonly DeferredEvaluations[];
   readonly left: readonly DeferredEvaluations[];
@@ -263,7 +263,7 @@ function tooMuchWork(): Error {
   return new Error("The filters of the streams take too long for these changes");
 }
 
-/** Most changes are of columns that most filters do not read: then the answer stays the same. */
+/** Returns the decision after a change. Most changes do not affect the columns of most filters. */
 function passesAfter(
   { decide, columnsRead }: SubscriberGroup,
   { before, after, changed }: RowChange,

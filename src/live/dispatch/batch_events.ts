@@ -4,8 +4,8 @@ import type { InvalidationReason } from "./server_sent_events.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
 /**
- * The events of a batch for one group, as transitions in order; null for a place that is open, or
- * without an event.
+ * The events of a batch for one group, as transitions in order. Null marks a reserved place, or a
+ * place without an event.
  */
 export type GroupTransitions = readonly (Transition | null)[];
 
@@ -24,7 +24,7 @@ export class BatchEvents {
     return this.#individual ?? [];
   }
 
-  /** Adds a transition, or a place for one that is not known yet; returns its place. */
+  /** Adds a transition, or reserves a place for one that is not known yet. Returns the place. */
   append(group: SubscriberGroup, transition: Transition | null): number {
     const transitions = this.#transitions.get(group);
     if (transitions !== undefined) return transitions.push(transition) - 1;
@@ -32,7 +32,7 @@ export class BatchEvents {
     return 0;
   }
 
-  /** Fills a place that {@link append} has kept free. */
+  /** Fills a place that {@link append} has reserved. */
   fill(group: SubscriberGroup, place: number, transition: Transition): void {
     const transitions = this.#transitions.get(group);
     if (transitions !== undefined) transitions[place] = transition;
@@ -44,12 +44,12 @@ export class BatchEvents {
     if (individual.size > 0) (this.#individual ??= new Map()).set(group, individual);
   }
 
-  /** The group receives an invalidation instead; the first reason counts. */
+  /** Sends the group an invalidation instead of transitions; the first reason is kept. */
   invalidate(group: SubscriberGroup, reason: InvalidationReason): void {
     if (!this.#invalidations.has(group)) this.#invalidations.set(group, reason);
   }
 
-  /** The listeners of the groups fail at once, and receive nothing more. */
+  /** Ends the listeners of the groups immediately with an error. */
   fail(groups: readonly SubscriberGroup[], error: unknown): void {
     for (const group of new Set(groups)) {
       this.#transitions.delete(group);
@@ -57,7 +57,7 @@ export class BatchEvents {
     }
   }
 
-  /** Invalidates the groups that have to be; their transitions are dropped. */
+  /** Sends the recorded invalidations, and drops the transitions of their groups. */
   sendInvalidations(): void {
     for (const [group, reason] of this.#invalidations) {
       this.#transitions.delete(group);

@@ -14,21 +14,21 @@ import { IncludeGroup } from "./include_group.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
 import { SubscriberGroup } from "./subscriber_group.ts";
 
-/** The groups that the changes of one table concern. */
+/** The groups that changes of one table concern. */
 interface TableGroups {
-  /** The groups that follow its rows. */
+  /** The groups that follow rows of the table. */
   readonly own: Set<SubscriberGroup>;
-  /** The same, found by the values of a row. */
+  /** The same groups, indexed by values of a row. */
   readonly index: EqualityIndex<SubscriberGroup>;
-  /** The groups whose filters read its rows as related ones. */
+  /** The groups whose filters read rows of the table as related rows. */
   readonly dependent: Set<SubscriberGroup>;
-  /** The groups that include its rows. */
+  /** The groups that include rows of the table. */
   readonly includeGroups: Set<IncludeGroup>;
 }
 
 /**
- * The dispatcher of changes: takes each batch from the feed and passes every change to the
- * subscriber groups that it concerns, and to no other.
+ * Dispatches changes: takes each batch from the feed, and passes every change only to the
+ * subscriber groups that it concerns.
  */
 export class ChangeDispatcher {
   readonly #options: DispatchOptions;
@@ -37,12 +37,12 @@ export class ChangeDispatcher {
   readonly #includeGroups = new Map<string, IncludeGroup>();
   readonly #fanOut = new FanOut();
 
-  /** Begins without groups. */
+  /** Starts without groups. */
   constructor(options: DispatchOptions) {
     this.#options = options;
   }
 
-  /** The group of a live query, with one more subscriber or listener in it. */
+  /** Adds a subscriber or listener to the group of a live query, and returns the group. */
   enter(query: LiveQuery): SubscriberGroup {
     const key = liveQueryKey(query);
     const group = this.#groups.get(key) ?? this.#open(key, query);
@@ -50,7 +50,7 @@ export class ChangeDispatcher {
     return group;
   }
 
-  /** Removes one from a group; without any the group is closed. */
+  /** Removes a member of a group. The group is closed with its last member. */
   leave(group: SubscriberGroup): void {
     group.size--;
     if (group.size > 0) return;
@@ -65,17 +65,17 @@ export class ChangeDispatcher {
     for (const one of [table, ...related, ...included]) this.#forgetTable(one);
   }
 
-  /** True if some subscribers have received a step that others are still to receive. */
+  /** True if a step has reached some subscribers and not yet all. */
   get isDelivering(): boolean {
     return this.#fanOut.isUnderway;
   }
 
-  /** All subscribers must begin again. */
+  /** Makes all subscribers start over. */
   invalidateAll(reason: InvalidationReason): void {
     for (const group of this.#groups.values()) group.invalidate(reason);
   }
 
-  /** Compiles all filters again, because memory has erred about the rows of a table. */
+  /** Compiles all filters again after a wrong decision in memory about rows of a table. */
   recompile(table: TableInfo): void {
     const { matcher } = this.#options;
     for (const group of this.#groups.values()) {
@@ -92,7 +92,7 @@ export class ChangeDispatcher {
     }
   }
 
-  /** Delivers a batch. Waits only where the database must decide, or related rows are read. */
+  /** Delivers a batch. Waits only if the database must decide, or for reads of related rows. */
   publish(batch: ChangeBatch): MaybePromise<void> {
     const dispatch = new BatchDispatch(this.#options, batch, this.#fanOut);
     for (const change of batch.changes) {
@@ -135,7 +135,7 @@ export class ChangeDispatcher {
     return includeGroup;
   }
 
-  /** Returns the tables that it no longer includes rows of. */
+  /** Leaves the include group. Returns the tables whose rows no member includes any more. */
   #leaveIncludeGroup(group: SubscriberGroup): readonly TableInfo[] {
     const includeGroup = this.#includeGroups.get(group.viewKey);
     if (group.includeGroup === null || includeGroup === undefined) return [];
@@ -182,7 +182,7 @@ function match(
     for (const group of own) dispatch.invalidate(group, reason);
     return;
   }
-  // What one group cannot evaluate is its own error; what the index cannot, is that of the table.
+  // An evaluation error concerns only its group; an error of the index concerns the table.
   dispatch.isolate(own, () => {
     for (const rowChange of rowChangesOf(change)) {
       index.visit(rowChange, (group) => {

@@ -12,34 +12,31 @@ interface DeferredEvaluation {
   readonly place: number;
 }
 
-/**
- * A deferred evaluation with the database's answer; null if the change is no event for the
- * group.
- */
+/** A deferred evaluation with the result of the database; the kind is null if there is no event. */
 export interface EvaluatedTransition extends DeferredEvaluation {
   readonly kind: Transition["kind"] | null;
 }
 
-/** Evaluations that one statement makes, and how many steps they take. */
+/** The evaluations of one statement, and their estimated number of steps. */
 export interface DeferredPart {
   readonly evaluations: DeferredEvaluations;
   readonly steps: number;
 }
 
 /**
- * Evaluations deferred to the database: the row changes of one table in a batch that memory cannot
- * evaluate.
+ * Evaluations that are deferred to the database: the row changes of one table in a batch that
+ * memory cannot evaluate.
  */
 export class DeferredEvaluations {
   readonly #table: TableInfo;
   readonly #deferred: DeferredEvaluation[] = [];
 
-  /** Begins empty. */
+  /** Starts empty. */
   constructor(table: TableInfo) {
     this.#table = table;
   }
 
-  /** The groups that need an answer. */
+  /** The groups that wait for a result. */
   get groups(): readonly SubscriberGroup[] {
     return this.#deferred.map(({ group }) => group);
   }
@@ -49,8 +46,8 @@ export class DeferredEvaluations {
   }
 
   /**
-   * The same in parts that one statement evaluates each: what takes few steps together, and what
-   * takes many in parts of its own, so that none fails for another.
+   * Returns the evaluations in parts of one statement each. Cheap evaluations share a part.
+   * Expensive evaluations have separate parts, so that none fails because of another.
    */
   parts(): readonly DeferredPart[] {
     const byGroup = Map.groupBy(this.#deferred, ({ group }) => group);
@@ -71,7 +68,7 @@ export class DeferredEvaluations {
     return parts;
   }
 
-  /** Evaluates all filters for all row images by one statement. */
+  /** Evaluates all filters for all row images in one statement. */
   async evaluateInDatabase(matcher: Matcher): Promise<readonly EvaluatedTransition[]> {
     const images = new Map<RowImage, number>();
     const groups = new Map<SubscriberGroup, number>();
@@ -101,7 +98,7 @@ function imagesOf({ rowChange: { before, after } }: DeferredEvaluation): readonl
   return [before, after].filter((image) => image !== null);
 }
 
-/** About a second of a database. */
+/** Steps of about one second in a database. */
 export const maxStepsOfPart = 500_000_000;
-/** The cost of a statement that evaluates nothing. */
+/** Steps of a statement that evaluates nothing. */
 const stepsOfStatement = 1_000_000;

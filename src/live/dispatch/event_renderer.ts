@@ -5,7 +5,7 @@ import { chain, type MaybePromise } from "../../runtime/maybe_promise.ts";
 import { type RowChange, rowChangeKey, type Transition } from "../match/row_change.ts";
 
 /**
- * The renderer of events: turns the transitions of one batch into bytes for one view, each once,
+ * Renders the transitions of one batch as bytes for one view. Each transition is rendered once,
  * because groups with different filters show a row alike.
  */
 export class EventRenderer {
@@ -13,9 +13,9 @@ export class EventRenderer {
   readonly #seq: number | null;
   readonly #rows = new Set<Row>();
   readonly #shown = new Map<Row, Row>();
-  /** Why single rows cannot be shown: the error of the groups that have them, and of no other. */
+  /** Errors of single rows that cannot be shown. Each ends only the groups that have the row. */
   readonly #errors = new Map<Row, unknown>();
-  /** True if the rows were too many to be presented at once. */
+  /** True if there were too many rows to present together. */
   isIncomplete = false;
   readonly #texts: Readonly<Record<Transition["kind"], Map<RowChange, string>>> = {
     added: new Map(),
@@ -23,18 +23,18 @@ export class EventRenderer {
     removed: new Map(),
   };
 
-  /** For rows of a table as a view shows them; all events have this `seq` where it is given. */
+  /** Renders rows of a table by a view. All events have this `seq` if it is not null. */
   constructor(query: Pick<LiveQuery, "table" | "view">, seq: number | null) {
     this.#interest = query;
     this.#seq = seq;
   }
 
-  /** Adds a row that is to be shown. */
+  /** Adds a row to be shown. */
   add({ kind, rowChange: { after } }: Transition): void {
     if (kind !== "removed" && after !== null) this.#rows.add(after.row);
   }
 
-  /** Presents the added rows, all at once; what it reads takes the turns of an identity. */
+  /** Presents all added rows together. Its reads are queued under an identity. */
   prepare(identity: string): MaybePromise<void> {
     const rows = [...this.#rows];
     if (rows.length === 0) return;
@@ -50,7 +50,7 @@ export class EventRenderer {
     });
   }
 
-  /** One after the other, because one of them cannot be shown; views that read do not come here. */
+  /** Presents the rows one by one after an error. Views that read are not handled here. */
   #prepareEach(rows: readonly Row[], identity: string): MaybePromise<void> {
     const waiting = rows.map(async (row) => {
       try {
@@ -63,7 +63,7 @@ export class EventRenderer {
     return Promise.all(waiting).then(() => {});
   }
 
-  /** The text of an event whose row was prepared. */
+  /** Returns the text of an event whose row was prepared. */
   text({ kind, rowChange }: Transition): string {
     const texts = this.#texts[kind];
     const known = texts.get(rowChange);

@@ -7,10 +7,10 @@ import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 /** The bytes of a group's events; null if there are none. */
 export type Chunk = Uint8Array | "too-large" | null;
 
-/** Returns the bytes to fan out to the live subscribers of a group. */
+/** Returns the bytes for the live subscribers of a group. */
 export type ChunkFor = (group: SubscriberGroup) => Chunk;
 
-/** What is fanned out: the bytes for each group, and the subscribers to leave out. */
+/** The bytes for each group, and the subscribers to skip. */
 export interface Delivery {
   readonly chunkFor: ChunkFor;
   /** The subscribers that have received other bytes for the same step. */
@@ -18,21 +18,21 @@ export interface Delivery {
 }
 
 /**
- * Fans one step out to all subscribers: writes its bytes to a few of them at once, to many in
- * slices. Bytes are written to a subscriber's socket before anything else happens, so that
- * thousands of writes in a row would delay the answer to the writer, and all other requests.
+ * Sends the bytes of one step to all subscribers: to a few of them immediately, to many in slices.
+ * Each write to a socket happens synchronously, so that thousands of writes in a row would delay
+ * the response to the writer and all other requests.
  */
 export class FanOut {
   #isUnderway = false;
 
-  /** True if some subscribers have received a step that others are still to receive. */
+  /** True if a step has reached some subscribers and not yet all. */
   get isUnderway(): boolean {
     return this.#isUnderway;
   }
 
   /**
-   * Delivers to the live subscribers of groups; chunks are made as they are needed. Returns a
-   * promise only where there are many: the next step must not begin before it is resolved.
+   * Delivers to the live subscribers of groups, and creates chunks on demand. Returns a promise
+   * only for many subscribers. The next step must not start before the promise resolves.
    */
   deliver(
     groups: readonly SubscriberGroup[],
@@ -58,7 +58,7 @@ export class FanOut {
   ): Promise<void> {
     this.#isUnderway = true;
     try {
-      // The first slice waits as well: the answer to the writer goes first.
+      // The first slice waits too, so that the response to the writer is sent first.
       let left = 0;
       for (const group of groups) {
         const chunk = chunkFor(group);
@@ -87,5 +87,5 @@ function deliver(
   else subscriber.deliver(chunk, to);
 }
 
-/** So many take two or three milliseconds, including the writes to their sockets. */
+/** Subscribers in a slice: 2–3 ms, including the writes to their sockets. */
 const maxAtOnce = 100;

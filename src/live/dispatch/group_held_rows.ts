@@ -5,27 +5,28 @@ import type { Transition } from "../match/row_change.ts";
 import type { GroupEvents, LiveSubscriber } from "./group_listener.ts";
 
 /**
- * Which rows the live subscribers of a whole group hold, where its filter reads related rows. They
- * hold the same ones, except for rows that were read ahead of the changes when a subscriber joined.
+ * The rows that the live subscribers of a group hold, for a filter that reads related rows.
+ * Subscribers hold the same rows, except for rows that were read ahead of the changes when one
+ * joined.
  */
 export class GroupHeldRows {
   readonly #log: Pick<ChangeLog, "includes">;
   #held: HeldRows;
-  /** By id, what single subscribers hold otherwise; null if that is unknown. */
+  /** The differences of single subscribers by row id; null if a difference is unknown. */
   readonly #exceptions = new Map<LiveSubscriber, Map<string, boolean | null>>();
 
-  /** Begins without subscribers. */
+  /** Starts without subscribers. */
   constructor(log: Pick<ChangeLog, "includes">) {
     this.#log = log;
     this.#held = HeldRows.unknown(log);
   }
 
-  /** What they hold, without the exceptions. */
+  /** The rows that all subscribers hold, without the differences. */
   get held(): HeldRows {
     return this.#held;
   }
 
-  /** A subscriber that holds `own` joins `others`. */
+  /** Adds a subscriber that holds `own` to a group of `others`. */
   join(subscriber: LiveSubscriber, own: HeldRows, others: ReadonlySet<LiveSubscriber>): void {
     const held = this.#held;
     if (others.size === 0) this.#held = own;
@@ -35,15 +36,15 @@ export class GroupHeldRows {
     } else this.#addExceptions(subscriber, own);
   }
 
-  /** A subscriber leaves; returns what stays known of its rows, null if that may be wrong. */
+  /** Removes a subscriber. Returns what is still known of its rows; null if that may be wrong. */
   leave(subscriber: LiveSubscriber, others: ReadonlySet<LiveSubscriber>): HeldRows | null {
     const rest = this.#exceptions.delete(subscriber) ? null : this.#held.aheadOnly();
-    // Without subscribers it is not kept up to date.
+    // Without subscribers, the held rows are not kept current.
     if (others.size === 0) this.#held = HeldRows.unknown(this.#log);
     return rest;
   }
 
-  /** The events of some rows. Afterwards all subscribers hold these rows alike. */
+  /** Returns the events of some rows. Afterwards all subscribers hold these rows alike. */
   eventsOf(evaluations: readonly RowEvaluation[]): GroupEvents {
     const events = evaluations.flatMap((evaluation) => transitionsOf(evaluation, evaluation.was));
     const individual = new Map<LiveSubscriber, readonly Transition[] | null>();
@@ -53,7 +54,7 @@ export class GroupHeldRows {
         const { id, was } = evaluation;
         const isHeld = exceptions.get(id);
         exceptions.delete(id);
-        // What it holds is unknown, and every event would be a guess.
+        // It is unknown which rows the subscriber holds, and every event would be a guess.
         return isHeld === null ? null : transitionsOf(evaluation, isHeld ?? was);
       });
       individual.set(subscriber, own.includes(null) ? null : own.flatMap((event) => event ?? []));

@@ -2,40 +2,40 @@ import type { Position } from "../../db/changes/log_position.ts";
 import type { Transition } from "../match/row_change.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
 
-/** A listener of a group of subscribers: receives its invalidations and errors. */
+/** A listener of a group of subscribers: receives invalidations and errors. */
 export interface GroupListener {
-  /** What it knows of the rows is no longer true: it must read them again. */
+  /** Called when the listener must read the rows again, because its state is outdated. */
   invalidate(reason: InvalidationReason): void;
-  /** It receives nothing more, because of an error of ours. */
+  /** Called when the listener receives nothing more because of an internal error. */
   fail(error: unknown): void;
 }
 
 /**
- * A listener that is a stream: it has sent all that the feed has published, and receives the
- * group's rendered events.
+ * A listener that is a live stream: it has sent everything that the feed has published, and
+ * receives the rendered events of the group.
  */
 export interface LiveSubscriber extends GroupListener {
   /** Takes bytes that streams share; `to` is null if more of the step follows. */
   deliver(bytes: Uint8Array, to: Position | null): void;
-  /** The events of a step are too large to be sent at once: it reads the changes by itself. */
+  /** Called when the events of a step are too large: the stream reads the changes on its own. */
   lag(): void;
 }
 
 /**
- * A listener that receives the group's transitions instead of bytes, to compute an aggregate from
- * them.
+ * A listener that receives the transitions of the group instead of bytes, and computes an aggregate
+ * from them.
  */
 export interface TransitionListener extends GroupListener {
-  /** Takes the transitions of rows, in order; a step may come in parts. Never throws. */
+  /** Takes the transitions of rows in order. A step may come in parts. Never throws. */
   receive(transitions: readonly Transition[]): void;
 }
 
 /**
- * The events for the listeners of a group: those that all its live subscribers receive, and those
- * for single ones.
+ * The events for the listeners of a group: those for all live subscribers, and those for single
+ * ones.
  */
 export interface GroupEvents {
   readonly events: readonly Transition[];
-  /** Of subscribers that held some of the rows otherwise; null if one must begin again. */
+  /** Events of subscribers that held different rows; null if a subscriber must start over. */
   readonly individual: ReadonlyMap<LiveSubscriber, readonly Transition[] | null>;
 }

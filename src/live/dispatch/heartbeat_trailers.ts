@@ -3,13 +3,13 @@ import { commentText, toBytes, tokenText } from "./server_sent_events.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
 /**
- * What heartbeats send to the live subscribers of a group: the resume tokens at the position of the
- * feed, each made once.
+ * Returns the bytes that heartbeats send to the live subscribers of a group: the resume tokens at
+ * the position of the feed, each created once.
  */
 export function heartbeatTrailers(
   { log, feed, resumeTokens, dispatcher }: StreamContext,
 ): (group: SubscriberGroup) => Uint8Array {
-  // While a step is being delivered, only some streams have reached the position of the feed.
+  // During the delivery of a step, only some streams have reached the position of the feed.
   if (dispatcher.isDelivering) return comment;
   const position = log.print(feed.position);
   const trailers = new Map<SubscriberGroup, Uint8Array>();
@@ -21,7 +21,7 @@ export function heartbeatTrailers(
   };
 }
 
-/** A heartbeat without a token: the client keeps the one that it has. */
+/** Returns a heartbeat without a token: the client keeps its last token. */
 function comment(): Uint8Array {
   return toBytes(commentText);
 }

@@ -7,8 +7,8 @@ import type { Matcher } from "../match/matcher.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
 /**
- * All subscriber groups that include the same related rows by the same rights: whatever their
- * filters, a change of such a row concerns the same parents in all of them.
+ * The subscriber groups that include the same related rows by the same rights. A change of such a
+ * row concerns the same parents in all of them, independent of their filters.
  */
 export class IncludeGroup implements AffectedGroup {
   readonly query: Pick<LiveQuery, "resource" | "table" | "reader" | "view">;
@@ -17,7 +17,7 @@ export class IncludeGroup implements AffectedGroup {
   readonly #index: EqualityIndex<SubscriberGroup>;
   #includePaths: readonly IncludePath[];
 
-  /** Begins without groups. */
+  /** Starts without groups. */
   constructor(query: IncludeGroup["query"], matcher: Matcher) {
     this.query = query;
     this.#matcher = matcher;
@@ -29,17 +29,17 @@ export class IncludeGroup implements AffectedGroup {
     return this.#groups;
   }
 
-  /** The same groups, found by the values of a row. */
+  /** The groups, indexed by values of a row. */
   get index(): Pick<EqualityIndex<SubscriberGroup>, "visit"> {
     return this.#index;
   }
 
-  /** From the included rows to the rows that include them. */
+  /** The paths from the included rows to the rows that include them. */
   get includePaths(): readonly IncludePath[] {
     return this.#includePaths;
   }
 
-  /** True if any group has live subscribers: the others look for changes by themselves. */
+  /** True if any group has live subscribers. Other subscribers read changes on their own. */
   get hasLiveSubscribers(): boolean {
     for (const { liveSubscribers } of this.#groups) if (liveSubscribers.size > 0) return true;
     return false;
@@ -55,7 +55,7 @@ export class IncludeGroup implements AffectedGroup {
     this.#index.remove(group);
   }
 
-  /** Compiles its filters again, because memory decides less than before. */
+  /** Compiles the filters again, because memory decides fewer comparisons than before. */
   recompile(): void {
     this.#includePaths = includePathsOfView(this.query.view.shown, this.#matcher);
     for (const group of this.#groups) {

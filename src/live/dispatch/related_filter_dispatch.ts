@@ -9,13 +9,12 @@ import { netRowChanges, type RowChange, unchangedRow } from "../match/row_change
 import type { GroupEvents } from "./group_listener.ts";
 import type { SubscriberGroup } from "./subscriber_group.ts";
 
-/** Does what concerns one group: an error ends the streams of that group only. */
+/** Runs work that concerns one group: an error ends only the streams of that group. */
 type Isolate = (group: SubscriberGroup, work: () => void) => void;
 
 /**
- * The dispatch of a batch to groups whose filters read related rows. Only the database can decide
- * which of their rows come and go: the rows that have changed, and the parents of related rows that
- * have.
+ * Dispatches a batch to groups whose filters read related rows. For the changed rows, and for the
+ * parents of changed related rows, only the database can decide whether they match.
  */
 export class RelatedFilterDispatch {
   readonly #options: Pick<EvaluationContext, "matcher" | "log">;
@@ -35,33 +34,33 @@ export class RelatedFilterDispatch {
     this.#isolate = isolate;
   }
 
-  /** All groups that have rows to evaluate. */
+  /** All groups with rows to evaluate. */
   get groups(): readonly SubscriberGroup[] {
     return [...new Set([...this.#rowChanges.keys(), ...this.#affectedParents.groups])];
   }
 
-  /** A row of the group has changed. False where its subscribers must begin again. */
+  /** Handles a change of a row of the group. Returns false if its subscribers must start over. */
   matchRow(group: SubscriberGroup, rowChange: RowChange): boolean {
     const images = [rowChange.before, rowChange.after];
     if (images.every((image) => image === null || group.decide(image) === false)) return true;
-    // Events are made once for a whole step.
+    // Events are created once for a whole step.
     if (this.#batch.to === null || group.liveSubscribers.size === 0) return false;
     this.#add(group, rowChange);
     return true;
   }
 
-  /** A related row has changed that the filter may read. False as above. */
+  /** Handles a change of a related row that the filter may read. Returns false as above. */
   matchRelated(group: SubscriberGroup, change: Change): boolean {
     const { query: { filter }, heldRows } = group;
     if (!mayAffectFilter(change, filter, this.#options.matcher)) return true;
     const isNamed = change.kind !== "truncate" && change.kind !== "touch";
-    // Whether rows passed that have not changed themselves, only the memory of held rows knows.
+    // Only the memory of held rows knows which unchanged rows passed before.
     if (!isNamed || this.#batch.to === null || heldRows?.held.isComplete !== true) return false;
     this.#affectedParents.add(change, group);
     return true;
   }
 
-  /** The events of each group; null if its subscribers must begin again. */
+  /** Returns the events of each group; null if its subscribers must start over. */
   async evaluate(to: Position): Promise<ReadonlyMap<SubscriberGroup, GroupEvents | null>> {
     const { log, matcher } = this.#options;
     const events = new Map<SubscriberGroup, GroupEvents | null>();
@@ -71,7 +70,7 @@ export class RelatedFilterDispatch {
         const rowChange = unchangedRow(row, positionOrdinal(to));
         for (const group of groups) {
           this.#isolate(group, () => {
-            // A row that cannot pass is not read, and a filter that throws is that group's alone.
+            // A row that cannot match is not read. A filter that throws concerns only its group.
             if (group.decide({ row }) !== false) this.#add(group, rowChange);
           });
         }

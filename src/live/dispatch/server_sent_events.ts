@@ -3,7 +3,7 @@ import { writeJson } from "../../schema/exact_json.ts";
 import { safeValue } from "../../schema/safe_numbers.ts";
 import type { LiveQuery } from "../live_query.ts";
 
-/** The type of a server-sent event, by what the client does with it. */
+/** The type of a server-sent event, which determines the action of the client. */
 export type EventType =
   | "existing"
   | "added"
@@ -15,7 +15,7 @@ export type EventType =
   | "refused"
   | "ended";
 
-/** The `reason` in a server-sent `invalidate` event: why the client must discard its rows. */
+/** The `reason` of an `invalidate` event: why the client must discard its rows. */
 export type InvalidationReason =
   | "history_lost"
   | "slow_consumer"
@@ -30,18 +30,16 @@ export type InvalidationReason =
   | "query_too_expensive";
 
 /**
- * The text of one server-sent event. `data` holds the type again, for handlers that take every
- * event. It has no `id` line: resume tokens follow whole steps only, in a separate block.
+ * Returns the text of one server-sent event. `data` repeats the type, for handlers of all events.
+ * There is no `id` line: resume tokens follow whole steps only, in a separate block.
  */
 export function eventText(type: EventType, data: Readonly<Record<string, unknown>>): string {
-  // JSON text never holds a line break: in strings they are escaped, and nothing is indented. The
-  // type is put into the text, because no data is empty, and a copy of it costs measurable time.
+  // JSON text contains no line break: strings escape it, and nothing is indented. The type is
+  // inserted into the text, because no data is empty and copying the object takes measurable time.
   return `event: ${type}\ndata: {"type":"${type}",${writeJson(data).slice(1)}\n\n`;
 }
 
-/**
- * The `id` of a row in a server-sent event: its key, which is a list where it has several columns.
- */
+/** Returns the `id` of a row in an event: its key, as a list if the key has several columns. */
 export function eventRowId(key: Key, { table, view }: Pick<LiveQuery, "table" | "view">): unknown {
   const shown = view.safeNumbers
     ? table.primaryKey.map((column, index) => safeValue(key[index], column))
@@ -49,28 +47,28 @@ export function eventRowId(key: Key, { table, view }: Pick<LiveQuery, "table" | 
   return shown.length === 1 ? shown[0] : shown;
 }
 
-/** A server-sent block that dispatches no event and sets the client's `Last-Event-ID`. */
+/** Returns a block that dispatches no event and sets the client's `Last-Event-ID`. */
 export function tokenText(token: string): string {
   return `id: ${token}\n\n`;
 }
 
 /**
- * The server-sent event by which the client must discard its rows, and its `Last-Event-ID`, so that
- * it does not resume before.
+ * Returns the event that makes the client discard its rows and its `Last-Event-ID`, so that it does
+ * not resume at an earlier position.
  */
 export function invalidateText(reason: InvalidationReason): string {
   return `${eventText("invalidate", { reason })}id:\n\n`;
 }
 
-/** The server-sent `retry` field: how long the client is to wait before it reconnects. */
+/** Returns the `retry` field, the delay before the client reconnects. */
 export function retryText(delayMs: number): string {
   return `retry: ${Math.round(delayMs)}\n\n`;
 }
 
-/** A server-sent comment: keeps the connection alive, and dispatches no event. */
+/** A server-sent comment, which keeps the connection alive and dispatches no event. */
 export const commentText = ":\n\n";
 
-/** The bytes of server-sent text; streams share them, and never change them. */
+/** Returns the UTF-8 bytes of the text. Streams share them and never modify them. */
 export function toBytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }

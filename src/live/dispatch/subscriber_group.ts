@@ -8,30 +8,30 @@ import type { GroupHeldRows } from "./group_held_rows.ts";
 import type { GroupListener, LiveSubscriber, TransitionListener } from "./group_listener.ts";
 import type { InvalidationReason } from "./server_sent_events.ts";
 
-/** The group of all subscribers of one live query: what is computed for one serves all of them. */
+/** The group of all subscribers of one live query, which share its computations. */
 export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
   readonly key: string;
-  /** Shared with the groups that show rows alike. */
+  /** Equal for groups that show rows alike. */
   readonly viewKey: string;
   /** Seals the resume tokens of this group. */
   readonly queryDigest: string;
   readonly query: LiveQuery;
-  /** Shared with the groups that show the same related rows; null if none are shown. */
+  /** Shared by groups that include the same related rows; null if none are included. */
   readonly includeGroup: AffectedGroup | null;
-  /** The rows that its live subscribers hold; null if a row alone decides whether it passes. */
+  /** The rows that its live subscribers hold; null if a row alone determines whether it matches. */
   readonly heldRows: GroupHeldRows | null;
-  /** From the related rows that its filter reads back to its own rows. */
+  /** The paths from the related rows that the filter reads back to the group's rows. */
   includePaths: readonly IncludePath[];
   readonly transitionListeners: Set<TransitionListener> = new Set();
   readonly #liveSubscribers: Set<LiveSubscriber> = new Set();
-  /** The columns that its filter reads. */
+  /** The columns that the filter reads. */
   readonly columnsRead: ColumnMask;
-  /** How memory decides whether a row passes its filter. */
+  /** Decides in memory whether a row matches the filter. */
   decide: InMemoryMatcher;
-  /** The number of its subscribers, live or not, and of its listeners. */
+  /** Number of subscribers, live or not, and of transition listeners. */
   size = 0;
 
-  /** Begins without subscribers. */
+  /** Starts without subscribers. */
   constructor(
     query: LiveQuery,
     { decide, includePaths, includeGroup, queryDigest, heldRows }: Pick<
@@ -50,20 +50,20 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     this.heldRows = heldRows;
   }
 
-  /** The subscribers that read live; the others catch up by themselves. */
+  /** The subscribers that are live; the others catch up on their own. */
   get liveSubscribers(): ReadonlySet<LiveSubscriber> {
     return this.#liveSubscribers;
   }
 
   /**
-   * True if rows are sent as they are now, once for each step, because more than their own changes
-   * decides which events they have.
+   * True if current rows are sent, once for each step, because their events depend on more than
+   * their own changes.
    */
   get isSentByStep(): boolean {
     return this.includeGroup !== null || this.heldRows !== null;
   }
 
-  /** Adds a subscriber that reads live; `held` are the rows that it holds, where that is kept. */
+  /** Adds a live subscriber; `held` are the rows that it holds, or null if they are not tracked. */
   join(subscriber: LiveSubscriber, held: HeldRows | null): void {
     if (this.heldRows !== null && held !== null) {
       this.heldRows.join(subscriber, held, this.#liveSubscribers);
@@ -71,23 +71,23 @@ export class SubscriberGroup implements CompiledLiveQuery, AffectedGroup {
     this.#liveSubscribers.add(subscriber);
   }
 
-  /** Removes one that reads live; returns what stays known of the rows that it holds. */
+  /** Removes a live subscriber. Returns what is still known of the rows that it holds. */
   leave(subscriber: LiveSubscriber): HeldRows | null {
     if (!this.#liveSubscribers.delete(subscriber)) return null;
     return this.heldRows?.leave(subscriber, this.#liveSubscribers) ?? null;
   }
 
-  /** True if any listener is to receive anything. */
+  /** True if any listener receives events. */
   get hasListeners(): boolean {
     return this.#liveSubscribers.size > 0 || this.transitionListeners.size > 0;
   }
 
-  /** All listeners at this moment. */
+  /** The current listeners. */
   listeners(): readonly GroupListener[] {
     return [...this.#liveSubscribers, ...this.transitionListeners];
   }
 
-  /** All live subscribers and listeners must read the rows again. */
+  /** Makes all live subscribers and listeners read the rows again. */
   invalidate(reason: InvalidationReason): void {
     for (const listener of this.listeners()) listener.invalidate(reason);
   }

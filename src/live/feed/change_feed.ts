@@ -6,47 +6,44 @@ import { orderByTransaction } from "./order_by_transaction.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import { RingBuffer, type RingBufferLimits } from "./ring_buffer.ts";
 
-/**
- * A batch that the change feed publishes: the changes of one step of the log, or a part of a large
- * step.
- */
+/** A batch of the change feed: the changes of one step of the log, or a part of a large step. */
 export interface ChangeBatch {
   readonly changes: readonly Change[];
-  /** The position after it; null if more parts of the step follow. */
+  /** The position after the batch; null if more parts of the step follow. */
   readonly to: Position | null;
 }
 
-/** What the change feed reads, and where it publishes. */
+/** The log that the change feed reads, and its callbacks. */
 export interface ChangeFeedOptions {
   readonly log: ChangeLog;
   readonly runtime: Runtime;
   readonly ringLimits: RingBufferLimits;
-  /** Takes each batch, in order. The feed's position advances once it is done. */
+  /** Takes each batch in order. Afterwards the position of the feed advances. */
   publish(batch: ChangeBatch): MaybePromise<void>;
-  /** The next changes have been purged before they were read. */
+  /** Called when changes were purged before they were read. */
   onHistoryLost(): void;
-  /** The database is gone for this process. */
+  /** Called when the database was replaced and cannot be used in this process any more. */
   onReplaced(): void;
 }
 
 /**
  * The feed of changes: the only reader of a change log in this process, and the only publisher of
- * its changes. A hint wakes it, and it reads until there are no more.
+ * its changes. A hint wakes the feed, which then reads until there are no more changes.
  */
 export class ChangeFeed {
   /** The last steps. */
   readonly ringBuffer: RingBuffer;
   readonly #options: ChangeFeedOptions;
   readonly #stopHints: () => void;
-  /** Resolves when the work is done that has the feed to itself. */
+  /** Resolves when the current exclusive work is done. */
   #busy: Promise<void> | null = null;
-  /** How many changes were published. */
+  /** Number of published changes. */
   published = 0;
   #isReading = false;
   #isWanted = false;
   #isClosed = false;
   #failures = 0;
-  /** Why nothing can be read until the process is started again, or the file is back. */
+  /** The error that prevents all reads until the process is restarted or the file is restored. */
   #replaced: DatabaseError | null = null;
   #cancelRetry: (() => void) | null = null;
 
@@ -56,7 +53,7 @@ export class ChangeFeed {
     this.#stopHints = options.log.onHint(() => this.wake());
   }
 
-  /** Begins where the log ends now. */
+  /** Starts at the current end of the log. */
   static async start(options: ChangeFeedOptions): Promise<ChangeFeed> {
     const feed = new ChangeFeed(options, await options.log.end());
     // Changes may have been committed before the feed received hints.
@@ -64,28 +61,28 @@ export class ChangeFeed {
     return feed;
   }
 
-  /** All changes that it covers were published. */
+  /** Position up to which all changes were published. */
   get position(): Position {
     return this.ringBuffer.end;
   }
 
-  /** Throws where the database is not the one that was opened. */
+  /** Throws if the database is not the one that was opened. */
   requirePresent(): void {
     if (this.#replaced !== null) throw this.#replaced;
   }
 
-  /** True if there is nothing left to read, as far as is known. */
+  /** True if, as far as the feed knows, there is nothing left to read. */
   get isIdle(): boolean {
     return !this.#isReading;
   }
 
-  /** Reads, because there may be new changes. Never rejects, and never waits. */
+  /** Starts a read, because there may be new changes. Never rejects and never waits. */
   wake(): void {
     this.#isWanted = true;
     if (!this.#isReading && this.#cancelRetry === null) void this.#read();
   }
 
-  /** Reads until its position covers another one; false where it never does. */
+  /** Reads until the position covers another position. Returns false if it never does. */
   async readUpTo(position: Position): Promise<boolean> {
     for (let tries = 0; tries < maxTries; tries++) {
       if (this.#options.log.includes(this.position, position)) return true;
@@ -96,20 +93,20 @@ export class ChangeFeed {
   }
 
   /**
-   * Reads on, because a log that ends at `end` shows that it was restored if more was published:
-   * without this a reader would repeat the same read until the feed looks by itself.
+   * Starts a read if the log ends before a published position, which shows that the database was
+   * restored. Without this a reader would repeat the same read until the feed checks by itself.
    */
   async expect(published: Position, end: Position): Promise<void> {
     if (this.#isClosed || this.#options.log.includes(end, published)) return;
     await this.#exclusively(() => this.#publishNext());
   }
 
-  /** Runs `work` while nothing is published, so that the position stays the same. */
+  /** Runs `work` while nothing is published, so that the position does not change. */
   whilePaused<T>(work: () => MaybePromise<T>): Promise<T> {
     return this.#exclusively(work);
   }
 
-  /** Reads nothing more. */
+  /** Stops reading. */
   close(): void {
     this.#isClosed = true;
     this.#stopHints();
@@ -121,7 +118,7 @@ export class ChangeFeed {
     try {
       while (this.#isWanted && !this.#isClosed) {
         this.#isWanted = false;
-        // A hint during the read may be for changes after the last step.
+        // A hint during the read may concern changes after the last step.
         while (
           await this.#exclusively(() => this.#publishNext())
         ) { /* until there are no new changes */ }
@@ -135,7 +132,7 @@ export class ChangeFeed {
     }
   }
 
-  /** Publishes one whole step; returns whether it had changes. */
+  /** Publishes one whole step. Returns true if it had changes. */
   async #publishNext(): Promise<boolean> {
     if (this.#isClosed) return false;
     const { log, publish, onHistoryLost: lost, ringLimits } = this.#options;
@@ -156,7 +153,7 @@ export class ChangeFeed {
       for (const { sizeBytes } of part) bytes += sizeBytes;
       this.published += part.length;
       if (count > 0) await publish({ changes: part, to: step.to });
-      // A step that is too large for memory stays in the log only, and so do all steps before it.
+      // A step that is too large for memory remains only in the log, as do all steps before it.
       const isHeld = count <= ringLimits.changes && bytes <= ringLimits.bytes;
       if (isHeld) changes.push(...part);
       if (step.to !== null) {
@@ -199,5 +196,5 @@ export class ChangeFeed {
 const firstRetryMs = 100;
 const maxRetryMs = 5_000;
 
-/** One read is enough where the database keeps its order; a few more do no harm. */
+/** One read suffices if the database keeps its order; a few more are harmless. */
 const maxTries = 5;

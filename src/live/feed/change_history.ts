@@ -5,67 +5,67 @@ import { Semaphore } from "../../runtime/queues/semaphore.ts";
 import type { MaybePromise } from "../../runtime/maybe_promise.ts";
 import type { RingBuffer, RingBufferEntry } from "./ring_buffer.ts";
 
-/** How far a stream that is not live has read in the history of changes. */
+/** The position in the history of changes of a stream that is not live. */
 export interface HistoryCursor {
-  /** All changes that it covers were read. */
+  /** Position up to which all changes were read. */
   readonly position: Position;
-  /** Where it stands in the middle of a step: in the ring buffer or in the log. */
+  /** Place within a step, in the ring buffer or in the log; null between steps. */
   readonly within: PositionInRing | Step | null;
 }
 
 interface PositionInRing {
   readonly entry: number;
   readonly offset: number;
-  /** The same as a position, where a position can be within a step. */
+  /** The place as a position, if a position can be within a step. */
   readonly position: Position | null;
 }
 
-/** The next part of the history of changes, after a cursor. */
+/** The next part of the history of changes after a cursor. */
 export interface HistoryWindow {
   readonly changes: readonly Change[];
   readonly cursor: HistoryCursor;
-  /** True if there are no more changes now. */
+  /** True if there are currently no more changes. */
   readonly isEnd: boolean;
-  /** True if it begins a step again of which a part was read before. */
+  /** True if the window restarts a step of which a part was read before. */
   readonly isRepeated: boolean;
 }
 
-/** About how much of the history is read at once: at least one change. */
+/** Approximate limits of one read of the history, which reads at least one change. */
 export interface WindowLimits {
   readonly changes: number;
-  /** Of the images of the rows. */
+  /** Limit for the row images. */
   readonly bytes: number;
 }
 
-/** The window of all changes that memory has. */
+/** The window of all changes in memory. */
 export const unlimitedWindow: WindowLimits = Object.freeze({ changes: Infinity, bytes: Infinity });
 
-/** The cursor in the history of changes right after a step. */
+/** Returns the cursor directly after a step. */
 export function cursorAt(position: Position): HistoryCursor {
   return { position, within: null };
 }
 
 /**
- * The history of changes after a position: read from memory where it still has them, else from the
- * log.
+ * The history of changes after a position, read from memory if it still has them, otherwise from
+ * the log.
  */
 export class ChangeHistory {
   readonly #log: ChangeLog;
   readonly #ringBuffer: RingBuffer;
   readonly #semaphore = new Semaphore(maxReadsAtOnce, Infinity);
 
-  /** Both belong to the feed. */
+  /** The log and the buffer belong to the feed. */
   constructor(log: ChangeLog, ringBuffer: RingBuffer) {
     this.#log = log;
     this.#ringBuffer = ringBuffer;
   }
 
-  /** Changes after a cursor, in order; null if they were purged, or are too large together. */
+  /** Returns changes after a cursor in order; null if they are purged or too large together. */
   read(cursor: HistoryCursor, max: WindowLimits): MaybePromise<HistoryWindow | null> {
     return this.readFromMemory(cursor, max) ?? this.#readFromLog(cursor, max);
   }
 
-  /** The same from memory alone; null if it no longer has them. */
+  /** Returns changes from memory only; null if memory no longer has them. */
   readFromMemory({ position, within }: HistoryCursor, max: WindowLimits): HistoryWindow | null {
     const isInLog = within !== null && "changes" in within;
     const start = within === null || isInLog ? this.#ringBuffer.find(position) : within.entry;
@@ -78,7 +78,7 @@ export class ChangeHistory {
     const isFull = () => changes.length >= max.changes || bytes >= max.bytes;
     for (; number < this.#ringBuffer.next; number++, offset = 0) {
       const entry = this.#ringBuffer.at(number);
-      // It was dropped while the reader was in the middle of it: the log begins it again.
+      // The entry was dropped while the reader was within it. The log restarts the step.
       if (entry === undefined) return null;
       for (; offset < entry.changes.length && !isFull(); offset++) {
         const change = entry.changes[offset];
@@ -112,7 +112,7 @@ export class ChangeHistory {
   ): Promise<HistoryWindow | null> {
     const part = within !== null && "changes" in within ? within : null;
     const exact = within !== null && "entry" in within ? within.position : position;
-    // A step has up to 16 MiB, and many may lag.
+    // A step has up to 16 MiB, and many streams may lag.
     const step = await this.#semaphore.run(() => this.#log.next(part ?? exact ?? position));
     if (step === null) return null;
     const { changes, to } = step;
@@ -128,13 +128,13 @@ export class ChangeHistory {
           isRepeated: false,
         };
       }
-      // Within a step there is no position, and a client that does not read must not hold it all.
+      // Within the step there is no position, and a client that does not read must not hold it all.
       if (fittingIn(maxWindows * max.bytes, changes) < changes.length) return null;
     }
     return {
       changes: orderByTransaction(changes),
       cursor: to === null ? { position: exact ?? position, within: step } : cursorAt(to),
-      // A log returns changes up to a number of its own; a stream that goes live reads once more.
+      // A log has its own limit of changes for a read; a stream that goes live reads once more.
       isEnd: to !== null && changes.length < max.changes,
       isRepeated: exact === null,
     };
@@ -148,10 +148,10 @@ export class ChangeHistory {
 
 const maxReadsAtOnce = 2;
 
-/** A step of which no part can be sent alone may have the bytes of so many windows. */
+/** Limit, in windows, of the bytes of a step that cannot be sent in parts. */
 const maxWindows = 4;
 
-/** How many of the changes have so many bytes together, and at least one. */
+/** Returns how many of the changes fit into this many bytes; at least one. */
 function fittingIn(maxBytes: number, changes: readonly Change[]): number {
   let bytes = 0;
   for (const [index, { sizeBytes }] of changes.entries()) {

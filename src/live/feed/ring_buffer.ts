@@ -4,33 +4,32 @@ import type { Position } from "../../db/changes/log_position.ts";
 /** An entry of the ring buffer: one whole step of the log. */
 export interface RingBufferEntry {
   readonly changes: readonly Change[];
-  /** The position after it. */
+  /** The position after the entry. */
   readonly to: Position;
 }
 
-/** The most changes and bytes that the ring buffer holds. */
+/** Limits of the ring buffer. */
 export interface RingBufferLimits {
   readonly changes: number;
-  /** Of the row images. */
+  /** Limit for the row images. */
   readonly bytes: number;
 }
 
 /**
- * A ring buffer of the last steps of the log, so that a stream that lags for a moment needs no
- * query.
+ * A ring buffer of the last steps of the log, so that a stream with a short delay needs no query.
  */
 export class RingBuffer {
   readonly #log: ChangeLog;
   readonly #limits: RingBufferLimits;
   #entries: RingBufferEntry[] = [];
-  /** The number of the first entry; numbers increase for ever. */
+  /** Number of the first entry. Numbers only increase. */
   #first = 0;
   #changes = 0;
   #bytes = 0;
   #start: Position;
   #end: Position;
 
-  /** Begins empty, after `start`. */
+  /** Starts empty after `start`. */
   constructor(log: ChangeLog, start: Position, limits: RingBufferLimits) {
     this.#log = log;
     this.#limits = limits;
@@ -38,7 +37,7 @@ export class RingBuffer {
     this.#end = start;
   }
 
-  /** Where the last step ended. */
+  /** The end of the last step. */
   get end(): Position {
     return this.#end;
   }
@@ -48,7 +47,7 @@ export class RingBuffer {
     return this.#first + this.#entries.length;
   }
 
-  /** Drops all entries, and begins after `start`. */
+  /** Drops all entries and continues after `start`. */
   restart(start: Position): void {
     this.#first = this.next;
     this.#entries = [];
@@ -58,7 +57,7 @@ export class RingBuffer {
     this.#end = start;
   }
 
-  /** Adds a step; without changes it only advances the end. */
+  /** Adds a step. A step without changes only advances the end. */
   push(entry: RingBufferEntry): void {
     this.#end = entry.to;
     if (entry.changes.length === 0) return;
@@ -68,12 +67,12 @@ export class RingBuffer {
     this.#dropOldest();
   }
 
-  /** The entry of a number; undefined once it was dropped, and at the end. */
+  /** Returns the entry with a number; undefined if it was dropped, and at the end. */
   at(number: number): RingBufferEntry | undefined {
     return this.#entries[number - this.#first];
   }
 
-  /** The number of the first entry that a position does not cover; null if it was dropped. */
+  /** Returns the number of the first entry after a position; null if it was dropped. */
   find(position: Position): number | null {
     if (!this.#log.includes(position, this.#start)) return null;
     let low = 0;

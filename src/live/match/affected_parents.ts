@@ -7,36 +7,36 @@ import { type IncludePath, linkKeysOf } from "./include_path.ts";
 import { rowChangeKey, rowChangesOf } from "./row_change.ts";
 import { addLinkKey, type ParentRows, type ParentSearch, searchParents } from "./search_parents.ts";
 
-/** A group of subscribers with parents that may be affected by changes of related rows. */
+/** A group of subscribers with parents that changes of related rows may affect. */
 export interface AffectedGroup {
   readonly query: Pick<LiveQuery, "resource" | "table" | "reader">;
   readonly includePaths: readonly IncludePath[];
 }
 
-/** A parent row that a change of its related rows affects, as it is now. */
+/** The current state of a parent row that a change of its related rows affects. */
 export interface AffectedParent<G> {
   readonly row: Row;
-  /** The groups for which they have. */
+  /** The groups for which the row is affected. */
   readonly groups: ReadonlySet<G>;
 }
 
 /** The affected parents that a search has found. */
 export interface FoundParents<G> {
   readonly rows: readonly AffectedParent<G>[];
-  /** The groups whose affected parents are too many, or too large, to be evaluated at once. */
+  /** The groups whose affected parents are too many, or too large, to be evaluated together. */
   readonly overflowing: ReadonlySet<G>;
 }
 
 /**
  * Finds the parents that changes of related rows affect: rows that include them, or whose filter
- * reads them. Groups with the same include paths share the search: one statement for each step up,
- * however many changes and subscribers there are.
+ * reads them. Groups with the same include paths share one statement for each step, however many
+ * changes and subscribers there are.
  */
 export class AffectedParents<G extends AffectedGroup> {
   readonly #identity: string;
   readonly #searches = new Map<string, ParentSearch<G>>();
 
-  /** Begins empty. The search takes the turns of an identity. */
+  /** Starts empty. The reads are queued under an identity. */
   constructor(identity: string) {
     this.#identity = identity;
   }
@@ -64,9 +64,9 @@ export class AffectedParents<G extends AffectedGroup> {
   }
 
   /**
-   * Finds the parents that are affected by `changes`, which are all up to `position`, without those
-   * that have changed themselves: their own events show the included rows as well. All groups
-   * overflow if it is not known which parents changed before they were read: a row that passes a
+   * Finds the parents that `changes` affect, which are all changes up to `position`. Parents that
+   * have changed themselves are excluded: their own events show the included rows too. All groups
+   * overflow if it is unknown which parents changed before they were read. A row that matches a
    * filter only since then would be sent as changed to clients that do not hold it.
    */
   async find(
@@ -85,14 +85,14 @@ export class AffectedParents<G extends AffectedGroup> {
   }
 
   /**
-   * The same with the parents that have changed themselves, and with rows that were parents at
-   * `position` and have changed since: a client still holds them, and no later change would show
-   * that by the related rows of now.
+   * Finds all affected parents, including parents that have changed themselves, and rows that were
+   * parents at `position` and have changed since. A client still holds such rows, and no later
+   * change would find them by the current related rows.
    */
   async findAll(log: ChangeLog, position: Position): Promise<FoundParents<G>> {
     const parentRows = await this.#readParents(log);
     const found = this.#gather(parentRows, new ChangedRows([]));
-    // Without any row the position of a read may be older than the read.
+    // Without any row, the position of a read may be older than the read.
     const isEmpty = parentRows.some((found) => found?.rows.size === 0);
     if (!isEmpty && hasReadUpTo(position, parentRows, log)) return found;
     const next = await log.next(position);
@@ -149,7 +149,7 @@ export class AffectedParents<G extends AffectedGroup> {
   }
 }
 
-/** Returns true if a position covers all that the parents were read with. */
+/** Returns true if a position covers all reads of the parents. */
 function hasReadUpTo<G>(
   position: Position,
   parentRows: readonly (ParentRows<G> | null)[],
@@ -161,8 +161,8 @@ function hasReadUpTo<G>(
 }
 
 /**
- * Returns true if a step has all changes up to the read of the parents. It does not if there are too
- * many, or if the history is lost.
+ * Returns true if a step contains all changes up to the read of the parents. It does not if there
+ * are too many changes, or if the history is lost.
  */
 function isWhole<G>(
   step: Step | null,
@@ -172,7 +172,7 @@ function isWhole<G>(
   return step !== null && step.to !== null && hasReadUpTo(step.to, parentRows, log);
 }
 
-/** The rows that some changes are about. */
+/** The rows of some changes. */
 class ChangedRows {
   readonly #changes: readonly Change[];
   readonly #byTable = new Map<TableInfo, Set<string>>();

@@ -5,15 +5,15 @@ import { unreachable } from "../../problem/unreachable.ts";
 import type { ColumnInfo, Row, TableInfo } from "../../schema/table_info.ts";
 
 /**
- * A bit mask of columns of a table, a bit for each. In wide tables columns share bits: then two
- * disjoint sets may seem to intersect, but never the other way round.
+ * A bit mask of the columns of a table, one bit each. In wide tables columns share bits: disjoint
+ * sets may then seem to intersect, but never the reverse.
  */
 export type ColumnMask = number;
 
-/** The mask of every column. */
+/** The mask of all columns. */
 export const allColumns: ColumnMask = -1;
 
-/** The mask of the columns that decide whether a row passes a filter. */
+/** Returns the mask of the columns that determine whether a row matches a filter. */
 export function columnsReadBy(filter: Filter, table: TableInfo): ColumnMask {
   switch (filter.kind) {
     case "all":
@@ -31,7 +31,7 @@ export function columnsReadBy(filter: Filter, table: TableInfo): ColumnMask {
   }
 }
 
-/** The mask of the columns whose values may differ between two rows. */
+/** Returns the mask of the columns whose values may differ between two rows. */
 export function differingColumns(before: Row, after: Row, { columns }: TableInfo): ColumnMask {
   let bits = 0;
   let index = 0;
@@ -48,7 +48,7 @@ export function isSameStored(before: Row, after: Row, column: ColumnInfo): boole
     storedForm(before, column) === undefined && storedForm(after, column) === undefined;
 }
 
-/** For a column of another table, which no filter should have, every column counts. */
+/** Returns the mask of a column. A column of another table, which is unexpected, counts as all. */
 function bitAt(index: number): ColumnMask {
   return index < 0 ? allColumns : 1 << index % 32;
 }

@@ -13,18 +13,17 @@ interface IndexedGroup {
 }
 
 /**
- * An index of groups by the values that their filters require to be equal: a filter with
- * `ownerId==7` is not evaluated for rows of other owners. Groups without such a term are visited
- * for every row.
+ * An index of groups by the values that their filters require: a filter with `ownerId==7` is not
+ * evaluated for rows of other owners. Groups without an equality term are visited for every row.
  */
 export class EqualityIndex<G extends IndexedGroup> {
   readonly #byColumn = new Map<ColumnInfo, Map<IndexKey, Set<G>>>();
   readonly #unindexed = new Set<G>();
-  /** The terms that each group was indexed by: which ones are usable can change. */
+  /** The terms under which each group is indexed, because the usable terms can change. */
   readonly #terms = new Map<G, readonly EqualityTerm[] | null>();
   readonly #isCertain: (comparison: Comparison) => boolean;
 
-  /** `isCertain` says of which comparisons memory gives the answers of the database. */
+  /** `isCertain` returns true if memory evaluates a comparison as the database does. */
   constructor(isCertain: (comparison: Comparison) => boolean) {
     this.#isCertain = isCertain;
   }
@@ -59,12 +58,12 @@ export class EqualityIndex<G extends IndexedGroup> {
   }
 
   /**
-   * Calls `visit` once for each group that a row change may concern: by the row before as well as
-   * after, because a row that leaves a filter no longer has the value that the filter requires.
+   * Calls `visit` once for each group that a row change may concern. Both row images are used,
+   * because a row that leaves a filter no longer has the required value.
    */
   visit({ before, after }: RowChange, visit: (group: G) => void): void {
     for (const group of this.#unindexed) visit(group);
-    // A group with several terms may be found by several values of one row.
+    // Several values of one row may find a group with several terms.
     const seen = new Set<G>();
     for (const [column, byValue] of this.#byColumn) {
       const is = groupsOf(after, column, byValue);
@@ -80,7 +79,7 @@ export class EqualityIndex<G extends IndexedGroup> {
   }
 }
 
-/** Any, where the stored value is none of the column's kind: only the database knows its equals. */
+/** Returns all groups for an invalid stored value, which only the database can compare. */
 function groupsOf<G>(
   image: RowImage | null,
   column: ColumnInfo,
@@ -92,7 +91,7 @@ function groupsOf<G>(
   return byValue.get(indexKey(value, column));
 }
 
-/** Most numbers are small and are keys as they are: printing each would cost more than the rest. */
+/** Small numbers are keys themselves: printing each would cost more than the rest. */
 type IndexKey = string | number;
 
 function indexKey(value: unknown, column: ColumnInfo): IndexKey {

@@ -13,30 +13,27 @@ import { mayAffectFilter } from "./may_affect_filter.ts";
 import { readCurrentRows } from "./read_current_rows.ts";
 import { type RowChange, rowChangeKey, type Transition, transitionKind } from "./row_change.ts";
 
-/** Changed rows to evaluate as they are now, of a live query whose filter reads related rows. */
+/** Changed rows whose current state is evaluated, if the filter reads related rows. */
 export interface RowsToEvaluate {
   readonly group: CompiledLiveQuery;
-  /** One for each row. */
+  /** One row change for each row. */
   readonly rowChanges: readonly RowChange[];
-  /** The rows that the clients hold. Afterwards those that they hold once they have the events. */
+  /** The rows that the clients hold; updated to the rows that they hold after the events. */
   readonly held: HeldRows;
   /** True if the clients may have received some of the changes already. */
   readonly isRepeat: boolean;
 }
 
-/** The evaluation of a current row: whether it passed the last time, and whether it passes now. */
+/** The evaluation of a current row: whether it matched the last time, and whether it does now. */
 export interface RowEvaluation {
   readonly id: string;
-  /** The row as the statement read it that decided whether it passes. */
+  /** The row, as the statement that evaluated the filter read it. */
   readonly rowChange: RowChange;
   readonly was: boolean;
   readonly passes: boolean;
 }
 
-/**
- * The event that the evaluation of a current row makes for a client that held it, or did not: one
- * or none.
- */
+/** Returns the event of a current row for a client that held it, or did not: one event or none. */
 export function transitionsOf(
   { rowChange, passes }: RowEvaluation,
   was: boolean,
@@ -45,20 +42,20 @@ export function transitionsOf(
   return kind === null ? [] : [{ kind, rowChange }];
 }
 
-/** What current rows are evaluated with, and the position after the changes. */
+/** The log and the matcher of the evaluation, and the position after the changes. */
 export interface EvaluationContext {
   readonly log: ChangeLog;
   readonly matcher: Matcher;
   readonly to: Position;
-  /** Whose turns the reads take. */
+  /** The identity under which the reads are queued. */
   readonly identity: string;
 }
 
 /**
- * Evaluates a filter that reads related rows for changed rows as they are now. Row and decision are
- * read by one statement, so that a client never receives a row that it could not have listed,
- * whatever the row was while its rights were others. Null for a request whose clients must begin
- * again, because it is unknown which rows they hold.
+ * Evaluates a filter that reads related rows for the current state of changed rows. One statement
+ * reads both the row and the decision, so that a client never receives a row that it could not have
+ * listed. The result is null for a request whose clients must start over, because it is unknown
+ * which rows they hold.
  */
 export async function evaluateCurrentRows<C extends RowsToEvaluate>(
   requests: readonly C[],
@@ -93,14 +90,14 @@ interface PendingRow {
   /** True if a statement finds the row by this key. */
   readonly isSearchable: boolean;
   readonly rowChange: RowChange;
-  /** True if it passed the last time; null if that is not kept. */
+  /** True if the row matched the last time; null if that was not tracked. */
   readonly was: boolean | null;
 }
 
 interface PendingRows<C> {
   readonly request: C;
   readonly rows: readonly PendingRow[];
-  /** Earlier images of the rows of which that is not kept, and whether they passed. */
+  /** Earlier images of the rows that were not tracked, and whether they matched. */
   readonly images: Map<RowImage, boolean>;
 }
 
@@ -117,7 +114,7 @@ function pendingRowsOf<C extends RowsToEvaluate>(request: C): PendingRows<C> {
     const was = held.has(id);
     rows.push({ id, key, isSearchable: isSearchable(key, table), rowChange, was });
     if (was !== null) continue;
-    // The row as it is now may be newer than the one that the client has received.
+    // The current row may be newer than the row that the client has received.
     for (const image of isRepeat ? [before, ...between, after] : [before]) {
       if (image !== null && decide(image) !== false) images.set(image, false);
     }
@@ -125,7 +122,7 @@ function pendingRowsOf<C extends RowsToEvaluate>(request: C): PendingRows<C> {
   return { request, rows, images };
 }
 
-/** A key that is stored in another form than in the process does not find its row. */
+/** Returns false if the stored form of a key differs from its form in the process. */
 function isSearchable(key: Key, { primaryKey, own }: TableInfo): boolean {
   return primaryKey.every((column, index) => {
     const value = key[index] ?? null;
@@ -136,7 +133,10 @@ function isSearchable(key: Key, { primaryKey, own }: TableInfo): boolean {
 
 const inexactKinds: ReadonlySet<string> = new Set(["timestamp", "json", "bytes"]);
 
-/** Returns true if the rows passed before: the related rows of now decide it, unless one has changed. */
+/**
+ * Determines whether the rows matched before, from the current related rows, unless one has
+ * changed.
+ */
 async function evaluateBefore<C extends RowsToEvaluate>(
   pending: readonly PendingRows<C>[],
   { matcher, identity }: EvaluationContext,
@@ -161,10 +161,10 @@ interface Reading {
   readonly at: Position;
 }
 
-/** By the ids of the rows. */
+/** Readings by row id. */
 type ReadingsById = ReadonlyMap<string, Reading>;
 
-/** Requests about the same rows share the statement and its rows. */
+/** Reads the current rows. Requests for the same rows share the statement and its rows. */
 async function readAll<C extends RowsToEvaluate>(
   pending: readonly PendingRows<C>[],
   { log, identity }: EvaluationContext,
@@ -215,7 +215,7 @@ function batchesOf<C extends RowsToEvaluate>(
   return [...byReader.values()].flatMap((byRows) => [...byRows.values()]);
 }
 
-/** An event shows the row as it is now: the client may have had no right to the changed row. */
+/** Returns a change to the current row: the client may have had no right to the changed row. */
 function currentRowChange(rowChange: RowChange | undefined, row: Row | null): RowChange {
   const { before = null, after = null, between = [], optimisticId = null } = rowChange ?? {};
   return {
@@ -228,7 +228,7 @@ function currentRowChange(rowChange: RowChange | undefined, row: Row | null): Ro
   };
 }
 
-/** The requests with a related row that has changed since: their earlier images may be wrong. */
+/** Returns the requests with a related row that has changed since: earlier images may be wrong. */
 async function movedSince<C extends RowsToEvaluate>(
   pending: readonly PendingRows<C>[],
   { log, matcher, to }: EvaluationContext,
@@ -247,7 +247,7 @@ async function movedSince<C extends RowsToEvaluate>(
     if (step.to !== null && step.changes.length === 0) return moved;
     from = step.to ?? step;
   }
-  // The writes do not pause for long enough to know.
+  // The writes do not pause long enough to determine this.
   return new Set(pending);
 }
 
@@ -264,12 +264,12 @@ function decideRows<C extends RowsToEvaluate>(
     const reading = readings.get(id);
     if (reading === undefined) return [];
     const { rowChange, passes, at } = reading;
-    // A client that may have received the row, and not that it was removed, must receive that.
+    // If the client may have received the row but not its removal, it must receive the removal.
     const was = isHeld ??
       (passed(before) || (isRepeat && !passes && [...between, after].some(passed)));
-    // A client that is sent nothing may have received the row with a change that is still to come.
+    // A client without an event may have received the row through a change that is still to come.
     const isUnknown = isRepeat && isHeld === null && !was && !passes;
-    // After each row, because the memory of held rows may overflow with any of them.
+    // Checked after each row, because the memory of held rows may overflow with any row.
     if (!isUnknown) held.set(id, passes, { at, to });
     return [{ id, rowChange, was, passes }];
   });

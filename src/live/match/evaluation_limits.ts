@@ -1,9 +1,9 @@
 import type { ReadLimits } from "../../db/driver.ts";
 
 /**
- * The limits of what the database reads or evaluates for streams, along relations of their clients'
- * choice: it waits for the turn of `identity`, and delays no other statement. `isLong` where it is
- * known to take long.
+ * Returns the limits of reads and evaluations for streams, which follow relations that clients
+ * choose. A read is queued under `identity` and delays no other statement. `isLong` is true if the
+ * read is known to take long.
  */
 export function evaluationLimits(
   identity: string,
@@ -13,9 +13,9 @@ export function evaluationLimits(
   return { identity, signal: unaborted, maxBytes, timeoutMs, isLong };
 }
 
-/** Whose turn a read takes that serves the streams of several users and addresses together. */
+/** Identity for reads that serve the streams of several users and addresses. */
 export const sharedIdentity = "live streams";
 
-/** Other streams need it as well. */
+/** Other streams need the read too, therefore it is never aborted. */
 const unaborted = new AbortController().signal;
 const timeoutMs = 5_000;

@@ -19,11 +19,11 @@ export interface IncludePath {
   /** Two paths of one resource with the same name lead to the same rows. */
   readonly name: string;
   readonly table: TableInfo;
-  /** True if a row of the table is included; null if only the database knows. */
+  /** Returns true if a row of the table is included; null if only the database knows. */
   readonly decide: InMemoryMatcher;
-  /** Returns true if a change of such a row can matter; null if every change of an included one does. */
+  /** Returns true if a change of such a row can matter; null if all changes of included rows do. */
   readonly mayMatter: ((change: Change) => boolean) | null;
-  /** From the table up to the rows, one step after the other. Never empty. */
+  /** The steps from the table up to the rows, in order. Never empty. */
   readonly parentSteps: readonly ParentStep[];
 }
 
@@ -31,16 +31,16 @@ export interface IncludePath {
 export interface ParentStep {
   /** The reversed relation. */
   readonly relation: Relation;
-  /** Over the parents: those that are not included themselves include nothing. */
+  /** Filter of the parents: parents that are not included themselves include nothing. */
   readonly where: Filter;
-  /** Over the link table of `manyToMany`. */
+  /** Filter of the link table of `manyToMany`. */
   readonly links: Filter;
   readonly isIndexed: boolean;
 }
 
 /**
- * The keys that lead from a changed row one step up its include path: of the row before and after
- * the change. None where the change cannot matter.
+ * Returns the keys that lead from a changed row one step up its include path, from the row before
+ * and after the change. There are none if the change cannot matter.
  */
 export function linkKeysOf(
   change: Change,
@@ -60,8 +60,8 @@ export function linkKeysOf(
 }
 
 /**
- * A relation reversed for an include path: from its target to its owner, and from its link table,
- * if it has one.
+ * Returns a relation reversed for an include path: from its target to its owner, and from its link
+ * table if it has one.
  */
 export function reverseRelation(
   relation: Relation,

@@ -6,18 +6,18 @@ import type { Matcher } from "./matcher.ts";
 import { relatedTerms } from "../../filter/related_terms.ts";
 import { mayAffectTerm } from "./may_affect_filter.ts";
 
-/** Where the include paths of a filter end: at the filtered rows, or further up. */
+/** The end of the include paths of a filter: the filtered rows, or parents of them. */
 export interface PathEnd {
   readonly name: readonly string[];
   readonly parentSteps: readonly ParentStep[];
 }
 
-/** The end of a filter's include paths where the filtered rows are those that a stream follows. */
+/** The end of a filter's include paths if the filtered rows are those that a stream follows. */
 export const atOwnRows: PathEnd = Object.freeze({ name: [], parentSteps: [] });
 
 /**
- * The include paths from all related rows that a filter reads. The rows between are not filtered:
- * one that no longer passes may have let others pass before.
+ * Returns the include paths from all related rows that a filter reads. Rows in between are not
+ * filtered: a row that no longer matches may have let other rows match before.
  */
 export function includePathsOfFilter(
   filter: Filter,

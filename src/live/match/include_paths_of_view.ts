@@ -6,8 +6,8 @@ import { includePathsOfFilter } from "./include_paths_of_filter.ts";
 import type { Matcher } from "./matcher.ts";
 
 /**
- * The include paths from all related rows that a view includes, and from those that decide which it
- * includes.
+ * Returns the include paths from all related rows that a view includes, and from the rows that
+ * determine which ones it includes.
  */
 export function includePathsOfView(
   shown: readonly ShownRelation[],
@@ -48,7 +48,7 @@ function pathsBelow(
         mayMatter: null,
         parentSteps,
       },
-      // Rows further on may decide which of these are included.
+      // More distant rows may determine which of these are included.
       ...includePathsOfFilter(filter, { name, parentSteps }, matcher),
       ...pathsBelow(shown, { name, where: filter, parentSteps }, matcher),
     ];

@@ -21,28 +21,28 @@ import { evaluationLimits, sharedIdentity } from "./evaluation_limits.ts";
 import { burstSteps, WorkMeter } from "./work_meter.ts";
 
 /**
- * The matcher of rows and filters for live streams: decides in memory where that is certified and
- * takes few steps, else in the database.
+ * Matches rows and filters for live streams: in memory if that is certified and cheap, otherwise in
+ * the database.
  */
 export interface Matcher {
-  /** Compiles a filter for memory, which returns null if only the database can decide. */
+  /** Compiles a filter for memory. The matcher returns null if only the database can decide. */
   compile(filter: Filter): InMemoryMatcher;
   /** Returns true if memory evaluates a comparison as the database does. */
   isCertain(comparison: Comparison): boolean;
   /** Returns true if memory orders the keys of a table as the database does. */
   knowsKeyOrder(table: TableInfo): boolean;
-  /** Returns true if each image passes each filter, by one statement, which takes a turn of `identity`. */
+  /** Evaluates each filter for each image by one statement, queued under `identity`. */
   evaluateInDatabase(
     table: TableInfo,
     images: readonly RowImage[],
     filters: readonly Filter[],
     identity: string,
   ): Promise<readonly (readonly boolean[])[]>;
-  /** True for one decision in a thousand, which is to be checked. */
+  /** Returns true for one decision in a thousand, which is then checked. */
   shouldCheck(): boolean;
   /**
-   * Evaluates in the database what memory has decided. False where they differ: then that kind of
-   * comparison is never decided in memory again, and all filters must be compiled again.
+   * Evaluates in the database what memory has decided. Returns false if the results differ: memory
+   * then never decides that kind of comparison again, and all filters must be compiled again.
    */
   check(table: TableInfo, image: RowImage, filter: Filter): Promise<boolean>;
 }
@@ -84,7 +84,7 @@ export function createMatcher(
   };
 }
 
-/** About how many steps it takes to evaluate filters on row images. */
+/** Estimates the number of steps for evaluating filters on row images. */
 export function evaluationSteps(
   images: readonly RowImage[],
   filters: readonly Filter[],

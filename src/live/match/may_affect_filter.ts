@@ -6,15 +6,16 @@ import { isSameStored } from "./column_mask.ts";
 import type { Matcher } from "./matcher.ts";
 
 /**
- * Returns true if a change of a related row may affect which rows pass a filter. Most changes cannot: the
- * related row passes as before, and its links are the same.
+ * Returns true if a change of a related row may affect which rows match a filter. Most changes
+ * cannot: the related row matches as before, and its links are unchanged.
  */
 export function mayAffectFilter(change: Change, filter: Filter, matcher: Matcher): boolean {
   return allRelatedTerms(filter).some((term) => mayAffectTerm(change, term, matcher));
 }
 
 /**
- * Returns true if a change of a related row may affect one term of a filter, without the terms within it.
+ * Returns true if a change of a related row may affect one term of a filter, apart from nested
+ * terms.
  */
 export function mayAffectTerm(
   change: Change,
@@ -38,7 +39,7 @@ export function mayAffectTerm(
   });
 }
 
-/** The tables whose changes may affect a filter, because it reads related rows of them. */
+/** Returns the tables whose changes may affect a filter, because it reads related rows of them. */
 export function relatedTables(filter: Filter): ReadonlySet<TableInfo> {
   const tables = new Set<TableInfo>();
   for (const { relation } of allRelatedTerms(filter)) {

@@ -15,24 +15,24 @@ export interface CurrentRowsQuery {
   readonly reader: RowReader;
   readonly keys: readonly Key[];
   readonly filters: readonly Filter[];
-  /** Whose turn the read takes. */
+  /** The identity under which the read is queued. */
   readonly identity: string;
 }
 
-/** The current rows that one statement has read, and which filters they pass. */
+/** The current rows that one statement has read, and the filters that they match. */
 export interface CurrentRows {
-  /** The rows were read at this position. */
+  /** The position at which the rows were read. */
   readonly at: Position;
-  /** The index of the first filter that it evaluated. */
+  /** The index of the first filter that the statement evaluated. */
   readonly from: number;
   /** The ids of the requested keys. */
   readonly ids: readonly string[];
-  /** The rows that exist, by id, and for each of the filters whether they pass it. */
+  /** The existing rows by id, and for each filter true if the row matches. */
   readonly rows: ReadonlyMap<string, { readonly row: Row; readonly passes: readonly boolean[] }>;
 }
 
 /**
- * Reads rows by their keys as they are now, and which filters they pass: by one statement, unless
+ * Reads the current rows of keys and evaluates filters for them, by one statement unless there are
  * very many.
  */
 export async function readCurrentRows(
@@ -52,7 +52,7 @@ export async function readCurrentRows(
         statement,
         evaluationLimits(identity, Infinity),
       );
-      // Without any row the position may be older than the read, and must not be.
+      // Without any row the position may be older than the read, which is not allowed here.
       const at = cells.length === 0 ? await log.end() : position;
       const rows = reader.toRows(cells, columns).map((row, index) => {
         const read = cells[index] ?? [];

@@ -4,34 +4,31 @@ import { allColumns, type ColumnMask, differingColumns } from "./column_mask.ts"
 import { type Key, keyId, keyOf } from "../../plan/key.ts";
 import type { Row, TableInfo } from "../../schema/table_info.ts";
 
-/**
- * A change of one row, with its images before and after: of one logged change, or of several
- * combined.
- */
+/** A change of one row with its images before and after: one logged change, or several combined. */
 export interface RowChange {
-  /** The number of the change; of several, of the last one. */
+  /** Number of the change; of several, the number of the last. */
   readonly seq: number;
   /** Null if the row did not exist. */
   readonly before: RowImage | null;
   /** Null if the row no longer exists. */
   readonly after: RowImage | null;
-  /** The columns in which they differ: filters that read only others keep their answer. */
+  /** The columns that differ. Filters that read only other columns keep their result. */
   readonly changed: ColumnMask;
-  /** The row in between, where several changes were combined. */
+  /** The row in between, if several changes were combined. */
   readonly between: readonly RowImage[];
-  /** The id by which the client that made the change knows it. */
+  /** The id that the client assigned to the change. */
   readonly optimisticId: string | null;
 }
 
-/** The event that a row change makes for a client that may see the row before, after, or both. */
+/** The event of a row change for a client that may see the row before, after, or both. */
 export interface Transition {
   readonly kind: "added" | "changed" | "removed";
   readonly rowChange: RowChange;
 }
 
 /**
- * The row changes of one logged change. A change of the key is two: for a client the row of the old
- * key is removed and another one is added.
+ * Returns the row changes of one logged change. A change of the key is two row changes: for a
+ * client the row with the old key is removed and another row is added.
  */
 export function rowChangesOf(change: Change): readonly RowChange[] {
   const { seq, optimisticId, table } = change;
@@ -48,15 +45,15 @@ export function rowChangesOf(change: Change): readonly RowChange[] {
   ];
 }
 
-/** A row change of a row that is itself unchanged: only its related rows have changed. */
+/** Returns a row change for an unchanged row whose related rows have changed. */
 export function unchangedRow(row: Row, seq: number): RowChange {
   const image = { row };
   return { seq, before: image, after: image, changed: 0, between: nothing, optimisticId: null };
 }
 
 /**
- * Combines row changes to the net change of each row, in the order of the last changes. It is for
- * clients that lag: the states of a row in between are outdated before they receive them.
+ * Combines row changes to the net change of each row, in the order of the last changes. Clients
+ * that lag receive net changes, because the states in between are already outdated.
  */
 export function netRowChanges(
   rowChanges: readonly RowChange[],
@@ -66,23 +63,20 @@ export function netRowChanges(
   for (const rowChange of rowChanges) {
     const id = keyId(rowChangeKey(rowChange, table), table);
     const earlier = byRow.get(id);
-    // The last change decides where a row stands in the order.
+    // The last change determines the place of the row in the order.
     byRow.delete(id);
     byRow.set(id, earlier === undefined ? rowChange : combined(earlier, rowChange));
   }
   return [...byRow.values()];
 }
 
-/**
- * The kind of event that a row change makes for a client that saw the row before, or not, and sees
- * it after, or not.
- */
+/** Returns the kind of event for a client, by whether it saw the row before and sees it after. */
 export function transitionKind(before: boolean, after: boolean): Transition["kind"] | null {
   if (after) return before ? "changed" : "added";
   return before ? "removed" : null;
 }
 
-/** The key of the row in a row change. */
+/** Returns the key of the row in a row change. */
 export function rowChangeKey({ before, after, between }: RowChange, table: TableInfo): Key {
   // A row that was inserted and deleted has only images in between.
   const image = after ?? before ?? between[0];
@@ -93,7 +87,7 @@ export function rowChangeKey({ before, after, between }: RowChange, table: Table
 const nothing: readonly RowImage[] = Object.freeze([]);
 
 function haveSameKey(before: Row, after: Row, table: TableInfo): boolean {
-  // Keys hardly ever change: comparing the values spares printing two ids for every change.
+  // Keys rarely change. Comparing the values avoids printing two ids for every change.
   if (table.primaryKey.every(({ name }) => before[name] === after[name])) return true;
   return keyId(keyOf(before, table), table) === keyId(keyOf(after, table), table);
 }

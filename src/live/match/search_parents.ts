@@ -11,20 +11,20 @@ import type { LiveQuery } from "../live_query.ts";
 import { evaluationLimits } from "./evaluation_limits.ts";
 import type { ParentStep } from "./include_path.ts";
 
-/** What a search knows of a group: the parents are rows of its table. */
+/** The members of a group that a search uses. The parents are rows of its table. */
 interface SearchedGroup {
   readonly query: Pick<LiveQuery, "table" | "reader">;
 }
 
-/** The most affected parents that one include path may lead to. */
+/** Limit of affected parents for one include path. */
 export const maxAffectedParents = 500;
 
 /**
- * The most bytes of them. A step of events has fewer, but rows may have columns that are not shown.
+ * Limit of their bytes. A step of events has fewer, but rows may have columns that are not shown.
  */
 const maxAffectedBytes = 8 * 1024 * 1024;
 
-/** One include path, and the values that it begins with. */
+/** One include path, and the values at its start. */
 export interface ParentSearch<G> {
   readonly parentSteps: readonly ParentStep[];
   /** One of the groups that have this path. */
@@ -33,7 +33,7 @@ export interface ParentSearch<G> {
   readonly keys: LinkKeys<G>;
 }
 
-/** Keys that link rows to parents, by their ids, and for which groups. */
+/** Keys that link rows to parents, by their ids, with the groups that need them. */
 export type LinkKeys<G> = Map<unknown, { readonly key: RelatedKey; readonly groups: Set<G> }>;
 
 /** Adds a key for some groups. */
@@ -44,16 +44,16 @@ export function addLinkKey<G>(keys: LinkKeys<G>, key: RelatedKey, groups: Iterab
   keys.set(id, known);
 }
 
-/** The parents that a search has found, and for which groups. */
+/** The parents that a search has found, with their groups. */
 export interface ParentRows<G> {
   readonly rows: ReadonlyMap<Row, ReadonlySet<G>>;
-  /** The rows were read at this position. */
+  /** The position at which the rows were read. */
   readonly at: Position;
 }
 
 /**
- * Searches the parents of one include path, a statement for each step up. Null if there are too
- * many, or too large ones.
+ * Searches the parents along one include path, with one statement for each step. Returns null if
+ * they are too many or too large.
  */
 export async function searchParents<G extends SearchedGroup>(
   { parentSteps, group, keys: first }: ParentSearch<G>,
@@ -97,10 +97,10 @@ async function readParents<G>(
     links,
     order: target.primaryKey.map((column) => ({ column, descending: false })),
     limit: maxAffectedParents + 1,
-    // One more shows that there are too many.
+    // One more row shows that there are too many.
     most: maxAffectedParents + 1,
     byIndex: isIndexed,
-    // They are few, and there may be an index.
+    // There are few keys, and there may be an index.
     isUnindexed: false,
   });
   if (found === null || found.rows.length > maxAffectedParents) return null;
@@ -117,7 +117,7 @@ interface RelatedRead {
   readonly reader: RowReader;
 }
 
-/** Null if the rows are too large. */
+/** Reads related rows. Returns null if they are too large. */
 async function readRelated({ log, limits, reader }: RelatedRead, plan: RelatedPlan) {
   let at: Position | null = null;
   const connection: Connection = {

@@ -2,16 +2,16 @@ import type { WorkAllowance } from "../../filter/filter_work.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
 /**
- * Meters the work of filters in memory, for all streams over one database together: a short burst,
- * which delays other requests by some tens of milliseconds at most, and then a share of the time.
- * The database evaluates the rest, over many changes at once.
+ * Measures the work of filters in memory for all streams over one database. A short burst is
+ * allowed, which delays other requests by some tens of milliseconds, and then a share of the time.
+ * The database evaluates the rest, for many changes together.
  */
 export class WorkMeter implements WorkAllowance {
   readonly #clock: Pick<Clock, "elapsedMs">;
   #left = burstSteps;
   #filledAt: number;
 
-  /** Begins with a whole burst. */
+  /** Starts with a full burst. */
   constructor(clock: Pick<Clock, "elapsedMs">) {
     this.#clock = clock;
     this.#filledAt = clock.elapsedMs();
@@ -31,8 +31,8 @@ export class WorkMeter implements WorkAllowance {
   }
 }
 
-/** Some tens of milliseconds at most: a step takes between a tenth of a nanosecond and three. */
+/** Steps of a burst: tens of milliseconds at most, since a step takes 0.1 to 3 nanoseconds. */
 export const burstSteps = 10_000_000;
 
-/** About a tenth of the time of the process, three tenths at most. */
+/** About a tenth of the time of the process, at most three tenths. */
 const stepsPerMs = 100_000;

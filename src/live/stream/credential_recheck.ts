@@ -2,54 +2,54 @@ import type { Credentials } from "../../auth/credentials.ts";
 import type { User } from "../../auth/user.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
-/** Holds an open stream that ends with the credential of its caller. */
+/** An open stream that ends when the credential of its caller ends. */
 export interface CredentialHolder {
-  /** The credential has ended. */
+  /** Ends the stream, because the credential has ended. */
   revoke(): void;
 }
 
 interface Entry {
   readonly holders: Set<CredentialHolder>;
-  /** The user as it is now. */
+  /** The current user. */
   current: User;
-  /** When the credential could not be read for the first time, by the monotonic clock. */
+  /** Time of the first failed read of the credential, by the monotonic clock, or null. */
   failingSince: number | null;
 }
 
-/** What the recheck of credentials works with. */
+/** The options for rechecking credentials. */
 export interface CredentialRecheckOptions extends Pick<Runtime, "observe" | "clock"> {
   readonly credentials: Pick<Credentials, "of">;
-  /** Called where a credential stands for another user object than before: other roles. */
+  /** Called when a credential belongs to a changed user object, for instance with other roles. */
   readonly onChange: (user: User) => void;
 }
 
 /**
- * The recheck of credentials while streams are open: each is read again once, however many streams
+ * Rechecks credentials while streams are open. Each credential is read once, however many streams
  * were opened with it, and its streams end with it. A credential that cannot be read is trusted for
- * a minute: a store that fails for a moment must not end every stream.
+ * a minute, because a short failure of the store must not end every stream.
  */
 export class CredentialRecheck {
   readonly #options: CredentialRecheckOptions;
-  /** By the user object, which stands for one credential. */
+  /** The entries by user object, which represents one credential. */
   readonly #entries = new Map<User, Entry>();
 
-  /** Begins without holders. */
+  /** Starts without holders. */
   constructor(options: CredentialRecheckOptions) {
     this.#options = options;
   }
 
-  /** When the credential of a caller ends, in milliseconds since 1970. */
+  /** Returns the expiry of a caller's credential, in milliseconds since 1970. */
   expiryOf(user: User | null): number {
     if (user === null) return Infinity;
     return this.#options.credentials.of(user)?.expiresAt ?? Infinity;
   }
 
-  /** The user of a credential as it is now. */
+  /** Returns the current user of a credential. */
   current(user: User | null): User | null {
     return user === null ? null : this.#entries.get(user)?.current ?? user;
   }
 
-  /** Adds a holder; nothing is read again for a credential that cannot end by itself. */
+  /** Adds a holder. A credential that cannot end by itself is never read again. */
   add(user: User | null, holder: CredentialHolder): void {
     if (user === null || this.#options.credentials.of(user)?.renew === undefined) return;
     const known = this.#entries.get(user);
@@ -57,7 +57,7 @@ export class CredentialRecheck {
       { holders: new Set<CredentialHolder>(), current: user, failingSince: null };
     entry.holders.add(holder);
     this.#entries.set(user, entry);
-    // At once: the request may have been trusted by what was read before the credential ended.
+    // The check is immediate: the request may have relied on a read before the credential ended.
     if (known === undefined) void this.#check(user, entry);
   }
 
@@ -69,7 +69,7 @@ export class CredentialRecheck {
     if (entry.holders.size === 0) this.#entries.delete(user);
   }
 
-  /** Reads all credentials again, a few at a time. */
+  /** Reads all credentials again, a few at the same time. */
   async recheck(): Promise<void> {
     const waiting = [...this.#entries].values();
     const checkNext = async () => {

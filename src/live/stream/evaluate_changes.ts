@@ -12,16 +12,16 @@ import {
   transitionKind,
 } from "../match/row_change.ts";
 
-/** The group that logged changes are evaluated for, and the matcher that decides. */
+/** The group for which logged changes are evaluated, and the matcher. */
 export interface Evaluation {
   readonly group: SubscriberGroup;
   readonly matcher: Matcher;
-  /** Whose turns the reads take. */
+  /** The identity under which the reads are queued. */
   readonly identity: string;
 }
 
 /**
- * Evaluates logged changes for one group, to events one by one; null if the rows must be read
+ * Evaluates logged changes for one group, and returns single events; null if the rows must be read
  * again.
  */
 export async function evaluateChanges(
@@ -34,8 +34,7 @@ export async function evaluateChanges(
 }
 
 /**
- * The logged changes to evaluate for a group, of its own table's rows, or why its clients must
- * begin again.
+ * Returns the row changes to evaluate for a group, or the reason why its clients must start over.
  */
 export function rowChangesFor(
   { query: { table, filter }, includeGroup }: SubscriberGroup,
@@ -48,7 +47,7 @@ export function rowChangesFor(
   for (const change of changes) {
     const { kind } = change;
     const isUnnamed = kind === "truncate" || kind === "touch";
-    // Where it is known which rows the client holds, the affected parents are found one by one.
+    // If it is known which rows the client holds, the affected parents are searched one by one.
     const isUnevaluated = isUnnamed || held?.isComplete !== true;
     if (
       (isUnevaluated && related.has(change.table) && mayAffectFilter(change, filter, matcher)) ||
@@ -78,7 +77,7 @@ export async function evaluateRowChanges(
   const isIn = (image: RowImage | null) => image !== null && passes.get(image) === true;
   const transitions: Transition[] = [];
   for (const rowChange of rowChanges) {
-    // A client that may have received the row, and not that it was removed, must receive that.
+    // If the client may have received the row but not its removal, it must receive the removal.
     const was = isIn(rowChange.before) ||
       (isRepeat && !isIn(rowChange.after) && rowChange.between.some(isIn));
     const kind = transitionKind(was, isIn(rowChange.after));

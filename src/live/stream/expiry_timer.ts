@@ -3,24 +3,24 @@ import { Problem } from "../../problem/problem.ts";
 import type { Clock } from "../../runtime/runtime.ts";
 
 /**
- * A timer for the expiry of streams: calls back for each member when its time is over, and serves
- * all of them.
+ * A timer for the expiry of streams, one for all members. It calls back for each member when the
+ * member's time is over.
  */
 export class ExpiryTimer<T> {
   readonly #clock: Clock;
   readonly #expire: (member: T) => void;
-  /** By the moment that their times are rounded up to. */
+  /** The members by the rounded-up time of their expiry. */
   readonly #members = new Map<number, Set<T>>();
   #next = Infinity;
   #cancel: (() => void) | null = null;
 
-  /** Begins without members. */
+  /** Starts without members. */
   constructor(clock: Clock, expire: (member: T) => void) {
     this.#clock = clock;
     this.#expire = expire;
   }
 
-  /** Adds a member that expires at a moment of the monotonic clock; an infinite one never comes. */
+  /** Adds a member that expires at a time of the monotonic clock; `Infinity` never expires. */
   add(member: T, at: number): void {
     if (at === Infinity) return;
     const slot = slotOf(at);
@@ -49,7 +49,7 @@ export class ExpiryTimer<T> {
   #wait(slot: number): void {
     this.stop();
     this.#next = slot;
-    // A timer takes no more than 24.8 days.
+    // The delay of a timer is limited to 24.8 days.
     const delayMs = Math.min(Math.max(0, slot - this.#clock.elapsedMs()), maxWaitMs);
     this.#cancel = this.#clock.after(delayMs, () => this.#check());
   }
@@ -67,7 +67,7 @@ export class ExpiryTimer<T> {
   }
 }
 
-/** The time until a stream's credentials expire, by their `exp`. Throws a 401 afterwards. */
+/** Returns the time until a stream's credentials expire by their `exp`. Throws a 401 later. */
 export function requireUnexpired(user: User | null, clock: Clock): number {
   const seconds = user?.claims?.["exp"];
   const leftMs = typeof seconds === "number" ? seconds * 1000 - clock.now() : Infinity;

@@ -2,8 +2,8 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { jitteredBetween } from "../../runtime/jitter.ts";
 
 /**
- * The timer of heartbeats: visits each open stream about every fifteen seconds, a part of them at a
- * time, so that there is one timer for all and no burst of thousands of writes.
+ * The timer of heartbeats visits each open stream about every fifteen seconds, a part of them at a
+ * time. There is one timer for all, and no burst of thousands of writes.
  */
 export class HeartbeatTimer<T> {
   readonly #runtime: Pick<Runtime, "clock" | "random">;
@@ -14,7 +14,7 @@ export class HeartbeatTimer<T> {
   #size = 0;
   #cancel: (() => void) | null = null;
 
-  /** `visit` receives the members whose turn it is. */
+  /** `visit` receives the members that are due. */
   constructor(
     runtime: Pick<Runtime, "clock" | "random">,
     visit: (members: ReadonlySet<T>) => void,
@@ -23,9 +23,9 @@ export class HeartbeatTimer<T> {
     this.#visit = visit;
   }
 
-  /** Adds a member; returns the slot to remove it from. */
+  /** Adds a member. Returns the slot from which it has to be removed. */
   add(member: T): number {
-    // In turn, so that the slots have about the same size.
+    // Slots are filled in rotation, so that they have about the same size.
     const slot = this.#next++ % slotCount;
     this.#slots[slot]?.add(member);
     this.#size++;

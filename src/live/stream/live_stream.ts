@@ -13,7 +13,7 @@ import type { SubscriberGroup } from "../dispatch/subscriber_group.ts";
 import type { LiveQuery } from "../live_query.ts";
 import { jitteredBetween } from "../../runtime/jitter.ts";
 
-/** Where a live stream sends its bytes: the controller of a `ReadableStream`, or what acts as one. */
+/** The destination of a live stream's bytes: a `ReadableStream` controller or a substitute. */
 export type StreamSink = Pick<
   ReadableStreamDefaultController<Uint8Array>,
   "desiredSize" | "enqueue" | "close"
@@ -21,7 +21,7 @@ export type StreamSink = Pick<
 
 /**
  * The base class of live streams: one stream of events to a client, from its first byte to its
- * last. It is the underlying source of its `ReadableStream` itself, because a stream has to be
+ * last. It is itself the underlying source of its `ReadableStream`, because a stream has to be
  * cheap: no closures, no timers.
  */
 export abstract class LiveStream {
@@ -29,23 +29,23 @@ export abstract class LiveStream {
   readonly #ended: (stream: LiveStream) => void;
   #controller: StreamSink | null = null;
   #isClosed = false;
-  /** When the credentials of its request expire, by the monotonic clock. */
+  /** Time at which the credentials of the request expire, by the monotonic clock. */
   #expiresAt = Infinity;
   /** The text to send once the stream is read. */
   #opening: string;
 
-  /** `ended` is called once, however the stream ends. */
+  /** `ended` is called once when the stream ends for any reason. */
   constructor(context: StreamContext, ended: (stream: LiveStream) => void) {
     this.context = context;
     this.#ended = ended;
-    // The first bytes are sent at once: some proxies, and some clients, wait for them.
+    // The first bytes are sent immediately, because some proxies and clients wait for them.
     this.#opening = `${retryText(jitteredBetween(context.runtime, 1_000, 5_000))}${commentText}`;
   }
 
-  /** The rows that it follows. */
+  /** The rows that the stream follows. */
   abstract get query(): LiveQuery;
 
-  /** True if its client has been sent all that the feed has published. */
+  /** True if the stream has sent everything that the feed has published. */
   abstract get isLive(): boolean;
 
   /** Called by the `ReadableStream` whenever it has room. */
@@ -54,23 +54,23 @@ export abstract class LiveStream {
   /** Follows other rows from now on. */
   abstract switchQuery(query: LiveQuery, reason: InvalidationReason): void;
 
-  /** Sends a heartbeat; `trailerOf` gives the resume token of the live subscribers of a group. */
+  /** Sends a heartbeat; `trailerOf` returns the resume token for a group's live subscribers. */
   abstract heartbeat(trailerOf: (group: SubscriberGroup) => Uint8Array): void;
 
-  /** The token of a position, which the feed has reached; empty where this stream has not. */
+  /** Returns the token of a position that the feed has reached; empty if this stream has not. */
   abstract tokenAt(position: Position): string;
 
   /** Leaves the groups of the context. Called once. */
   protected abstract release(): void;
 
-  /** Sends nothing more from a moment of the monotonic clock on. */
+  /** Sends nothing more from a time of the monotonic clock on. */
   expireAt(at: number): void {
     this.#expiresAt = at;
   }
 
-  /** Ends because the caller's credentials or rights have ended. */
+  /** Ends the stream because the caller's credentials or rights have ended. */
   expire(): void {
-    // The last event is sent all the same.
+    // The last event is sent in spite of the expiry.
     this.#expiresAt = Infinity;
     this.end(invalidateText("auth_expired"));
   }
@@ -82,19 +82,19 @@ export abstract class LiveStream {
     this.#opening = "";
   }
 
-  /** Called by the `ReadableStream` when its reader is gone. */
+  /** Called by the `ReadableStream` when its reader has disconnected. */
   cancel(): void {
     this.#close();
   }
 
-  /** Ends because of an error of ours, or because its reads cost too much. */
+  /** Ends the stream because of an internal error, or because its reads are too expensive. */
   fail(error: unknown): void {
     if (this.#isClosed) return;
     const problem = databaseProblem(error, "read");
     const slug = problem instanceof Problem ? problem.slug : null;
     if (slug === "overloaded") return this.end(retryText(overloadRetryMs));
     if (slug === "query-too-expensive") {
-      // A client that reconnects by itself would cost the same again.
+      // A client that reconnects automatically would cause the same costs again.
       return this.end(invalidateText("query_too_expensive") + retryText(expensiveRetryMs));
     }
     const { resource } = this.query;
@@ -102,11 +102,11 @@ export abstract class LiveStream {
     this.end("");
   }
 
-  /** Sends a last text, and ends. */
+  /** Sends a last text and ends the stream. */
   end(finalText: string): void {
     if (this.#isClosed) return;
     if (finalText !== "") this.send(finalText);
-    // Where the client has just disconnected, Deno cancels the stream during the send.
+    // If the client has just disconnected, Deno cancels the stream during the send.
     if (this.#isClosed) return;
     this.#close();
     this.#controller?.close();
@@ -117,7 +117,7 @@ export abstract class LiveStream {
   }
 
   protected hasRoom(): boolean {
-    // A controller that was closed with bytes unread still reports room.
+    // A controller that was closed with unread bytes still reports room.
     return !this.#isClosed && (this.#controller?.desiredSize ?? 0) > 0;
   }
 
@@ -129,7 +129,7 @@ export abstract class LiveStream {
   protected enqueue(bytes: Uint8Array): void {
     if (this.#isClosed) return;
     const at = this.#expiresAt;
-    // The expiry timer may be late. Most streams never expire, and need no look at the clock.
+    // The expiry timer may be late. Most streams never expire and need no look at the clock.
     if (at !== Infinity && at <= this.context.runtime.clock.elapsedMs()) return this.expire();
     this.#controller?.enqueue(bytes);
   }
@@ -143,8 +143,8 @@ export abstract class LiveStream {
 }
 
 /**
- * Ends a stream once its client has left: a middleware that drops the response, or wraps it badly,
- * does not cancel its stream.
+ * Ends a stream when its client disconnects: a middleware that drops the response, or wraps it
+ * incorrectly, does not cancel its stream.
  */
 export function endWhen(disconnected: Promise<unknown>, stream: LiveStream): void {
   const end = () => stream.end("");

@@ -2,49 +2,49 @@ import { eventText, toBytes } from "../dispatch/server_sent_events.ts";
 import type { LiveStream, StreamSink } from "./live_stream.ts";
 import type { StreamPart } from "./stream_part.ts";
 
-/** What the first event of a subscription says of its rows; both are null for groups. */
+/** The facts about rows in the first event of a subscription; both are null for aggregates. */
 export interface SubscriptionFacts {
-  /** The fields of the key, in its order. */
+  /** The fields of the key, in order. */
   readonly primaryKey: readonly string[] | null;
   /** The types of the readable fields. */
   readonly types: Readonly<Record<string, string | readonly string[]>> | null;
 }
 
-/** The whole that a part belongs to. */
+/** The multiplexed stream that a part belongs to. */
 export interface PartedStream {
   /** True if nothing is sent any more. */
   readonly isClosed: boolean;
-  /** The bytes that may be sent before the client has to read. */
+  /** Number of bytes that may be sent before the client has to read. */
   readonly room: number;
-  /** When the whole ends, by the monotonic clock: what was proposed first. */
+  /** Returns the end of the whole stream, by the monotonic clock: the first proposed time. */
   endsAt(proposed: number): number;
   /** Sends bytes of a part. */
   send(part: MultiplexedPart, bytes: Uint8Array): void;
-  /** A part has ended as a stream of its own would have. */
+  /** Called when a part has ended as a separate stream would have. */
   ended(part: MultiplexedPart): void;
-  /** Ends all parts, with their positions and a delay, and then the whole. */
+  /** Ends all parts with their positions and a delay, and then the whole stream. */
   endAll(delayMs: number): void;
 }
 
 /**
- * One subscription of a multiplexed stream. To its live stream it is the controller of a
- * `ReadableStream`, whose room is that of the whole, so that the live stream waits as it always does
- * while the client does not read.
+ * One subscription of a multiplexed stream. For its live stream it acts as the controller of a
+ * `ReadableStream` with the room of the whole stream, so that the live stream waits as usual while
+ * the client does not read.
  */
 export class MultiplexedPart implements StreamPart, StreamSink {
   readonly key: string;
   readonly #whole: PartedStream;
-  /** Null once they were sent. */
+  /** Null once the facts were sent. */
   #facts: SubscriptionFacts | null;
   #stream: LiveStream | null = null;
   #end: ((delayMs: number) => void) | null = null;
-  /** What was sent before the request was answered, as it may still be refused; null afterwards. */
+  /** Bytes from before the response, when the request may still be refused; null afterwards. */
   #early: Uint8Array[] | null = [];
   #isEnded = false;
   #isPulling = false;
   #pullAgain = false;
 
-  /** Belongs to the whole, and has no live stream yet. */
+  /** Starts as a part of `whole`, without a live stream. */
   constructor(whole: PartedStream, key: string, facts: SubscriptionFacts) {
     this.#whole = whole;
     this.key = key;
@@ -85,7 +85,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     if (this.#early === null) this.#whole.ended(this);
   }
 
-  /** Sends from now on, because the request was answered with the stream. */
+  /** Sends from now on, because the response with the stream has started. */
   begin(): void {
     const early = this.#early ?? [];
     this.#early = null;
@@ -94,18 +94,18 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     else this.pull();
   }
 
-  /** Drops its live stream, because nothing of it is to be sent any more. */
+  /** Drops its live stream, of which nothing may be sent any more. */
   cancel(): void {
     this.#stream?.cancel();
   }
 
-  /** Ends its live stream, with its position and a delay. */
+  /** Ends its live stream with its position and a delay. */
   end(delayMs: number): void {
     if (this.#early === null) this.#end?.(delayMs);
     else this.cancel();
   }
 
-  /** Has its live stream send what it can, as a `ReadableStream` does whenever it has room. */
+  /** Lets its live stream send, as a `ReadableStream` does whenever it has room. */
   pull(): void {
     if (this.#stream === null || this.desiredSize <= 0) return;
     if (this.#isPulling) {
@@ -115,7 +115,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     const working = this.#stream.pull();
     if (working === undefined) return;
     this.#isPulling = true;
-    // It never rejects: an error ends the stream.
+    // `working` never rejects: an error ends the stream.
     void working.then(() => {
       this.#isPulling = false;
       if (!this.#pullAgain) return;
@@ -124,7 +124,7 @@ export class MultiplexedPart implements StreamPart, StreamSink {
     });
   }
 
-  /** The event that says whose blocks follow. */
+  /** Returns the event that names the subscription of the following blocks. */
   switchBytes(): Uint8Array {
     const text = eventText("subscription", { key: this.key, ...this.#facts });
     this.#facts = null;

@@ -5,9 +5,9 @@ import { MultiplexedPart, type PartedStream, type SubscriptionFacts } from "./mu
 /** The refusal of one subscription of a multiplexed stream. */
 export interface SubscriptionRefusal {
   readonly status: number;
-  /** The body of the answer. */
+  /** The body of the response. */
   readonly problem: ProblemBody;
-  /** In seconds; null if the answer does not say. */
+  /** Delay in seconds; null if the response contains none. */
   readonly retryAfter: number | null;
   /** The headers of a challenge; absent without one. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -15,25 +15,25 @@ export interface SubscriptionRefusal {
 
 /**
  * A multiplexed stream: the live streams of several subscriptions to one client, and the underlying
- * source of its `ReadableStream`. It passes their bytes on as they are, and an event between them
- * says whose blocks follow. While the client does not read, each subscription costs a position and
- * at most one chunk.
+ * source of its `ReadableStream`. Their bytes are sent unchanged, and an event between them names
+ * the subscription of the following blocks. While the client does not read, each subscription costs
+ * a position and at most one chunk.
  */
 export class MultiplexedStream implements PartedStream {
-  /** Those that neither were refused nor have ended. */
+  /** The parts that were not refused and have not ended. */
   readonly #parts = new Map<string, MultiplexedPart>();
   readonly #whenClosed: () => void;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
-  /** The part whose blocks follow. */
+  /** The part to which the following blocks belong. */
   #current: MultiplexedPart | null = null;
   #isClosed = false;
   #isEnding = false;
   #isSending = false;
   #endsAt: number | null = null;
-  /** Where the next round of pulls begins, so that no part is always the first. */
+  /** Index at which the next round of pulls starts, so that no part is always the first. */
   #turn = 0;
 
-  /** `whenClosed` is called once, however the stream ends. */
+  /** `whenClosed` is called once when the stream ends for any reason. */
   constructor(whenClosed: () => void) {
     this.#whenClosed = whenClosed;
   }
@@ -46,7 +46,7 @@ export class MultiplexedStream implements PartedStream {
     return this.#isClosed ? 0 : this.#controller?.desiredSize ?? 0;
   }
 
-  /** Adds a subscription whose request is not answered yet. */
+  /** Adds a subscription whose request has no response yet. */
   add(key: string, facts: SubscriptionFacts): MultiplexedPart {
     const part = new MultiplexedPart(this, key, facts);
     this.#parts.set(key, part);
@@ -56,20 +56,20 @@ export class MultiplexedStream implements PartedStream {
   /** Called by the `ReadableStream`. */
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#controller = controller;
-    // As every stream, for proxies and clients that wait for the first bytes.
+    // As in every stream, proxies and clients may wait for the first bytes.
     controller.enqueue(toBytes(commentText));
   }
 
   /** Called by the `ReadableStream` whenever it has room. */
   pull(): void {
-    // In the middle of a send, the blocks of another part would come between.
+    // In the middle of a send, the blocks of another part would interleave.
     if (this.#isSending || this.#isEnding) return;
     const parts = [...this.#parts.values()];
     const first = this.#turn++ % Math.max(1, parts.length);
     for (const part of [...parts.slice(first), ...parts.slice(0, first)]) part.pull();
   }
 
-  /** Called by the `ReadableStream` when its reader is gone. */
+  /** Called by the `ReadableStream` when its reader has disconnected. */
   cancel(): void {
     this.#close();
   }
@@ -91,7 +91,7 @@ export class MultiplexedStream implements PartedStream {
     this.#remove(part, eventText("ended", { key: part.key }));
   }
 
-  /** The request of a part was refused: its live stream, if there is one, is dropped. */
+  /** Sends the refusal of a part, and drops its live stream if there is one. */
   refuse(part: MultiplexedPart, refusal: SubscriptionRefusal): void {
     part.cancel();
     this.#remove(part, eventText("refused", { key: part.key, ...refusal }));
@@ -115,7 +115,7 @@ export class MultiplexedStream implements PartedStream {
   }
 
   #finish(): void {
-    // Where the client has just disconnected, Deno cancels the stream during a send.
+    // If the client has just disconnected, Deno cancels the stream during a send.
     if (this.#isClosed) return;
     this.#close();
     this.#controller?.close();

@@ -21,10 +21,10 @@ import {
 } from "../match/row_change.ts";
 import { evaluateRowChanges, type Evaluation, rowChangesFor } from "./evaluate_changes.ts";
 
-/** What missed changes are rendered with, for a client that has not received them live. */
+/** The options for rendering missed changes, which a client has not received live. */
 export interface RenderOptions extends Evaluation {
   readonly log: ChangeLog;
-  /** The rows that the client holds, where that is kept. */
+  /** The rows that the client holds, if they are tracked. */
   readonly held: HeldRows | null;
   /** The position after the changes. */
   readonly to: Position;
@@ -32,22 +32,22 @@ export interface RenderOptions extends Evaluation {
   readonly isNet: boolean;
   /** True if the client may have received some of the changes already. */
   readonly isRepeat: boolean;
-  /** Only rows up to this key: the later ones are still to come in pages. Null for all rows. */
+  /** Key of the last row to include: later rows are still to come in pages. Null for all rows. */
   readonly upTo: Key | null;
 }
 
-/** The text of rendered events, or why their client must begin again. */
+/** The text of rendered events, or the reason why their client must start over. */
 export type RenderedChanges = { readonly text: string } | { readonly reason: InvalidationReason };
 
 /**
- * Renders missed changes as events for a stream that catches up, or returns why its client must
- * begin again.
+ * Renders missed changes as events for a stream that catches up, or returns the reason why its
+ * client must start over.
  */
 export async function renderChanges(
   changes: readonly Change[],
   options: RenderOptions,
 ): Promise<RenderedChanges> {
-  // Most streams that look for changes have missed none.
+  // Most streams that read changes have missed none.
   if (changes.length === 0) return { text: "" };
   const { group, matcher, identity, to, held, isNet, isRepeat, upTo } = options;
   const { query, heldRows } = group;
@@ -58,7 +58,7 @@ export async function renderChanges(
   const related = await changesByFilter(changes, options);
   if (included === null || related === null) return { reason: "relation_overflow" };
   const all = [...own.list, ...included, ...related];
-  // Rows that are read now are sent as of the last change only.
+  // Rows that are read now are sent only with the last change.
   const net = isNet || group.isSentByStep ? netRowChanges(all, table) : all;
   const due = upTo === null
     ? net
@@ -69,7 +69,7 @@ export async function renderChanges(
       ? await evaluateRowChanges(due, { group, matcher, identity, isRepeat })
       : await evaluateHeldRows(due, { ...options, held });
   } catch (error) {
-    // At its position the stream would never get past these changes.
+    // From its position, the stream would never get past these changes.
     if (error instanceof DatabaseError && error.kind === "too-slow") {
       return { reason: "server_reset" };
     }
@@ -83,7 +83,7 @@ export async function renderChanges(
   return { text: transitions.map((transition) => renderer.text(transition)).join("") };
 }
 
-/** The rows whose included rows have changed; null if there are too many. */
+/** Returns the rows whose included rows have changed; null if there are too many. */
 async function changesByIncludes(
   changes: readonly Change[],
   { group: { includeGroup }, log, to, identity }: RenderOptions,
@@ -94,7 +94,7 @@ async function changesByIncludes(
   return parents.isEmpty ? [] : unchangedRows(await parents.find(log, changes, to), to);
 }
 
-/** The rows of which related rows have changed that the filter reads; null if too many. */
+/** Returns the rows with changed related rows that the filter reads; null if too many. */
 async function changesByFilter(
   changes: readonly Change[],
   { group, log, to, held, identity }: RenderOptions,
@@ -114,7 +114,7 @@ function unchangedRows<G>(
     : rows.map(({ row }) => unchangedRow(row, positionOrdinal(to)));
 }
 
-/** The events of rows that only the database can decide; null if the outcome is unknown. */
+/** Returns the events of rows that only the database can decide; null if the result is unknown. */
 async function evaluateHeldRows(
   rowChanges: readonly RowChange[],
   options: RenderOptions & { readonly held: HeldRows },

@@ -6,9 +6,9 @@ import type { StreamRequest } from "./stream_request.ts";
 import type { ShownRelation } from "../live_view.ts";
 
 /**
- * Requires that the change log records all columns that a stream reads: changes of others would be
- * missed silently. Throws a 400 where the request reads them, and a plain Error where the
- * configuration does.
+ * Requires that the change log records all columns that a stream reads: changes of other columns
+ * would be missed silently. Throws a 400 if the request reads an unrecorded column, and a plain
+ * Error if the configuration does.
  */
 export function requireRecorded(
   { resource, scope, filter, view }: Pick<StreamRequest, "resource" | "scope" | "filter" | "view">,
@@ -29,7 +29,7 @@ export function requireRecorded(
   );
 }
 
-/** The first column of a filter that the change log does not record; null if it records all. */
+/** Returns the first column of a filter that the change log does not record, or null. */
 export function unrecordedIn(
   filter: Filter,
   excluded: ReadonlySet<ColumnInfo>,
@@ -44,7 +44,7 @@ function unrecorded(
   return columns.find((column) => excluded.has(column)) ?? null;
 }
 
-/** All columns that a filter reads, including the key columns of its relations. */
+/** Returns all columns that a filter reads, including the key columns of its relations. */
 function columnsOf(filter: Filter): readonly ColumnInfo[] {
   switch (filter.kind) {
     case "and":

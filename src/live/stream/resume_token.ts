@@ -4,20 +4,20 @@ import type { InvalidationReason } from "../dispatch/server_sent_events.ts";
 import { type LiveQuery, liveQueryKey } from "../live_query.ts";
 
 /**
- * Creates and verifies the resume tokens of streams. A token seals a position together with the
- * live query that it was given out for. A client that resumes with another query, or another view
- * of the rows, must begin again, and so must one whose position was never given out for those rows:
- * the log still holds rows that were deleted before the client ever connected.
+ * Creates and verifies the resume tokens of streams. A token seals a position together with its
+ * live query. A client that resumes with another query or view must start over. So must a client
+ * with a position that was never issued for those rows, because the log still contains rows that
+ * were deleted before the client ever connected.
  */
 export class ResumeTokens {
   readonly #hmac: HmacSha256;
 
-  /** Keyed, because a scope may hold values that its user must not guess. */
+  /** The digest is keyed, because a scope may contain values that its user must not guess. */
   constructor(key: string) {
     this.#hmac = createHmacSha256(new TextEncoder().encode(key));
   }
 
-  /** The digest of a live query: first of how its rows look, then of which they are. */
+  /** Returns the digest of a live query: first a digest of its view, then a digest of its rows. */
   digestOf(query: LiveQuery): string {
     const { resource, view } = query;
     return this.#digest(`${resource} ${view.shape}`) + this.#digest(liveQueryKey(query));
@@ -28,7 +28,7 @@ export class ResumeTokens {
     return `${position}${separator}${this.#seal(position, queryDigest)}`;
   }
 
-  /** Why a client with a token must begin again; null if it may resume. */
+  /** Returns the reason why a client with a token must start over; null if it may resume. */
   invalidationReason({ position, seal }: ResumeToken, query: LiveQuery): InvalidationReason | null {
     const own = this.#seal(position, this.digestOf(query));
     if (seal === own) return null;
@@ -37,7 +37,7 @@ export class ResumeTokens {
     return looksAlike ? "scope_changed" : "schema_changed";
   }
 
-  /** The digest of how the rows look, then one of which they are and of the position. */
+  /** Returns the digest of the view, then a digest of the rows and the position. */
   #seal(position: string, queryDigest: string): string {
     return queryDigest.slice(0, digestLetters) + this.#digest(`${queryDigest} ${position}`);
   }
@@ -48,13 +48,13 @@ export class ResumeTokens {
   }
 }
 
-/** A resume token, parsed: a position that a client has received, and the seal that proves it. */
+/** A parsed resume token: a position that a client has received, and the seal that proves it. */
 export interface ResumeToken {
   readonly position: string;
   readonly seal: string;
 }
 
-/** Parses a resume token; null if the text is none. */
+/** Parses a resume token; null if the string is invalid. */
 export function parseResumeToken(token: string): ResumeToken | null {
   const at = token.indexOf(separator);
   return at < 0 ? null : { position: token.slice(0, at), seal: token.slice(at + 1) };
@@ -63,6 +63,6 @@ export function parseResumeToken(token: string): ResumeToken | null {
 /** Occurs in no position and no seal, and needs no escape in a URL. */
 const separator = "~";
 
-/** 48 bits: two equal seals, by chance or by effort, gain a client nothing. */
+/** The digest has 48 bits: a client gains nothing from two equal seals, accidental or forged. */
 const digestBytes = 6;
 const digestLetters = 8;

@@ -7,56 +7,53 @@ import { Problem } from "../../problem/problem.ts";
 import { deadline } from "../../runtime/deadline.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 
-/**
- * A request whose scope may be checked again: its user, and the policy by which its rows were
- * granted.
- */
+/** A request whose scope may be checked again: its user, and the policy that granted its rows. */
 export interface ScopedRequest {
-  /** Where the resource is mounted. */
+  /** The path of the resource. */
   readonly resource: string;
   readonly access: "subscribe" | "read";
   readonly policy: AccessPolicy;
   readonly user: User | null;
   /**
-   * Returns true if the user has the fields still that the stream was opened with; null if they cannot
-   * change by themselves. It may throw.
+   * Returns true if the user still has the fields with which the stream was opened. Null if they
+   * cannot change. It may throw.
    */
   readonly sameFieldsAs: ((user: User | null) => boolean) | null;
 }
 
-/** Holds the grant of an open stream whose scope is checked again. */
+/** An open stream whose scope is checked again. */
 export interface ScopeHolder {
-  /** The grant is this one now; it may be the same as before, and null is none. */
+  /** Sets the current grant, which may be unchanged; null is none. */
   regrant(grant: Grant | null): void;
-  /** The grant is unknown, because the scope has failed, or fields are no longer those of the user. */
+  /** Ends the stream: its scope has failed, or the fields of the user have changed. */
   revoke(): void;
-  /** As {@link ScopedRequest.sameFieldsAs} of its own request. */
+  /** {@link ScopedRequest.sameFieldsAs} of the holder's request. */
   sameFieldsAs(user: User | null): boolean;
 }
 
 interface Entry {
   readonly request: ScopedRequest;
   readonly holders: Set<ScopeHolder>;
-  /** The canonical text of the scope that the holders have; empty where they differ. */
+  /** The canonical text of the holders' scope; empty if they differ. */
   scope: string;
 }
 
 /**
- * The recheck of scopes while streams are open: each is evaluated once for each credential and
- * resource, however many streams were opened with it. A user may have several credentials, whose
- * roles and claims differ, and no stream may continue by those of another. A Problem that a scope
- * throws denies here as it does on a request.
+ * Rechecks scopes while streams are open. Each scope is evaluated once for each credential and
+ * resource, however many streams were opened with it. A user may have several credentials with
+ * different roles and claims, and no stream may continue with those of another. A Problem that a
+ * scope throws denies access, as it does for a request.
  */
 export class ScopeRecheck {
   readonly #runtime: Pick<Runtime, "observe" | "clock">;
   readonly #currentUser: (user: User | null) => User | null;
   /**
-   * By the user object of the middleware: two that share an id may be granted different rows. The
-   * callers without a user are granted the same ones.
+   * The entries by the user object of the middleware: two objects with the same id may be granted
+   * different rows. Callers without a user are granted the same rows.
    */
   readonly #entries = new Map<User | null, Map<string, Entry>>();
 
-  /** Begins without holders. `currentUser` gives the user of a credential as it is now. */
+  /** Starts without holders. `currentUser` returns the current user of a credential. */
   constructor(
     runtime: Pick<Runtime, "observe" | "clock">,
     currentUser: (user: User | null) => User | null,
@@ -74,7 +71,7 @@ export class ScopeRecheck {
     const key = keyOf(request);
     const scope = canonicalFilterText(rows);
     const entry = entries.get(key) ?? { request, holders: new Set<ScopeHolder>(), scope };
-    // The scope changed between two checks: the next one regrants all holders.
+    // The scope changed between two checks. The next check regrants all holders.
     if (entry.scope !== scope) entry.scope = mixed;
     entry.holders.add(holder);
     entries.set(key, entry);
@@ -92,12 +89,12 @@ export class ScopeRecheck {
     if (entries.size === 0) this.#entries.delete(user);
   }
 
-  /** Checks all grants again, a few at a time. */
+  /** Checks all grants again, a few at the same time. */
   async recheck(): Promise<void> {
     await this.#checkAll([...this.#entries.values()].flatMap((own) => [...own.values()]));
   }
 
-  /** Checks the grants of one credential again, whose user has changed. */
+  /** Checks the grants of one credential again, because its user has changed. */
   async recheckUser(user: User): Promise<void> {
     await this.#checkAll([...this.#entries.get(user)?.values() ?? []]);
   }
@@ -133,8 +130,8 @@ export class ScopeRecheck {
 }
 
 /**
- * Returns true if the scope needs no recheck: access to all rows by `public`, and that without a user to
- * rows of no public scope, cannot change. Fields that depend on the user can.
+ * Returns true if the scope needs no recheck: `public` access to all rows cannot change, nor can
+ * access without a user to rows of no public scope. Fields that depend on the user can change.
  */
 export function hasFixedScope({ access, policy, user, sameFieldsAs }: ScopedRequest): boolean {
   if (sameFieldsAs !== null) return false;
@@ -152,7 +149,7 @@ async function grantNow({ access, user, policy }: ScopedRequest): Promise<Grant 
 
 const maxConcurrentChecks = 8;
 
-/** A scope that never resolves must not keep the others from being checked. */
+/** Timeout in milliseconds: a scope that never resolves must not block the others. */
 const maxMs = 10_000;
 
 /** No scope has this string. */

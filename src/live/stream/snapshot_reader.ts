@@ -17,35 +17,35 @@ import type { Semaphore } from "../../runtime/queues/semaphore.ts";
 export interface SnapshotPage {
   /** An `existing` event, shared by the streams that request the same page. */
   readonly bytes: Uint8Array;
-  /** The page was read at this position. */
+  /** The position at which the page was read. */
   readonly position: Position;
-  /** Where the next page begins; null after the last one. */
+  /** The start of the next page; null after the last one. */
   readonly next: SnapshotStart | null;
-  /** The ids of its rows, where it is kept which rows a client holds. */
+  /** The ids of the rows, if held rows are tracked. */
   readonly keyIds: readonly string[];
 }
 
 /** The row after which a page of a snapshot begins. */
 export interface SnapshotStart {
-  /** Its key as the process reads it. */
+  /** The key of the row as the process reads it. */
   readonly key: Key;
-  /** Its key as it is stored. */
+  /** The key of the row as it is stored. */
   readonly stored: readonly SqlValue[];
-  /** The most rows of the next page: where rows are large, a page has few of them. */
+  /** Limit of rows in the next page, which is small if rows are large. */
   readonly maxRows: number;
 }
 
-/** Which page of a snapshot a stream requests. */
+/** The page of a snapshot that a stream requests. */
 export interface SnapshotRequest {
   /** Null for the first page. */
   readonly start: SnapshotStart | null;
-  /** The page must cover it; null if any page will do. */
+  /** A position that the page must cover; null if any page is sufficient. */
   readonly minPosition: Position | null;
-  /** The user or the address that reads. */
+  /** The user or the address of the stream. */
   readonly identity: string;
 }
 
-/** What the snapshot reader reads with. */
+/** The options of the snapshot reader. */
 export interface SnapshotReaderOptions {
   readonly log: ChangeLog;
   readonly clock: Clock;
@@ -54,9 +54,9 @@ export interface SnapshotReaderOptions {
 }
 
 /**
- * Reads the snapshots that streams begin with, page by page in the order of the keys, a few pages
- * at a time, so that a crowd of clients that reconnect at once does not take the database from
- * other requests. Streams that request the same page within two seconds share it.
+ * Reads the snapshots with which streams start, page by page in the order of the keys. Only a few
+ * pages are read at the same time, so that many clients that reconnect together do not block other
+ * requests. Streams that request the same page within two seconds share it.
  */
 export class SnapshotReader {
   readonly #options: SnapshotReaderOptions;
@@ -65,15 +65,15 @@ export class SnapshotReader {
     { readonly at: number; readonly page: Promise<SnapshotPage> }
   >();
 
-  /** How many rows fitted the first page of another stream, by table, where not all did. */
+  /** Number of rows in another stream's first page, by table, if not all rows fitted. */
   readonly #firstRows = new WeakMap<TableInfo, number>();
 
-  /** Begins without pages. */
+  /** Starts without pages. */
   constructor(options: SnapshotReaderOptions) {
     this.#options = options;
   }
 
-  /** A page of a group's rows that was read at `minPosition` or later. */
+  /** Returns a page of a group's rows that was read at `minPosition` or later. */
   async read(
     group: SubscriberGroup,
     { start, minPosition, identity }: SnapshotRequest,
@@ -88,7 +88,7 @@ export class SnapshotReader {
       }
     }
     const page = this.#options.semaphore.run(() => this.#readPage(group, start, identity));
-    // A key that is only set again keeps its place among older pages, which are dropped in order.
+    // A Map keeps the old place of a key that is set again, and pages are dropped in order.
     this.#recent.delete(id);
     if (this.#recent.size < maxRemembered) {
       this.#recent.set(id, { at: this.#options.clock.elapsedMs(), page });
@@ -137,7 +137,7 @@ export class SnapshotReader {
     };
   }
 
-  /** The cells of the next rows: fewer where they are large, and at least one. */
+  /** Returns the cells of the next rows: fewer if they are large, and at least one. */
   async #readCells(
     { table, filter, reader }: LiveQuery,
     start: SnapshotStart | null,
@@ -173,10 +173,10 @@ export class SnapshotReader {
   }
 }
 
-/** Other streams may wait for the same page. */
+/** Other streams may wait for the same page, therefore the read is never aborted. */
 const unaborted = new AbortController().signal;
 
-/** How many of the rows have so many bytes together; at least one. */
+/** Returns how many of the rows fit into this many bytes; at least one. */
 function countFitting(cells: readonly (readonly SqlValue[])[], maxBytes: number): number {
   let bytes = 0;
   for (const [index, row] of cells.entries()) {
@@ -186,14 +186,14 @@ function countFitting(cells: readonly (readonly SqlValue[])[], maxBytes: number)
   return cells.length;
 }
 
-/** After pages of large rows there may be small ones again. */
+/** Doubles the limit of rows, since small rows may follow pages of large rows. */
 function nextMaxRows(maxRows: number, { limits }: SnapshotReaderOptions): number {
   return Math.min(2 * maxRows, limits.maxRowsPerPage);
 }
 
 /**
- * The text of a snapshot's page; the last one says that there are no more. `ids` are the ids of the
- * items, where the items do not show their keys.
+ * Returns the text of a snapshot's page; the last page says that there are no more. `ids` are the
+ * ids of the items, if the items do not contain their keys.
  */
 export function snapshotPageText(
   items: readonly Row[],
@@ -203,7 +203,7 @@ export function snapshotPageText(
   return eventText("existing", ids === null ? { items, hasMore } : { items, ids, hasMore });
 }
 
-/** A select may omit the key: then the client needs ids to apply later events. */
+/** Returns true if the items contain their key. Otherwise the client needs ids for later events. */
 function showsKey([item]: readonly Row[], { primaryKey }: TableInfo): boolean {
   return item === undefined || primaryKey.every(({ name }) => Object.hasOwn(item, name));
 }

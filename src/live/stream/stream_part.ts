@@ -1,14 +1,14 @@
 import type { LiveStream } from "./live_stream.ts";
 
-/** A part of a multiplexed stream: what the hub of its live stream needs of the whole. */
+/** A part of a multiplexed stream, as the hub of its live stream uses it. */
 export interface StreamPart {
   /**
-   * When the lifetime of the whole is over, by the monotonic clock: what the first of its parts has
-   * proposed.
+   * Returns the end of the whole stream's lifetime, by the monotonic clock: the time that the first
+   * part has proposed.
    */
   endsAt(proposed: number): number;
-  /** Takes what a live stream sends. `end` ends it with its position and a delay. */
+  /** Attaches a live stream. `end` ends the stream with its position and a delay. */
   attach(stream: LiveStream, end: (delayMs: number) => void): void;
-  /** Ends all parts of the whole, each with its position and this delay, and then the whole. */
+  /** Ends all parts with their positions and this delay, and then the whole stream. */
   endWhole(delayMs: number): void;
 }

@@ -1,20 +1,20 @@
 import type { User } from "../../auth/user.ts";
 import { Problem } from "../../problem/problem.ts";
 
-/** The quota of streams: how many may be open at once, for a user and for an address. */
+/** The quota of streams: the number of open streams for a user and for an address. */
 export interface StreamQuotaLimits {
   readonly maxPerUser: number;
   readonly maxPerAddress: number;
 }
 
-/** What one open stream takes of the quota. */
+/** The share of the quota that one open stream takes. */
 export interface StreamSlot {
   readonly counts: readonly Count[];
-  /** 0 for a part of a multiplexed stream, whose own slot counts. */
+  /** 0 for a part of a multiplexed stream, which has its own slot. */
   readonly streams: 0 | 1;
-  /** The parts of a multiplexed stream. */
+  /** Number of parts of a multiplexed stream. */
   readonly parts: number;
-  /** The work of its filter, for each character of a changed row. */
+  /** Work of the filter for each character of a changed row. */
   readonly work: number;
 }
 
@@ -27,35 +27,35 @@ interface Count {
 
 /**
  * The quota of open streams of an app in this process, counted by user and by address. Streams of
- * other processes cost this one nothing, and are not counted.
+ * other processes cost this process nothing and are not counted.
  */
 export class StreamQuota {
   readonly #limits: StreamQuotaLimits;
   readonly #open = new Map<string, Count>();
-  /** Of all open streams. */
+  /** Work of all open streams. */
   #work = 0;
 
-  /** Begins without streams. */
+  /** Starts without streams. */
   constructor(limits: StreamQuotaLimits) {
     this.#limits = limits;
   }
 
   /**
-   * Takes a slot for a stream whose filter takes `work`, to be freed once. Throws a 429 where there
-   * is none, and a 422 where the filters of the open streams take too much already.
+   * Takes a slot for a stream whose filter takes `work`; it must be freed once. Throws a 429 if
+   * there is none, and a 422 if the filters of the open streams already take too much.
    */
   take(user: User | null, address: string | null, work: number): StreamSlot {
     return this.#take(user, address, { streams: 1, parts: 0, work });
   }
 
-  /** Takes a slot for a multiplexed stream and its parts. Throws a 429 as {@link take}. */
+  /** Takes a slot for a multiplexed stream and its parts. Throws a 429 like {@link take}. */
   takeWhole(user: User | null, address: string | null, parts: number): StreamSlot {
     return this.#take(user, address, { streams: 1, parts, work: 0 });
   }
 
   /**
    * Takes a slot for a part of a multiplexed stream, whose own slot is taken: only the work of the
-   * part's filter counts. Throws as {@link take}, but no 429.
+   * part's filter counts. Throws like {@link take}, but no 429.
    */
   takePart(user: User | null, address: string | null, work: number): StreamSlot {
     return this.#take(user, address, { streams: 0, parts: 0, work });
@@ -69,7 +69,7 @@ export class StreamQuota {
     const { streams, parts, work } = taken;
     const { maxPerAddress, maxPerUser } = this.#limits;
     if (work > 0 && this.#work + work > maxWorkOfAll) throw tooMuchWork("all clients");
-    // Callers of unknown address share one counter.
+    // Callers with an unknown address share one counter.
     const byAddress = this.#count(`address ${address ?? ""}`, maxPerAddress, taken);
     const counts = user === null
       ? [byAddress]
@@ -84,7 +84,7 @@ export class StreamQuota {
     return { counts, ...taken };
   }
 
-  /** Frees a slot that was taken. */
+  /** Frees a slot. */
   free({ counts, streams, parts, work }: StreamSlot): void {
     this.#work -= work;
     for (const count of counts) {
@@ -104,7 +104,7 @@ export class StreamQuota {
     }
     if (count.open + streams > max) throw tooMany(`${max} streams are open already`);
     const maxParts = max * partsOfStream;
-    // One stream has as many as one may have, whatever the limit of streams.
+    // A single stream may have the maximum number of parts, independent of the limit of streams.
     if (parts > 0 && count.parts > 0 && count.parts + parts > maxParts) {
       throw tooMany(`the open streams would have more than ${maxParts} subscriptions`);
     }
@@ -112,7 +112,7 @@ export class StreamQuota {
   }
 }
 
-/** On average: opening thousands of subscriptions at once would keep all others waiting. */
+/** Average number of parts: opening thousands of subscriptions would keep all others waiting. */
 const partsOfStream = 10;
 
 function tooMany(why: string): Problem {
@@ -123,14 +123,14 @@ function tooMany(why: string): Problem {
   );
 }
 
-/** About as long as an open stream may take to notice that its client has disconnected. */
+/** About the time after which an open stream notices that its client has disconnected. */
 const retryAfterSeconds = "15";
 
-/** Of one user or address: two filters of the dearest that are allowed, or 200 searches. */
+/** Limit of one user or address: two of the most expensive allowed filters, or 200 searches. */
 const maxWorkOfOne = 1_000;
-/** Where more streams are allowed than the default: four searches each. */
+/** Work for each allowed stream beyond the default: four searches each. */
 const workOfStream = 20;
-/** Of all streams in the process: two thousand searches. */
+/** Limit of all streams in the process: two thousand searches. */
 const maxWorkOfAll = 10_000;
 
 function tooMuchWork(whose: string): Problem {

@@ -7,7 +7,7 @@ import type { ScopedRequest } from "./scope_recheck.ts";
 import type { LiveView } from "../live_view.ts";
 import type { StreamPart } from "./stream_part.ts";
 
-/** A request for a live stream, as the resource hands it to the hub. */
+/** A request for a live stream, as the resource passes it to the hub. */
 export interface StreamRequest extends ScopedRequest {
   /** The address of the caller's socket, if known. */
   readonly address: string | null;
@@ -20,11 +20,11 @@ export interface StreamRequest extends ScopedRequest {
   readonly filter: Filter;
   /** Resolves or rejects when the caller has disconnected. */
   readonly disconnected: Promise<unknown>;
-  /** The part of a multiplexed stream that the stream is to be; null for a stream of its own. */
+  /** The part of a multiplexed stream that the stream becomes; null for a separate stream. */
   readonly part: StreamPart | null;
 }
 
-/** The user or the address that a stream's reads and memory count for. */
+/** Returns the user or the address to which a stream's reads and memory are attributed. */
 export function identityOf({ user, address }: Pick<StreamRequest, "user" | "address">): string {
   return user === null ? `a${address ?? ""}` : `u${user.id}`;
 }
@@ -41,7 +41,7 @@ export interface AggregateRequest extends StreamRequest {
   readonly aggregateQuery: LiveAggregateQuery;
 }
 
-/** The live query of a stream request: which rows, and how they are shown. */
+/** Returns the live query of a stream request: its rows and their view. */
 export function liveQueryOf(
   { resource, table, reader, view, scope, filter }:
     & Pick<StreamRequest, "table" | "reader" | "view" | "scope" | "filter">

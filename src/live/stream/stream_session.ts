@@ -11,26 +11,26 @@ import { requireRecorded } from "./require_recorded.ts";
 import { hasFixedScope, type ScopeHolder, type ScopeRecheck } from "./scope_recheck.ts";
 import { liveQueryOf, type StreamRequest } from "./stream_request.ts";
 
-/** When the session of a stream began and ends, and the slots that it takes until then. */
+/** The start and the end of a stream's session, and the slots that it takes until then. */
 export interface StreamSessionOptions {
   readonly slot: number;
-  /** By the monotonic clock, as the others. */
+  /** Times are by the monotonic clock. */
   readonly openedAt: number;
   readonly endsAt: number;
   readonly expiresAt: number;
   readonly quotaSlot: StreamSlot;
-  /** Null for a stream of its own. */
+  /** Null for a separate stream. */
   readonly part: StreamPart | null;
   /** The columns that are never recorded. */
   readonly excluded: ReadonlySet<ColumnInfo>;
 }
 
-/** The request that opened a stream, as far as its rights can change. */
+/** The part of a stream's request on which its changeable rights depend. */
 type GrantedRequest = Omit<StreamRequest, "address" | "disconnected" | "part">;
 
 /**
- * The session of an open stream, which the hub keeps: the grants, which can change, and nothing
- * else of the request, because there are many streams and they last.
+ * The session of an open stream, which the hub keeps. It contains only the grants, which can
+ * change, and nothing else of the request, because there are many long streams.
  */
 export class StreamSession implements ScopeHolder {
   readonly slot: number;
@@ -39,13 +39,13 @@ export class StreamSession implements ScopeHolder {
   readonly expiresAt: number;
   readonly quotaSlot: StreamSlot;
   readonly part: StreamPart | null;
-  /** As the request had it. */
+  /** The user of the request. */
   readonly user: User | null;
   readonly stream: LiveStream;
   readonly #excluded: ReadonlySet<ColumnInfo>;
   /** Null if the rights cannot change. */
   readonly #request: GrantedRequest | null;
-  /** The rows and the view by the present grants. */
+  /** The rows and the view by the current grants. */
   #grantedView: Pick<GrantedRequest, "scope" | "view"> | null;
   readonly #related: readonly RelatedScopeHolder[];
 
@@ -69,7 +69,7 @@ export class StreamSession implements ScopeHolder {
       : rights.map((_right, index) => new RelatedScopeHolder(this, index));
   }
 
-  /** Has its credential and all its grants checked from time to time. */
+  /** Registers its credential and all its grants for regular checks. */
   watch(scopes: ScopeRecheck, credentials: CredentialRecheck): void {
     credentials.add(this.user, this);
     const granted = this.#request;
@@ -81,7 +81,7 @@ export class StreamSession implements ScopeHolder {
     });
   }
 
-  /** The opposite of {@link watch}. */
+  /** Reverses {@link watch}. */
   unwatch(scopes: ScopeRecheck, credentials: CredentialRecheck): void {
     credentials.remove(this.user, this);
     const granted = this.#request;
@@ -98,7 +98,7 @@ export class StreamSession implements ScopeHolder {
     else if (this.#grantedView !== null) this.#apply({ ...this.#grantedView, scope: grant.rows });
   }
 
-  /** The same for a grant that decides which related rows are included. */
+  /** Sets a grant that determines which related rows are included. */
   regrantRelated(index: number, grant: Grant | null): void {
     if (this.#grantedView === null) return;
     const { scope, view } = this.#grantedView;
@@ -117,7 +117,7 @@ export class StreamSession implements ScopeHolder {
     if (this.#request === null) return;
     this.#grantedView = { scope, view };
     const grantedView = { ...this.#request, scope, view };
-    // An error ends the stream: changes of a column that is not recorded would be missed silently.
+    // An error ends the stream: changes of an unrecorded column would be missed silently.
     requireRecorded(grantedView, this.#excluded);
     const query = liveQueryOf(grantedView);
     if (liveQueryKey(query) === liveQueryKey(this.stream.query)) return;
@@ -142,7 +142,7 @@ function grantedRequest(
     reader,
     scope,
     filter,
-    // Without related grants, streams of the same query share the view as well.
+    // Without related grants, streams of the same query share the view too.
     view: view.rights.length === 0 ? query.view : view,
   };
 }

@@ -5,8 +5,8 @@ import type { SubscribeRequest } from "./stream_request.ts";
 import type { StreamStart } from "./subscription_state.ts";
 
 /**
- * Finds out where the stream of a request starts: at the position of its resume token, where the
- * client may resume, else from the beginning.
+ * Returns the start of a stream: the position of its resume token if the client may resume,
+ * otherwise the beginning.
  */
 export async function streamStartOf(
   { resumeFrom, skipExisting }: SubscribeRequest,
@@ -19,11 +19,11 @@ export async function streamStartOf(
   const lost = { kind: "fresh", reason: "history_lost" } as const;
   if (token === null || position === null) return lost;
   const reason = resumeTokens.invalidationReason(token, query);
-  // Only a position whose seal is right was given out, and may prove that a database was restored.
+  // Only a position with a correct seal was issued, and can prove that a database was restored.
   if (reason === null && !await log.holds(position)) return lost;
-  // A position that the feed cannot reach is of a history that a restored database has lost.
+  // A position that the feed cannot reach belongs to a history that a restored database has lost.
   if (!await feed.readUpTo(position)) return lost;
   if (reason !== null) return { kind: "fresh", reason };
-  // The client may have received rows as of any change until now, from any process.
+  // The client may have received rows that reflect any change up to now, from any process.
   return await feed.readUpTo(await log.end()) ? position : lost;
 }

@@ -33,19 +33,19 @@ import {
 
 /**
  * A client's subscription to rows: the stream that sends a snapshot, missed changes and live
- * events. While it is not live, it works by itself whenever its client takes bytes, so that a slow
- * client costs a position and the rest of one chunk. A state that is replaced ends the work in it:
- * after each wait the work checks that its state is still the current one.
+ * events. While it is not live, it works on its own whenever its client takes bytes, so that a slow
+ * client costs a position and the rest of one chunk. A replaced state ends the work in it: after
+ * each wait the work checks that its state is still current.
  */
 export class Subscription extends LiveStream implements LiveSubscriber {
   readonly #identity: string;
   #group: SubscriberGroup;
   #state: SubscriptionState;
-  /** True if a part of a step was sent, and maybe not its last part. */
+  /** True if a part of a step was sent, and possibly not its last part. */
   #isWithinStep = false;
   #working: Promise<void> | null = null;
 
-  /** `ended` is called once, however the stream ends. */
+  /** `ended` is called once when the stream ends for any reason. */
   constructor(
     context: StreamContext,
     { query, start, identity }: SubscriptionOptions,
@@ -80,11 +80,11 @@ export class Subscription extends LiveStream implements LiveSubscriber {
 
   lag(): void {
     if (this.isClosed || !this.isLive) return;
-    // What it is sent depends on more than the changes, which it cannot be sent in parts.
+    // Its events depend on more than the changes, and these can be sent only for whole steps.
     if (this.#group.isSentByStep) return this.invalidate("relation_overflow");
     this.#group.leave(this);
     this.#state = parked(null, this.context.feed.position, this.#isWithinStep);
-    // Where there is no room, the `ReadableStream` calls it as soon as there is.
+    // Without room, the `ReadableStream` calls `pull` as soon as there is some.
     if (this.hasRoom()) void this.pull();
   }
 
@@ -131,7 +131,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
 
   #park(to: Position | null): void {
     const held = this.#group.leave(this);
-    // It holds other rows than its group, and which ones would be forgotten.
+    // The stream holds other rows than its group, and which ones would be forgotten.
     const isUnknown = this.#group.heldRows !== null && held === null;
     if (isUnknown) return this.invalidate("relation_overflow");
     this.#state = parked(held, to ?? this.context.feed.position, to === null);
@@ -152,12 +152,12 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     }
   }
 
-  /** Returns true if work in a state is to continue after a wait. */
+  /** Returns true if work in a state may continue after a wait. */
   #isCurrent(state: SubscriptionState): boolean {
     return this.#state === state && !this.isClosed;
   }
 
-  /** Sends one page, once the earlier pages are as new as it. */
+  /** Sends one page, once the earlier pages are as recent. */
   async #sendPage(state: Snapshot): Promise<void> {
     const page = state.page ??= await this.#readPage(state);
     if (page === null) return;
@@ -174,7 +174,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     this.send(this.#tokenText(page.position));
   }
 
-  /** The next page; null if the state has been replaced. */
+  /** Returns the next page; null if the state has been replaced. */
   async #readPage(state: Snapshot): Promise<SnapshotPage | null> {
     const { feed, snapshots } = this.context;
     const minPosition = await this.#minPosition(state);
@@ -189,7 +189,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     return null;
   }
 
-  /** What the next page must cover; null if any page will do. */
+  /** Returns the position that the next page must cover; null if any page is sufficient. */
   async #minPosition({ sent, isFreshStart }: Snapshot): Promise<Position | null> {
     const { feed } = this.context;
     // The change that caused the invalidation may still be in delivery.
@@ -197,7 +197,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     return sent.cursor.position;
   }
 
-  /** Sends changes of earlier pages; false until all up to the position of a page are sent. */
+  /** Sends changes of earlier pages. Returns false until all changes up to a page are sent. */
   async #sendUpTo(page: SnapshotPage, state: Snapshot, sent: SentChanges): Promise<boolean> {
     const { log } = this.context;
     const window = await this.#readChanges(state, sent, "slow_consumer");
@@ -211,7 +211,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     return log.includes(position, page.position);
   }
 
-  /** Sends some of the missed changes; after the last ones the stream is live. */
+  /** Sends some of the missed changes. After the last ones, the stream is live. */
   async #catchUp(state: CatchUp): Promise<void> {
     const { feed } = this.context;
     const { sent } = state;
@@ -232,7 +232,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     await feed.whilePaused(() => this.#goLive(state));
   }
 
-  /** Sends the few changes since the last read, while no others are published, and goes live. */
+  /** Sends the few changes since the last read while publishing is paused, and goes live. */
   async #goLive(state: CatchUp): Promise<void> {
     if (!this.#isCurrent(state)) return;
     const { history, limits } = this.context;
@@ -245,16 +245,16 @@ export class Subscription extends LiveStream implements LiveSubscriber {
       if (!await this.#sendChanges(rest.changes, toSend, state) || !this.#isCurrent(state)) return;
       this.send(this.#tokenText(position));
     } else if (sent.isRepeat) {
-      // Without changes the client would learn only at the next heartbeat that it has everything.
+      // Without changes, the client would learn only at the next heartbeat that it is up to date.
       this.send(this.#tokenText(sent.cursor.position));
     }
-    // A send can find that the client is gone.
+    // A send can detect that the client has disconnected.
     if (this.isClosed) return;
     this.#state = live;
     this.#group.join(this, state.held);
   }
 
-  /** The next changes; null if the state has been replaced. */
+  /** Returns the next changes; null if the state has been replaced. */
   async #readChanges(
     state: Snapshot | CatchUp,
     sent: SentChanges,
@@ -268,13 +268,13 @@ export class Subscription extends LiveStream implements LiveSubscriber {
       this.invalidate(isTorn ? "relation_overflow" : lossReason);
       return null;
     }
-    // A few changes are sent one by one, as a live stream sends them; of many, the net changes.
+    // Few changes are sent one by one, like live changes; of many, the net changes are sent.
     if (!window.isEnd) sent.isNet = true;
     if (window.isRepeated) sent.isRepeat = true;
     return window;
   }
 
-  /** Sends the events of changes up to a position; false where the state has been replaced. */
+  /** Sends the events of changes up to a position. Returns false if the state has been replaced. */
   async #sendChanges(
     changes: readonly Change[],
     { to, sent: { isNet, isRepeat }, isPaused = false }: ChangesToSend,
@@ -287,7 +287,7 @@ export class Subscription extends LiveStream implements LiveSubscriber {
     const { held } = state;
     const options = { group, matcher, log, to, held, isNet, isRepeat, upTo, identity };
     const render = () => this.#isCurrent(state) ? renderChanges(changes, options) : null;
-    // A crowd that catches up at once would fill the queue in which lists wait as well.
+    // Many clients that catch up together would fill the queue in which lists wait too.
     const waits = group.isSentByStep && changes.length > 0 && !isPaused;
     const rendered = waits
       ? await catchUpSemaphore.run(identity, async () => await render())

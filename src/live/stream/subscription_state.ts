@@ -16,25 +16,25 @@ import type { StreamContext } from "../stream_context.ts";
 import type { SnapshotPage, SnapshotStart } from "./snapshot_reader.ts";
 
 /**
- * The state of a subscription: sending its snapshot, catching up, or live. It begins with
- * {@link firstState}, and again at each invalidation; a snapshot ends in a {@link CatchUp}, and
- * that in {@link live}, which ends in {@link parked} when its client does not read.
+ * The state of a subscription: sending its snapshot, catching up, or live. It begins with {@link
+ * firstState}, and again at each invalidation. A snapshot ends in a {@link CatchUp}, and that in
+ * {@link live}, which ends in {@link parked} when its client does not read.
  */
 export type SubscriptionState = Snapshot | CatchUp | Live;
 
 /**
  * The state of a subscription that sends its rows page by page. Before each page it sends the
- * changes up to the page's position, of the rows of earlier pages.
+ * changes of earlier pages, up to the position of the page.
  */
 export interface Snapshot {
   readonly kind: "snapshot";
-  /** True if it follows an invalidation: its pages must be newer than the cause of that. */
+  /** True after an invalidation: the pages must be newer than its cause. */
   readonly isFreshStart: boolean;
-  /** The rows that the client holds; null if a row alone decides whether it passes. */
+  /** The rows that the client holds; null if a row alone determines whether it matches. */
   readonly held: HeldRows | null;
   /** The row after which the next page begins; null for the first page. */
   start: SnapshotStart | null;
-  /** The next page, where it was read and changes up to its position are still to be sent. */
+  /** The next page, if it was read and changes up to its position are still to be sent. */
   page: SnapshotPage | null;
   /** Null before the first page was sent. */
   sent: SentChanges | null;
@@ -48,19 +48,19 @@ export interface CatchUp {
   readonly kind: "catch-up";
   readonly held: HeldRows | null;
   readonly sent: SentChanges;
-  /** Why the client must begin again where the log no longer holds the changes. */
+  /** Reason why the client must start over if the log no longer has the changes. */
   readonly lossReason: InvalidationReason;
 }
 
 /**
- * The state of a subscription that receives the events of its group. It has no data of its own:
- * most streams are live.
+ * The state of a subscription that receives the events of its group. It has no data of its own,
+ * because most streams are live.
  */
 export interface Live {
   readonly kind: "live";
 }
 
-/** What a subscription in the state of catching up has sent, and how it sends the next changes. */
+/** The changes that a subscription has sent while catching up, and how it sends the next ones. */
 export interface SentChanges {
   cursor: HistoryCursor;
   /** True if only the net change of each row becomes an event. */
@@ -70,29 +70,27 @@ export interface SentChanges {
 }
 
 /**
- * Where a subscription begins, which gives its first state: with all rows, with the changes from
- * now on, or after a position.
+ * The start of a subscription, which determines its first state: all rows, the changes from now on,
+ * or the changes after a position.
  */
 export type StreamStart = "everything" | "now" | FreshStart | Position;
 
-/** What a subscription follows, and where it begins. */
+/** The query of a subscription, and its start. */
 export interface SubscriptionOptions {
   readonly query: LiveQuery;
   readonly start: StreamStart;
-  /** The user or the address of its request. */
+  /** The user or the address of the request. */
   readonly identity: string;
 }
 
-/** The start of a subscription with all rows, because the client must discard what it holds. */
+/** The start of a subscription with all rows, because the client must discard its rows. */
 export interface FreshStart {
-  /** Distinguishes it from a position. */
+  /** Distinguishes this object from a position. */
   readonly kind: "fresh";
   readonly reason: InvalidationReason;
 }
 
-/**
- * The first state of a subscription; `keepsHeldRows` says whether its filter reads related rows.
- */
+/** Returns the first state; `keepsHeldRows` is true if the filter reads related rows. */
 export function firstState(
   start: StreamStart,
   keepsHeldRows: boolean,
@@ -108,7 +106,7 @@ export function firstState(
       sent: null,
     };
   }
-  // What an earlier stream has sent to the client is not known here.
+  // The rows that an earlier stream has sent to the client are not known here.
   const held = keepsHeldRows ? HeldRows.unknown(log) : null;
   if (start === "now") return afterSnapshot(held, feed.position);
   // The connection may have broken after events that the token does not cover.
@@ -116,7 +114,7 @@ export function firstState(
   return { kind: "catch-up", held, sent, lossReason: "history_lost" };
 }
 
-/** How many changes are read at once; with related rows, those of a step are sent together. */
+/** Returns the limits of a read. With related rows, the changes of a step are sent together. */
 export function windowLimits(
   { isSentByStep }: Pick<SubscriberGroup, "isSentByStep">,
   { maxChangesAtOnce: changes, maxEventBytes: bytes }: LiveLimits,
@@ -124,25 +122,23 @@ export function windowLimits(
   return isSentByStep ? unlimitedWindow : { changes, bytes };
 }
 
-/**
- * The sent changes of a subscription's state: all up to a position, or a page that was read there.
- */
+/** Returns the sent changes of a state: all up to a position, or a page that was read there. */
 export function sentUpTo(position: Position): SentChanges {
   return { cursor: cursorAt(position), isNet: false, isRepeat: false };
 }
 
-/** Which changes are sent, and how. */
+/** The changes to send, and the conditions for sending them. */
 export interface ChangesToSend {
-  /** All up to this position. */
+  /** The position up to which all changes are sent. */
   readonly to: Position;
-  /** What was sent before. */
+  /** The changes that were sent before. */
   readonly sent: SentChanges;
-  /** True if the feed is paused, which no stream that waits for its turn may prolong. */
+  /** True if the feed is paused, which a stream that waits in a queue must not prolong. */
   readonly isPaused?: boolean;
 }
 
 /**
- * The key up to which a snapshot has sent its rows; null if the keys say nothing about that, and
+ * Returns the key up to which a snapshot has sent its rows. Null if the keys do not show that, and
  * for every other state.
  */
 export function sentKey(
@@ -151,12 +147,12 @@ export function sentKey(
   { table }: Pick<LiveQuery, "table">,
 ): Key | null {
   if (state.kind !== "snapshot" || state.start === null) return null;
-  // A foreign key column may be ordered by its collation: then changes of rows in later pages are
-  // sent as well, and the page repeats them.
+  // A string column of an existing table may have another collation. Changes of rows in later pages
+  // are then sent too, and the page repeats them.
   return matcher.knowsKeyOrder(table) ? state.start.key : null;
 }
 
-/** The state of a subscription after the last page of its snapshot. */
+/** Returns the state of a subscription after the last page of its snapshot. */
 export function afterSnapshot(held: HeldRows | null, position: Position): CatchUp {
   return { kind: "catch-up", held, sent: sentUpTo(position), lossReason: "slow_consumer" };
 }
@@ -165,8 +161,8 @@ export function afterSnapshot(held: HeldRows | null, position: Position): CatchU
 export const live: Live = Object.freeze({ kind: "live" });
 
 /**
- * The state of a subscription that was live and whose client does not read: it continues when the
- * client does.
+ * Returns the state of a formerly live subscription whose client does not read. It continues when
+ * the client reads.
  */
 export function parked(held: HeldRows | null, position: Position, isRepeat: boolean): CatchUp {
   return {
